@@ -1,0 +1,18 @@
+// The sizes that the ABI fixes. Being a source file that includes the header,
+// this also makes the package manager rebuild Swift when the header changes.
+#include "CInturn.h"
+
+_Static_assert(sizeof(inturn_queue) == 8, "handles are 64 bits");
+_Static_assert(sizeof(inturn_operation) == 8, "handles are 64 bits");
+_Static_assert(sizeof(inturn_token) == 8, "handles are 64 bits");
+_Static_assert(sizeof(inturn_executor) == 8, "handles are 64 bits");
+_Static_assert(sizeof(inturn_clock) == 8, "handles are 64 bits");
+_Static_assert(sizeof(inturn_status) == 4, "enums are 32 bits");
+_Static_assert(sizeof(inturn_outcome) == 4, "enums are 32 bits");
+_Static_assert(sizeof(inturn_end) == 80, "fixed: callers own it");
+_Static_assert(sizeof(inturn_executor_options) == 48, "grows with a version");
+_Static_assert(sizeof(inturn_queue_options) == 56, "grows with a version");
+_Static_assert(sizeof(inturn_operation_options) == 96, "grows with a version");
+_Static_assert(sizeof(inturn_queue_statistics) == 64, "grows with a version");
+_Static_assert(sizeof(inturn_library_statistics) == 40, "grows with a version");
+_Static_assert(sizeof(inturn_operation_info) == 72, "fixed: callers own it");

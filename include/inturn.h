@@ -1,0 +1,751 @@
+/*
+ * inturn.h - asynchronous work, in turn.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Contents of this manual
+ *
+ *   1. What it is            6. Threads and executors   11. Memory
+ *   2. A first program       7. Errors                  12. Fork and exit
+ *   3. Handles               8. Cancelling, deadlines   13. Compatibility
+ *   4. Ownership             9. Deadlock
+ *   5. Callbacks            10. Ordering
+ *
+ * 1. What it is
+ * -------------
+ * A queue accepts operations and decides when each may start. An operation is
+ * one unit of asynchronous work: it is not over when its function returns, it
+ * is over when it says so, later, from any thread. For that its function gets
+ * a finish token. The next operation starts when the token is finished.
+ *
+ *   kind          the next operation starts when the one before it has
+ *   FIFO          ended
+ *   actor         ended, or returned without ending (it has suspended)
+ *   interaction   ended, the view is visible, and the delays have passed
+ *   concurrent    started, as long as fewer than max_concurrent run
+ *
+ * 2. A first program
+ * ------------------
+ *     static void upload(void *file, inturn_token token) {
+ *         start_upload(file, token);     // returns at once; its completion
+ *     }                                  // calls inturn_token_finish(token)
+ *
+ *     inturn_queue uploads;
+ *     inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &uploads);
+ *     inturn_queue_enqueue(uploads, upload, first, free, NULL);
+ *     inturn_queue_enqueue(uploads, upload, second, free, NULL);
+ *     inturn_queue_drain(uploads, -1);   // first, whole; then second, whole
+ *     inturn_queue_destroy(uploads);
+ *
+ * 3. Handles
+ * ----------
+ * Queues, operations, tokens, executors and clocks are named by handles:
+ * structs of one 64-bit number, passed by value. All bits zero is the null
+ * handle. A handle is checked at each call. One whose object is gone gives
+ * INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the null handle
+ * INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED: these four are
+ * "the handle statuses" below. A handle is never reused for another object.
+ *
+ * 4. Ownership
+ * ------------
+ * Who creates a queue, an executor or a clock destroys it. An operation is
+ * owned by its queue; a caller that asks for its handle (out_operation is not
+ * NULL) holds it too, until inturn_operation_release. A token owns nothing and
+ * needs no release. Strings given to the library are copied. Strings that the
+ * library gives are valid as long as the function's comment says.
+ *
+ * 5. Callbacks
+ * ------------
+ * A callback is a function, a context, and a function that destroys the
+ * context (which may be NULL), in that order. One rule holds everywhere:
+ *
+ *     When the call that takes a callback fails, the function is never
+ *     called. The destroy function is called exactly once in every case,
+ *     after the last call that uses the context; when the call fails, before
+ *     it returns.
+ *
+ * No callback is called while the library holds a lock. A callback may call
+ * any function of the library; what would wait for itself is refused (see 9).
+ * A callback must return normally: not by longjmp, not by an exception.
+ *
+ * 6. Threads and executors
+ * ------------------------
+ * Each function may be called from any thread, unless its Threads line says
+ * otherwise. None may be called from a signal handler. The callbacks of an
+ * operation (work, segments, cancel handler, end callback, destroy functions)
+ * are called by its queue's executor: the library's pool of workers, or a
+ * thread of the host's that drains a host-driven executor. Exceptions: a
+ * refused call destroys the context before it returns, on the caller's
+ * thread; inturn_queue_destroy delivers on the caller's thread.
+ * The callbacks of one FIFO, actor or interaction queue never overlap each
+ * other, with two exceptions: the cancel handler, and what runs on after an
+ * operation has been cut off by a deadline or a grace time (see 8).
+ *
+ * 7. Errors
+ * ---------
+ * Each function that can fail returns an inturn_status: zero, or negative.
+ * There is no errno and no last error. On failure out parameters are left as
+ * they were and nothing has changed, but for the destroy rule of section 5. A
+ * required out parameter that is NULL gives INTURN_E_INVALID_ARGUMENT.
+ *
+ * 8. Cancelling, deadlines
+ * ------------------------
+ * Cancelling a pending operation ends it: its work is never called. Cancelling
+ * a running one asks it to end: inturn_token_is_cancelled says so at once, the
+ * handler of inturn_token_on_cancel is called, and the operation keeps its
+ * place until it ends itself, or until its cancel_grace_ns has passed.
+ * max_wait_ns ends an operation that has waited too long for its start;
+ * max_run_ns ends one that runs too long, and max_run_policy says whether its
+ * place in the queue is held until the token is finished or freed at once. An
+ * operation that is cut off in the middle of a call is over for the queue and
+ * its waiters, yet the call itself goes on: its context is destroyed when it
+ * has returned.
+ *
+ * 9. Deadlock
+ * -----------
+ * inturn_operation_wait, inturn_queue_drain and inturn_queue_destroy wait. A
+ * wait that cannot end, because work of the queue that it waits for is further
+ * up the caller's own stack, or because a ring of waiting queues would close,
+ * is refused with INTURN_E_DEADLOCK; the report handler is told the ring. Work
+ * that waits for a token that nobody will finish is not such a ring: give it
+ * a max_run_ns or a stall_ns.
+ *
+ * 10. Ordering
+ * ------------
+ * FIFO and interaction: operations begin and end in the order of the enqueues;
+ * the end callback and the destroy function of one have returned before the
+ * next begins. Actor: they begin in that order. Concurrent: they are taken up
+ * in that order. Enqueues from one thread keep that thread's order; enqueues
+ * from several threads are ordered as they reach the queue. What happens
+ * before an enqueue is visible to the work; what happens before a finish is
+ * visible to the next operation, to the end callback and to who waited.
+ *
+ * 11. Memory
+ * ----------
+ * A pending operation without options or handle takes 24 bytes, another 128.
+ * An idle queue takes 64 bytes and what its options need. Memory of objects
+ * that are gone is kept for new ones. When memory runs out, the call gives
+ * INTURN_E_NO_MEMORY.
+ *
+ * 12. Fork and exit
+ * -----------------
+ * In a forked child each inherited handle gives INTURN_E_FORKED, nothing that
+ * was pending runs, and new objects work. The parent is not affected. When the
+ * process exits, no new callback is started and nothing is waited for. The
+ * library stays loaded once it is loaded: dlclose leaves it in place.
+ *
+ * 13. Compatibility
+ * -----------------
+ * INTURN_VERSION is the header's version, inturn_version() the library's. A
+ * library serves programs that were built with a header of the same major
+ * version and the same or a smaller minor version. Option structs begin with
+ * their size, so that they can grow.
+ */
+#ifndef INTURN_H
+#define INTURN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Nullability for importers; empty for C and C++. */
+#ifndef INTURN_NONNULL
+#define INTURN_NONNULL
+#endif
+#ifndef INTURN_NULLABLE
+#define INTURN_NULLABLE
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version ----------------------------------------------------------------- */
+
+#define INTURN_VERSION_MAJOR 0
+#define INTURN_VERSION_MINOR 1
+#define INTURN_VERSION_PATCH 0
+
+/* Major * 1,000,000 + minor * 1,000 + patch. */
+#define INTURN_VERSION                                                         \
+  (INTURN_VERSION_MAJOR * 1000000 + INTURN_VERSION_MINOR * 1000 +              \
+   INTURN_VERSION_PATCH)
+
+/* The version of the library that is loaded, in the form of INTURN_VERSION. */
+uint32_t inturn_version(void);
+
+/* Status ------------------------------------------------------------------ */
+
+typedef enum inturn_status {
+  INTURN_OK = 0,
+  /* A NULL where a pointer is needed, a number out of range, an unknown enum
+     value, a wrong `size`, a label that is not UTF-8. */
+  INTURN_E_INVALID_ARGUMENT = -1,
+  /* The null handle. */
+  INTURN_E_NULL_HANDLE = -2,
+  /* The object is gone, or the bits were never a handle. */
+  INTURN_E_STALE = -3,
+  /* A handle of another kind of object, or a queue of another kind. */
+  INTURN_E_WRONG_KIND = -4,
+  /* The operation has ended already; the call changed nothing. */
+  INTURN_E_ALREADY_FINISHED = -5,
+  /* The queue accepts no more operations. */
+  INTURN_E_CLOSED = -6,
+  /* As many operations are pending as the queue's capacity allows. */
+  INTURN_E_FULL = -7,
+  /* A resume without a suspend. */
+  INTURN_E_NOT_SUSPENDED = -8,
+  /* The time was over before what was waited for happened. */
+  INTURN_E_TIMED_OUT = -9,
+  /* Cancelling has been asked for already. */
+  INTURN_E_CANCELLED = -10,
+  /* The call would wait for itself; see section 9 of the manual. */
+  INTURN_E_DEADLOCK = -11,
+  /* An executor that another thread drains, or this one further up its stack;
+     the main executor drained elsewhere than on the main thread. */
+  INTURN_E_WRONG_THREAD = -12,
+  /* The handle was made before a fork, in the parent. */
+  INTURN_E_FORKED = -13,
+  /* Out of memory, threads or file descriptors. */
+  INTURN_E_NO_MEMORY = -14,
+  /* Not available for this object or on this system. */
+  INTURN_E_UNSUPPORTED = -15,
+  /* The object is still used by another one. */
+  INTURN_E_BUSY = -16
+} inturn_status;
+
+/* The constant's name, such as "INTURN_E_STALE"; "INTURN_E_UNKNOWN" for a
+   number that is none. The string is static. */
+const char *INTURN_NONNULL inturn_status_name(inturn_status status);
+
+/* One sentence that says what the status means. The string is static. */
+const char *INTURN_NONNULL inturn_status_message(inturn_status status);
+
+/* Handles ----------------------------------------------------------------- */
+
+/* Each is null when its bits are zero; see section 3 of the manual. Bits may
+   be stored and given to another language and back; they mean nothing in
+   another process. */
+typedef struct inturn_queue { uint64_t bits; } inturn_queue;
+typedef struct inturn_operation { uint64_t bits; } inturn_operation;
+typedef struct inturn_token { uint64_t bits; } inturn_token;
+typedef struct inturn_executor { uint64_t bits; } inturn_executor;
+typedef struct inturn_clock { uint64_t bits; } inturn_clock;
+
+/* How an operation ended. */
+typedef enum inturn_outcome {
+  INTURN_FINISHED = 1,  /* its token was finished */
+  INTURN_FAILED = 2,    /* its token was failed; see code */
+  INTURN_CANCELLED = 3, /* before its start, or it gave in; see cause */
+  INTURN_TIMED_OUT = 4, /* a deadline passed; see cause */
+  INTURN_ABANDONED = 5  /* its token was lost (reported by a binding) */
+} inturn_outcome;
+
+/* Why an operation was cancelled or timed out. */
+typedef enum inturn_cause {
+  INTURN_CAUSE_NONE = 0,      /* it ended by itself */
+  INTURN_CAUSE_REQUEST = 1,   /* somebody cancelled it */
+  INTURN_CAUSE_GRACE = 2,     /* cancelled while running; the grace is over */
+  INTURN_CAUSE_DESTROYED = 3, /* its queue was destroyed */
+  INTURN_CAUSE_MAX_WAIT = 4,  /* max_wait_ns passed before its start */
+  INTURN_CAUSE_MAX_RUN = 5    /* max_run_ns passed after its start */
+} inturn_cause;
+
+/* The end of an operation. Times are nanoseconds of the queue's clock; the
+   start is 0 for an operation that never started. */
+typedef struct inturn_end {
+  inturn_outcome outcome;
+  inturn_cause cause;
+  int32_t code;        /* of inturn_token_fail, else 0 */
+  int32_t reserved32;  /* 0 */
+  void *INTURN_NULLABLE result;      /* of inturn_token_finish_with */
+  const char *INTURN_NULLABLE label; /* NULL when it has none */
+  int64_t enqueued_ns;
+  int64_t started_ns;
+  int64_t ended_ns;
+  uint64_t reserved64[3]; /* 0 */
+} inturn_end;
+
+/* Work: starts an operation, or goes on with one (inturn_token_resume).
+   Called once, by the queue's executor. It may finish the token, hand it to
+   others, or both return and leave it for later; the thread is free again when
+   the call returns. Never called when the operation is refused, or cancelled
+   before its start. */
+typedef void (*inturn_work_fn)(void *INTURN_NULLABLE context,
+                               inturn_token token);
+
+/* Destroys a context or a result. Called exactly once, after the last use; see
+   sections 5 and 6 of the manual. It may call any function of the library. */
+typedef void (*inturn_destroy_fn)(void *INTURN_NULLABLE context);
+
+/* Tells an operation's end. Called exactly once for each accepted operation
+   that has one, by the queue's executor or by inturn_queue_destroy, before the
+   next operation of a FIFO or interaction queue begins. `end` and what it
+   points to are valid during the call. */
+typedef void (*inturn_end_fn)(void *INTURN_NULLABLE context,
+                              const inturn_end *INTURN_NONNULL end);
+
+/* Tells running work that it is asked to end. Called at most once, by the
+   queue's executor; on the library's pool it may overlap the work. Not called
+   when the operation has ended before. */
+typedef void (*inturn_cancel_fn)(void *INTURN_NULLABLE context,
+                                 inturn_token token);
+
+/* Says that a host-driven executor has work where it had none. Called from any
+   thread, also from inside other calls of the library, never under its locks.
+   It must only wake the thread that drains. */
+typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
+
+/* Executors --------------------------------------------------------------- */
+
+/* An executor is where work is called. The library's pool is the default of
+   all queues but interaction queues, whose default is the main executor.
+   A host-driven executor has no thread: the host's event loop, or
+   inturn_executor_run, drains it. */
+
+typedef struct inturn_executor_options {
+  uint32_t size;    /* sizeof(inturn_executor_options) */
+  /* 0: driven by the host. Else a pool of its own with so many threads, at
+     most 1,024. */
+  uint32_t workers;
+  /* A pool grows to so many threads while its workers are blocked in calls,
+     and shrinks again. 0: 64 more than `workers`. */
+  uint32_t max_workers;
+  uint32_t reserved; /* 0 */
+  const char *INTURN_NULLABLE label; /* UTF-8; copied */
+  /* Host-driven only; may be NULL. */
+  inturn_wake_fn INTURN_NULLABLE wake;
+  void *INTURN_NULLABLE wake_context;
+  inturn_destroy_fn INTURN_NULLABLE wake_destroy;
+} inturn_executor_options;
+
+#define INTURN_EXECUTOR_OPTIONS_INIT                                           \
+  { sizeof(inturn_executor_options), 0, 0, 0, NULL, NULL, NULL, NULL }
+
+/* Creates an executor: host-driven, or a pool of its own. NULL options: driven
+   by the host, no wake callback.
+   Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the caller destroys it. wake_destroy is called when it is. */
+inturn_status
+inturn_executor_create(const inturn_executor_options *INTURN_NULLABLE options,
+                       inturn_executor *INTURN_NULLABLE out_executor);
+
+/* The executor of the process's main thread: host-driven, and drained on that
+   thread only.
+   Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the library's; it cannot be destroyed. */
+inturn_status
+inturn_executor_main(inturn_executor *INTURN_NULLABLE out_executor);
+
+/* The library's own pool. Its size is the environment's INTURN_WORKERS (1 to
+   1,024), else the number of processors, at least two.
+   Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the library's; it cannot be destroyed. */
+inturn_status
+inturn_executor_pool(inturn_executor *INTURN_NULLABLE out_executor);
+
+/* Sets the wake callback of a host-driven executor, in place of the one it
+   had. It is called at once when work waits already. NULL wake: none. The old
+   context is destroyed before the call returns; a call of the old callback
+   that another thread is in the middle of is waited for.
+   Statuses: handle statuses, E_UNSUPPORTED (a pool).
+   Deadlock: waits for a wake callback that another thread is in. */
+inturn_status inturn_executor_set_wake(
+    inturn_executor executor, inturn_wake_fn INTURN_NULLABLE wake,
+    void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* A file descriptor that is readable while work waits, for poll and the like.
+   It stays the executor's: do not read, write or close it.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_UNSUPPORTED (a pool),
+   E_NO_MEMORY. */
+inturn_status inturn_executor_fd(inturn_executor executor,
+                                 int *INTURN_NULLABLE out_fd);
+
+/* Calls what waits, at most max_calls calls (0: until nothing waits), and
+   never blocks. A call is a work, a segment, a cancel handler, or the delivery
+   of one end. out_calls, which may be NULL, gets their number.
+   Statuses: handle statuses, E_UNSUPPORTED (a pool), E_WRONG_THREAD.
+   Threads: one at a time; the main executor on the main thread only. */
+inturn_status inturn_executor_drain(inturn_executor executor,
+                                    uint32_t max_calls,
+                                    uint32_t *INTURN_NULLABLE out_calls);
+
+/* Drains, and sleeps when nothing waits, until inturn_executor_stop.
+   Statuses: handle statuses, E_UNSUPPORTED (a pool), E_WRONG_THREAD.
+   Threads: one at a time; the main executor on the main thread only. */
+inturn_status inturn_executor_run(inturn_executor executor);
+
+/* Makes inturn_executor_run return after the call it is in; when none runs,
+   the next one returns at once.
+   Statuses: handle statuses, E_UNSUPPORTED (a pool). */
+inturn_status inturn_executor_stop(inturn_executor executor);
+
+/* Destroys an executor that no queue uses. A pool's threads end by themselves.
+   Statuses: handle statuses, E_BUSY (a queue uses it, or it is being
+   drained), E_UNSUPPORTED (the main executor, the library's pool). */
+inturn_status inturn_executor_destroy(inturn_executor executor);
+
+/* Queues ------------------------------------------------------------------ */
+
+typedef enum inturn_queue_kind {
+  INTURN_QUEUE_FIFO = 1,
+  INTURN_QUEUE_ACTOR,
+  INTURN_QUEUE_INTERACTION,
+  INTURN_QUEUE_CONCURRENT
+} inturn_queue_kind;
+
+/* Zero in a field means its default, but for the two delays, where zero means
+   no delay: initialise with INTURN_QUEUE_OPTIONS_INIT. */
+typedef struct inturn_queue_options {
+  uint32_t size; /* sizeof(inturn_queue_options) */
+  /* Concurrent queues: how many operations run at most. 0: as many as the
+     library's pool has workers. Other kinds: 0 or 1. */
+  uint32_t max_concurrent;
+  const char *INTURN_NULLABLE label; /* UTF-8; copied */
+  inturn_executor executor;          /* null: the kind's default */
+  uint64_t capacity; /* how many may be pending; 0: no limit */
+  inturn_clock clock; /* of its delays and deadlines; null: the system's */
+  /* Interaction queues, nanoseconds, not negative: from the view's appearing
+     to the first start; from one end to the next start. */
+  int64_t settle_ns;
+  int64_t gap_ns;
+} inturn_queue_options;
+
+#define INTURN_QUEUE_OPTIONS_INIT                                              \
+  {                                                                            \
+    sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000   \
+  }
+
+/* Creates a queue. An interaction queue starts with its view not visible; the
+   others start at once. NULL options: INTURN_QUEUE_OPTIONS_INIT.
+   Statuses: handle statuses (executor, clock), E_INVALID_ARGUMENT,
+   E_NO_MEMORY.
+   Ownership: the caller destroys it. */
+inturn_status
+inturn_queue_create(inturn_queue_kind kind,
+                    const inturn_queue_options *INTURN_NULLABLE options,
+                    inturn_queue *INTURN_NULLABLE out_queue);
+
+/* Enqueues an operation without options. Returns at once; the work is never
+   called before the executor's turn, so never inside this call.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (work is NULL), E_CLOSED,
+   E_FULL, E_NO_MEMORY.
+   Ownership: out_operation may be NULL; else the caller releases the handle. */
+inturn_status
+inturn_queue_enqueue(inturn_queue queue, inturn_work_fn INTURN_NULLABLE work,
+                     void *INTURN_NULLABLE context,
+                     inturn_destroy_fn INTURN_NULLABLE destroy,
+                     inturn_operation *INTURN_NULLABLE out_operation);
+
+typedef enum inturn_max_run_policy {
+  /* The end is told at the deadline; the place in the queue is held until the
+     token is finished, so that work never overlaps. */
+  INTURN_MAX_RUN_HOLD = 0,
+  /* The place is freed at the deadline, even if the work is still going on. */
+  INTURN_MAX_RUN_FREE = 1
+} inturn_max_run_policy;
+
+/* Zero in a field means none. Times are nanoseconds of the queue's clock and
+   not negative. */
+typedef struct inturn_operation_options {
+  uint32_t size;    /* sizeof(inturn_operation_options) */
+  int32_t priority; /* E_UNSUPPORTED unless 0 in this version */
+  const char *INTURN_NULLABLE label; /* UTF-8; copied */
+  /* Operations that end before this one starts. E_UNSUPPORTED unless empty in
+     this version. */
+  const inturn_operation *INTURN_NULLABLE after;
+  size_t after_count;
+  bool barrier; /* E_UNSUPPORTED unless false in this version */
+  inturn_max_run_policy max_run_policy;
+  int64_t max_wait_ns; /* from the enqueue to the start */
+  int64_t max_run_ns;  /* from the start to the end */
+  /* After so long in the queue, and again after so long running, the report
+     handler is told; nothing else happens. */
+  int64_t stall_ns;
+  /* How long a running operation may go on after it was cancelled. */
+  int64_t cancel_grace_ns;
+  inturn_end_fn INTURN_NULLABLE on_end;
+  void *INTURN_NULLABLE end_context;
+  inturn_destroy_fn INTURN_NULLABLE end_destroy;
+} inturn_operation_options;
+
+#define INTURN_OPERATION_OPTIONS_INIT                                          \
+  {                                                                            \
+    sizeof(inturn_operation_options), 0, NULL, NULL, 0, false,                 \
+        INTURN_MAX_RUN_HOLD, 0, 0, 0, 0, NULL, NULL, NULL                      \
+  }
+
+/* Enqueues an operation with options; NULL options: as inturn_queue_enqueue.
+   Both contexts follow the rule of section 5: the operation's own, and
+   end_context with end_destroy.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_CLOSED, E_FULL,
+   E_UNSUPPORTED, E_NO_MEMORY.
+   Ownership: out_operation may be NULL; else the caller releases the handle. */
+inturn_status inturn_queue_enqueue_with(
+    inturn_queue queue,
+    const inturn_operation_options *INTURN_NULLABLE options,
+    inturn_work_fn INTURN_NULLABLE work, void *INTURN_NULLABLE context,
+    inturn_destroy_fn INTURN_NULLABLE destroy,
+    inturn_operation *INTURN_NULLABLE out_operation);
+
+/* Suspends a queue: when the call has returned, no operation and no segment
+   starts. What runs goes on. Ends and cancel handlers are still delivered.
+   Suspends are counted.
+   Statuses: handle statuses, E_FULL (4,294,967,295 suspends). */
+inturn_status inturn_queue_suspend(inturn_queue queue);
+
+/* Takes one suspend back; with the last one, the queue goes on.
+   Statuses: handle statuses, E_NOT_SUSPENDED. */
+inturn_status inturn_queue_resume(inturn_queue queue);
+
+/* Says that the view of an interaction queue has appeared: the queue goes on
+   when settle_ns have passed and the view is still visible. Nothing happens
+   when it was visible already.
+   Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
+inturn_status inturn_queue_view_did_appear(inturn_queue queue);
+
+/* Says that the view disappears: when the call has returned, no interaction
+   starts until the view has appeared again and settled. The running one is not
+   touched. Nothing happens when it was not visible.
+   Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
+inturn_status inturn_queue_view_will_disappear(inturn_queue queue);
+
+/* Cancels each operation of the queue, as inturn_operation_cancel does.
+   Operations that are enqueued later are not affected. Takes time for each
+   pending operation.
+   Statuses: handle statuses. */
+inturn_status inturn_queue_cancel_all(inturn_queue queue);
+
+/* Refuses new operations from now on; what was accepted goes on.
+   Statuses: handle statuses, E_CLOSED (it was closed already). */
+inturn_status inturn_queue_close(inturn_queue queue);
+
+/* Waits until nothing of the queue is pending, running or to be delivered.
+   timeout_ns is of the system's clock; below zero: no limit; zero: just asks.
+   What has not ended, inturn_queue_list says.
+   Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
+   Deadlock: refused inside the queue's own callbacks, and round a ring. */
+inturn_status inturn_queue_drain(inturn_queue queue, int64_t timeout_ns);
+
+/* Destroys a queue. The handle is stale from now on. Pending operations end
+   cancelled. Running ones end cancelled too and their tokens are refused; a
+   call that another thread is in is waited for. When the call has returned,
+   no callback of the queue runs or will run. Called from inside a callback of
+   the same queue, it does not wait: the rest is done when that callback
+   returns.
+   Statuses: handle statuses, E_DEADLOCK (round a ring; nothing has changed).
+   Threads: any; the ends are delivered on the caller's thread.
+   Deadlock: waits for the calls that are under way on other threads. */
+inturn_status inturn_queue_destroy(inturn_queue queue);
+
+/* Operations -------------------------------------------------------------- */
+
+typedef enum inturn_operation_state {
+  INTURN_PENDING = 1, /* accepted, not started */
+  INTURN_RUNNING = 2, /* started, not ended */
+  INTURN_ENDED = 3    /* see its end */
+} inturn_operation_state;
+
+/* Where the operation is.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status
+inturn_operation_get_state(inturn_operation operation,
+                           inturn_operation_state *INTURN_NULLABLE out_state);
+
+/* Cancels an operation; see section 8 of the manual.
+   Statuses: handle statuses, E_CANCELLED (asked for already),
+   E_ALREADY_FINISHED (it has ended). */
+inturn_status inturn_operation_cancel(inturn_operation operation);
+
+/* Waits until the operation has ended. Its end callback may still be to come.
+   timeout_ns is of the system's clock; below zero: no limit; zero: just asks.
+   out_end may be NULL; its label and result are valid until the release.
+   Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
+   Deadlock: refused inside the callbacks of a queue that must go on for the
+   operation to end, and round a ring. */
+inturn_status inturn_operation_wait(inturn_operation operation,
+                                    int64_t timeout_ns,
+                                    inturn_end *INTURN_NULLABLE out_end);
+
+/* Gives the handle back. The operation itself goes on.
+   Statuses: handle statuses. */
+inturn_status inturn_operation_release(inturn_operation operation);
+
+/* Tokens ------------------------------------------------------------------ */
+
+/* The first call that ends an operation wins; each later one gets
+   E_ALREADY_FINISHED, as does a token whose operation was ended by a deadline,
+   a grace time or its queue's destruction. */
+
+/* Ends the operation as finished.
+   Statuses: handle statuses, E_ALREADY_FINISHED. */
+inturn_status inturn_token_finish(inturn_token token);
+
+/* Ends the operation as finished, with a result. The operation owns the result
+   and destroys it after the end was delivered and its handle, if there is one,
+   was released.
+   Statuses: handle statuses, E_ALREADY_FINISHED.
+   Ownership: destroy is called exactly once in every case. */
+inturn_status
+inturn_token_finish_with(inturn_token token, void *INTURN_NULLABLE result,
+                         inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Ends the operation as failed. The code is the caller's; any number is fine.
+   Statuses: handle statuses, E_ALREADY_FINISHED. */
+inturn_status inturn_token_fail(inturn_token token, int32_t code);
+
+/* Ends the operation as cancelled: work that gives in to a request.
+   Statuses: handle statuses, E_ALREADY_FINISHED. */
+inturn_status inturn_token_cancel(inturn_token token);
+
+/* Ends the operation as abandoned, and reports it. For bindings to languages
+   in which a lost token can be seen.
+   Statuses: handle statuses, E_ALREADY_FINISHED. */
+inturn_status inturn_token_abandon(inturn_token token);
+
+/* Whether the operation was asked to end. True, too, once it has ended in
+   another way than by its token.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_ALREADY_FINISHED (it was
+   ended by its token). */
+inturn_status inturn_token_is_cancelled(inturn_token token,
+                                        bool *INTURN_NULLABLE out_cancelled);
+
+/* Sets what is called when the operation is asked to end; it is called soon
+   when it was asked already. A second call replaces the handler. NULL handler:
+   none.
+   Statuses: handle statuses, E_ALREADY_FINISHED, E_NO_MEMORY. */
+inturn_status
+inturn_token_on_cancel(inturn_token token,
+                       inturn_cancel_fn INTURN_NULLABLE handler,
+                       void *INTURN_NULLABLE context,
+                       inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Runs a further segment of an operation of an actor queue, on the queue, in
+   the order of the resumes and enqueues, overlapping no other segment. Any
+   number may wait. A segment whose operation has ended by its turn is not
+   called.
+   Statuses: handle statuses, E_WRONG_KIND (not an actor queue),
+   E_INVALID_ARGUMENT (work is NULL), E_ALREADY_FINISHED, E_NO_MEMORY. */
+inturn_status inturn_token_resume(inturn_token token,
+                                  inturn_work_fn INTURN_NULLABLE work,
+                                  void *INTURN_NULLABLE context,
+                                  inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Clocks ------------------------------------------------------------------ */
+
+/* A clock is the source of a queue's delays and deadlines. The system's is
+   monotonic and does not count while the machine sleeps. A manual one stands
+   still until it is advanced, so that time can be tested without waiting. */
+
+/* Creates a manual clock that stands at zero.
+   Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the caller destroys it. */
+inturn_status
+inturn_clock_create_manual(inturn_clock *INTURN_NULLABLE out_clock);
+
+/* The clock's time in nanoseconds; the null handle asks the system's clock.
+   Statuses: E_STALE, E_WRONG_KIND, E_FORKED, E_INVALID_ARGUMENT. */
+inturn_status inturn_clock_now(inturn_clock clock,
+                               int64_t *INTURN_NULLABLE out_now_ns);
+
+/* Advances a manual clock. What falls due on the way falls due in its order;
+   when the call has returned, all of it has been handed to its executors.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (negative, or past the end of
+   time). */
+inturn_status inturn_clock_advance(inturn_clock clock, int64_t by_ns);
+
+/* Destroys a manual clock that no queue uses.
+   Statuses: handle statuses, E_BUSY. */
+inturn_status inturn_clock_destroy(inturn_clock clock);
+
+/* Diagnosis --------------------------------------------------------------- */
+
+/* Counts of one queue; a snapshot, exact when nothing changes meanwhile. */
+typedef struct inturn_queue_statistics {
+  uint32_t size; /* sizeof(inturn_queue_statistics), set by the caller */
+  uint32_t suspends;  /* how many are in force */
+  uint64_t pending;   /* accepted, not started, not ended */
+  uint64_t running;   /* started, not ended */
+  uint64_t finished;  /* and so on: ended operations by outcome */
+  uint64_t failed;
+  uint64_t cancelled;
+  uint64_t timed_out;
+  uint64_t abandoned;
+} inturn_queue_statistics;
+
+#define INTURN_QUEUE_STATISTICS_INIT                                           \
+  { sizeof(inturn_queue_statistics), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status inturn_queue_get_statistics(
+    inturn_queue queue,
+    inturn_queue_statistics *INTURN_NULLABLE out_statistics);
+
+/* One operation that has not ended. */
+typedef struct inturn_operation_info {
+  inturn_operation_state state;
+  bool cancelled;      /* it was asked to end */
+  char label[51];      /* cut at a character's end; empty when it has none */
+  int64_t enqueued_ns; /* 0 for one without options or handle */
+  int64_t started_ns;
+} inturn_operation_info;
+
+/* Lists operations that have not ended: running ones first, then pending ones
+   in order, at most `room` of them. out_count gets how many were written; a
+   room of 0 with infos NULL is allowed.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status inturn_queue_list(inturn_queue queue,
+                                inturn_operation_info *INTURN_NULLABLE infos,
+                                size_t room,
+                                size_t *INTURN_NULLABLE out_count);
+
+/* Counts of the whole library. */
+typedef struct inturn_library_statistics {
+  uint32_t size; /* sizeof(inturn_library_statistics), set by the caller */
+  uint32_t workers;    /* threads of the library's pool now */
+  uint64_t queues;     /* alive */
+  uint64_t operations; /* alive, of those with options, a handle or a start */
+  uint64_t executors;  /* alive, the library's own included */
+  uint64_t clocks;     /* alive */
+} inturn_library_statistics;
+
+#define INTURN_LIBRARY_STATISTICS_INIT                                         \
+  { sizeof(inturn_library_statistics), 0, 0, 0, 0, 0 }
+
+/* Statuses: E_INVALID_ARGUMENT. */
+inturn_status inturn_get_statistics(
+    inturn_library_statistics *INTURN_NULLABLE out_statistics);
+
+typedef enum inturn_report_kind {
+  INTURN_REPORT_STALL = 1,     /* an operation's stall_ns has passed */
+  INTURN_REPORT_DEADLOCK = 2,  /* a wait was refused; the message has the ring */
+  INTURN_REPORT_LOST_TOKEN = 3 /* an operation was abandoned */
+} inturn_report_kind;
+
+typedef struct inturn_report {
+  inturn_report_kind kind;
+  const char *INTURN_NONNULL message;          /* one line, no line end */
+  const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */
+  const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
+} inturn_report;
+
+/* Is told what the library noticed. Called on the thread that noticed it, also
+   on the library's own, by several at once; it must not block. `report` is
+   valid during the call. */
+typedef void (*inturn_report_fn)(void *INTURN_NULLABLE context,
+                                 const inturn_report *INTURN_NONNULL report);
+
+/* Sets the process's report handler, in place of the one it had. NULL: the
+   default, which writes the message as one line to the standard error. The old
+   context is destroyed when no call uses it any more.
+   Statuses: E_NO_MEMORY. */
+inturn_status
+inturn_set_report_handler(inturn_report_fn INTURN_NULLABLE handler,
+                          void *INTURN_NULLABLE context,
+                          inturn_destroy_fn INTURN_NULLABLE destroy);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* INTURN_H */
