@@ -122,7 +122,9 @@
  *
  * 11. Memory
  * ----------
- * A pending operation without options or handle takes 24 bytes, another 128.
+ * A pending operation without options or handle takes 24 bytes. One with a
+ * handle, or that has returned from its work unfinished, takes 128 more, one
+ * with options or a cancel handler some 250.
  * An idle queue takes 64 bytes and what its options need. Memory of objects
  * that are gone is kept for new ones. When memory runs out, the call gives
  * INTURN_E_NO_MEMORY.
@@ -285,9 +287,10 @@ typedef void (*inturn_destroy_fn)(void *INTURN_NULLABLE context);
 typedef void (*inturn_end_fn)(void *INTURN_NULLABLE context,
                               const inturn_end *INTURN_NONNULL end);
 
-/* Tells running work that it is asked to end. Called at most once, by the
-   queue's executor; on the library's pool it may overlap the work. Not called
-   when the operation has ended before. */
+/* Tells running work that it is asked to end, or that a deadline has cut it
+   off. Called at most once, by the queue's executor; on a pool it may overlap
+   the work. Not called when the token has ended the operation before, nor once
+   the queue is destroyed. */
 typedef void (*inturn_cancel_fn)(void *INTURN_NULLABLE context,
                                  inturn_token token);
 
@@ -346,10 +349,9 @@ inturn_executor_pool(inturn_executor *INTURN_NULLABLE out_executor);
 
 /* Sets the wake callback of a host-driven executor, in place of the one it
    had. It is called at once when work waits already. NULL wake: none. The old
-   context is destroyed before the call returns; a call of the old callback
-   that another thread is in the middle of is waited for.
-   Statuses: handle statuses, E_UNSUPPORTED (a pool).
-   Deadlock: waits for a wake callback that another thread is in. */
+   context is destroyed when no call of the old callback uses it any more:
+   before this call returns, unless another thread is in the middle of one.
+   Statuses: handle statuses, E_UNSUPPORTED (a pool). */
 inturn_status inturn_executor_set_wake(
     inturn_executor executor, inturn_wake_fn INTURN_NULLABLE wake,
     void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy);
@@ -603,10 +605,10 @@ inturn_status inturn_token_cancel(inturn_token token);
    Statuses: handle statuses, E_ALREADY_FINISHED. */
 inturn_status inturn_token_abandon(inturn_token token);
 
-/* Whether the operation was asked to end. True, too, once it has ended in
-   another way than by its token.
+/* Whether the operation was asked to end. True, too, when it was cut off: by a
+   deadline, a grace time or its queue's destruction.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_ALREADY_FINISHED (it was
-   ended by its token). */
+   ended by its token, or was cut off and its work's call has returned). */
 inturn_status inturn_token_is_cancelled(inturn_token token,
                                         bool *INTURN_NULLABLE out_cancelled);
 
@@ -704,7 +706,7 @@ typedef struct inturn_library_statistics {
   uint32_t size; /* sizeof(inturn_library_statistics), set by the caller */
   uint32_t workers;    /* threads of the library's pool now */
   uint64_t queues;     /* alive */
-  uint64_t operations; /* alive, of those with options, a handle or a start */
+  uint64_t operations; /* alive, of those that need 128 bytes: section 11 */
   uint64_t executors;  /* alive, the library's own included */
   uint64_t clocks;     /* alive */
 } inturn_library_statistics;

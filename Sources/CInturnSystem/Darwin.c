@@ -1,0 +1,67 @@
+#ifdef __APPLE__
+#include <fcntl.h>
+#include <os/os_sync_wait_on_address.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "CInturnSystem.h"
+#include "Internal.h"
+
+void inturn_system_wait(const uint32_t *word, uint32_t expected,
+                        int64_t timeout_ns) {
+  if (timeout_ns < 0)
+    os_sync_wait_on_address((void *)word, expected, sizeof *word,
+                            OS_SYNC_WAIT_ON_ADDRESS_NONE);
+  else if (timeout_ns > 0)
+    os_sync_wait_on_address_with_timeout(
+        (void *)word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE,
+        OS_CLOCK_MACH_ABSOLUTE_TIME, (uint64_t)timeout_ns);
+}
+
+void inturn_system_wake_one(const uint32_t *word) {
+  os_sync_wake_by_address_any((void *)word, sizeof *word,
+                              OS_SYNC_WAKE_BY_ADDRESS_NONE);
+}
+
+void inturn_system_wake_all(const uint32_t *word) {
+  os_sync_wake_by_address_all((void *)word, sizeof *word,
+                              OS_SYNC_WAKE_BY_ADDRESS_NONE);
+}
+
+int inturn_system_event_open(int *write_end) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return -1;
+  for (int i = 0; i < 2; i++) {
+    fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[i], F_SETFL, O_NONBLOCK);
+  }
+  *write_end = ends[1];
+  return ends[0];
+}
+
+void inturn_system_event_signal(int write_end) {
+  ssize_t written = write(write_end, "", 1);
+  (void)written; // A full pipe is readable already.
+}
+
+void inturn_system_event_clear(int read_end) {
+  char bytes[64];
+  while (read(read_end, bytes, sizeof bytes) > 0) {
+  }
+}
+
+void inturn_system_event_close(int read_end, int write_end) {
+  close(read_end);
+  close(write_end);
+}
+
+bool inturn_system_is_main_thread(void) { return pthread_main_np() != 0; }
+
+int inturn_system_processors(void) {
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? (int)online : 1;
+}
+
+void inturn_system_name_thread(const char *name) { pthread_setname_np(name); }
+#endif

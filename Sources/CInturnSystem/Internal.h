@@ -1,0 +1,16 @@
+#ifndef CINTURN_SYSTEM_INTERNAL_H
+#define CINTURN_SYSTEM_INTERNAL_H
+
+#include <time.h>
+
+/// Monotonic, standing still while the machine sleeps.
+#ifdef __APPLE__
+#define INTURN_SYSTEM_CLOCK CLOCK_UPTIME_RAW
+#else
+#define INTURN_SYSTEM_CLOCK CLOCK_MONOTONIC
+#endif
+
+/// Names the calling thread for debuggers.
+void inturn_system_name_thread(const char *name);
+
+#endif

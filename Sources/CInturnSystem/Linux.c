@@ -1,0 +1,67 @@
+#ifdef __linux__
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "CInturnSystem.h"
+#include "Internal.h"
+
+void inturn_system_wait(const uint32_t *word, uint32_t expected,
+                        int64_t timeout_ns) {
+  struct timespec timeout = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected,
+          timeout_ns < 0 ? NULL : &timeout, NULL, 0);
+}
+
+void inturn_system_wake_one(const uint32_t *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void inturn_system_wake_all(const uint32_t *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+int inturn_system_event_open(int *write_end) {
+  return *write_end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void inturn_system_event_signal(int write_end) {
+  uint64_t one = 1;
+  ssize_t written = write(write_end, &one, sizeof one);
+  (void)written; // A full counter is readable already.
+}
+
+void inturn_system_event_clear(int read_end) {
+  uint64_t count;
+  ssize_t taken = read(read_end, &count, sizeof count);
+  (void)taken; // Nothing to read: clear already.
+}
+
+void inturn_system_event_close(int read_end, int write_end) {
+  (void)write_end; // One descriptor serves as both ends.
+  close(read_end);
+}
+
+bool inturn_system_is_main_thread(void) {
+  return syscall(SYS_gettid) == getpid();
+}
+
+int inturn_system_processors(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+    return CPU_COUNT(&set);
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? (int)online : 1;
+}
+
+void inturn_system_name_thread(const char *name) {
+  pthread_setname_np(pthread_self(), name);
+}
+#endif

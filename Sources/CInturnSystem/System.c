@@ -1,0 +1,68 @@
+// The parts that all systems share.
+#define _GNU_SOURCE
+#include "CInturnSystem.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "Internal.h"
+
+static _Thread_local void *frame;
+
+void *inturn_system_frame(void) { return frame; }
+void inturn_system_set_frame(void *new_frame) { frame = new_frame; }
+
+int64_t inturn_system_now(void) {
+  struct timespec now;
+  clock_gettime(INTURN_SYSTEM_CLOCK, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void inturn_system_write_error(const char *bytes, uintptr_t count) {
+  while (count > 0) {
+    ssize_t written = write(STDERR_FILENO, bytes, count);
+    if (written <= 0)
+      return;
+    bytes += written;
+    count -= (uintptr_t)written;
+  }
+}
+
+struct thread_start {
+  const char *name;
+  void (*body)(void *);
+  void *context;
+};
+
+static void *thread_main(void *argument) {
+  struct thread_start start = *(struct thread_start *)argument;
+  free(argument);
+  inturn_system_name_thread(start.name);
+  start.body(start.context);
+  return NULL;
+}
+
+bool inturn_system_start_thread(const char *name, void (*body)(void *),
+                                void *context) {
+  struct thread_start *start = malloc(sizeof *start);
+  if (!start)
+    return false;
+  *start = (struct thread_start){name, body, context};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // A new thread inherits the mask: the host's handlers stay on its threads.
+  sigset_t all, previous;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  pthread_t thread;
+  bool started = pthread_create(&thread, &attributes, thread_main, start) == 0;
+  pthread_sigmask(SIG_SETMASK, &previous, NULL);
+  pthread_attr_destroy(&attributes);
+  if (!started)
+    free(start);
+  return started;
+}

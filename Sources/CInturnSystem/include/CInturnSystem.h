@@ -1,0 +1,57 @@
+// What the engine needs of the operating system and Swift cannot express:
+// waiting on an address, a pollable wake-up, a thread-local pointer.
+#ifndef CINTURN_SYSTEM_H
+#define CINTURN_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Tells the processor that the caller is spinning.
+static inline void inturn_system_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+  __asm__ __volatile__("yield");
+#endif
+}
+
+/// Sleeps while `*word` is `expected`, at most `timeout_ns` (below zero: no
+/// limit). May return early; the caller checks its condition again.
+void inturn_system_wait(const uint32_t *_Nonnull word, uint32_t expected,
+                        int64_t timeout_ns);
+
+/// Wakes one, or all, of those that sleep in `inturn_system_wait(word, ...)`.
+void inturn_system_wake_one(const uint32_t *_Nonnull word);
+void inturn_system_wake_all(const uint32_t *_Nonnull word);
+
+/// Nanoseconds of the monotonic clock.
+int64_t inturn_system_now(void);
+
+/// A file descriptor that becomes readable by `signal` and unreadable by
+/// `clear`. `open` returns the end to poll, or -1; `*write_end` is what `signal`
+/// and `close` need too.
+int inturn_system_event_open(int *_Nonnull write_end);
+void inturn_system_event_signal(int write_end);
+void inturn_system_event_clear(int read_end);
+void inturn_system_event_close(int read_end, int write_end);
+
+/// Whether the caller is the thread that the process began with.
+bool inturn_system_is_main_thread(void);
+
+/// How many processors this process may use; at least 1.
+int inturn_system_processors(void);
+
+/// Starts a detached thread that takes no signals. False when there is none to
+/// be had.
+bool inturn_system_start_thread(const char *_Nonnull name,
+                                void (*_Nonnull body)(void *_Nullable),
+                                void *_Nullable context);
+
+/// The innermost call of the library on this thread; see `CallFrame`.
+void *_Nullable inturn_system_frame(void);
+void inturn_system_set_frame(void *_Nullable frame);
+
+/// Writes all of the bytes to the standard error.
+void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);
+
+#endif

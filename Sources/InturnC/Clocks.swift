@@ -1,0 +1,35 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_clock_create_manual") @implementation
+public func inturn_clock_create_manual(
+  _ out_clock: UnsafeMutablePointer<inturn_clock>?
+) -> inturn_status {
+  guard let out_clock else { return INTURN_E_INVALID_ARGUMENT }
+  out_clock.pointee.bits = Engine.createManualClock().bits
+  return INTURN_OK
+}
+
+@_cdecl("inturn_clock_now") @implementation
+public func inturn_clock_now(
+  _ clock: inturn_clock, _ out_now_ns: UnsafeMutablePointer<Int64>?
+) -> inturn_status {
+  let (status, clock) = Engine.clock(Handle(clock))
+  guard let clock else { return inturn_status(status) }
+  guard let out_now_ns else { return INTURN_E_INVALID_ARGUMENT }
+  out_now_ns.pointee = clock.now
+  return INTURN_OK
+}
+
+@_cdecl("inturn_clock_advance") @implementation
+public func inturn_clock_advance(_ clock: inturn_clock, _ by_ns: Int64) -> inturn_status {
+  if clock.bits == 0 { return INTURN_E_NULL_HANDLE }
+  let (status, clock) = Engine.clock(Handle(clock))
+  guard let clock else { return inturn_status(status) }
+  return by_ns >= 0 && clock.advance(by: by_ns) ? INTURN_OK : INTURN_E_INVALID_ARGUMENT
+}
+
+@_cdecl("inturn_clock_destroy") @implementation
+public func inturn_clock_destroy(_ clock: inturn_clock) -> inturn_status {
+  inturn_status(Engine.destroy(clock: Handle(clock)))
+}

@@ -1,0 +1,137 @@
+import CInturn
+import InturnCore
+
+private let maximumWorkers: UInt32 = 1024
+
+@_cdecl("inturn_executor_create") @implementation
+public func inturn_executor_create(
+  _ options: UnsafePointer<inturn_executor_options>?,
+  _ out_executor: UnsafeMutablePointer<inturn_executor>?
+) -> inturn_status {
+  let options = options?.pointee
+  let wake = CallbackContext(context: options?.wake_context, destroy: options?.wake_destroy)
+  guard let out_executor else {
+    wake.release()
+    return INTURN_E_INVALID_ARGUMENT
+  }
+  guard let options else {
+    out_executor.pointee.bits = Engine.createHostExecutor(label: nil, waker: nil).bits
+    return INTURN_OK
+  }
+  let isPool = options.workers > 0
+  guard options.size == MemoryLayout<inturn_executor_options>.size, options.reserved == 0,
+    options.workers <= maximumWorkers, options.max_workers <= maximumWorkers + 64,
+    options.max_workers == 0 || options.max_workers >= options.workers,
+    isPool || options.max_workers == 0, !isPool || options.wake == nil,
+    isValidLabel(options.label)
+  else {
+    wake.release()
+    return INTURN_E_INVALID_ARGUMENT
+  }
+  let label = options.label.map { String(cString: $0) }
+  if isPool {
+    wake.release()
+    out_executor.pointee.bits =
+      Engine.createPool(
+        workers: Int(options.workers), maximum: Int(options.max_workers), label: label
+      ).bits
+  } else {
+    out_executor.pointee.bits =
+      Engine.createHostExecutor(label: label, waker: waker(options.wake, wake)).bits
+  }
+  return INTURN_OK
+}
+
+/// The engine's form of a wake callback; kept for its context alone when there is no function.
+private func waker(
+  _ wake: inturn_wake_fn?, _ context: CallbackContext
+) -> HostExecutor.Waker? {
+  guard let wake else {
+    context.release()
+    return nil
+  }
+  return HostExecutor.Waker(call: { wake(context.context) }, onRelease: { context.release() })
+}
+
+@_cdecl("inturn_executor_main") @implementation
+public func inturn_executor_main(
+  _ out_executor: UnsafeMutablePointer<inturn_executor>?
+) -> inturn_status {
+  guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+  out_executor.pointee.bits = Engine.mainExecutor.bits
+  return INTURN_OK
+}
+
+@_cdecl("inturn_executor_pool") @implementation
+public func inturn_executor_pool(
+  _ out_executor: UnsafeMutablePointer<inturn_executor>?
+) -> inturn_status {
+  guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+  out_executor.pointee.bits = Engine.poolExecutor.bits
+  return INTURN_OK
+}
+
+@_cdecl("inturn_executor_set_wake") @implementation
+public func inturn_executor_set_wake(
+  _ executor: inturn_executor, _ wake: inturn_wake_fn?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: inturn_destroy_fn?
+) -> inturn_status {
+  let callback = CallbackContext(context: context, destroy: destroy)
+  return withHost(executor, onRefusal: { callback.release() }) {
+    $0.setWaker(waker(wake, callback))
+    return .ok
+  }
+}
+
+@_cdecl("inturn_executor_fd") @implementation
+public func inturn_executor_fd(
+  _ executor: inturn_executor, _ out_fd: UnsafeMutablePointer<CInt>?
+) -> inturn_status {
+  withHost(executor) {
+    guard let out_fd else { return .invalidArgument }
+    guard let descriptor = $0.descriptor() else { return .noMemory }
+    out_fd.pointee = descriptor
+    return .ok
+  }
+}
+
+@_cdecl("inturn_executor_drain") @implementation
+public func inturn_executor_drain(
+  _ executor: inturn_executor, _ max_calls: UInt32, _ out_calls: UnsafeMutablePointer<UInt32>?
+) -> inturn_status {
+  withHost(executor) {
+    let maximum = max_calls == 0 ? Int.max : Int(max_calls)
+    let (status, calls) = $0.drain(maximumCalls: maximum)
+    if status == .ok { out_calls?.pointee = UInt32(clamping: calls) }
+    return status
+  }
+}
+
+@_cdecl("inturn_executor_run") @implementation
+public func inturn_executor_run(_ executor: inturn_executor) -> inturn_status {
+  withHost(executor) { $0.run() }
+}
+
+@_cdecl("inturn_executor_stop") @implementation
+public func inturn_executor_stop(_ executor: inturn_executor) -> inturn_status {
+  withHost(executor) {
+    $0.stop()
+    return .ok
+  }
+}
+
+@_cdecl("inturn_executor_destroy") @implementation
+public func inturn_executor_destroy(_ executor: inturn_executor) -> inturn_status {
+  inturn_status(Engine.destroy(executor: Handle(executor)))
+}
+
+private func withHost(
+  _ executor: inturn_executor, onRefusal: () -> Void = {}, _ body: (HostExecutor) -> Status
+) -> inturn_status {
+  let (status, host) = Engine.hostExecutor(Handle(executor))
+  guard let host else {
+    onRefusal()
+    return inturn_status(status)
+  }
+  return inturn_status(body(host))
+}

@@ -1,0 +1,35 @@
+import CInturn
+import InturnCore
+
+extension Handle {
+  @inline(__always) init(_ handle: inturn_queue) { self.init(bits: handle.bits) }
+  @inline(__always) init(_ handle: inturn_operation) { self.init(bits: handle.bits) }
+  @inline(__always) init(_ handle: inturn_token) { self.init(bits: handle.bits) }
+  @inline(__always) init(_ handle: inturn_executor) { self.init(bits: handle.bits) }
+  @inline(__always) init(_ handle: inturn_clock) { self.init(bits: handle.bits) }
+}
+
+/// The engine's form of work. A struct of one 64-bit number is passed to a C function as that
+/// number is, in the calling conventions of x86-64 and arm64.
+@inline(__always)
+func rawWork(_ work: inturn_work_fn?) -> RawWork? { unsafeBitCast(work, to: RawWork?.self) }
+
+@inline(__always)
+func rawCancelHandler(_ handler: inturn_cancel_fn?) -> RawWork? {
+  unsafeBitCast(handler, to: RawWork?.self)
+}
+
+/// A context with its destroy function, for the engine's objects that are released.
+struct CallbackContext: @unchecked Sendable {
+  // Safe to send: the header says that callbacks come from any thread.
+  let context: UnsafeMutableRawPointer?
+  let destroy: inturn_destroy_fn?
+
+  func release() { destroy?(context) }
+}
+
+/// The label as it is handed to the engine, or nil when it is not UTF-8.
+func isValidLabel(_ label: UnsafePointer<CChar>?) -> Bool {
+  guard let label else { return true }
+  return String(validatingCString: label) != nil
+}

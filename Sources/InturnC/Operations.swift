@@ -1,0 +1,46 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_operation_get_state") @implementation
+public func inturn_operation_get_state(
+  _ operation: inturn_operation, _ out_state: UnsafeMutablePointer<inturn_operation_state>?
+) -> inturn_status {
+  let (status, state) = Engine.state(of: Handle(operation))
+  if status != .ok { return inturn_status(status) }
+  guard let out_state else { return INTURN_E_INVALID_ARGUMENT }
+  out_state.pointee = inturn_operation_state(UInt32(state.rawValue))
+  return INTURN_OK
+}
+
+@_cdecl("inturn_operation_cancel") @implementation
+public func inturn_operation_cancel(_ operation: inturn_operation) -> inturn_status {
+  inturn_status(Engine.cancel(Handle(operation)))
+}
+
+@_cdecl("inturn_operation_wait") @implementation
+public func inturn_operation_wait(
+  _ operation: inturn_operation, _ timeout_ns: Int64, _ out_end: UnsafeMutablePointer<inturn_end>?
+) -> inturn_status {
+  let (status, end) = Engine.wait(for: Handle(operation), timeoutNanoseconds: timeout_ns)
+  if let end { out_end?.pointee = inturn_end(end) }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_operation_release") @implementation
+public func inturn_operation_release(_ operation: inturn_operation) -> inturn_status {
+  inturn_status(Engine.release(Handle(operation)))
+}
+
+extension inturn_end {
+  init(_ end: OperationEnd) {
+    self.init()
+    outcome = inturn_outcome(UInt32(end.outcome.rawValue))
+    cause = inturn_cause(UInt32(end.cause.rawValue))
+    code = end.code
+    result = end.result
+    label = end.label
+    enqueued_ns = end.enqueuedAt
+    started_ns = end.startedAt
+    ended_ns = end.endedAt
+  }
+}

@@ -1,0 +1,157 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_queue_create") @implementation
+public func inturn_queue_create(
+  _ kind: inturn_queue_kind, _ options: UnsafePointer<inturn_queue_options>?,
+  _ out_queue: UnsafeMutablePointer<inturn_queue>?
+) -> inturn_status {
+  guard let out_queue, let checked = queueOptions(kind, options?.pointee) else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
+  let (status, queue) = Engine.createQueue(
+    checked, executor: Handle(bits: options?.pointee.executor.bits ?? 0),
+    clock: Handle(bits: options?.pointee.clock.bits ?? 0))
+  if status == .ok { out_queue.pointee.bits = queue.bits }
+  return inturn_status(status)
+}
+
+/// The options in the engine's form, or nil when they are not valid.
+private func queueOptions(
+  _ kind: inturn_queue_kind, _ options: inturn_queue_options?
+) -> QueueOptions? {
+  guard let kind = QueueKind(rawValue: UInt8(clamping: kind.rawValue)) else { return nil }
+  var result = QueueOptions(kind: kind)
+  guard let options else { return result }
+  guard options.size == MemoryLayout<inturn_queue_options>.size, isValidLabel(options.label),
+    options.settle_ns >= 0, options.gap_ns >= 0,
+    kind == .concurrent || options.max_concurrent <= 1
+  else { return nil }
+  result.label = options.label
+  result.capacity = options.capacity
+  result.limit = options.max_concurrent
+  result.settle = options.settle_ns
+  result.gap = options.gap_ns
+  return result
+}
+
+@_cdecl("inturn_queue_enqueue") @implementation
+public func inturn_queue_enqueue(
+  _ queue: inturn_queue, _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: inturn_destroy_fn?, _ out_operation: UnsafeMutablePointer<inturn_operation>?
+) -> inturn_status {
+  let status: Status
+  if let out_operation {
+    let (result, operation) = Engine.enqueue(
+      Handle(queue), options: nil, work: rawWork(work), context: context, destroy: destroy,
+      wantsHandle: true)
+    if result == .ok { out_operation.pointee.bits = operation.bits }
+    status = result
+  } else {
+    status = Engine.enqueue(
+      Handle(queue), work: rawWork(work), context: context, destroy: destroy)
+  }
+  if status != .ok, let destroy { destroy(context) }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_queue_enqueue_with") @implementation
+public func inturn_queue_enqueue_with(
+  _ queue: inturn_queue, _ options: UnsafePointer<inturn_operation_options>?,
+  _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?
+) -> inturn_status {
+  guard let options = options?.pointee else {
+    return inturn_queue_enqueue(queue, work, context, destroy, out_operation)
+  }
+  var status = check(options)
+  if status == .ok {
+    let (result, operation) = Engine.enqueue(
+      Handle(queue), options: operationOptions(options), work: rawWork(work), context: context,
+      destroy: destroy, wantsHandle: out_operation != nil)
+    if result == .ok { out_operation?.pointee.bits = operation.bits }
+    status = result
+  }
+  if status != .ok {
+    destroy?(context)
+    options.end_destroy?(options.end_context)
+  }
+  return inturn_status(status)
+}
+
+private func check(_ options: inturn_operation_options) -> Status {
+  guard options.size == MemoryLayout<inturn_operation_options>.size,
+    isValidLabel(options.label), options.max_wait_ns >= 0, options.max_run_ns >= 0,
+    options.stall_ns >= 0, options.cancel_grace_ns >= 0,
+    options.max_run_policy == INTURN_MAX_RUN_HOLD || options.max_run_policy == INTURN_MAX_RUN_FREE
+  else { return .invalidArgument }
+  if options.priority != 0 || options.after_count != 0 || options.barrier { return .unsupported }
+  return .ok
+}
+
+private func operationOptions(_ options: inturn_operation_options) -> OperationOptions {
+  var result = OperationOptions()
+  result.label = options.label
+  result.maxWait = options.max_wait_ns
+  result.maxRun = options.max_run_ns
+  result.freesPlaceAtMaxRun = options.max_run_policy == INTURN_MAX_RUN_FREE
+  result.stall = options.stall_ns
+  result.grace = options.cancel_grace_ns
+  if let function = options.on_end {
+    result.endCallback = EndCallback(
+      function: unsafeBitCast(function, to: EndCallback.Function.self),
+      call: callEndFunction, context: options.end_context, destroy: options.end_destroy)
+  } else {
+    result.endCallback.context = options.end_context
+    result.endCallback.destroy = options.end_destroy
+  }
+  return result
+}
+
+/// How the engine calls an `inturn_end_fn`.
+private func callEndFunction(
+  _ function: EndCallback.Function, _ context: UnsafeMutableRawPointer?, _ end: OperationEnd
+) {
+  var end = inturn_end(end)
+  unsafeBitCast(function, to: inturn_end_fn.self)(context, &end)
+}
+
+@_cdecl("inturn_queue_suspend") @implementation
+public func inturn_queue_suspend(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.suspend(Handle(queue)))
+}
+
+@_cdecl("inturn_queue_resume") @implementation
+public func inturn_queue_resume(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.resume(Handle(queue)))
+}
+
+@_cdecl("inturn_queue_view_did_appear") @implementation
+public func inturn_queue_view_did_appear(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.setVisible(Handle(queue), true))
+}
+
+@_cdecl("inturn_queue_view_will_disappear") @implementation
+public func inturn_queue_view_will_disappear(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.setVisible(Handle(queue), false))
+}
+
+@_cdecl("inturn_queue_cancel_all") @implementation
+public func inturn_queue_cancel_all(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.cancelAll(Handle(queue)))
+}
+
+@_cdecl("inturn_queue_close") @implementation
+public func inturn_queue_close(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.close(Handle(queue)))
+}
+
+@_cdecl("inturn_queue_drain") @implementation
+public func inturn_queue_drain(_ queue: inturn_queue, _ timeout_ns: Int64) -> inturn_status {
+  inturn_status(Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns))
+}
+
+@_cdecl("inturn_queue_destroy") @implementation
+public func inturn_queue_destroy(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.destroy(queue: Handle(queue)))
+}

@@ -1,0 +1,64 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_token_finish") @implementation
+public func inturn_token_finish(_ token: inturn_token) -> inturn_status {
+  inturn_status(Engine.end(Handle(token), as: .finished))
+}
+
+@_cdecl("inturn_token_finish_with") @implementation
+public func inturn_token_finish_with(
+  _ token: inturn_token, _ result: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?
+) -> inturn_status {
+  let status = Engine.finish(Handle(token), result: result, destroy: destroy)
+  if status != .ok { destroy?(result) }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_token_fail") @implementation
+public func inturn_token_fail(_ token: inturn_token, _ code: Int32) -> inturn_status {
+  inturn_status(Engine.fail(Handle(token), code: code))
+}
+
+@_cdecl("inturn_token_cancel") @implementation
+public func inturn_token_cancel(_ token: inturn_token) -> inturn_status {
+  inturn_status(Engine.end(Handle(token), as: .cancelled))
+}
+
+@_cdecl("inturn_token_abandon") @implementation
+public func inturn_token_abandon(_ token: inturn_token) -> inturn_status {
+  inturn_status(Engine.abandon(Handle(token)))
+}
+
+@_cdecl("inturn_token_is_cancelled") @implementation
+public func inturn_token_is_cancelled(
+  _ token: inturn_token, _ out_cancelled: UnsafeMutablePointer<Bool>?
+) -> inturn_status {
+  let (status, isCancelled) = Engine.isCancelled(Handle(token))
+  if status != .ok { return inturn_status(status) }
+  guard let out_cancelled else { return INTURN_E_INVALID_ARGUMENT }
+  out_cancelled.pointee = isCancelled
+  return INTURN_OK
+}
+
+@_cdecl("inturn_token_on_cancel") @implementation
+public func inturn_token_on_cancel(
+  _ token: inturn_token, _ handler: inturn_cancel_fn?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: inturn_destroy_fn?
+) -> inturn_status {
+  let status = Engine.onCancel(
+    Handle(token), handler: rawCancelHandler(handler), context: context, destroy: destroy)
+  if status != .ok { destroy?(context) }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_token_resume") @implementation
+public func inturn_token_resume(
+  _ token: inturn_token, _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: inturn_destroy_fn?
+) -> inturn_status {
+  let status = Engine.resume(
+    Handle(token), work: rawWork(work), context: context, destroy: destroy)
+  if status != .ok { destroy?(context) }
+  return inturn_status(status)
+}

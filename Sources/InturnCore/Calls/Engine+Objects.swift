@@ -1,0 +1,115 @@
+/// Executors, clocks, and what concerns the whole library.
+extension Engine {
+  // MARK: Executors
+
+  package static func createHostExecutor(
+    label: String?, waker: HostExecutor.Waker?
+  ) -> Handle {
+    let executor = HostExecutor(label: label, waker: waker)
+    return withObjects { $0.pointee.executors.add(executor) }
+  }
+
+  package static func createPool(workers: Int, maximum: Int, label: String?) -> Handle {
+    let pool = WorkerPool(
+      target: workers, maximum: maximum == 0 ? workers + 64 : maximum, label: label,
+      clock: current.pointee.systemClock)
+    return withObjects { $0.pointee.executors.add(pool) }
+  }
+
+  package static var mainExecutor: Handle { current.pointee.mainExecutorHandle }
+
+  package static var poolExecutor: Handle { current.pointee.poolHandle }
+
+  /// The host-driven executor that a handle names, or why not.
+  package static func hostExecutor(_ handle: Handle) -> (Status, HostExecutor?) {
+    switch withObjects({ $0.pointee.executors.find(handle) }) {
+    case .failure(let refusal): return (refusal.status, nil)
+    case .success(let executor):
+      guard let host = executor as? HostExecutor else { return (.unsupported, nil) }
+      return (.ok, host)
+    }
+  }
+
+  package static func destroy(executor handle: Handle) -> Status {
+    let engine = current
+    let (status, executor) = withObjects { engine -> (Status, Executor?) in
+      switch engine.pointee.executors.find(handle) {
+      case .failure(let refusal): return (refusal.status, nil)
+      case .success(let executor):
+        if handle == engine.pointee.poolHandle || handle == engine.pointee.mainExecutorHandle {
+          return (.unsupported, nil)
+        }
+        if executor.users > 0 || (executor as? HostExecutor)?.isBusy == true {
+          return (.busy, nil)
+        }
+        return (.ok, engine.pointee.executors.remove(handle))
+      }
+    }
+    _ = engine
+    if let pool = executor as? WorkerPool { pool.stop() }
+    if let host = executor as? HostExecutor { host.discardWaiting() }
+    return status
+  }
+
+  // MARK: Clocks
+
+  package static func createManualClock() -> Handle {
+    let clock = Clock(isManual: true)
+    return withObjects { $0.pointee.clocks.add(clock) }
+  }
+
+  /// The clock that a handle names; the system's for the null handle.
+  package static func clock(_ handle: Handle) -> (Status, Clock?) {
+    if handle.bits == 0 { return (.ok, current.pointee.systemClock) }
+    switch withObjects({ $0.pointee.clocks.find(handle) }) {
+    case .failure(let refusal): return (refusal.status, nil)
+    case .success(let clock): return (.ok, clock)
+    }
+  }
+
+  package static func destroy(clock handle: Handle) -> Status {
+    withObjects { engine -> (Status, Clock?) in
+      switch engine.pointee.clocks.find(handle) {
+      case .failure(let refusal): return (refusal.status, nil)
+      case .success(let clock):
+        if clock.users > 0 { return (.busy, nil) }
+        return (.ok, engine.pointee.clocks.remove(handle))
+      }
+    }.0
+  }
+
+  // MARK: The library
+
+  package struct LibraryStatistics {
+    package var workers: UInt32
+    package var queues: UInt64
+    package var operations: UInt64
+    package var executors: UInt64
+    package var clocks: UInt64
+  }
+
+  package static var statistics: LibraryStatistics {
+    let engine = current
+    let (executors, clocks) = withObjects {
+      ($0.pointee.executors.count, $0.pointee.clocks.count)
+    }
+    let slots = Int(engine.pointee.operations.liveCount)
+    let operations = UInt64(max(0, slots - engine.pointee.gates.load(ordering: .relaxed)))
+    return LibraryStatistics(
+      workers: UInt32(engine.pointee.pool.threadCount),
+      queues: engine.pointee.lanes.liveCount, operations: operations,
+      executors: UInt64(executors), clocks: UInt64(clocks))
+  }
+
+  package static func setReportHandler(_ handler: ReportHandler?) {
+    // The old one goes here, after the lock.
+    _ = current.pointee.reportHandler.replace(with: handler)
+  }
+
+  private static func withObjects<Result>(_ body: (Pointer) -> Result) -> Result {
+    let engine = current
+    engine.pointee.objectLock.lock()
+    defer { engine.pointee.objectLock.unlock() }
+    return body(engine)
+  }
+}

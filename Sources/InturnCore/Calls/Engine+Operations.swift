@@ -1,0 +1,126 @@
+/// What can be asked of an operation by its handle, or by its token.
+extension Engine {
+  /// Calls `body` with the slot that a handle names, which cannot go away meanwhile.
+  private static func withSlot(
+    _ found: Result<OperationSlot.Pointer, Refusal>, _ body: (OperationSlot.Pointer) -> Status
+  ) -> Status {
+    switch found {
+    case .failure(let refusal): return refusal.status
+    case .success(let slot):
+      defer { slot.dropReference() }
+      return body(slot)
+    }
+  }
+
+  package static func state(of operation: Handle) -> (Status, OperationState) {
+    var state = OperationState.pending
+    let status = withSlot(.find(operation: operation)) {
+      state = $0.loadWord().state
+      return .ok
+    }
+    return (status, state)
+  }
+
+  package static func cancel(_ operation: Handle) -> Status {
+    withSlot(.find(operation: operation)) { $0.lane.cancel($0, generation: operation.generation) }
+  }
+
+  package static func wait(
+    for operation: Handle, timeoutNanoseconds: Int64
+  ) -> (Status, OperationEnd?) {
+    var end: OperationEnd?
+    let status = withSlot(.find(operation: operation)) {
+      let status = $0.waitForEnd(timeoutNanoseconds: timeoutNanoseconds)
+      if status == .ok { end = $0.makeEnd() }
+      return status
+    }
+    return (status, end)
+  }
+
+  package static func release(_ operation: Handle) -> Status {
+    withSlot(.find(operation: operation)) {
+      $0.releaseHandle() ? .ok : operation.refusal(for: .operation)
+    }
+  }
+
+  // MARK: Tokens
+
+  @inline(__always)
+  package static func end(_ token: Handle, as outcome: Outcome) -> Status {
+    OperationSlot.Pointer.end(token, as: outcome)
+  }
+
+  package static func fail(_ token: Handle, code: Int32) -> Status {
+    guard let slot = slot(of: token) else { return token.refusal(for: .token) }
+    return slot.end(token, as: .failed, payload: .init(code: code))
+  }
+
+  /// Ends an operation with a result, which is the caller's to destroy when this is refused.
+  package static func finish(
+    _ token: Handle, result: UnsafeMutableRawPointer?, destroy: RawDestroy?
+  ) -> Status {
+    guard let slot = slot(of: token) else { return token.refusal(for: .token) }
+    return slot.end(
+      token, as: .finished, payload: .init(result: result, resultDestroy: destroy))
+  }
+
+  package static func abandon(_ token: Handle) -> Status {
+    var report: Report?
+    let status = withSlot(.find(token: token)) { slot in
+      let lane = slot.lane
+      lane.pointee.lock.lock()
+      // After the end, a label may be another operation's.
+      if !slot.loadWord().contains(.claimed) {
+        report = .lostToken(operation: slot.label, queue: lane.label)
+      }
+      lane.pointee.lock.unlock()
+      return end(token, as: .abandoned)
+    }
+    if status == .ok { report?.send() }
+    return status
+  }
+
+  private static func slot(of token: Handle) -> OperationSlot.Pointer? {
+    token.isOf(.token) ? current.pointee.operations.pointer(at: token.index) : nil
+  }
+
+  package static func isCancelled(_ token: Handle) -> (Status, Bool) {
+    guard let slot = slot(of: token) else { return (token.refusal(for: .token), false) }
+    let word = slot.loadWord()
+    if word.generation == token.generation && word.contains(.started) {
+      let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
+      return (isEndedByToken ? .alreadyFinished : .ok, word.contains(.cancelRequested))
+    }
+    let isPast = token.generation != 0 && word.generation > token.generation
+    return (isPast ? .alreadyFinished : token.refusal(for: .token), false)
+  }
+
+  /// Sets a cancel handler. The caller destroys the new context when this is refused.
+  package static func onCancel(
+    _ token: Handle, handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
+  ) -> Status {
+    var old: (context: UnsafeMutableRawPointer?, destroy: RawDestroy?) = (nil, nil)
+    let status = withSlot(.find(token: token)) {
+      let result = $0.setCancelHandler(
+        handler, context: context, destroy: destroy, generation: token.generation)
+      old = (result.oldContext, result.oldDestroy)
+      return result.status
+    }
+    if let destroy = old.destroy { destroy(old.context) }
+    return status
+  }
+
+  package static func resume(
+    _ token: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
+  ) -> Status {
+    guard let work else { return .invalidArgument }
+    return withSlot(.find(token: token)) {
+      $0.lane.resume($0, work: work, context: context, destroy: destroy)
+    }
+  }
+}
+
+extension Result<OperationSlot.Pointer, Refusal> {
+  fileprivate static func find(operation: Handle) -> Self { Success.find(operation: operation) }
+  fileprivate static func find(token: Handle) -> Self { Success.find(token: token) }
+}

@@ -1,0 +1,155 @@
+/// The options of a queue, checked; see `inturn_queue_options`.
+package struct QueueOptions {
+  package var kind: QueueKind
+  package var label: UnsafePointer<CChar>?
+  package var executor: Executor?
+  package var clock: Clock?
+  package var capacity: UInt64 = 0
+  /// Concurrent queues: how many operations run at most; 0 for the default.
+  package var limit: UInt32 = 0
+  package var settle: Int64 = 500_000_000
+  package var gap: Int64 = 250_000_000
+
+  package init(kind: QueueKind) { self.kind = kind }
+}
+
+/// What can be asked of a queue by its handle.
+extension Engine {
+  /// Makes a queue. The executor and the clock are found by their handles under the lock that
+  /// keeps them from being destroyed meanwhile.
+  package static func createQueue(
+    _ options: QueueOptions, executor: Handle, clock: Handle
+  ) -> (Status, Handle) {
+    let none = Handle(bits: 0)
+    let engine = current
+    var options = options
+    engine.pointee.objectLock.lock()
+    if executor.bits != 0 {
+      switch engine.pointee.executors.find(executor) {
+      case .success(let found): options.executor = found
+      case .failure(let refusal):
+        engine.pointee.objectLock.unlock()
+        return (refusal.status, none)
+      }
+    } else if options.kind == .interaction {
+      options.executor = engine.pointee.mainExecutor
+    }
+    if clock.bits != 0 {
+      switch engine.pointee.clocks.find(clock) {
+      case .success(let found): options.clock = found
+      case .failure(let refusal):
+        engine.pointee.objectLock.unlock()
+        return (refusal.status, none)
+      }
+    }
+    options.executor?.users += 1
+    options.clock?.users += 1
+    engine.pointee.objectLock.unlock()
+    if options.kind == .concurrent && options.limit == 0 {
+      options.limit = UInt32(engine.pointee.pool.size)
+    }
+    guard let (_, handle) = Lane.Pointer.make(options) else {
+      releaseUse(of: options.executor, options.clock)
+      return (.noMemory, none)
+    }
+    return (.ok, handle)
+  }
+
+  /// A queue does not use its executor and its clock any more.
+  static func releaseUse(of executor: Executor?, _ clock: Clock?) {
+    if executor == nil && clock == nil { return }
+    current.pointee.objectLock.lock()
+    executor?.users -= 1
+    clock?.users -= 1
+    current.pointee.objectLock.unlock()
+  }
+
+  /// The lane that a handle names, as far as that can be told without its lock.
+  @inline(__always)
+  private static func lane(_ queue: Handle) -> Lane.Pointer? {
+    guard queue.isOf(.queue) else { return nil }
+    return current.pointee.lanes.pointer(at: queue.index)
+  }
+
+  /// Calls `body` with the lane that a handle names.
+  @inline(__always)
+  private static func withLane(
+    _ queue: Handle, _ body: (Lane.Pointer) -> Status
+  ) -> Status {
+    guard let lane = lane(queue) else { return queue.refusal(for: .queue) }
+    let status = body(lane)
+    // The lane's word for "another generation" becomes what is wrong with the handle.
+    return status == .stale ? queue.refusal(for: .queue) : status
+  }
+
+  @inline(__always)
+  package static func enqueue(
+    _ queue: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
+  ) -> Status {
+    guard let work else { return .invalidArgument }
+    return withLane(queue) {
+      $0.enqueue(generation: queue.generation, work: work, context: context, destroy: destroy)
+    }
+  }
+
+  package static func enqueue(
+    _ queue: Handle, options: OperationOptions?, work: RawWork?,
+    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
+  ) -> (Status, Handle) {
+    guard let work else { return (.invalidArgument, Handle(bits: 0)) }
+    var operation = Handle(bits: 0)
+    let status = withLane(queue) {
+      let (status, handle) = $0.enqueue(
+        generation: queue.generation, options: options, work: work, context: context,
+        destroy: destroy, wantsHandle: wantsHandle)
+      operation = handle
+      return status
+    }
+    return (status, operation)
+  }
+
+  package static func suspend(_ queue: Handle) -> Status {
+    withLane(queue) { $0.suspend(generation: queue.generation) }
+  }
+
+  package static func resume(_ queue: Handle) -> Status {
+    withLane(queue) { $0.resume(generation: queue.generation) }
+  }
+
+  package static func setVisible(_ queue: Handle, _ isVisible: Bool) -> Status {
+    withLane(queue) { $0.setVisible(isVisible, generation: queue.generation) }
+  }
+
+  package static func cancelAll(_ queue: Handle) -> Status {
+    withLane(queue) { $0.cancelAll(generation: queue.generation) }
+  }
+
+  package static func close(_ queue: Handle) -> Status {
+    withLane(queue) { $0.close(generation: queue.generation) }
+  }
+
+  package static func drain(_ queue: Handle, timeoutNanoseconds: Int64) -> Status {
+    withLane(queue) {
+      $0.waitUntilQuiet(
+        generation: queue.generation, timeoutNanoseconds: timeoutNanoseconds)
+    }
+  }
+
+  package static func destroy(queue: Handle) -> Status {
+    withLane(queue) { $0.destroy(queue) }
+  }
+
+  package static func statistics(of queue: Handle) -> (Status, QueueStatistics) {
+    var statistics = QueueStatistics()
+    let status = withLane(queue) {
+      let (status, result) = $0.statistics(generation: queue.generation)
+      statistics = result
+      return status
+    }
+    return (status, statistics)
+  }
+
+  package static func list(_ queue: Handle, _ body: (OperationInfo) -> Bool) -> Status {
+    withLane(queue) { $0.list(generation: queue.generation, body) }
+  }
+}

@@ -1,0 +1,42 @@
+import CInturnSystem
+
+/// That a thread is inside a lane's callbacks, or drains a host's executor: a list on each
+/// thread's stack, innermost first.
+struct CallFrame {
+  typealias Pointer = UnsafeMutablePointer<CallFrame>
+
+  var outer: Pointer?
+  var lane: Lane.Pointer?
+  var executor: Unmanaged<Executor>?
+  /// The operation whose work is being called, where it has a slot.
+  var operation: OperationSlot.Pointer?
+
+  init(lane: Lane.Pointer) { self.lane = lane }
+  init(executor: Executor) { self.executor = .passUnretained(executor) }
+
+  @inline(__always)
+  static var innermost: Pointer? {
+    inturn_system_frame()?.assumingMemoryBound(to: CallFrame.self)
+  }
+
+  /// Whether this thread is inside a callback of the lane.
+  static func isInside(_ lane: Lane.Pointer) -> Bool {
+    var frame = innermost
+    while let current = frame {
+      if current.pointee.lane == lane { return true }
+      frame = current.pointee.outer
+    }
+    return false
+  }
+}
+
+extension UnsafeMutablePointer<CallFrame> {
+  @inline(__always)
+  func push() {
+    pointee.outer = CallFrame.innermost
+    inturn_system_set_frame(self)
+  }
+
+  @inline(__always)
+  func pop() { inturn_system_set_frame(pointee.outer) }
+}

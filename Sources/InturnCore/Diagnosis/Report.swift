@@ -1,0 +1,113 @@
+import CInturnSystem
+
+/// What the library noticed and tells the report handler. The numbers of the kinds are those of
+/// `inturn_report_kind`.
+package struct Report {
+  package enum Kind: Int32 {
+    case stall = 1
+    case deadlock, lostToken
+  }
+
+  package let kind: Kind
+  package let message: String
+  package let queueLabel: String?
+  package let operationLabel: String?
+
+  static func stall(
+    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, isRunning: Bool,
+    nanoseconds: Int64
+  ) -> Report {
+    let what = isRunning ? "has been running" : "has been waiting for its start"
+    let seconds = Double(nanoseconds) / 1e9
+    return Report(
+      .stall, operation, queue, "\(describe(operation, queue)) \(what) for \(seconds) s")
+  }
+
+  static func lostToken(
+    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?
+  ) -> Report {
+    Report(
+      .lostToken, operation, queue,
+      "\(describe(operation, queue)) was abandoned: its token was lost unfinished")
+  }
+
+  static func deadlock(ring: [String]) -> Report {
+    Report(
+      kind: .deadlock,
+      message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for "),
+      queueLabel: nil, operationLabel: nil)
+  }
+
+  private init(
+    _ kind: Kind, _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?,
+    _ message: String
+  ) {
+    self.init(
+      kind: kind, message: message, queueLabel: queue.map { String(cString: $0) },
+      operationLabel: operation.map { String(cString: $0) })
+  }
+
+  private init(kind: Kind, message: String, queueLabel: String?, operationLabel: String?) {
+    self.kind = kind
+    self.message = message
+    self.queueLabel = queueLabel
+    self.operationLabel = operationLabel
+  }
+
+  private static func describe(
+    _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?
+  ) -> String {
+    let subject = operation.map { "operation \"\(String(cString: $0))\"" } ?? "an operation"
+    let place = queue.map { " of queue \"\(String(cString: $0))\"" } ?? ""
+    return subject + place
+  }
+
+  /// Tells the handler. No lock is held.
+  func send() {
+    if let handler = Engine.current.pointee.reportHandler.current {
+      handler.handle(self)
+    } else {
+      var line = "inturn: " + message + "\n"
+      line.withUTF8 { bytes in
+        bytes.withMemoryRebound(to: CChar.self) {
+          inturn_system_write_error($0.baseAddress!, UInt($0.count))
+        }
+      }
+    }
+  }
+}
+
+/// Who is told reports. The context of one is released with its last use.
+package final class ReportHandler: Sendable {
+  private let call: @Sendable (Report) -> Void
+  private let onRelease: @Sendable () -> Void
+
+  package init(
+    call: @escaping @Sendable (Report) -> Void, onRelease: @escaping @Sendable () -> Void
+  ) {
+    self.call = call
+    self.onRelease = onRelease
+  }
+
+  deinit { onRelease() }
+
+  fileprivate func handle(_ report: Report) { call(report) }
+
+  /// The handler in force.
+  struct Holder: ~Copyable {
+    /// Protects `handler`.
+    private let lock = BriefLock()
+    private var handler: ReportHandler?
+
+    var current: ReportHandler? { lock.withLock { handler } }
+
+    /// Sets another one and gives the old one back, to be let go of after the lock.
+    mutating func replace(with new: ReportHandler?) -> ReportHandler? {
+      lock.lock()
+      defer { lock.unlock() }
+      let old = handler
+      handler = new
+      return old
+    }
+  }
+}

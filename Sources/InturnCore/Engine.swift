@@ -1,0 +1,90 @@
+import CInturnSystem
+import Synchronization
+
+/// The process's engine: its tables, its pool, its clock. Made at the first use; a forked child
+/// makes its own and leaves its parent's alone.
+package struct EngineStorage: ~Copyable {
+  var operations: Slab<OperationSlot>
+  var lanes: Slab<Lane>
+  let chunks = ChunkPool()
+  /// How many slots are gates, not operations. Only a statistic: relaxed.
+  let gates = Atomic<Int>(0)
+  var waits = WaitGraph.Storage()
+  var reportHandler = ReportHandler.Holder()
+  let systemClock: Clock
+  let pool: WorkerPool
+  let mainExecutor: HostExecutor
+  /// Protects `executors`, `clocks` and the `users` of what is in them.
+  let objectLock = BriefLock()
+  var executors = ObjectTable<Executor>(kind: .executor)
+  var clocks = ObjectTable<Clock>(kind: .clock)
+  let poolHandle: Handle
+  let mainExecutorHandle: Handle
+
+  fileprivate init?() {
+    guard let operations = Slab<OperationSlot>(), let lanes = Slab<Lane>() else { return nil }
+    self.operations = operations
+    self.lanes = lanes
+    systemClock = Clock(isManual: false)
+    let size = Engine.poolSize
+    pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
+    mainExecutor = HostExecutor(isMain: true)
+    poolHandle = executors.add(pool)
+    mainExecutorHandle = executors.add(mainExecutor)
+  }
+}
+
+package enum Engine {
+  package typealias Pointer = UnsafeMutablePointer<EngineStorage>
+
+  /// The engine in use.
+  @inline(__always)
+  package static var current: Pointer {
+    if let engine = Pointer(bitPattern: engineAddress.load(ordering: .acquiring)) { return engine }
+    return make()
+  }
+
+  /// Whether this process, or one that it was forked from, was a child of the library's.
+  static var wasForked: Bool { forkCount.load(ordering: .relaxed) > 0 }
+
+  @inline(never)
+  private static func make() -> Pointer {
+    guard let engine = EngineStorage() else { fatalError("Inturn: no memory to begin with") }
+    let new = Pointer.allocate(capacity: 1)
+    new.initialize(to: engine)
+    let (exchanged, existing) = engineAddress.compareExchange(
+      expected: 0, desired: UInt(bitPattern: new), ordering: .acquiringAndReleasing)
+    if !exchanged {
+      // Another thread was first; nothing refers to this one yet.
+      new.deinitialize(count: 1)
+      new.deallocate()
+      return Pointer(bitPattern: existing)!
+    }
+    if !areHooksSet.exchange(true, ordering: .relaxed) {
+      pthread_atfork(nil, nil) {
+        ProcessState.becomeChild()
+        forkCount.wrappingAdd(1, ordering: .relaxed)
+        engineAddress.store(0, ordering: .relaxed)
+        inturn_system_set_frame(nil)
+      }
+      atexit { ProcessState.beginExit() }
+    }
+    return new
+  }
+
+  /// `INTURN_WORKERS`, else the number of processors, at least two.
+  fileprivate static var poolSize: Int {
+    if let text = getenv("INTURN_WORKERS") {
+      var end: UnsafeMutablePointer<CChar>?
+      let number = strtol(text, &end, 10)
+      if end != text && end!.pointee == 0 && (1...1024).contains(number) { return number }
+    }
+    return max(2, Int(inturn_system_processors()))
+  }
+}
+
+/// The address of the engine, zero before the first use. Stored with releasing order once it is
+/// complete.
+private let engineAddress = Atomic<UInt>(0)
+private let forkCount = Atomic<UInt32>(0)
+private let areHooksSet = Atomic<Bool>(false)

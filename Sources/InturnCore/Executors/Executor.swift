@@ -1,0 +1,37 @@
+import Synchronization
+
+/// Where work is called. One of `WorkerPool` and `HostExecutor`.
+package class Executor: @unchecked Sendable {
+  // Safe to share: `lock` protects `ring` and what subclasses say it protects.
+
+  /// Protects `ring` and the subclass's state.
+  let lock = BriefLock()
+  @exclusivity(unchecked) var ring = ReadyRing()
+  /// `ring.count`, for looking without the lock.
+  let waiting = Atomic<Int>(0)
+  /// How many queues use the executor; protected by the engine's object lock.
+  package var users = 0
+  package let label: String?
+
+  init(label: String?) { self.label = label }
+
+  /// Hands over an item. The executor calls it later, never inside this call.
+  func submit(_ item: ReadyRing.Item) { fatalError("a subclass says how") }
+
+  /// Whether something else waits, so that a lane had better give way.
+  @inline(__always)
+  final var hasWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
+
+  @inline(__always)
+  final func appendLocked(_ item: ReadyRing.Item) {
+    ring.append(item)
+    waiting.store(ring.count, ordering: .relaxed)
+  }
+
+  @inline(__always)
+  final func popLocked() -> ReadyRing.Item? {
+    let item = ring.popFirst()
+    waiting.store(ring.count, ordering: .relaxed)
+    return item
+  }
+}

@@ -1,0 +1,187 @@
+import CInturnSystem
+import Synchronization
+
+/// An executor without a thread: the host drains it, from its event loop or by `run`.
+package final class HostExecutor: Executor, @unchecked Sendable {
+  // Safe to share: `lock` of `Executor` protects all that changes, but for `wakeups`.
+
+  /// What tells the host that something waits. Its context is destroyed with its last reference,
+  /// so never while a call of it is under way.
+  package final class Waker: Sendable {
+    private let call: @Sendable () -> Void
+    private let onRelease: @Sendable () -> Void
+
+    package init(call: @escaping @Sendable () -> Void, onRelease: @escaping @Sendable () -> Void) {
+      self.call = call
+      self.onRelease = onRelease
+    }
+
+    deinit { onRelease() }
+
+    func wake() { call() }
+  }
+
+  /// Only the main thread may drain it.
+  private let isMain: Bool
+  @exclusivity(unchecked) private var waker: Waker?
+  @exclusivity(unchecked) private var isDrained = false
+  @exclusivity(unchecked) private var isStopRequested = false
+  @exclusivity(unchecked) private var eventReadEnd: Int32 = -1
+  @exclusivity(unchecked) private var eventWriteEnd: Int32 = -1
+  /// Changes when a sleeping `run` must look again.
+  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  /// Whether a `run` sleeps, or is about to.
+  @exclusivity(unchecked) private var isRunAsleep = false
+
+  package init(isMain: Bool = false, label: String? = nil, waker: Waker? = nil) {
+    self.isMain = isMain
+    self.waker = waker
+    wakeups.initialize(to: Atomic(0))
+    super.init(label: label)
+  }
+
+  deinit {
+    if eventReadEnd >= 0 { inturn_system_event_close(eventReadEnd, eventWriteEnd) }
+    wakeups.deallocate()
+  }
+
+  override func submit(_ item: ReadyRing.Item) {
+    lock.lock()
+    appendLocked(item)
+    let isFirst = ring.count == 1
+    let waker = isFirst ? self.waker : nil
+    if isFirst && eventWriteEnd >= 0 { inturn_system_event_signal(eventWriteEnd) }
+    let wakesRun = isRunAsleep
+    isRunAsleep = false
+    lock.unlock()
+    if wakesRun { wakeRun() }
+    waker?.wake()
+  }
+
+  package func setWaker(_ new: Waker?) {
+    lock.lock()
+    let old = waker
+    waker = new
+    let isDue = ring.count > 0
+    lock.unlock()
+    if isDue { new?.wake() }
+    // The old one goes here, after the lock.
+    withExtendedLifetime(old) {}
+  }
+
+  /// A descriptor that is readable while something waits; nil when there is none to be had.
+  package func descriptor() -> Int32? {
+    lock.lock()
+    defer { lock.unlock() }
+    if eventReadEnd < 0 {
+      eventReadEnd = inturn_system_event_open(&eventWriteEnd)
+      if eventReadEnd < 0 { return nil }
+      if ring.count > 0 { inturn_system_event_signal(eventWriteEnd) }
+    }
+    return eventReadEnd
+  }
+
+  /// Calls what waits, at most so many calls, and says how many it called.
+  package func drain(maximumCalls: Int) -> (status: Status, calls: Int) {
+    let refusal = beginDrain()
+    if refusal != .ok { return (refusal, 0) }
+    var budget = DrainBudget(remaining: maximumCalls)
+    runWaiting(&budget)
+    budget.spareGate?.dropGate()
+    if budget.isForkedChild { return (.forked, maximumCalls - budget.remaining) }
+    endDrain()
+    return (.ok, maximumCalls - budget.remaining)
+  }
+
+  /// Drains and sleeps in turn until it is stopped.
+  package func run() -> Status {
+    let refusal = beginDrain()
+    if refusal != .ok { return refusal }
+    var budget = DrainBudget(remaining: 1)
+    defer { budget.spareGate?.dropGate() }
+    while true {
+      lock.lock()
+      if isStopRequested { break }
+      if ring.count == 0 {
+        let seen = wakeups.pointee.load(ordering: .relaxed)
+        isRunAsleep = true
+        lock.unlock()
+        wakeups.wait(while: seen)
+        continue
+      }
+      lock.unlock()
+      budget.remaining = 1
+      runWaiting(&budget)
+      if budget.isForkedChild { return .forked }
+      if ProcessState.isExiting {
+        endDrain()
+        return .ok
+      }
+    }
+    isStopRequested = false
+    isRunAsleep = false
+    lock.unlock()
+    endDrain()
+    return .ok
+  }
+
+  package func stop() {
+    lock.lock()
+    isStopRequested = true
+    isRunAsleep = false
+    lock.unlock()
+    wakeRun()
+  }
+
+  /// Whether the caller is the one thread that could drain it, and so had better not wait for it.
+  var isMainExecutorOnItsThread: Bool { isMain && inturn_system_is_main_thread() }
+
+  /// Whether it is being drained just now.
+  package var isBusy: Bool { lock.withLock { isDrained } }
+
+  /// Lets go of what waits; only lanes whose queues are gone do.
+  package func discardWaiting() {
+    var budget = DrainBudget(remaining: Int.max)
+    runWaiting(&budget)
+    budget.spareGate?.dropGate()
+  }
+
+  private func wakeRun() {
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeAll()
+  }
+
+  private func beginDrain() -> Status {
+    if isMain && !inturn_system_is_main_thread() { return .wrongThread }
+    lock.lock()
+    defer { lock.unlock() }
+    if isDrained { return .wrongThread }
+    isDrained = true
+    return .ok
+  }
+
+  private func endDrain() {
+    lock.lock()
+    isDrained = false
+    lock.unlock()
+  }
+
+  private func runWaiting(_ budget: inout DrainBudget) {
+    var frame = CallFrame(executor: self)
+    withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      defer { frame.pop() }
+      while budget.remaining > 0 && budget.isStillOurs {
+        lock.lock()
+        guard let item = popLocked() else {
+          if eventReadEnd >= 0 { inturn_system_event_clear(eventReadEnd) }
+          lock.unlock()
+          return
+        }
+        if ring.count == 0 && eventReadEnd >= 0 { inturn_system_event_clear(eventReadEnd) }
+        lock.unlock()
+        item.run(&budget)
+      }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// What waits at an executor: lanes that want to be drained, and cancel handlers to be called.
+///
+/// A growing ring; it does not shrink. Its user's lock protects it.
+struct ReadyRing: ~Copyable {
+  /// A lane, or an operation whose cancel handler is due: a pointer whose lowest bit tells which.
+  struct Item {
+    fileprivate let bits: UInt
+
+    init(lane: Lane.Pointer) { bits = UInt(bitPattern: lane) }
+    init(cancelNoticeOf slot: OperationSlot.Pointer) { bits = UInt(bitPattern: slot) | 1 }
+
+    fileprivate init(bits: UInt) { self.bits = bits }
+
+    /// Calls what is due, as far as the budget goes.
+    func run(_ budget: inout DrainBudget) {
+      if bits & 1 == 0 {
+        Lane.Pointer(bitPattern: bits).unsafelyUnwrapped.drain(&budget)
+      } else {
+        OperationSlot.Pointer(bitPattern: bits & ~1).unsafelyUnwrapped.deliverCancelNotice()
+        budget.remaining -= 1
+      }
+    }
+  }
+
+  private var storage: UnsafeMutablePointer<UInt>
+  private var capacity: Int
+  private var first = 0
+  private(set) var count = 0
+
+  init() {
+    capacity = 16
+    storage = .allocate(capacity: capacity)
+  }
+
+  deinit { storage.deallocate() }
+
+  mutating func append(_ item: Item) {
+    if count == capacity { grow() }
+    storage[(first + count) & (capacity - 1)] = item.bits
+    count += 1
+  }
+
+  mutating func popFirst() -> Item? {
+    if count == 0 { return nil }
+    let item = Item(bits: storage[first])
+    first = (first + 1) & (capacity - 1)
+    count -= 1
+    return item
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * capacity)
+    for position in 0..<count { larger[position] = storage[(first + position) & (capacity - 1)] }
+    storage.deallocate()
+    storage = larger
+    capacity *= 2
+    first = 0
+  }
+}
+
+/// How much an executor may still call before it is to look up.
+struct DrainBudget {
+  /// How many calls are left.
+  var remaining: Int
+  /// The process state that the drain began in. Another one means that a call has forked and this
+  /// is the child, or that the process exits: then nothing of the engine is touched any more.
+  let process = ProcessState.current
+  /// A slot that the last lane was drained with and the next one may use.
+  var spareGate: OperationSlot.Pointer?
+
+  @inline(__always)
+  var isStillOurs: Bool { ProcessState.current == process }
+
+  var isForkedChild: Bool { (ProcessState.current ^ process) & ~ProcessState.exitingBit != 0 }
+
+  init(remaining: Int) { self.remaining = remaining }
+}

@@ -1,0 +1,55 @@
+/// What a handle names.
+package enum HandleKind: UInt8, CaseIterable {
+  case queue = 1
+  case operation, token, executor, clock
+}
+
+/// A 64-bit name: kind (4 bits), process epoch (4), index (26), generation (30).
+///
+/// The generation tells the objects apart that live in one slot one after the other. It is never
+/// zero in a handle, so no handle is all zero; a slot whose generation is used up is retired.
+package struct Handle: Equatable {
+  package let bits: UInt64
+
+  static let indexBits: UInt64 = 26
+  static let generationBits: UInt64 = 30
+  static let maximumIndex = UInt32(1) << 26 - 1
+  static let maximumGeneration = UInt32(1) << 30 - 1
+
+  @inline(__always)
+  package init(bits: UInt64) { self.bits = bits }
+
+  @inline(__always)
+  package init(_ kind: HandleKind, index: UInt32, generation: UInt32) {
+    bits =
+      Self.tag(kind) << 56 | UInt64(index) << Self.generationBits | UInt64(generation)
+  }
+
+  @inline(__always)
+  package var index: UInt32 {
+    UInt32(truncatingIfNeeded: bits >> Self.generationBits) & Self.maximumIndex
+  }
+
+  @inline(__always)
+  package var generation: UInt32 { UInt32(truncatingIfNeeded: bits) & Self.maximumGeneration }
+
+  /// The top byte of the handles of a kind that are made in this process.
+  @inline(__always)
+  static func tag(_ kind: HandleKind) -> UInt64 {
+    UInt64(kind.rawValue) << 4 | UInt64(ProcessState.epoch)
+  }
+
+  @inline(__always)
+  func isOf(_ kind: HandleKind) -> Bool { bits >> 56 == Self.tag(kind) }
+
+  /// Why a handle that is not of the kind that a call needs, or whose slot does not know it, is
+  /// refused.
+  @inline(never)
+  package func refusal(for kind: HandleKind) -> Status {
+    if bits == 0 { return .nullHandle }
+    guard let own = HandleKind(rawValue: UInt8(bits >> 60)), generation != 0 else { return .stale }
+    let epoch = UInt8(bits >> 56 & 15)
+    if epoch != ProcessState.epoch { return Engine.wasForked && epoch != 0 ? .forked : .stale }
+    return own == kind ? .stale : .wrongKind
+  }
+}

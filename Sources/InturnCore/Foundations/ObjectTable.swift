@@ -1,0 +1,52 @@
+/// Objects that are few and named by handles: executors, clocks. Its user's lock protects it.
+struct ObjectTable<Object: AnyObject>: ~Copyable {
+  private struct Entry {
+    var generation: UInt32
+    var object: Object?
+  }
+
+  private let kind: HandleKind
+  /// The entry of index 1 comes first.
+  private var entries: [Entry] = []
+  private var free: [UInt32] = []
+
+  init(kind: HandleKind) { self.kind = kind }
+
+  var count: Int { entries.count - free.count - retired }
+  private var retired = 0
+
+  mutating func add(_ object: Object) -> Handle {
+    let index: UInt32
+    if let last = free.popLast() {
+      index = last
+    } else {
+      entries.append(Entry(generation: 0, object: nil))
+      index = UInt32(entries.count)
+    }
+    let place = Int(index) - 1
+    entries[place].generation += 1
+    entries[place].object = object
+    return Handle(kind, index: index, generation: entries[place].generation)
+  }
+
+  func find(_ handle: Handle) -> Result<Object, Refusal> {
+    let place = Int(handle.index) - 1
+    guard handle.isOf(kind), entries.indices.contains(place),
+      entries[place].generation == handle.generation, let object = entries[place].object
+    else { return .failure(Refusal(handle.refusal(for: kind))) }
+    return .success(object)
+  }
+
+  /// Removes what the handle names; it does.
+  mutating func remove(_ handle: Handle) -> Object {
+    let place = Int(handle.index) - 1
+    let object = entries[place].object!
+    entries[place].object = nil
+    if handle.generation == Handle.maximumGeneration {
+      retired += 1
+    } else {
+      free.append(handle.index)
+    }
+    return object
+  }
+}

@@ -1,0 +1,42 @@
+import CInturnSystem
+import Synchronization
+
+/// Sleeping on a word until it changes.
+extension UnsafeMutablePointer<Atomic<UInt32>> {
+  private var word: UnsafePointer<UInt32> {
+    UnsafeRawPointer(self).assumingMemoryBound(to: UInt32.self)
+  }
+
+  /// Sleeps while the word has this value; may wake for no reason. Below zero: no limit.
+  func wait(while value: UInt32, timeoutNanoseconds: Int64 = -1) {
+    inturn_system_wait(word, value, timeoutNanoseconds)
+  }
+
+  func wakeOne() { inturn_system_wake_one(word) }
+
+  func wakeAll() { inturn_system_wake_all(word) }
+}
+
+/// How long a caller is ready to wait, in the system's time.
+struct WaitLimit {
+  private let deadline: Int64?
+
+  /// Below zero: no limit.
+  init(timeoutNanoseconds: Int64) {
+    if timeoutNanoseconds < 0 {
+      deadline = nil
+    } else {
+      let (sum, overflow) = inturn_system_now().addingReportingOverflow(timeoutNanoseconds)
+      deadline = overflow ? nil : sum
+    }
+  }
+
+  /// What is left in nanoseconds, below zero for no limit; nil when the time is over, or when the
+  /// process exits and nothing more will happen.
+  var remaining: Int64? {
+    if ProcessState.isExiting { return nil }
+    guard let deadline else { return -1 }
+    let rest = deadline - inturn_system_now()
+    return rest > 0 ? rest : nil
+  }
+}

@@ -1,0 +1,88 @@
+/// A piece of a lane's buffer: jobs in order, from `start` up to `count`.
+///
+/// Chunks come in five sizes. A lane begins with the smallest, so that a million queues with one
+/// operation each stay small, and takes the next size each time one is full.
+struct Chunk {
+  typealias Pointer = UnsafeMutablePointer<Chunk>
+
+  var next: Pointer?
+  /// How many jobs have been put in; only grows until the chunk is reused.
+  var count: UInt32
+  /// How many jobs have been taken out.
+  var start: UInt32
+  var sizeClass: UInt32
+  /// For chunks whose operations were cancelled: the `Cause`.
+  var cause: UInt32
+
+  static var sizeClasses: UInt32 { 5 }
+
+  /// 8, 40, 168, 680 or 2728 jobs: with the header, a little less than 256 bytes, 1, 4, 16 and
+  /// 64 KiB.
+  @inline(__always)
+  static func capacity(ofClass sizeClass: UInt32) -> UInt32 { ((32 << (2 * sizeClass)) - 8) / 3 }
+
+  static func byteCount(ofClass sizeClass: UInt32) -> Int {
+    MemoryLayout<Chunk>.stride + Int(capacity(ofClass: sizeClass)) * MemoryLayout<Job>.stride
+  }
+}
+
+extension UnsafeMutablePointer<Chunk> {
+  @inline(__always)
+  var jobs: UnsafeMutablePointer<Job> {
+    UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: Job.self)
+  }
+
+  @inline(__always)
+  var isFull: Bool { pointee.count == Chunk.capacity(ofClass: pointee.sizeClass) }
+
+  @inline(__always)
+  var isConsumed: Bool { pointee.start == pointee.count }
+}
+
+/// Chunks that are not in use, a bounded number of each size.
+struct ChunkPool: ~Copyable {
+  /// Protects `shelves`.
+  private let lock = BriefLock()
+  /// One for each size.
+  private let shelves: UnsafeMutablePointer<(first: Chunk.Pointer?, count: UInt32)>
+
+  /// At most so many bytes of each size are kept.
+  private static var keptBytes: Int { 1 << 20 }
+
+  init() {
+    shelves = .allocate(capacity: Int(Chunk.sizeClasses))
+    shelves.initialize(repeating: (nil, 0), count: Int(Chunk.sizeClasses))
+  }
+
+  /// An empty chunk, or nil when memory runs out.
+  func take(sizeClass: UInt32) -> Chunk.Pointer? {
+    let shelf = shelves + Int(sizeClass)
+    lock.lock()
+    var chunk = shelf.pointee.first
+    if let found = chunk {
+      shelf.pointee.first = found.pointee.next
+      shelf.pointee.count -= 1
+    }
+    lock.unlock()
+    if chunk == nil {
+      chunk = malloc(Chunk.byteCount(ofClass: sizeClass))?.bindMemory(
+        to: Chunk.self, capacity: 1)
+    }
+    chunk?.initialize(to: Chunk(next: nil, count: 0, start: 0, sizeClass: sizeClass, cause: 0))
+    return chunk
+  }
+
+  func giveBack(_ chunk: Chunk.Pointer) {
+    let size = Chunk.byteCount(ofClass: chunk.pointee.sizeClass)
+    let shelf = shelves + Int(chunk.pointee.sizeClass)
+    lock.lock()
+    let isKept = Int(shelf.pointee.count) * size < Self.keptBytes
+    if isKept {
+      chunk.pointee.next = shelf.pointee.first
+      shelf.pointee.first = chunk
+      shelf.pointee.count += 1
+    }
+    lock.unlock()
+    if !isKept { free(chunk) }
+  }
+}

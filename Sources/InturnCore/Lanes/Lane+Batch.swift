@@ -1,0 +1,165 @@
+import Synchronization
+
+/// The fast way through a FIFO lane: operations without options or handle, one after the other,
+/// without the lock.
+extension UnsafeMutablePointer<Lane> {
+  /// Runs jobs of the chunk, which is the lane's first and begins with such a job.
+  func runBatchLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Lane.Pointer.Progress
+  {
+    let gate = takeGateLocked(&budget)
+    var word = gate.loadWord()
+    let first = chunk.pointee.start
+    let room = UInt32(Swift.min(budget.remaining, Int(Handle.maximumGeneration - word.generation)))
+    let count = Swift.min(chunk.pointee.count - first, room)
+    pointee.batchGeneration = word.generation
+    pointee.machine.flags.insert(.batching)
+    addRunningLocked(gate)
+    let executor = self.executor
+    pointee.lock.unlock()
+
+    let jobs = chunk.jobs + Int(first)
+    let tokenBits = Handle(.token, index: gate.pointee.index, generation: 0).bits
+    var done: UInt32 = 0
+    var unfinished = Unfinished()
+    var isSuspended = false
+    while done < count {
+      let job = jobs[Int(done)]
+      guard let work = job.work else { break }
+      let started = OperationWord(generation: word.generation + 1, .started)
+      if !gate.pointee.word.compareExchange(
+        expected: word.bits, desired: started.bits,
+        successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
+      ).exchanged {
+        break
+      }
+      work(job.context, tokenBits | UInt64(started.generation))
+      if !budget.isStillOurs { return .stop }
+      done += 1
+      word = gate.loadWord()
+      if !word.contains(.ended) {
+        // Who ends it later finds its context in the slot.
+        gate.pointee.context = job.context
+        gate.pointee.destroy = job.destroy
+        word = gate.set(.returned).adding(.returned)
+        if !word.contains(.ended) {
+          isSuspended = true
+          break
+        }
+        gate.pointee.context = nil
+        gate.pointee.destroy = nil
+      }
+      if word.outcome != .finished { unfinished.count(word.outcome!) }
+      if let destroy = job.destroy {
+        destroy(job.context)
+        if !budget.isStillOurs { return .stop }
+      }
+      if word.contains(.attention) || (done & 15 == 0 && executor.hasWaiting) { break }
+    }
+    budget.remaining -= Int(done)
+
+    pointee.lock.lock()
+    countBatchLocked()
+    pointee.machine.flags.remove(.batching)
+    if unfinished.isAny { unfinished.settle(self) }
+    if isSuspended {
+      gate.pointee.flags.insert(.countedAtStart)
+      Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
+      // It may have ended since; who ended it has left it to this drainer.
+      if !settleLocked(gate, endedInsideCall: false) { return .goOn }
+      pointee.lock.unlock()
+      gate.dropReference()
+      return relock(budget) ? .goOn : .stop
+    }
+    removeRunningLocked(gate)
+    return keepOrDrop(gate, &budget) ? .goOn : .stop
+  }
+
+  /// What the drainer counts for itself while it has no lock.
+  private struct Unfinished {
+    private var failed: UInt32 = 0
+    private var cancelled: UInt32 = 0
+    private var abandoned: UInt32 = 0
+    private(set) var isAny = false
+
+    mutating func count(_ outcome: Outcome) {
+      isAny = true
+      switch outcome {
+      case .failed: failed += 1
+      case .cancelled: cancelled += 1
+      case .abandoned: abandoned += 1
+      case .finished, .timedOut: break
+      }
+    }
+
+    func settle(_ lane: Lane.Pointer) {
+      let extra = lane.needExtra()
+      extra.pointee.failed += UInt64(failed)
+      extra.pointee.cancelled += UInt64(cancelled)
+      extra.pointee.abandoned += UInt64(abandoned)
+      lane.pointee.finished -= UInt64(failed + cancelled + abandoned)
+    }
+  }
+
+  // MARK: The gate
+
+  /// A slot whose word says "over", to start operations with.
+  private func takeGateLocked(_ budget: inout DrainBudget) -> OperationSlot.Pointer {
+    let over: OperationWord.Flags = [.started, .returned, .claimed, .ended]
+    if let gate = budget.spareGate {
+      budget.spareGate = nil
+      if gate.loadWord().generation < Handle.maximumGeneration {
+        gate.adopt(by: self)
+        return gate
+      }
+      gate.dropGate()
+    }
+    Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
+    guard let gate = OperationSlot.Pointer.take(for: self, over) else { Self.outOfMemory() }
+    return gate
+  }
+
+  /// Keeps a gate that is over for the next lane, or lets go of it when it has something to clean
+  /// up. Called with the lock, which it may give up and take again;
+  /// false when the process is not the same any more.
+  private func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
+    let isClean = gate.pointee.details == nil && gate.pointee.resultDestroy == nil
+    if isClean && budget.spareGate == nil {
+      // The next lane's gate begins without the marks that this lane's callers have left.
+      gate.pointee.word.store(
+        OperationWord(
+          generation: gate.loadWord().generation, [.started, .returned, .claimed, .ended]
+        ).bits, ordering: .releasing)
+      budget.spareGate = gate
+      return true
+    }
+    pointee.lock.unlock()
+    gate.dropGate()
+    return relock(budget)
+  }
+
+  /// Brings the lane's counts up to where the batch is. Any number of times; the gate's generation
+  /// says how many operations it has started.
+  func countBatchLocked() {
+    guard pointee.machine.flags.contains(.batching), let gate = gateLocked else { return }
+    let generation = gate.loadWord().generation
+    let started = generation - pointee.batchGeneration
+    pointee.batchGeneration = generation
+    if started == 0 { return }
+    pointee.head!.pointee.start += started
+    pointee.pending -= started
+    pointee.finished += UInt64(started)
+  }
+
+  /// The gate of the batch that is under way. Its drainer has no other operation running.
+  private var gateLocked: OperationSlot.Pointer? {
+    Engine.current.pointee.operations.pointer(at: pointee.firstRunning)
+  }
+
+  /// Makes the drainer of a batch take the lock before it starts another operation; until the
+  /// caller gives the lock up, the lane's counts are exact and nothing starts.
+  func stopBatchLocked() {
+    guard pointee.machine.flags.contains(.batching), let gate = gateLocked else { return }
+    _ = gate.set(.attention)
+    countBatchLocked()
+  }
+}

@@ -1,0 +1,158 @@
+/// Suspending, cancelling, closing; asking what there is.
+extension UnsafeMutablePointer<Lane> {
+  /// Nil when the lane is still the queue of this generation; else why not, with the lock given up.
+  func refusalLocked(_ generation: UInt32) -> Status? {
+    if pointee.generation == generation { return nil }
+    pointee.lock.unlock()
+    return .stale
+  }
+
+  func suspend(generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    defer { pointee.lock.unlock() }
+    let extra = needExtra()
+    if extra.pointee.suspends == UInt32.max { return .full }
+    extra.pointee.suspends += 1
+    pointee.machine.flags.insert(.suspended)
+    stopBatchLocked()
+    return .ok
+  }
+
+  func resume(generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    guard let extra = pointee.extra, extra.pointee.suspends > 0 else {
+      pointee.lock.unlock()
+      return .notSuspended
+    }
+    extra.pointee.suspends -= 1
+    if extra.pointee.suspends == 0 { pointee.machine.flags.remove(.suspended) }
+    unlockAndAskForDrainer()
+    return .ok
+  }
+
+  func close(generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    defer { pointee.lock.unlock() }
+    if pointee.machine.flags.contains(.closed) { return .closed }
+    pointee.machine.flags.insert(.closed)
+    return .ok
+  }
+
+  // MARK: Cancelling
+
+  /// Cancels one operation, of which the caller holds a reference.
+  func cancel(_ slot: OperationSlot.Pointer, generation: UInt32) -> Status {
+    pointee.lock.lock()
+    let word = slot.loadWord()
+    // An ended operation may have outlived its queue.
+    if word.contains(.claimed) {
+      pointee.lock.unlock()
+      return .alreadyFinished
+    }
+    var isFree = false
+    if word.contains(.started) {
+      guard requestCancelLocked(slot) else {
+        pointee.lock.unlock()
+        return slot.loadWord().contains(.claimed) ? .alreadyFinished : .cancelled
+      }
+    } else {
+      isFree = cutOffLocked(slot, .cancelled, .request)
+    }
+    unlockAndAskForDrainer()
+    if isFree { slot.dropReference() }
+    return .ok
+  }
+
+  /// Asks a running operation to end. False when it was asked already, or its end is decided.
+  private func requestCancelLocked(_ slot: OperationSlot.Pointer) -> Bool {
+    guard slot.change({ $0.requestingCancel() }) != nil else { return false }
+    armForGraceLocked(slot)
+    noticeCancelLocked(slot)
+    return true
+  }
+
+  func cancelAll(generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    // Keeps the lane from being cleared away while the lock is given up in between.
+    needExtra().pointee.outside += 1
+    stopBatchLocked()
+    forEachRunningLocked { _ = requestCancelLocked($0) }
+    cancelPendingLocked(.request)
+    needExtra().pointee.outside -= 1
+    if pointee.machine.flags.contains(.destroyed) {
+      leaveDestroyedLocked()
+    } else {
+      unlockAndAskForDrainer()
+    }
+    return .ok
+  }
+
+  /// Cancels what is in the buffer; segments of running operations stay. Gives the lock up between
+  /// chunks, so that others are not kept out for long.
+  func cancelPendingLocked(_ cause: Cause) {
+    let keepsSegments = cause == .request && (pointee.extra?.pointee.segments ?? 0) > 0
+    guard case .some(var next) = detachBufferLocked() else { return }
+    var free: [OperationSlot.Pointer] = []
+    while let chunk = next {
+      next = chunk.pointee.next
+      chunk.pointee.next = nil
+      cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &free)
+      buryLocked(chunk)
+      // Segments keep their order only if nobody resumes meanwhile.
+      if keepsSegments && next != nil { continue }
+      pointee.lock.unlock()
+      for slot in free { slot.dropReference() }
+      free.removeAll(keepingCapacity: true)
+      pointee.lock.lock()
+    }
+  }
+
+  private func cancelJobsLocked(
+    _ chunk: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool,
+    _ free: inout [OperationSlot.Pointer]
+  ) {
+    let extra = needExtra()
+    for position in Int(chunk.pointee.start)..<Int(chunk.pointee.count) {
+      let job = chunk.jobs[position]
+      guard let slot = job.slot else {
+        pointee.pending -= 1
+        extra.pointee.cancelled += 1
+        continue
+      }
+      chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
+      if slot.loadWord().contains(.segment) {
+        pointee.pending -= 1
+        if keepsSegments && appendLocked(job) { continue }
+        extra.pointee.segments -= 1
+        // Its context goes with the dead ones; the slot itself is not needed for that.
+        chunk.jobs[position] = Job(
+          work: nil, context: slot.pointee.context, destroy: slot.pointee.destroy)
+        free.append(slot.segmentOperation)
+        free.append(slot)
+        continue
+      }
+      // The buffer's reference goes; for one that was cancelled before, that is all.
+      free.append(slot)
+      if !slot.loadWord().contains(.claimed), cutOffLocked(slot, .cancelled, cause) {
+        free.append(slot)
+      }
+      extra.pointee.tombstones -= 1
+    }
+  }
+
+  /// Leaves a chunk of cancelled jobs to whoever destroys their contexts.
+  private func buryLocked(_ chunk: Chunk.Pointer) {
+    let extra = needExtra()
+    if let last = extra.pointee.lastGrave {
+      last.pointee.next = chunk
+    } else {
+      extra.pointee.graveyard = chunk
+    }
+    extra.pointee.lastGrave = chunk
+    pointee.machine.flags.insert(.hasDeliveries)
+  }
+}

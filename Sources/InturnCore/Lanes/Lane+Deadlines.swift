@@ -1,0 +1,181 @@
+/// Deadlines, stall warnings, grace times and the delays of interaction lanes.
+extension UnsafeMutablePointer<Lane> {
+  func armForWaitLocked(_ slot: OperationSlot.Pointer) {
+    guard let details = slot.pointee.details else { return }
+    details.setDeadlines(
+      from: slot.pointee.enqueuedAt, limit: details.pointee.maxWait)
+    armLocked(slot, details)
+  }
+
+  func armForRunLocked(_ slot: OperationSlot.Pointer) {
+    guard let details = slot.pointee.details else { return }
+    details.setDeadlines(from: slot.pointee.startedAt, limit: details.pointee.maxRun)
+    armLocked(slot, details)
+  }
+
+  /// The operation was asked to end: its grace time begins.
+  func armForGraceLocked(_ slot: OperationSlot.Pointer) {
+    guard let details = slot.pointee.details, details.pointee.grace > 0 else { return }
+    details.pointee.graceAt = clock.moment(after: details.pointee.grace)
+    armLocked(slot, details)
+  }
+
+  private func armLocked(
+    _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>
+  ) {
+    let next = Swift.min(
+      details.pointee.stallAt, details.pointee.deadlineAt, details.pointee.graceAt)
+    if next == Int64.max {
+      if details.pointee.timer.position >= 0 { clock.disarm(details.timer) }
+      return
+    }
+    details.pointee.timer.owner = .operation(
+      slot, generation: slot.loadWord().generation, of: self)
+    clock.arm(details.timer, at: next)
+  }
+
+  /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
+  /// lane may be others'.
+  func timerFired(of slot: OperationSlot.Pointer, generation: UInt32) {
+    pointee.lock.lock()
+    let word = slot.loadWord()
+    // With the lock held and the end not drawn yet, the slot stays what it is.
+    guard word.generation == generation, !word.contains(.ended), slot.lane == self,
+      let details = slot.pointee.details
+    else {
+      pointee.lock.unlock()
+      return
+    }
+    let now = clock.now
+    var isFree = false
+    var report: Report?
+    if details.pointee.graceAt <= now {
+      details.pointee.graceAt = Int64.max
+      isFree = cutOffLocked(slot, .cancelled, .grace)
+    } else if details.pointee.deadlineAt <= now {
+      details.pointee.deadlineAt = Int64.max
+      let isRunning = word.contains(.started)
+      isFree = cutOffLocked(
+        slot, .timedOut, isRunning ? .maxRun : .maxWait,
+        holdingPlace: isRunning && !details.pointee.freesPlaceAtMaxRun)
+    } else if details.pointee.stallAt <= now {
+      details.pointee.stallAt = Int64.max
+      report = .stall(
+        operation: slot.label, queue: label, isRunning: word.contains(.started),
+        nanoseconds: details.pointee.stall)
+    }
+    if !slot.loadWord().contains(.claimed) { armLocked(slot, details) }
+    unlockAndAskForDrainer()
+    if isFree { slot.dropReference() }
+    report?.send()
+  }
+
+  /// Ends an operation from outside. True: the caller drops the engine's reference.
+  func cutOffLocked(
+    _ slot: OperationSlot.Pointer, _ outcome: Outcome, _ cause: Cause, holdingPlace: Bool = false
+  ) -> Bool {
+    let wasPending = !slot.loadWord().contains(.started)
+    guard slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace) else {
+      return false
+    }
+    if wasPending {
+      pointee.pending -= 1
+      needExtra().pointee.tombstones += 1
+    } else {
+      noticeCancelLocked(slot)
+    }
+    let isFree = settleLocked(slot, endedInsideCall: false)
+    if wasPending { compactLocked() }
+    return isFree
+  }
+
+  // MARK: Interaction lanes
+
+  /// The view has appeared, or disappears.
+  func setVisible(_ isVisible: Bool, generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    if pointee.machine.kind != .interaction {
+      pointee.lock.unlock()
+      return .wrongKind
+    }
+    let timing = needExtra().interaction
+    if timing.pointee.isVisible != isVisible {
+      timing.pointee.isVisible = isVisible
+      if isVisible {
+        holdLocked(until: clock.moment(after: timing.pointee.settle))
+      } else {
+        clock.disarm(timing.timer)
+        pointee.machine.flags.insert(.held)
+      }
+    }
+    unlockAndAskForDrainer()
+    return .ok
+  }
+
+  func holdForGapLocked() {
+    let gap = needExtra().pointee.interaction.gap
+    if gap > 0 { holdLocked(until: clock.moment(after: gap)) }
+  }
+
+  /// Holds the lane until a moment, or a later one that holds already.
+  private func holdLocked(until moment: Int64) {
+    let timing = needExtra().interaction
+    timing.pointee.readyAt = Swift.max(timing.pointee.readyAt, moment)
+    applyHoldLocked()
+  }
+
+  private func applyHoldLocked() {
+    let timing = needExtra().interaction
+    if timing.pointee.isVisible && timing.pointee.readyAt <= clock.now {
+      pointee.machine.flags.remove(.held)
+      return
+    }
+    pointee.machine.flags.insert(.held)
+    if timing.pointee.isVisible {
+      timing.pointee.timer.owner = .lane(self, generation: pointee.generation)
+      clock.arm(timing.timer, at: timing.pointee.readyAt)
+    }
+  }
+
+  /// The delay of an interaction lane has passed, if the lane is still that queue's.
+  func timerFired(generation: UInt32) {
+    pointee.lock.lock()
+    if pointee.generation != generation {
+      pointee.lock.unlock()
+      return
+    }
+    applyHoldLocked()
+    unlockAndAskForDrainer()
+  }
+}
+
+extension UnsafeMutablePointer<LaneExtra> {
+  var interaction: UnsafeMutablePointer<InteractionTiming> {
+    withUnsafeMutablePointer(to: &pointee.interaction) { $0 }
+  }
+}
+
+extension UnsafeMutablePointer<InteractionTiming> {
+  var timer: TimerNode.Pointer { withUnsafeMutablePointer(to: &pointee.timer) { $0 } }
+}
+
+extension UnsafeMutablePointer<OperationDetails> {
+  var timer: TimerNode.Pointer { withUnsafeMutablePointer(to: &pointee.timer) { $0 } }
+
+  fileprivate func setDeadlines(from moment: Int64, limit: Int64) {
+    func after(_ nanoseconds: Int64) -> Int64 {
+      if nanoseconds == 0 { return Int64.max }
+      let (sum, overflow) = moment.addingReportingOverflow(nanoseconds)
+      return overflow ? Int64.max : sum
+    }
+    pointee.stallAt = after(pointee.stall)
+    pointee.deadlineAt = after(limit)
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  var label: UnsafePointer<CChar>? {
+    pointee.details?.pointee.label.map { UnsafePointer($0) }
+  }
+}

@@ -1,0 +1,176 @@
+import Synchronization
+
+/// Making lanes, and clearing them away.
+extension UnsafeMutablePointer<Lane> {
+  /// A lane of a new queue; nil when memory runs out.
+  static func make(_ options: QueueOptions) -> (lane: Self, handle: Handle)? {
+    guard let (index, lane) = Engine.current.pointee.lanes.take() else { return nil }
+    // A retired generation never gets here, so there is a next one.
+    lane.pointee.lock.lock()
+    let generation = (lane.pointee.generation & ~Self.goneBit) + 1
+    lane.pointee.machine = LaneMachine(kind: options.kind)
+    lane.pointee.pending = 0
+    lane.pointee.finished = 0
+    lane.pointee.firstRunning = 0
+    lane.applyLocked(options)
+    lane.pointee.generation = generation
+    lane.pointee.lock.unlock()
+    return (lane, Handle(.queue, index: index, generation: generation))
+  }
+
+  private func applyLocked(_ options: QueueOptions) {
+    let isPlain =
+      options.label == nil && options.executor == nil && options.clock == nil
+      && options.capacity == 0 && (options.kind == .fifo || options.kind == .actor)
+    if isPlain { return }
+    let extra = needExtra()
+    extra.pointee.label = options.label.map { strdup($0) }
+    extra.pointee.executor = options.executor.map { Unmanaged.passRetained($0) }
+    extra.pointee.clock = options.clock.map { Unmanaged.passRetained($0) }
+    extra.pointee.capacity = options.capacity
+    extra.pointee.limit = options.limit
+    extra.pointee.interaction.settle = options.settle
+    extra.pointee.interaction.gap = options.gap
+    if options.kind == .interaction { pointee.machine.flags.insert(.held) }
+  }
+
+  /// Destroys the queue of this handle.
+  func destroy(_ handle: Handle) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(handle.generation) { return refusal }
+    if pointee.extra == nil && isQuiet && pointee.machine.scheduled == 0 && pointee.head == nil {
+      freeLocked(handle.index, handle.generation)
+      return .ok
+    }
+    let isInside = CallFrame.isInside(self)
+    var wait: WaitGraph.Entry?
+    defer { if let wait { WaitGraph.leave(wait) } }
+    while !isInside && wait == nil && hasCallsUnderWay {
+      pointee.lock.unlock()
+      wait = WaitGraph.enter(.calls(of: self))
+      if wait == nil { return .deadlock }
+      pointee.lock.lock()
+      if let refusal = refusalLocked(handle.generation) { return refusal }
+    }
+    // From here on the handle is stale.
+    pointee.generation = handle.generation | Self.goneBit
+    stopBatchLocked()
+    pointee.machine.flags.formUnion([.closed, .destroyed])
+    let extra = needExtra()
+    extra.pointee.index = handle.index
+    extra.pointee.isBeingDestroyed = !isInside
+    Engine.releaseUse(
+      of: extra.pointee.executor?.takeUnretainedValue(),
+      extra.pointee.clock?.takeUnretainedValue())
+    extra.pointee.outside += 1
+    clock.disarm(extra.interaction.timer)
+    forEachRunningLocked { slot in
+      if slot.cutOffLocked(.cancelled, cause: .destroyed) { noticeCancelLocked(slot) }
+    }
+    settleRunningLocked()
+    cancelPendingLocked(.destroyed)
+    extra.pointee.outside -= 1
+    if isInside {
+      pointee.lock.unlock()
+    } else {
+      waitForCallsLocked()
+      extra.pointee.isBeingDestroyed = false
+      leaveDestroyedLocked()
+    }
+    return .ok
+  }
+
+  /// Set in the generation of a lane whose queue is gone, until another one uses it.
+  private static var goneBit: UInt32 { 1 << 31 }
+
+  /// Draws the conclusions for operations whose work has returned. Those that are being called are
+  /// settled when their call returns.
+  private func settleRunningLocked() {
+    var free: [OperationSlot.Pointer] = []
+    forEachRunningLocked { slot in
+      let isGateOfBatch =
+        pointee.machine.flags.contains(.batching) && slot.pointee.index == pointee.firstRunning
+      if !isGateOfBatch && slot.loadWord().isOver && settleLocked(slot, endedInsideCall: false) {
+        free.append(slot)
+      }
+    }
+    if free.isEmpty { return }
+    pointee.lock.unlock()
+    for slot in free { slot.dropReference() }
+    pointee.lock.lock()
+  }
+
+  /// Sleeps until no call is under way. Gives the lock up meanwhile.
+  private func waitForCallsLocked() {
+    let extra = pointee.extra!
+    var backoff = Backoff()
+    while hasCallsUnderWay {
+      pointee.machine.flags.insert(.waitedFor)
+      let seen = extra.wakeups.pointee.load(ordering: .relaxed)
+      pointee.lock.unlock()
+      if backoff.isShort { backoff.pause() } else { extra.wakeups.wait(while: seen) }
+      pointee.lock.lock()
+    }
+  }
+
+  private func deliverAllLocked(_ budget: inout DrainBudget) -> Bool {
+    var frame = CallFrame(lane: self)
+    return withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      defer { frame.pop() }
+      while pointee.machine.flags.contains(.hasDeliveries) {
+        budget.remaining = Int.max
+        if !deliverOneLocked(&budget) { return false }
+      }
+      return true
+    }
+  }
+
+  /// What the last one to leave a destroyed lane does: delivers what is left, and gives the lane
+  /// back to the slab when nobody refers to it any more. A drainer that is still scheduled, or a
+  /// waiter that still sleeps, comes by later and does that. Gives the lock up.
+  func leaveDestroyedLocked() {
+    let extra = pointee.extra!
+    if hasCallsUnderWay || extra.pointee.isBeingDestroyed {
+      unlockAndAnnounceQuiet()
+      return
+    }
+    if pointee.machine.flags.contains(.hasDeliveries) {
+      var budget = DrainBudget(remaining: Int.max)
+      pointee.machine.active += 1
+      if !deliverAllLocked(&budget) { return }
+      pointee.machine.active -= 1
+    }
+    if extra.pointee.waiters > 0 {
+      extra.wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+      extra.wakeups.wakeAll()
+    }
+    if pointee.machine.scheduled > 0 || extra.pointee.waiters > 0 || hasCallsUnderWay {
+      pointee.lock.unlock()
+      return
+    }
+    if let chunk = pointee.head {
+      pointee.head = nil
+      pointee.tail = nil
+      Engine.current.pointee.chunks.giveBack(chunk)
+    }
+    let (executor, clock, index) = (
+      extra.pointee.executor, extra.pointee.clock, extra.pointee.index
+    )
+    free(extra.pointee.label)
+    extra.deinitialize(count: 1)
+    extra.deallocate()
+    pointee.extra = nil
+    freeLocked(index, pointee.generation)
+    executor?.release()
+    clock?.release()
+  }
+
+  /// Gives the lane back to the slab, and the lock up.
+  private func freeLocked(_ index: UInt32, _ generation: UInt32) {
+    pointee.generation = generation | Self.goneBit
+    pointee.lock.unlock()
+    let isUsedUp = generation & ~Self.goneBit == Handle.maximumGeneration
+    Engine.current.pointee.lanes.giveBack(index, retired: isUsedUp)
+  }
+}

@@ -1,0 +1,147 @@
+/// How an executor drains a lane.
+extension UnsafeMutablePointer<Lane> {
+  /// Calls what the lane has to call, as far as the budget goes.
+  func drain(_ budget: inout DrainBudget) {
+    var frame = CallFrame(lane: self)
+    withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      drainInFrame(&budget)
+      frame.pop()
+    }
+  }
+
+  private func drainInFrame(_ budget: inout DrainBudget) {
+    if !budget.isStillOurs { return }
+    pointee.lock.lock()
+    pointee.machine.drainerArrives()
+    var hasCalled = false
+    while true {
+      let next = pointee.machine.next(view)
+      if next == .leave { break }
+      if budget.remaining <= 0 || (hasCalled && executor.hasWaiting) {
+        pointee.machine.drainerGoesBack()
+        let executor = self.executor
+        pointee.lock.unlock()
+        executor.submit(ReadyRing.Item(lane: self))
+        return
+      }
+      hasCalled = true
+      switch next == .deliver ? deliverOneLocked(&budget) ? .goOn : .stop : startLocked(&budget) {
+      case .goOn: continue
+      case .stop: return
+      }
+    }
+    pointee.machine.drainerLeaves()
+    leaveLocked()
+  }
+
+  enum Progress { case goOn, stop }
+
+  private func startLocked(_ budget: inout DrainBudget) -> Progress {
+    if pointee.machine.kind == .fifo, let chunk = frontLocked(),
+      chunk.jobs[Int(chunk.pointee.start)].work != nil
+    {
+      return runBatchLocked(chunk, &budget)
+    }
+    guard let job = popLocked() else { return .goOn }
+    if let slot = job.slot { return runLocked(slot, &budget) }
+    pointee.pending -= 1
+    guard let slot = OperationSlot.Pointer.take(for: self, .started) else { Self.outOfMemory() }
+    slot.pointee.work = job.work
+    slot.pointee.context = job.context
+    slot.pointee.destroy = job.destroy
+    addRunningLocked(slot)
+    return call(slot, &budget)
+  }
+
+  static func outOfMemory() -> Never {
+    fatalError("Inturn: no memory to start an operation that was accepted")
+  }
+
+  // MARK: One operation
+
+  /// Starts an operation that has a slot, or runs a segment. The job has been taken out.
+  private func runLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
+    if slot.loadWord().contains(.segment) { return runSegmentLocked(slot, &budget) }
+    if slot.loadWord().contains(.claimed) {
+      pointee.extra?.pointee.tombstones -= 1
+      pointee.lock.unlock()
+      slot.dropReference()
+      return relock(budget) ? .goOn : .stop
+    }
+    pointee.pending -= 1
+    slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+    slot.pointee.startedAt = clock.now
+    _ = slot.set(.started)
+    armForRunLocked(slot)
+    addRunningLocked(slot)
+    return call(slot, &budget)
+  }
+
+  /// Calls the work of a started operation. Takes the lock over and gives it up for the call.
+  private func call(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
+    let token = slot.handle(.token)
+    pointee.lock.unlock()
+    budget.remaining -= 1
+    let frame = CallFrame.innermost
+    frame?.pointee.operation = slot
+    slot.pointee.work.unsafelyUnwrapped(slot.pointee.context, token.bits)
+    frame?.pointee.operation = nil
+    if !budget.isStillOurs { return .stop }
+    // Until the lane has settled it, the slot stays; after that it may be gone.
+    slot.addReference()
+    let before = slot.set(.returned)
+    pointee.lock.lock()
+    var isFree = false
+    var wasDetached = false
+    if before.contains(.ended) {
+      wasDetached = slot.pointee.flags.contains(.detached)
+      isFree = settleLocked(slot, endedInsideCall: true)
+    }
+    if wasDetached {
+      // The lane has gone on without this drainer; only the context was left to destroy.
+      pointee.extra!.pointee.outside -= 1
+      leaveLocked()
+      slot.dropReference()
+      if isFree { slot.dropReference() }
+      return .stop
+    }
+    pointee.lock.unlock()
+    slot.dropReference()
+    if isFree { slot.dropReference() }
+    return relock(budget) ? .goOn : .stop
+  }
+
+  private func runSegmentLocked(
+    _ segment: OperationSlot.Pointer, _ budget: inout DrainBudget
+  ) -> Progress {
+    pointee.pending -= 1
+    pointee.extra!.pointee.segments -= 1
+    // The operation's own slot, of which the segment holds a reference.
+    let operation = segment.segmentOperation
+    let isCalled = !operation.loadWord().contains(.claimed)
+    let token = operation.handle(.token)
+    pointee.lock.unlock()
+    budget.remaining -= 1
+    if isCalled {
+      segment.pointee.work.unsafelyUnwrapped(segment.pointee.context, token.bits)
+      if !budget.isStillOurs { return .stop }
+    }
+    if let destroy = segment.pointee.destroy { destroy(segment.pointee.context) }
+    segment.dropReference()
+    operation.dropReference()
+    return relock(budget) ? .goOn : .stop
+  }
+
+  // MARK: Leaving
+
+  /// The end of a drainer's turn. Gives the lock up.
+  func leaveLocked() {
+    if pointee.machine.flags.contains(.destroyed) {
+      leaveDestroyedLocked()
+      return
+    }
+    if pointee.pending == 0 { releaseBufferLocked() }
+    unlockAndAskForDrainer()
+  }
+}

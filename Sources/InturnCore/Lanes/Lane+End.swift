@@ -1,0 +1,161 @@
+/// What a lane does about the ends of its operations.
+extension UnsafeMutablePointer<Lane> {
+  /// Goes on after an operation that has ended and whose work has returned: called by who set the
+  /// second of the two, without the lock.
+  func carryOn(after slot: OperationSlot.Pointer) {
+    pointee.lock.lock()
+    // A batch's drainer is on its way to the lock, and finds the gate over when it has it.
+    if pointee.machine.flags.contains(.batching) && pointee.firstRunning == slot.pointee.index {
+      pointee.lock.unlock()
+      return
+    }
+    let free = settleLocked(slot, endedInsideCall: false)
+    unlockAndAskForDrainer()
+    if free { slot.dropReference() }
+  }
+
+  /// Draws the conclusions from an operation's end. May be called again after each change; the
+  /// lane is locked. True: nothing is to be delivered, and the caller drops the engine's reference
+  /// once it has given the lock back.
+  func settleLocked(_ slot: OperationSlot.Pointer, endedInsideCall: Bool) -> Bool {
+    let word = slot.loadWord()
+    guard word.contains(.ended) else { return false }
+    if !slot.pointee.flags.contains(.counted) {
+      slot.pointee.flags.insert(.counted)
+      countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
+      if let details = slot.pointee.details { clock.disarm(details.timer) }
+    }
+    if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
+      // Cut off in the middle of its call: the queue goes on without that drainer. Only a destroyed
+      // one waits for it.
+      let isInCall = !word.contains(.returned) && !slot.pointee.flags.contains(.detached)
+      let isAwaited = pointee.machine.flags.contains(.destroyed)
+      if isInCall && !isAwaited {
+        slot.pointee.flags.insert(.detached)
+        pointee.machine.drainerLeaves()
+        needExtra().pointee.outside += 1
+      }
+      if !word.contains(.placeHeld) && !(isInCall && isAwaited) {
+        slot.pointee.flags.insert(.placeReleased)
+        removeRunningLocked(slot)
+        if pointee.machine.kind == .interaction && !endedInsideCall { holdForGapLocked() }
+      }
+    }
+    if slot.pointee.flags.contains(.inDelivery) { return false }
+    let tellsEnd =
+      !slot.pointee.flags.contains(.endDelivered)
+      && slot.pointee.details?.pointee.endCallback.function != nil
+    if tellsEnd || (word.isOver && slot.hasSomethingToDestroy) {
+      queueDeliveryLocked(slot)
+      return false
+    }
+    // Set so that it is let go of once.
+    if word.isOver { slot.pointee.flags.insert(.inDelivery) }
+    return word.isOver
+  }
+
+  func countLocked(_ outcome: Outcome, wasCounted: Bool) {
+    if outcome == .finished {
+      if !wasCounted { pointee.finished += 1 }
+      return
+    }
+    if wasCounted { pointee.finished -= 1 }
+    let extra = needExtra()
+    switch outcome {
+    case .finished: break
+    case .failed: extra.pointee.failed += 1
+    case .cancelled: extra.pointee.cancelled += 1
+    case .timedOut: extra.pointee.timedOut += 1
+    case .abandoned: extra.pointee.abandoned += 1
+    }
+  }
+
+  private func queueDeliveryLocked(_ slot: OperationSlot.Pointer) {
+    let extra = needExtra()
+    slot.pointee.flags.insert(.inDelivery)
+    slot.pointee.nextDelivery = nil
+    if let last = extra.pointee.lastDelivery {
+      last.pointee.nextDelivery = slot
+    } else {
+      extra.pointee.firstDelivery = slot
+    }
+    extra.pointee.lastDelivery = slot
+    pointee.machine.flags.insert(.hasDeliveries)
+  }
+
+  /// Delivers one end, or destroys the context of one cancelled operation. Called with the lock,
+  /// which it gives up for the callbacks and takes again. False when the process is not the same
+  /// any more: then the lock is not taken.
+  func deliverOneLocked(_ budget: inout DrainBudget) -> Bool {
+    let extra = pointee.extra!
+    budget.remaining -= 1
+    if let slot = extra.pointee.firstDelivery {
+      extra.pointee.firstDelivery = slot.pointee.nextDelivery
+      if extra.pointee.firstDelivery == nil { extra.pointee.lastDelivery = nil }
+      noteDeliveriesLocked()
+      return deliverLocked(slot, &budget)
+    }
+    guard let grave = extra.pointee.graveyard else {
+      noteDeliveriesLocked()
+      return true
+    }
+    while !grave.isConsumed {
+      let job = grave.jobs[Int(grave.pointee.start)]
+      grave.pointee.start += 1
+      guard let destroy = job.destroy else { continue }
+      pointee.lock.unlock()
+      destroy(job.context)
+      return relock(budget)
+    }
+    extra.pointee.graveyard = grave.pointee.next
+    if extra.pointee.graveyard == nil { extra.pointee.lastGrave = nil }
+    Engine.current.pointee.chunks.giveBack(grave)
+    noteDeliveriesLocked()
+    return true
+  }
+
+  func noteDeliveriesLocked() {
+    let extra = pointee.extra!
+    pointee.machine.set(
+      .hasDeliveries, extra.pointee.firstDelivery != nil || extra.pointee.graveyard != nil)
+  }
+
+  private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
+    if let details = slot.pointee.details, !slot.pointee.flags.contains(.endDelivered) {
+      slot.pointee.flags.insert(.endDelivered)
+      let callback = details.pointee.endCallback
+      pointee.lock.unlock()
+      if let function = callback.function {
+        callback.call!(function, callback.context, slot.makeEnd())
+      }
+      if let destroy = callback.destroy { destroy(callback.context) }
+      if !relock(budget) { return false }
+    }
+    if !slot.loadWord().isOver {
+      // It is to be looked at again when its call returns, or its place is given up.
+      slot.pointee.flags.remove(.inDelivery)
+      return true
+    }
+    pointee.lock.unlock()
+    if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
+    slot.dropReference()
+    return relock(budget)
+  }
+
+  @inline(__always)
+  func relock(_ budget: DrainBudget) -> Bool {
+    if !budget.isStillOurs { return false }
+    pointee.lock.lock()
+    return true
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// Whether a context or a result is to be destroyed, which only an executor does.
+  fileprivate var hasSomethingToDestroy: Bool {
+    pointee.destroy != nil || pointee.resultDestroy != nil
+      || pointee.details?.pointee.cancelDestroy != nil
+      || (pointee.details?.pointee.endCallback.destroy != nil
+        && !pointee.flags.contains(.endDelivered))
+  }
+}

@@ -1,0 +1,133 @@
+import Synchronization
+
+/// Waiting for a lane, and looking at it.
+extension UnsafeMutablePointer<Lane> {
+  /// Waits until nothing of the queue is left to do.
+  func waitUntilQuiet(generation: UInt32, timeoutNanoseconds: Int64) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    if isQuiet || timeoutNanoseconds == 0 {
+      let status: Status = isQuiet ? .ok : .timedOut
+      pointee.lock.unlock()
+      return status
+    }
+    // Keeps the lane in its place while the lock is given up.
+    let extra = needExtra()
+    extra.pointee.waiters += 1
+    pointee.lock.unlock()
+    let entry = WaitGraph.enter(.queue(self))
+    pointee.lock.lock()
+    let status =
+      entry == nil
+      ? .deadlock : sleepUntilQuietLocked(extra, generation, timeoutNanoseconds)
+    extra.pointee.waiters -= 1
+    if pointee.machine.flags.contains(.destroyed) {
+      leaveDestroyedLocked()
+    } else {
+      pointee.lock.unlock()
+    }
+    if let entry { WaitGraph.leave(entry) }
+    return status
+  }
+
+  private func sleepUntilQuietLocked(
+    _ extra: UnsafeMutablePointer<LaneExtra>, _ generation: UInt32, _ timeoutNanoseconds: Int64
+  ) -> Status {
+    let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
+    while true {
+      if pointee.generation != generation { return .stale }
+      if isQuiet { return .ok }
+      guard let rest = limit.remaining else { return .timedOut }
+      pointee.machine.flags.insert(.waitedFor)
+      let seen = extra.wakeups.pointee.load(ordering: .relaxed)
+      pointee.lock.unlock()
+      extra.wakeups.wait(while: seen, timeoutNanoseconds: rest)
+      pointee.lock.lock()
+    }
+  }
+
+  func statistics(generation: UInt32) -> (Status, QueueStatistics) {
+    var result = QueueStatistics()
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return (refusal, result) }
+    defer { pointee.lock.unlock() }
+    // So that the gate is still where it is counted.
+    stopBatchLocked()
+    result.pending = waitingCountLocked
+    result.finished = pointee.finished
+    forEachRunningLocked { slot in
+      let word = slot.loadWord()
+      if word.contains(.ended) { return }
+      result.running += 1
+      // What a batch starts counts as finished until it turns out otherwise.
+      if pointee.machine.kind == .fifo && !word.contains(.observed) { result.finished -= 1 }
+    }
+    if let extra = pointee.extra {
+      result.suspends = extra.pointee.suspends
+      result.failed = extra.pointee.failed
+      result.cancelled = extra.pointee.cancelled
+      result.timedOut = extra.pointee.timedOut
+      result.abandoned = extra.pointee.abandoned
+    }
+    return (.ok, result)
+  }
+
+  /// Tells each operation that has not ended, running ones first, until `body` says that it is
+  /// enough. `body` is called under the lock and must only copy.
+  func list(generation: UInt32, _ body: (OperationInfo) -> Bool) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    defer { pointee.lock.unlock() }
+    // The drainer waits at the lock meanwhile, so that nothing is told twice.
+    stopBatchLocked()
+    var goesOn = true
+    forEachRunningLocked { slot in
+      let word = slot.loadWord()
+      if goesOn && !word.contains(.ended) { goesOn = body(slot.info(word, .running)) }
+    }
+    var chunk = pointee.head
+    while goesOn, let current = chunk {
+      for position in current.pointee.start..<current.pointee.count where goesOn {
+        guard let slot = current.jobs[Int(position)].slot else {
+          goesOn = body(OperationInfo(state: .pending))
+          continue
+        }
+        let word = slot.loadWord()
+        if word.contains(.claimed) || word.contains(.segment) { continue }
+        goesOn = body(slot.info(word, .pending))
+      }
+      chunk = current.pointee.next
+    }
+    return .ok
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  fileprivate func info(_ word: OperationWord, _ state: OperationState) -> OperationInfo {
+    OperationInfo(
+      state: state, isCancelled: word.contains(.cancelRequested), label: label,
+      enqueuedAt: pointee.enqueuedAt, startedAt: pointee.startedAt)
+  }
+}
+
+/// Counts of one queue; see `inturn_queue_statistics`.
+package struct QueueStatistics {
+  package var suspends: UInt32 = 0
+  package var pending: UInt64 = 0
+  package var running: UInt64 = 0
+  package var finished: UInt64 = 0
+  package var failed: UInt64 = 0
+  package var cancelled: UInt64 = 0
+  package var timedOut: UInt64 = 0
+  package var abandoned: UInt64 = 0
+}
+
+/// One operation that has not ended; see `inturn_operation_info`.
+package struct OperationInfo {
+  package var state: OperationState
+  package var isCancelled = false
+  /// Valid only while it is told.
+  package var label: UnsafePointer<CChar>?
+  package var enqueuedAt: Int64 = 0
+  package var startedAt: Int64 = 0
+}

@@ -1,0 +1,218 @@
+import Synchronization
+
+/// The engine's ordered list of operations behind a queue: one cache line, in a slab.
+///
+/// `lock` protects every field. The lane's address is its identity; `generation` tells the queues
+/// apart that use it one after the other, and is zero or another one when a handle is stale.
+///
+/// Most FIFO operations never meet the lock on their way out: the drainer takes it once for a
+/// *batch* of jobs and starts them by changing the word of one slot, the lane's *gate*, from "over"
+/// to the next generation's "started". Who must stop or look at a batch (suspend, cancel, destroy)
+/// takes the lock and sets `attention` on the gate, which makes that change fail. The gate's
+/// generation says how far the batch has come.
+struct Lane: ~Copyable, SlabElement {
+  typealias Pointer = UnsafeMutablePointer<Lane>
+
+  let lock: BriefLock
+  var generation: UInt32
+  var machine: LaneMachine
+  /// Operations and segments that wait in the buffer; during a batch, as of its last count.
+  var pending: UInt32
+  /// The buffer. Nil when there is none.
+  var head: Chunk.Pointer?
+  var tail: Chunk.Pointer?
+  /// The first of the running operations' slots; zero for none. They are linked by `link`.
+  var firstRunning: UInt32
+  /// The gate's generation when the batch was last counted.
+  var batchGeneration: UInt32
+  /// Operations that ended as finished; of those that a batch started, all that did not end
+  /// otherwise.
+  var finished: UInt64
+  /// What most lanes do without.
+  var extra: UnsafeMutablePointer<LaneExtra>?
+
+  var link: UInt32 {
+    get { firstRunning }
+    set { firstRunning = newValue }
+  }
+}
+
+/// What a lane has when its queue has options or its life is not the simplest.
+struct LaneExtra: ~Copyable {
+  var label: UnsafeMutablePointer<CChar>?
+  /// Retained. Nil: the library's pool.
+  var executor: Unmanaged<Executor>?
+  /// Retained. Nil: the system's clock.
+  var clock: Unmanaged<Clock>?
+  var capacity: UInt64 = 0
+  var limit: UInt32 = 0
+  var suspends: UInt32 = 0
+  /// How many of the jobs in the buffer are segments.
+  var segments: UInt32 = 0
+  /// How many of the jobs in the buffer were cancelled and only wait to be passed over.
+  var tombstones: UInt32 = 0
+  /// Calls that are under way without a drainer: cut-off work, cancel handlers.
+  var outside: UInt32 = 0
+  /// Threads that sleep until the lane is quiet.
+  var waiters: UInt32 = 0
+  /// A thread that destroys the queue waits for its calls, and delivers what is left itself.
+  var isBeingDestroyed = false
+  /// Of a destroyed lane: its place in the slab.
+  var index: UInt32 = 0
+  var failed: UInt64 = 0
+  var cancelled: UInt64 = 0
+  var timedOut: UInt64 = 0
+  var abandoned: UInt64 = 0
+  var firstDelivery: OperationSlot.Pointer?
+  var lastDelivery: OperationSlot.Pointer?
+  /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
+  var graveyard: Chunk.Pointer?
+  var lastGrave: Chunk.Pointer?
+  var interaction = InteractionTiming()
+  /// Changes when a waiter must look again.
+  let wakeups = Atomic<UInt32>(0)
+}
+
+/// When an interaction lane may start the next interaction.
+struct InteractionTiming {
+  var settle: Int64 = 0
+  var gap: Int64 = 0
+  var isVisible = false
+  /// Not before this moment, even when visible.
+  var readyAt = Int64.min
+  var timer = TimerNode()
+}
+
+// MARK: Views and small steps; the lane is locked
+
+extension UnsafeMutablePointer<Lane> {
+  var view: LaneMachine.View {
+    @inline(__always) get { LaneMachine.View(hasJobs: hasJobs, limit: limit) }
+  }
+
+  private var hasJobs: Bool {
+    @inline(__always) get {
+      guard let head = pointee.head else { return false }
+      return !head.isConsumed || head.pointee.next != nil
+    }
+  }
+
+  private var limit: UInt32 {
+    @inline(__always) get {
+      switch pointee.machine.kind {
+      case .fifo, .interaction: return 1
+      case .actor: return UInt32.max
+      case .concurrent: return pointee.extra.unsafelyUnwrapped.pointee.limit
+      }
+    }
+  }
+
+  var executor: Executor {
+    if let executor = pointee.extra?.pointee.executor { return executor.takeUnretainedValue() }
+    return Engine.current.pointee.pool
+  }
+
+  var clock: Clock {
+    if let clock = pointee.extra?.pointee.clock { return clock.takeUnretainedValue() }
+    return Engine.current.pointee.systemClock
+  }
+
+  var label: UnsafePointer<CChar>? { pointee.extra?.pointee.label.map { UnsafePointer($0) } }
+
+  /// The extra part, made if there is none yet.
+  func needExtra() -> UnsafeMutablePointer<LaneExtra> {
+    if let extra = pointee.extra { return extra }
+    let extra = UnsafeMutablePointer<LaneExtra>.allocate(capacity: 1)
+    extra.initialize(to: LaneExtra())
+    pointee.extra = extra
+    return extra
+  }
+
+  /// Gives the lock back and submits the lane where a drainer is of use. Each function that may
+  /// have made something possible ends with this.
+  @inline(__always)
+  func unlockAndAskForDrainer() {
+    if pointee.machine.askForDrainer(view) {
+      let executor = self.executor
+      pointee.lock.unlock()
+      executor.submit(ReadyRing.Item(lane: self))
+    } else {
+      unlockAndAnnounceQuiet()
+    }
+  }
+
+  /// Gives the lock back, and wakes who waits for the lane to be quiet when it is.
+  @inline(__always)
+  func unlockAndAnnounceQuiet() {
+    if pointee.machine.flags.contains(.waitedFor) {
+      unlockAndAnnounceQuietSlowly()
+    } else {
+      pointee.lock.unlock()
+    }
+  }
+
+  @inline(never)
+  private func unlockAndAnnounceQuietSlowly() {
+    if pointee.machine.flags.contains(.destroyed) ? !hasCallsUnderWay : isQuiet {
+      pointee.machine.flags.remove(.waitedFor)
+      let wakeups = pointee.extra!.wakeups
+      wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+      wakeups.wakeAll()
+    }
+    pointee.lock.unlock()
+  }
+
+  /// Nothing is pending, running, being called or to be delivered.
+  var isQuiet: Bool {
+    let machine = pointee.machine
+    return pointee.pending == 0 && machine.running == 0 && machine.active == 0
+      && !machine.flags.contains(.hasDeliveries) && (pointee.extra?.pointee.outside ?? 0) == 0
+  }
+
+  var hasCallsUnderWay: Bool {
+    pointee.machine.active > 0 || (pointee.extra?.pointee.outside ?? 0) > 0
+  }
+
+  // MARK: Running operations
+
+  func addRunningLocked(_ slot: OperationSlot.Pointer) {
+    let operations = Engine.current
+    slot.pointee.previous = 0
+    slot.pointee.link = pointee.firstRunning
+    if pointee.firstRunning != 0 {
+      operations.pointee.operations.pointer(at: pointee.firstRunning)!.pointee.previous =
+        slot.pointee.index
+    }
+    pointee.firstRunning = slot.pointee.index
+    pointee.machine.start()
+  }
+
+  func removeRunningLocked(_ slot: OperationSlot.Pointer) {
+    let engine = Engine.current
+    let (previous, next) = (slot.pointee.previous, slot.pointee.link)
+    if previous == 0 {
+      pointee.firstRunning = next
+    } else {
+      engine.pointee.operations.pointer(at: previous)!.pointee.link = next
+    }
+    if next != 0 { engine.pointee.operations.pointer(at: next)!.pointee.previous = previous }
+    pointee.machine.release()
+  }
+
+  func forEachRunningLocked(_ body: (OperationSlot.Pointer) -> Void) {
+    let engine = Engine.current
+    var index = pointee.firstRunning
+    while index != 0 {
+      let slot = engine.pointee.operations.pointer(at: index)!
+      index = slot.pointee.link
+      body(slot)
+    }
+  }
+}
+
+extension UnsafeMutablePointer<LaneExtra> {
+  /// An atomic never moves, so its address is good as long as the extra part lives.
+  var wakeups: UnsafeMutablePointer<Atomic<UInt32>> {
+    withUnsafePointer(to: pointee.wakeups) { UnsafeMutablePointer<Atomic<UInt32>>(mutating: $0) }
+  }
+}

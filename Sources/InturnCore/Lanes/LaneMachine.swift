@@ -1,0 +1,101 @@
+/// What a lane decides, as a value: whether an operation may start, and whether somebody must come
+/// and drain the lane. Its lane asks it under the lane's lock and acts on the answers afterwards.
+///
+/// A drainer is a turn of an executor: *scheduled* while it waits there, *active* while it is in
+/// the lane. What is to be upheld, and tested for every reachable state:
+///
+/// - when something can be done, a drainer is scheduled or active;
+/// - no more operations run than the limit, and no more drainers exist than can be of use;
+/// - a suspended, held or destroyed lane starts nothing.
+struct LaneMachine: Hashable {
+  struct Flags: OptionSet, Hashable {
+    let rawValue: UInt16
+    /// Accepts no more operations.
+    static let closed = Flags(rawValue: 1 << 0)
+    /// At least one suspend is in force.
+    static let suspended = Flags(rawValue: 1 << 1)
+    /// An interaction lane whose view is not visible or whose delay has not passed.
+    static let held = Flags(rawValue: 1 << 2)
+    /// Its queue is gone; what is left of it is being cleared away.
+    static let destroyed = Flags(rawValue: 1 << 3)
+    /// Ends wait to be delivered.
+    static let hasDeliveries = Flags(rawValue: 1 << 4)
+    /// The drainer is in a batch: it starts operations without the lock.
+    static let batching = Flags(rawValue: 1 << 5)
+    /// Somebody sleeps until nothing is left.
+    static let waitedFor = Flags(rawValue: 1 << 6)
+  }
+
+  var flags: Flags = []
+  var scheduled: UInt16 = 0
+  var active: UInt16 = 0
+  let kind: QueueKind
+  /// Started operations whose place has not been released.
+  var running: UInt32 = 0
+
+  init(kind: QueueKind) { self.kind = kind }
+
+  /// What the lane looks like from outside the machine.
+  struct View {
+    /// Whether the buffer has jobs.
+    var hasJobs: Bool
+    /// How many operations may run at a time.
+    var limit: UInt32
+  }
+
+  enum Next: Equatable { case deliver, start, leave }
+
+  private static var stopped: Flags { [.suspended, .held, .destroyed] }
+
+  @inline(__always)
+  func canStart(_ view: View) -> Bool {
+    view.hasJobs && running < view.limit && flags.isDisjoint(with: Self.stopped)
+  }
+
+  /// What an active drainer does next. Ends come before starts.
+  @inline(__always)
+  func next(_ view: View) -> Next {
+    if flags.contains(.destroyed) { return .leave }
+    if flags.contains(.hasDeliveries) { return .deliver }
+    return canStart(view) ? .start : .leave
+  }
+
+  /// Serial kinds have one drainer, so that their callbacks never overlap. A concurrent lane has
+  /// one more than its limit, so that ends are delivered while all places are taken.
+  @inline(__always)
+  func maximumDrainers(_ view: View) -> UInt32 {
+    kind == .concurrent ? min(view.limit, 60_000) + 1 : 1
+  }
+
+  /// Asks for a drainer where one is of use. True: the caller submits the lane.
+  @inline(__always)
+  mutating func askForDrainer(_ view: View) -> Bool {
+    if next(view) == .leave { return false }
+    if UInt32(active) + UInt32(scheduled) >= maximumDrainers(view) { return false }
+    scheduled += 1
+    return true
+  }
+
+  mutating func drainerArrives() {
+    scheduled -= 1
+    active += 1
+  }
+
+  /// The drainer has used up its turn: it is scheduled again.
+  mutating func drainerGoesBack() {
+    active -= 1
+    scheduled += 1
+  }
+
+  mutating func drainerLeaves() { active -= 1 }
+
+  @inline(__always)
+  mutating func start() { running += 1 }
+
+  @inline(__always)
+  mutating func release() { running -= 1 }
+
+  mutating func set(_ flag: Flags, _ isSet: Bool) {
+    if isSet { flags.insert(flag) } else { flags.remove(flag) }
+  }
+}

@@ -1,0 +1,110 @@
+import Synchronization
+
+/// What holders of a handle or a token ask of an operation.
+extension UnsafeMutablePointer<OperationSlot> {
+  /// Waits until the operation has ended. The caller holds a reference.
+  func waitForEnd(timeoutNanoseconds: Int64) -> Status {
+    if loadWord().contains(.ended) { return .ok }
+    if timeoutNanoseconds == 0 { return .timedOut }
+    guard let entry = WaitGraph.enter(.operation(self)) else { return .deadlock }
+    defer { WaitGraph.leave(entry) }
+    let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
+    var backoff = Backoff()
+    while true {
+      // Before the look at the word, so that no wake-up is missed after it.
+      let seen = wakeups.pointee.load(ordering: .acquiring)
+      if loadWord().contains(.ended) { return .ok }
+      if backoff.isShort {
+        backoff.pause()
+        continue
+      }
+      guard let rest = limit.remaining else { return .timedOut }
+      if change({ $0.contains(.ended) ? nil : $0.adding(.waitedFor) }) == nil { return .ok }
+      wakeups.wait(while: seen, timeoutNanoseconds: rest)
+    }
+  }
+
+  /// Gives the handle up. False when that has been done.
+  func releaseHandle() -> Bool {
+    if change({ $0.contains(.handleHeld) ? $0.removing(.handleHeld) : nil }) == nil { return false }
+    dropReference()
+    return true
+  }
+
+  // MARK: Cancel handlers
+
+  /// Sets the handler of a running operation, or none. The caller holds a reference. Gives back
+  /// what is to be destroyed: the context of the handler that was replaced.
+  func setCancelHandler(
+    _ handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?,
+    generation: UInt32
+  ) -> (status: Status, oldContext: UnsafeMutableRawPointer?, oldDestroy: RawDestroy?) {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    // A gate goes from one operation to the next without the lock, unless it has `attention`.
+    let word = set(.attention)
+    guard word.generation == generation, !word.contains(.claimed), self.lane == lane else {
+      lane.pointee.lock.unlock()
+      return (.alreadyFinished, nil, nil)
+    }
+    if pointee.details == nil {
+      pointee.details = .allocate(capacity: 1)
+      pointee.details!.initialize(to: OperationDetails())
+    }
+    let details = pointee.details!
+    let old = (details.pointee.cancelContext, details.pointee.cancelDestroy)
+    details.pointee.cancelHandler = handler
+    details.pointee.cancelContext = context
+    details.pointee.cancelDestroy = destroy
+    if word.contains(.cancelRequested) { lane.noticeCancelLocked(self) }
+    lane.pointee.lock.unlock()
+    return (.ok, old.0, old.1)
+  }
+
+  /// Calls the cancel handler: an executor's turn.
+  func deliverCancelNotice() {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    // The queue may be gone, and its lane be another one's.
+    let isCurrent =
+      lane.pointee.generation == pointee.laneGeneration
+      && !lane.pointee.machine.flags.contains(.destroyed)
+    let details = pointee.details
+    let handler = isCurrent ? details?.pointee.cancelHandler : nil
+    guard let handler, let details else {
+      lane.pointee.lock.unlock()
+      dropReference()
+      return
+    }
+    let (context, destroy) = (details.pointee.cancelContext, details.pointee.cancelDestroy)
+    details.pointee.cancelHandler = nil
+    details.pointee.cancelContext = nil
+    details.pointee.cancelDestroy = nil
+    let token = self.handle(.token)
+    lane.needExtra().pointee.outside += 1
+    lane.pointee.lock.unlock()
+
+    var frame = CallFrame(lane: lane)
+    let process = ProcessState.current
+    withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      handler(context, token.bits)
+      if let destroy { destroy(context) }
+      frame.pop()
+    }
+    if ProcessState.current != process { return }
+    lane.pointee.lock.lock()
+    lane.pointee.extra!.pointee.outside -= 1
+    lane.leaveLocked()
+    dropReference()
+  }
+}
+
+extension UnsafeMutablePointer<Lane> {
+  /// Has the cancel handler called, if there is one. The lane is locked.
+  func noticeCancelLocked(_ slot: OperationSlot.Pointer) {
+    guard slot.pointee.details?.pointee.cancelHandler != nil else { return }
+    slot.addReference()
+    executor.submit(ReadyRing.Item(cancelNoticeOf: slot))
+  }
+}

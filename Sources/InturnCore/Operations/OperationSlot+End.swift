@@ -1,0 +1,128 @@
+import Synchronization
+
+/// Ending an operation, and what follows from it.
+extension UnsafeMutablePointer<OperationSlot> {
+  /// The result of `inturn_token_finish_with`, or none.
+  struct Payload {
+    var code: Int32 = 0
+    var result: UnsafeMutableRawPointer?
+    var resultDestroy: RawDestroy?
+  }
+
+  /// Ends the operation that the token belongs to. Without a lock; only who finds that the work's
+  /// call has returned goes on with the queue, and takes the lane's lock for it.
+  @inline(__always)
+  static func end(_ token: Handle, as outcome: Outcome) -> Status {
+    guard token.isOf(.token), let slot = Engine.current.pointee.operations.pointer(at: token.index)
+    else { return token.refusal(for: .token) }
+    var current = slot.pointee.word.load(ordering: .relaxed)
+    while true {
+      let word = OperationWord(bits: current)
+      if word.contains(.observed) { break }
+      guard case .to(let next) = word.ending(generation: token.generation, outcome: outcome)
+      else { break }
+      let (exchanged, original) = slot.pointee.word.weakCompareExchange(
+        expected: current, desired: next.bits,
+        successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
+      if exchanged {
+        if word.contains(.returned) { slot.lane.carryOn(after: slot) }
+        return .ok
+      }
+      current = original
+    }
+    return slot.end(token, as: outcome, payload: Payload())
+  }
+
+  /// The same for operations that are observed, or that end with data.
+  @inline(never)
+  func end(_ token: Handle, as outcome: Outcome, payload: Payload) -> Status {
+    var current = pointee.word.load(ordering: .acquiring)
+    while true {
+      let word = OperationWord(bits: current)
+      let change = word.ending(generation: token.generation, outcome: outcome)
+      guard case .to(var next) = change else {
+        guard case .refused(let status) = change else { return .stale }
+        if word.generation == token.generation && word.contains(.placeHeld) {
+          givePlaceUp(generation: token.generation)
+        }
+        return token.generation == 0 ? .stale : status
+      }
+      if payload.resultDestroy != nil {
+        // There is something to clean up: a batch must not just go on with the next operation.
+        next = next.removing(.ended).adding(.attention)
+      }
+      let (exchanged, original) = pointee.word.weakCompareExchange(
+        expected: current, desired: next.bits,
+        successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+      if exchanged {
+        if !next.contains(.ended) {
+          if outcome == .cancelled && word.contains(.cancelRequested) { pointee.cause = .request }
+          pointee.code = payload.code
+          pointee.result = payload.result
+          pointee.resultDestroy = payload.resultDestroy
+          publishEnd()
+        } else if word.contains(.returned) {
+          lane.carryOn(after: self)
+        }
+        return .ok
+      }
+      current = original
+    }
+  }
+
+  /// Sets `ended`, wakes who waits for it, and goes on with the queue if the work has returned.
+  private func publishEnd() {
+    let lane = self.lane
+    if loadWord().contains(.observed) { pointee.endedAt = lane.clock.now }
+    // The caller's reference may be the last thing that keeps the slot once `ended` is set.
+    addReference()
+    let before = set(.ended)
+    if before.contains(.returned) { lane.carryOn(after: self) }
+    wakeWaiters(before)
+    dropReference()
+  }
+
+  /// The late token of an operation that a deadline has ended and that keeps its place.
+  private func givePlaceUp(generation: UInt32) {
+    let changed = change {
+      $0.generation == generation && $0.contains(.placeHeld) ? $0.removing(.placeHeld) : nil
+    }
+    if let changed, changed.contains(.returned) { lane.carryOn(after: self) }
+  }
+
+  @inline(__always)
+  func wakeWaiters(_ word: OperationWord) {
+    if word.contains(.waitedFor) { wakeWaitersSlowly() }
+  }
+
+  @inline(never)
+  private func wakeWaitersSlowly() {
+    let wakeups = self.wakeups
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeAll()
+  }
+
+  /// An atomic never moves, and a slot's memory is never given back.
+  var wakeups: UnsafeMutablePointer<Atomic<UInt32>> {
+    withUnsafePointer(to: pointee.wakeups) { UnsafeMutablePointer<Atomic<UInt32>>(mutating: $0) }
+  }
+
+  /// The engine ends the operation, under its lane's lock: a cancel before the start, a deadline, a
+  /// destroyed queue. False when its end is decided already.
+  func cutOffLocked(_ outcome: Outcome, cause: Cause, holdingPlace: Bool = false) -> Bool {
+    guard change({ $0.cutOff(outcome: outcome, holdingPlace: holdingPlace) }) != nil
+    else { return false }
+    pointee.cause = cause
+    if loadWord().contains(.observed) { pointee.endedAt = lane.clock.now }
+    wakeWaiters(set(.ended))
+    return true
+  }
+
+  /// The end as callbacks and waiters are told it; the operation has ended.
+  func makeEnd() -> OperationEnd {
+    OperationEnd(
+      outcome: loadWord().outcome!, cause: pointee.cause, code: pointee.code,
+      result: pointee.result, label: pointee.details?.pointee.label.map { UnsafePointer($0) },
+      enqueuedAt: pointee.enqueuedAt, startedAt: pointee.startedAt, endedAt: pointee.endedAt)
+  }
+}

@@ -1,0 +1,163 @@
+import Synchronization
+
+/// Taking, holding and giving back slots.
+extension UnsafeMutablePointer<OperationSlot> {
+  @inline(__always)
+  func loadWord() -> OperationWord {
+    OperationWord(bits: pointee.word.load(ordering: .acquiring))
+  }
+
+  @inline(__always)
+  var lane: Lane.Pointer {
+    Lane.Pointer(bitPattern: pointee.laneAddress.load(ordering: .relaxed)).unsafelyUnwrapped
+  }
+
+  /// Changes the word by a pure step, again and again until it fits. Nil, with nothing changed,
+  /// when the step says so.
+  func change(_ step: (OperationWord) -> OperationWord?) -> OperationWord? {
+    var current = pointee.word.load(ordering: .acquiring)
+    while let next = step(OperationWord(bits: current)) {
+      let (exchanged, original) = pointee.word.weakCompareExchange(
+        expected: current, desired: next.bits,
+        successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+      if exchanged { return next }
+      current = original
+    }
+    return nil
+  }
+
+  /// Sets flags and returns the word as it was before.
+  @inline(__always)
+  func set(_ flags: OperationWord.Flags) -> OperationWord {
+    OperationWord(
+      bits: pointee.word.bitwiseOr(
+        UInt64(flags.rawValue), ordering: .acquiringAndReleasing
+      ).oldValue)
+  }
+
+  /// A slot of a lane in the state that the flags say, with one reference; nil without memory.
+  static func take(for lane: Lane.Pointer, _ flags: OperationWord.Flags) -> Self? {
+    guard let (index, slot) = Engine.current.pointee.operations.take() else { return nil }
+    let generation = Swift.max(1, OperationWord(
+      bits: slot.pointee.word.load(ordering: .relaxed)).generation)
+    slot.pointee.index = index
+    slot.adopt(by: lane)
+    // Releasing: who sees the new generation sees the lane.
+    slot.pointee.word.store(
+      OperationWord(generation: generation, flags).bits, ordering: .releasing)
+    slot.pointee.references.store(1, ordering: .releasing)
+    return slot
+  }
+
+  @inline(__always)
+  func adopt(by lane: Lane.Pointer) {
+    pointee.laneAddress.store(UInt(bitPattern: lane), ordering: .relaxed)
+    pointee.laneGeneration = lane.pointee.generation
+  }
+
+  @inline(__always)
+  func addReference() { pointee.references.wrappingAdd(1, ordering: .relaxed) }
+
+  /// Adds a reference to a slot that may be free. False when it is.
+  private func tryAddReference() -> Bool {
+    var count = pointee.references.load(ordering: .relaxed)
+    while count != 0 {
+      let (exchanged, original) = pointee.references.weakCompareExchange(
+        expected: count, desired: count + 1,
+        successOrdering: .acquiring, failureOrdering: .relaxed)
+      if exchanged { return true }
+      count = original
+    }
+    return false
+  }
+
+  /// Gives a reference up. The last one destroys the result, which is user code: no lock is held
+  /// where that may be.
+  func dropReference() {
+    if pointee.references.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+      free()
+    }
+  }
+
+  /// Lets go of a gate, which no operation uses.
+  func dropGate() {
+    Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
+    dropReference()
+  }
+
+  private func free() {
+    if let destroy = pointee.resultDestroy { destroy(pointee.result) }
+    if let details = pointee.details {
+      if let destroy = details.pointee.cancelDestroy { destroy(details.pointee.cancelContext) }
+      InturnCore.free(details.pointee.label)
+      details.deinitialize(count: 1)
+      details.deallocate()
+    }
+    pointee.work = nil
+    pointee.context = nil
+    pointee.destroy = nil
+    pointee.details = nil
+    pointee.nextDelivery = nil
+    pointee.result = nil
+    pointee.resultDestroy = nil
+    pointee.code = 0
+    pointee.cause = .none
+    pointee.flags = []
+    pointee.enqueuedAt = 0
+    pointee.startedAt = 0
+    pointee.endedAt = 0
+    let generation = OperationWord(bits: pointee.word.load(ordering: .relaxed)).generation + 1
+    pointee.word.store(OperationWord(generation: generation).bits, ordering: .releasing)
+    Engine.current.pointee.operations.giveBack(
+      pointee.index, retired: generation > Handle.maximumGeneration)
+  }
+
+  // MARK: By handle
+
+  /// The slot that a handle names, with a reference of the caller's, or why not.
+  static func find(
+    _ handle: Handle, as kind: HandleKind, where isRight: (OperationWord) -> Bool
+  ) -> Result<Self, Refusal> {
+    guard handle.isOf(kind), let slot = Engine.current.pointee.operations.pointer(at: handle.index)
+    else { return .failure(Refusal(handle.refusal(for: kind))) }
+    guard slot.tryAddReference() else { return .failure(slot.refusal(of: handle, as: kind)) }
+    let word = slot.loadWord()
+    if word.generation == handle.generation && isRight(word) { return .success(slot) }
+    let refusal = slot.refusal(of: handle, as: kind)
+    slot.dropReference()
+    return .failure(refusal)
+  }
+
+  private func refusal(of handle: Handle, as kind: HandleKind) -> Refusal {
+    let word = loadWord()
+    let isPast = kind == .token && handle.generation != 0 && word.generation > handle.generation
+    return Refusal(isPast ? .alreadyFinished : handle.refusal(for: kind))
+  }
+
+  /// The operation that a handle names, with a reference of the caller's.
+  static func find(operation handle: Handle) -> Result<Self, Refusal> {
+    find(handle, as: .operation) { $0.contains(.handleHeld) }
+  }
+
+  /// The operation that a token belongs to, with a reference of the caller's.
+  static func find(token: Handle) -> Result<Self, Refusal> {
+    find(token, as: .token) { $0.contains(.started) }
+  }
+
+  /// A segment's operation, of which the segment holds a reference.
+  var segmentOperation: Self {
+    get { pointee.result.unsafelyUnwrapped.assumingMemoryBound(to: OperationSlot.self) }
+    nonmutating set { pointee.result = UnsafeMutableRawPointer(newValue) }
+  }
+
+  @inline(__always)
+  func handle(_ kind: HandleKind) -> Handle {
+    Handle(kind, index: pointee.index, generation: loadWord().generation)
+  }
+}
+
+/// A status as an error.
+struct Refusal: Error {
+  let status: Status
+  init(_ status: Status) { self.status = status }
+}

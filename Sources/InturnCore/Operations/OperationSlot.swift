@@ -1,0 +1,115 @@
+import CInturnSystem
+import Synchronization
+
+/// An operation that is more than a job in a buffer: it runs, it has options, or somebody holds
+/// its handle. Two cache lines in a slab whose memory is never given back.
+///
+/// Who may touch what:
+/// - `word` is atomic. It alone says who has ended the operation.
+/// - `cause`, `code`, `result` and `endedAt` are written by who has set `claimed`, before `ended`
+///   is set with releasing order, and read after `ended` was seen with acquiring order.
+/// - `flags`, the links and `details` are protected by the lane's lock.
+/// - The rest is written before the slot is published and never again until it is free.
+struct OperationSlot: ~Copyable, SlabElement {
+  typealias Pointer = UnsafeMutablePointer<OperationSlot>
+
+  let word: Atomic<UInt64>
+  /// The lane's address. Atomic because a token may look at it while the slot changes hands; who
+  /// does checks the generation again under that lane's lock.
+  let laneAddress: Atomic<UInt>
+  var work: RawWork?
+  var context: UnsafeMutableRawPointer?
+  var destroy: RawDestroy?
+  /// The engine's reference, the handle's, and one for each call that is looking at the slot. The
+  /// last one gives the slot back.
+  let references: Atomic<UInt32>
+  /// Counts wake-ups; who waits for the end sleeps on it.
+  let wakeups: Atomic<UInt32>
+  /// In the lane's list of running operations, or in the slab's free list.
+  var link: UInt32
+  var previous: UInt32
+  /// In the lane's list of deliveries.
+  var nextDelivery: Pointer?
+  var code: Int32
+  var index: UInt32
+  var result: UnsafeMutableRawPointer?
+  var resultDestroy: RawDestroy?
+  var enqueuedAt: Int64
+  var startedAt: Int64
+  var endedAt: Int64
+  var details: UnsafeMutablePointer<OperationDetails>?
+  var cause: Cause
+  var flags: Flags
+  /// The lane's generation: whether its queue is still the one that accepted the operation.
+  var laneGeneration: UInt32
+
+  /// What has been done about an end. Each is set once.
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// It is in the statistics.
+    static let counted = Flags(rawValue: 1 << 0)
+    /// It is not among the lane's running operations any more.
+    static let placeReleased = Flags(rawValue: 1 << 1)
+    /// Its end callback has been called, or is being called.
+    static let endDelivered = Flags(rawValue: 1 << 2)
+    /// It is in the list of deliveries, or being delivered.
+    static let inDelivery = Flags(rawValue: 1 << 3)
+    /// Its place was released while its work was being called: that drainer is none any more.
+    static let detached = Flags(rawValue: 1 << 4)
+    /// The queue's statistics had it as finished when it started.
+    static let countedAtStart = Flags(rawValue: 1 << 5)
+  }
+}
+
+/// What only operations with options have.
+struct OperationDetails {
+  var label: UnsafeMutablePointer<CChar>?
+  var endCallback = EndCallback()
+  var cancelHandler: RawWork?
+  var cancelContext: UnsafeMutableRawPointer?
+  var cancelDestroy: RawDestroy?
+  var maxWait: Int64 = 0
+  var maxRun: Int64 = 0
+  var freesPlaceAtMaxRun = false
+  var stall: Int64 = 0
+  var grace: Int64 = 0
+  /// When the next stall warning, deadline and end of grace are due; `Int64.max` for none.
+  var stallAt = Int64.max
+  var deadlineAt = Int64.max
+  var graceAt = Int64.max
+  var timer = TimerNode()
+}
+
+/// The end of an operation, for its callback and for who waits.
+package struct OperationEnd {
+  package var outcome: Outcome
+  package var cause: Cause
+  package var code: Int32
+  package var result: UnsafeMutableRawPointer?
+  package var label: UnsafePointer<CChar>?
+  package var enqueuedAt: Int64
+  package var startedAt: Int64
+  package var endedAt: Int64
+}
+
+/// An end callback: the caller's function, kept as a bare pointer, and how to call it.
+package struct EndCallback {
+  package typealias Function = @convention(c) () -> Void
+  package typealias Call = (Function, UnsafeMutableRawPointer?, OperationEnd) -> Void
+
+  package var function: Function?
+  package var call: Call?
+  package var context: UnsafeMutableRawPointer?
+  package var destroy: RawDestroy?
+
+  package init() {}
+  package init(
+    function: Function, call: @escaping Call, context: UnsafeMutableRawPointer?,
+    destroy: RawDestroy?
+  ) {
+    self.function = function
+    self.call = call
+    self.context = context
+    self.destroy = destroy
+  }
+}

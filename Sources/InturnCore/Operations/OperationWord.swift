@@ -1,0 +1,134 @@
+/// The state of an operation slot as one value: a generation and a set of flags.
+///
+/// A slot holds it in one atomic, and every change is one atomic operation on it. The functions
+/// here say what each event makes of a word; `OperationSlot` carries them out.
+///
+///     pending ──start──▶ started ──the work's call returns──▶ started, returned
+///        │                  │                                   │
+///        └──────claim───────┴──────────────claim────────────────┘
+///                           ▼
+///               claimed ──the end's data is written──▶ ended
+///
+/// Whoever sets the second of `returned` and `ended` carries on the queue.
+struct OperationWord: Equatable {
+  var bits: UInt64
+
+  struct Flags: OptionSet {
+    let rawValue: UInt32
+    /// The work has been called.
+    static let started = Flags(rawValue: 1 << 0)
+    /// That call has returned; whoever ends the operation now goes on with the queue.
+    static let returned = Flags(rawValue: 1 << 1)
+    /// The outcome is decided. The first who sets it has won.
+    static let claimed = Flags(rawValue: 1 << 2)
+    /// The end's data can be read.
+    static let ended = Flags(rawValue: 1 << 3)
+    /// The operation was asked to end.
+    static let cancelRequested = Flags(rawValue: 1 << 4)
+    /// On a lane's gate: the drainer is to take the lock before it starts the next operation.
+    static let attention = Flags(rawValue: 1 << 5)
+    /// Somebody holds the operation's handle.
+    static let handleHeld = Flags(rawValue: 1 << 6)
+    /// Ended by a deadline, yet it keeps its place until the token is finished.
+    static let placeHeld = Flags(rawValue: 1 << 7)
+    /// It has options or a handle: the end has data that somebody may read.
+    static let observed = Flags(rawValue: 1 << 8)
+    /// Somebody sleeps until it has ended.
+    static let waitedFor = Flags(rawValue: 1 << 9)
+    /// The engine ended it, not its token.
+    static let cutOff = Flags(rawValue: 1 << 11)
+    /// The slot is a segment of another operation.
+    static let segment = Flags(rawValue: 1 << 10)
+  }
+
+  private static var outcomeShift: UInt64 { 16 }
+
+  @inline(__always)
+  init(bits: UInt64) { self.bits = bits }
+
+  @inline(__always)
+  init(generation: UInt32, _ flags: Flags = [], outcome: Outcome? = nil) {
+    bits =
+      UInt64(generation) << 32 | UInt64(flags.rawValue)
+      | UInt64(outcome?.rawValue ?? 0) << Self.outcomeShift
+  }
+
+  @inline(__always)
+  var generation: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
+
+  @inline(__always)
+  var flags: Flags { Flags(rawValue: UInt32(truncatingIfNeeded: bits) & 0xFFFF) }
+
+  @inline(__always)
+  var outcome: Outcome? {
+    Outcome(rawValue: UInt8(truncatingIfNeeded: bits >> Self.outcomeShift))
+  }
+
+  @inline(__always)
+  func contains(_ flags: Flags) -> Bool {
+    bits & UInt64(flags.rawValue) == UInt64(flags.rawValue)
+  }
+
+  @inline(__always)
+  func adding(_ flags: Flags) -> OperationWord {
+    OperationWord(bits: bits | UInt64(flags.rawValue))
+  }
+
+  @inline(__always)
+  func removing(_ flags: Flags) -> OperationWord {
+    OperationWord(bits: bits & ~UInt64(flags.rawValue))
+  }
+
+  // MARK: Events
+
+  /// What an event makes of a word, or why it makes nothing of it.
+  enum Change: Equatable {
+    case to(OperationWord)
+    case refused(Status)
+  }
+
+  /// A token of `generation` ends the operation.
+  ///
+  /// An operation that nobody observes has no data to write: it is ended at once. The token of an
+  /// operation that was cut off but keeps its place gives the place up.
+  @inline(__always)
+  func ending(generation: UInt32, outcome: Outcome) -> Change {
+    if self.generation != generation {
+      return .refused(self.generation > generation ? .alreadyFinished : .stale)
+    }
+    if !contains(.started) { return .refused(contains(.claimed) ? .alreadyFinished : .stale) }
+    if contains(.claimed) { return .refused(.alreadyFinished) }
+    return .to(claimed(outcome, withData: contains(.observed)))
+  }
+
+  /// The engine itself ends the operation: a cancel before its start, a deadline, a destroyed
+  /// queue. Nil when its end is decided already.
+  func cutOff(outcome: Outcome, holdingPlace: Bool = false) -> OperationWord? {
+    if contains(.claimed) { return nil }
+    var word = claimed(outcome, withData: true).adding([.cancelRequested, .cutOff])
+    // What never started has no call to return from.
+    if !contains(.started) { word = word.adding(.returned) }
+    return holdingPlace ? word.adding(.placeHeld) : word
+  }
+
+  /// The operation is asked to end. Nil when it was asked, or its end is decided.
+  func requestingCancel() -> OperationWord? {
+    if contains(.claimed) || contains(.cancelRequested) { return nil }
+    return adding(.cancelRequested)
+  }
+
+  @inline(__always)
+  private func claimed(_ outcome: Outcome, withData: Bool) -> OperationWord {
+    let flags: Flags = withData ? .claimed : [.claimed, .ended]
+    return OperationWord(bits: bits | UInt64(outcome.rawValue) << Self.outcomeShift).adding(flags)
+  }
+
+  /// Whether the operation is over for the engine: it has ended, nobody runs its work, and its
+  /// place is not held.
+  @inline(__always)
+  var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) }
+
+  var state: OperationState {
+    contains(.ended) ? .ended : contains(.started) ? .running : .pending
+  }
+}

@@ -1,0 +1,175 @@
+import CInturnSystem
+import Synchronization
+
+/// The source of delays and deadlines: the system's monotonic clock, or one that is advanced by
+/// hand.
+///
+/// Timers fire on the clock's own thread, or on the thread that advances it. Firing changes the
+/// engine's state and hands work to executors; user code runs there, not here.
+package final class Clock: @unchecked Sendable {
+  // Safe to share: `lock` protects all that changes.
+
+  /// Protects `heap`, `nextOrder`, `manualTime`, `hasThread` and every node in the heap.
+  private let lock = BriefLock()
+  /// A binary heap: the timer that is due first comes first.
+  @exclusivity(unchecked) private var heap: [TimerNode.Pointer] = []
+  @exclusivity(unchecked) private var nextOrder: UInt64 = 0
+  @exclusivity(unchecked) private var manualTime: Int64 = 0
+  @exclusivity(unchecked) private var hasThread = false
+  /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
+  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+
+  package let isManual: Bool
+  /// How many queues use the clock; protected by the engine's object lock.
+  var users = 0
+
+  package init(isManual: Bool) {
+    self.isManual = isManual
+    wakeups.initialize(to: Atomic(0))
+  }
+
+  deinit { wakeups.deallocate() }
+
+  /// Nanoseconds since an arbitrary moment; a manual clock's since its creation.
+  package var now: Int64 {
+    isManual ? lock.withLock { manualTime } : inturn_system_now()
+  }
+
+  /// A moment so many nanoseconds from now, or the end of time.
+  package func moment(after nanoseconds: Int64) -> Int64 {
+    let (sum, overflow) = now.addingReportingOverflow(nanoseconds)
+    return overflow ? Int64.max : sum
+  }
+
+  /// Arms a timer, or sets another deadline for an armed one.
+  func arm(_ node: TimerNode.Pointer, at deadline: Int64) {
+    lock.lock()
+    if node.pointee.position >= 0 { removeLocked(node) }
+    node.pointee.deadline = deadline
+    node.pointee.order = nextOrder
+    nextOrder += 1
+    node.pointee.position = heap.count
+    heap.append(node)
+    siftUpLocked(from: heap.count - 1)
+    let isFirst = node.pointee.position == 0
+    let startsThread = !isManual && !hasThread
+    if startsThread { hasThread = true }
+    lock.unlock()
+    if startsThread {
+      startThread()
+    } else if isFirst && !isManual {
+      wakeThread()
+    }
+  }
+
+  /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
+  func disarm(_ node: TimerNode.Pointer) {
+    lock.lock()
+    if node.pointee.position >= 0 { removeLocked(node) }
+    lock.unlock()
+  }
+
+  /// Advances a manual clock. False when that would pass the end of time.
+  package func advance(by nanoseconds: Int64) -> Bool {
+    let (target, overflow) = now.addingReportingOverflow(nanoseconds)
+    if overflow { return false }
+    fireDue(upTo: target)
+    return true
+  }
+
+  // MARK: Firing
+
+  /// Fires what is due, each timer at its own deadline on a manual clock.
+  private func fireDue(upTo limit: Int64) {
+    while true {
+      lock.lock()
+      guard let first = heap.first, first.pointee.deadline <= limit else {
+        if isManual { manualTime = max(manualTime, limit) }
+        lock.unlock()
+        return
+      }
+      if isManual { manualTime = max(manualTime, first.pointee.deadline) }
+      let owner = first.pointee.owner
+      removeLocked(first)
+      lock.unlock()
+      switch owner {
+      case .nobody: break
+      case .operation(let slot, let generation, let lane):
+        lane.timerFired(of: slot, generation: generation)
+      case .lane(let lane, let generation): lane.timerFired(generation: generation)
+      case .pool(let pool): pool.takeUnretainedValue().checkPressure()
+      }
+    }
+  }
+
+  private func startThread() {
+    let context = Unmanaged.passRetained(self)
+    let started = inturn_system_start_thread(
+      "inturn-clock", { Unmanaged<Clock>.fromOpaque($0!).takeRetainedValue().runThread() },
+      context.toOpaque())
+    if !started {
+      context.release()
+      lock.withLock { hasThread = false }
+    }
+  }
+
+  private func runThread() {
+    while true {
+      let seen = wakeups.pointee.load(ordering: .acquiring)
+      fireDue(upTo: inturn_system_now())
+      let next = lock.withLock { heap.first?.pointee.deadline }
+      let pause = next.map { max(0, $0 - inturn_system_now()) } ?? -1
+      if pause != 0 { wakeups.wait(while: seen, timeoutNanoseconds: pause) }
+    }
+  }
+
+  private func wakeThread() {
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeAll()
+  }
+
+  // MARK: The heap
+
+  private func removeLocked(_ node: TimerNode.Pointer) {
+    let position = node.pointee.position
+    node.pointee.position = -1
+    let last = heap.removeLast()
+    if last == node { return }
+    heap[position] = last
+    last.pointee.position = position
+    siftUpLocked(from: position)
+    siftDownLocked(from: last.pointee.position)
+  }
+
+  private func isBefore(_ left: TimerNode.Pointer, _ right: TimerNode.Pointer) -> Bool {
+    (left.pointee.deadline, left.pointee.order) < (right.pointee.deadline, right.pointee.order)
+  }
+
+  private func siftUpLocked(from start: Int) {
+    var child = start
+    while child > 0 {
+      let parent = (child - 1) / 2
+      if !isBefore(heap[child], heap[parent]) { return }
+      swapLocked(child, parent)
+      child = parent
+    }
+  }
+
+  private func siftDownLocked(from start: Int) {
+    var parent = start
+    while true {
+      var first = parent
+      for child in [2 * parent + 1, 2 * parent + 2]
+      where child < heap.count && isBefore(heap[child], heap[first]) { first = child }
+      if first == parent { return }
+      swapLocked(parent, first)
+      parent = first
+    }
+  }
+
+  private func swapLocked(_ left: Int, _ right: Int) {
+    heap.swapAt(left, right)
+    heap[left].pointee.position = left
+    heap[right].pointee.position = right
+  }
+}

@@ -1,0 +1,22 @@
+/// A timer that its owner holds: armed on a clock, or not.
+///
+/// The clock's lock protects it. Firing copies `owner` under that lock and uses the node no more,
+/// so that the owner may go away once `Clock.disarm` has returned.
+struct TimerNode {
+  typealias Pointer = UnsafeMutablePointer<TimerNode>
+
+  var deadline: Int64 = 0
+  /// Timers of one deadline fire in the order in which they were armed.
+  var order: UInt64 = 0
+  /// Where the clock's heap has it; -1 when it is not armed.
+  var position = -1
+  var owner = Owner.nobody
+
+  /// Who is told. Slots and lanes have a generation, because they may be gone when it fires.
+  enum Owner {
+    case nobody
+    case operation(OperationSlot.Pointer, generation: UInt32, of: Lane.Pointer)
+    case lane(Lane.Pointer, generation: UInt32)
+    case pool(Unmanaged<WorkerPool>)
+  }
+}

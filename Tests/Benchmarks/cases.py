@@ -1,0 +1,183 @@
+"""What is measured: the cases, their sizes, their peers, and what must be reached."""
+
+from dataclasses import dataclass
+
+INTURN = "inturn"
+HANDLE = "inturn_with_handle"
+DISPATCH = "libdispatch"
+MUTEX = "mutex_deque"
+FLOOR = "floor"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A limit on the median of a metric, or of its ratio to a peer's."""
+
+    metric: str
+    peer: str | None = None
+    must: float | None = None
+    aim: float | None = None
+    subject: str = INTURN
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program for each peer, run with the same numbers."""
+
+    name: str
+    title: str
+    program: str
+    peers: tuple[str, ...]
+    full: tuple[int, ...]
+    quick: tuple[int, ...]
+    targets: tuple[Target, ...]
+
+    def programs(self) -> list[str]:
+        """The names of the programs to build."""
+        return [f"{self.program}-{peer}" for peer in self.peers]
+
+
+THROUGHPUT = (
+    INTURN,
+    DISPATCH,
+    MUTEX,
+    FLOOR,
+    "boost_asio",
+    "libuv",
+    "glib_async_queue",
+    "glib_main_loop",
+    "onetbb",
+)
+PENDING = (INTURN, HANDLE, DISPATCH, MUTEX)
+LATENCY_TARGETS = tuple(
+    target
+    for metric in ("median_ns", "p99_ns")
+    for target in (Target(metric, DISPATCH, must=1.0), Target(metric, MUTEX, aim=1.0))
+)
+NO_ALLOCATION = tuple(
+    Target("allocations_per_operation", must=0, aim=0, subject=subject)
+    for subject in (INTURN, HANDLE)
+)
+
+
+def throughput(name: str, producers: int, *targets: Target) -> Case:
+    """A million no-op operations; handles need a single producer."""
+    return Case(
+        name,
+        f"no-op operations, {name.replace('_', ' ')}",
+        "throughput",
+        (*THROUGHPUT, HANDLE) if producers == 1 else THROUGHPUT,
+        (1_000_000, producers),
+        (20_000, producers),
+        targets,
+    )
+
+
+CASES = (
+    throughput(
+        "one_producer",
+        1,
+        Target("ns_per_operation", DISPATCH, must=0.45),
+        Target("ns_per_operation", FLOOR, aim=1.1),
+    ),
+    throughput(
+        "four_producers",
+        4,
+        Target("ns_per_operation", DISPATCH, must=0.7),
+        Target("ns_per_operation", MUTEX, must=0.8),
+        Target("ns_per_operation", FLOOR, aim=1.1),
+    ),
+    Case(
+        "ended_elsewhere",
+        "operations that work on another queue ends",
+        "elsewhere",
+        (INTURN, DISPATCH),
+        (200_000,),
+        (5_000,),
+        (Target("ns_per_operation", DISPATCH, must=0.4, aim=0.2),),
+    ),
+    Case(
+        "latency_asleep",
+        "one operation into an idle queue whose worker sleeps",
+        "latency",
+        (INTURN, DISPATCH, MUTEX),
+        (20_000, 200),
+        (200, 200),
+        LATENCY_TARGETS,
+    ),
+    Case(
+        "latency_back_to_back",
+        "one operation into an idle queue, one after the other",
+        "latency",
+        (INTURN, DISPATCH, MUTEX),
+        (20_000, 0),
+        (2_000, 0),
+        (),
+    ),
+    Case(
+        "pending_memory",
+        "bytes of each pending operation",
+        "pending",
+        PENDING,
+        (1_000_000,),
+        (100_000,),
+        (Target("resident_bytes", must=40, aim=24),),
+    ),
+    Case(
+        "idle_queues",
+        "idle queues, all alive at once",
+        "queues",
+        (INTURN, DISPATCH),
+        (1_000_000, 0),
+        (50_000, 0),
+        (
+            Target("resident_bytes", must=128, aim=64),
+            Target("create_and_destroy_ns", DISPATCH, must=1.0),
+        ),
+    ),
+    Case(
+        "idle_queues_labelled",
+        "idle queues with a label, all alive at once",
+        "queues",
+        (INTURN, DISPATCH),
+        (1_000_000, 1),
+        (50_000, 1),
+        (),
+    ),
+    Case(
+        "depth",
+        "cost of an operation with many pending, against few",
+        "depth",
+        (INTURN, DISPATCH, MUTEX),
+        (10_000, 10_000_000),
+        (1_000, 200_000),
+        (Target("many_to_few", must=1.3, aim=1.1),),
+    ),
+    Case(
+        "cancel",
+        "cost of cancelling in the middle of many pending, against few",
+        "cancel",
+        (INTURN,),
+        (1_000_000, 10, 2_000),
+        (100_000, 10, 2_000),
+        (Target("many_to_few", must=1.1, aim=1.1),),
+    ),
+    Case(
+        "allocations_steady",
+        "heap allocations of an operation, few in flight",
+        "allocations",
+        PENDING,
+        (1_000_000, 1_000),
+        (50_000, 1_000),
+        NO_ALLOCATION,
+    ),
+    Case(
+        "allocations_burst",
+        "heap allocations of an operation, all in flight",
+        "allocations",
+        PENDING,
+        (1_000_000, 1_000_000),
+        (50_000, 50_000),
+        NO_ALLOCATION,
+    ),
+)

@@ -1,0 +1,76 @@
+"""From what the programs printed to ratios and verdicts."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cases import HANDLE, INTURN, Case, Target
+
+# Metric and peer to its values, one a round.
+Values = dict[tuple[str, str], list[float]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A subject's own figure, where `peer` is None, or its ratio to a peer's.
+
+    `values` are of the rounds: ratios, or the figures themselves. `figure` is the
+    median of the figure that the row is about: the peer's, or the subject's own.
+    """
+
+    case: str
+    target: Target
+    figure: float
+    values: list[float]
+
+    @property
+    def median(self) -> float:
+        """What the limits are for."""
+        return statistics.median(self.values)
+
+    @property
+    def missed(self) -> bool:
+        """Whether a required limit is not kept."""
+        return self.target.must is not None and self.median > self.target.must
+
+    @property
+    def verdict(self) -> str:
+        """What became of the limits, if there are any."""
+        limits = (("must", self.target.must), ("aim", self.target.aim))
+        return ", ".join(
+            f"{name} {'reached' if self.median <= limit else 'MISSED'}"
+            for name, limit in limits
+            if limit is not None
+        )
+
+
+def ratio(value: float, base: float) -> float:
+    """The ratio, where nothing against nothing is 1."""
+    if base == 0:
+        return 1.0 if value == 0 else float("inf")
+    return value / base
+
+
+def compare(case: Case, target: Target, values: Values) -> Row:
+    """Compares round by round: both figures of a ratio are of the same round."""
+    own = values[target.metric, target.subject]
+    if target.peer is None:
+        return Row(case.name, target, statistics.median(own), own)
+    others = values[target.metric, target.peer]
+    ratios = [ratio(*pair) for pair in zip(own, others, strict=True)]
+    return Row(case.name, target, statistics.median(others), ratios)
+
+
+def make_rows(case: Case, values: Values) -> Iterator[Row]:
+    """For each metric: Inturn's own figures, then its ratio to each peer."""
+    limits = {(t.metric, t.peer, t.subject): t for t in case.targets}
+    for metric in dict.fromkeys(metric for metric, _ in values):
+        for name in case.peers:
+            if name in (INTURN, HANDLE):
+                target = Target(metric, subject=name)
+            else:
+                target = Target(metric, peer=name)
+            key = (metric, target.peer, target.subject)
+            yield compare(case, limits.pop(key, target), values)
+    if limits:
+        raise ValueError(f"{case.name}: nothing was measured for {list(limits)}")

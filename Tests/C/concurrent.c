@@ -1,0 +1,187 @@
+/*
+ * concurrent.c - concurrent queues: so many at once, and never more.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "fixture.h"
+
+static stage concurrent_create(uint32_t max_concurrent) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.max_concurrent = max_concurrent;
+  return stage_create_with(INTURN_QUEUE_CONCURRENT, options);
+}
+
+static void operations_are_taken_up_in_order_and_as_places_are_freed(void) {
+  stage stage = concurrent_create(2);
+  job jobs[4] = {JOB("a"), JOB("b"), JOB("c"), JOB("d")};
+  for (int i = 0; i < 4; i++)
+    job_enqueue(stage.queue, &jobs[i], work_hold);
+  stage_drain(&stage);
+  CHECK_TRACE("work a, work b");
+  CHECK_OK(inturn_token_finish(jobs[1].token));
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&jobs[1].ended), 1);
+  CHECK_INT(gate_count(&jobs[2].started), 1);
+  CHECK_INT(gate_count(&jobs[3].started), 0);
+  CHECK_OK(inturn_token_finish(jobs[2].token));
+  CHECK_OK(inturn_token_finish(jobs[0].token));
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&jobs[3].started), 1);
+  CHECK_OK(inturn_token_finish(jobs[3].token));
+  stage_drain(&stage);
+  for (int i = 0; i < 4; i++)
+    CHECK_ENDED(&jobs[i], INTURN_FINISHED, INTURN_CAUSE_NONE);
+  stage_destroy(&stage);
+}
+
+static int next_taken_up;
+
+static void take_up_in_order(void *context, inturn_token token) {
+  CHECK_INT(*(int *)context, next_taken_up++);
+  just_finish(context, token);
+}
+
+static void a_thousand_operations_are_taken_up_in_order(void) {
+  enum { COUNT = 1000 };
+  stage stage = concurrent_create(3);
+  int numbers[COUNT];
+  next_taken_up = 0;
+  for (int i = 0; i < COUNT; i++) {
+    numbers[i] = i;
+    CHECK_OK(inturn_queue_enqueue(stage.queue, take_up_in_order, &numbers[i],
+                                  NULL, NULL));
+  }
+  stage_drain(&stage);
+  CHECK_INT(next_taken_up, COUNT);
+  stage_destroy(&stage);
+}
+
+static void one_that_has_returned_and_not_ended_keeps_its_place(void) {
+  stage stage = concurrent_create(1);
+  job first = JOB("a"), second = JOB("b");
+  job_enqueue(stage.queue, &first, work_hold);
+  job_enqueue(stage.queue, &second, work_hold);
+  stage_drain(&stage);
+  CHECK_TRACE("work a");
+  CHECK_INT(statistics_of(stage.queue).running, 1);
+  CHECK_INT(statistics_of(stage.queue).pending, 1);
+  stage_destroy(&stage);
+}
+
+/* A pool with a queue on it, and how many operations are in their call. */
+enum { WORKERS = 4 };
+
+static gate reached;
+static atomic_int inside, most, calls;
+
+static void pool_and_queue_create(inturn_executor *pool, inturn_queue *queue,
+                                  uint32_t max_concurrent) {
+  inturn_executor_options pool_options = INTURN_EXECUTOR_OPTIONS_INIT;
+  pool_options.workers = WORKERS;
+  CHECK_OK(inturn_executor_create(&pool_options, pool));
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.executor = *pool;
+  options.max_concurrent = max_concurrent;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &options, queue));
+  reached = (gate)GATE_INIT;
+  atomic_store(&inside, 0);
+  atomic_store(&most, 0);
+  atomic_store(&calls, 0);
+}
+
+static void enter_and_leave(void *context, inturn_token token) {
+  int now = atomic_fetch_add(&inside, 1) + 1;
+  int before = atomic_load(&most);
+  while (now > before && !atomic_compare_exchange_weak(&most, &before, now))
+    ;
+  atomic_fetch_add(&calls, 1);
+  atomic_fetch_sub(&inside, 1);
+  just_finish(context, token);
+}
+
+static void never_more_than_the_maximum_run_at_once(void) {
+  const int count = (int)scaled(100000);
+  inturn_executor pool;
+  inturn_queue queue;
+  pool_and_queue_create(&pool, &queue, 2);
+  for (int i = 0; i < count; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, enter_and_leave, NULL, NULL, NULL));
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_executor_destroy(pool));
+  CHECK_INT(calls, count);
+  CHECK(most >= 1 && most <= 2);
+}
+
+static void wait_until_all_are_here(void *context, inturn_token token) {
+  gate_pass(&reached);
+  GATE_WAIT(&reached, WORKERS);
+  just_finish(context, token);
+}
+
+static void the_maximum_is_reached(void) {
+  inturn_executor pool;
+  inturn_queue queue;
+  pool_and_queue_create(&pool, &queue, WORKERS);
+  for (int i = 0; i < WORKERS; i++)
+    CHECK_OK(
+        inturn_queue_enqueue(queue, wait_until_all_are_here, NULL, NULL, NULL));
+  GATE_WAIT(&reached, WORKERS);
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_executor_destroy(pool));
+}
+
+static void a_cancelled_pending_operation_takes_no_place(void) {
+  stage stage = concurrent_create(1);
+  job first = JOB("a"), second = JOB("b"), third = JOB("c");
+  job_enqueue(stage.queue, &first, work_hold);
+  inturn_operation operation =
+      job_enqueue_kept(stage.queue, &second, never_work);
+  job_enqueue(stage.queue, &third, work_finish);
+  stage_drain(&stage);
+  CHECK_OK(inturn_operation_cancel(operation));
+  CHECK_OK(inturn_token_finish(first.token));
+  stage_drain(&stage);
+  CHECK_ENDED(&third, INTURN_FINISHED, INTURN_CAUSE_NONE);
+  CHECK_OK(inturn_operation_release(operation));
+  stage_destroy(&stage);
+}
+
+static void operations_may_end_in_any_order(void) {
+  enum { COUNT = 8 };
+  static const int order[COUNT] = {3, 7, 0, 5, 1, 6, 2, 4};
+  stage stage = concurrent_create(COUNT);
+  job jobs[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    jobs[i] = (job)JOB("a");
+    job_enqueue(stage.queue, &jobs[i], work_hold);
+  }
+  stage_drain(&stage);
+  for (int i = 0; i < COUNT; i++) {
+    CHECK_OK(inturn_token_finish(jobs[order[i]].token));
+    stage_drain(&stage);
+    CHECK_ENDED(&jobs[order[i]], INTURN_FINISHED, INTURN_CAUSE_NONE);
+    CHECK_INT(statistics_of(stage.queue).running, COUNT - 1 - i);
+  }
+  stage_destroy(&stage);
+}
+
+static void the_largest_maximum_is_fine(void) {
+  stage stage = concurrent_create(UINT32_MAX);
+  gate worked = GATE_INIT;
+  for (int i = 0; i < 1000; i++)
+    CHECK_OK(
+        inturn_queue_enqueue(stage.queue, count_work, &worked, NULL, NULL));
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&worked), 1000);
+  stage_destroy(&stage);
+}
+
+PROGRAM(concurrent,
+        TEST(operations_are_taken_up_in_order_and_as_places_are_freed),
+        TEST(a_thousand_operations_are_taken_up_in_order),
+        TEST(one_that_has_returned_and_not_ended_keeps_its_place),
+        TEST(never_more_than_the_maximum_run_at_once),
+        TEST(the_maximum_is_reached),
+        TEST(a_cancelled_pending_operation_takes_no_place),
+        TEST(operations_may_end_in_any_order),
+        TEST(the_largest_maximum_is_fine))

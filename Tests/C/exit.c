@@ -1,0 +1,215 @@
+/*
+ * exit.c - section 12 of the manual: when the process exits, no new callback is
+ * started and nothing is waited for. This program runs itself again, once for
+ * each way of leaving, and looks at how that ends.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+enum { CODE = 7, MANY = 5000 };
+
+static inturn_queue queue;
+
+static void leave(void) { exit(CODE); }
+
+static void enqueue_many(inturn_work_fn work, void *context) {
+  for (int i = 0; i < MANY; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, work, context, NULL, NULL));
+}
+
+static void leave_with_work_pending(void) {
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(queue));
+  enqueue_many(never_work, NULL);
+  leave();
+}
+
+static void leave_with_work_in_its_call(void) {
+  static job jobs[4];
+  for (int i = 0; i < 4; i++) {
+    jobs[i] = (job)JOB("blocked");
+    job_enqueue(pool_queue_create(INTURN_QUEUE_FIFO, NULL), &jobs[i],
+                work_block);
+  }
+  for (int i = 0; i < 4; i++)
+    GATE_WAIT(&jobs[i].started, 1);
+  leave();
+}
+
+static gate worked = GATE_INIT;
+
+static void leave_with_work_that_waits_for_its_finish(void) {
+  queue = pool_queue_create(INTURN_QUEUE_ACTOR, NULL);
+  enqueue_many(count_call, &worked);
+  GATE_WAIT(&worked, MANY);
+  leave();
+}
+
+static void count_and_enqueue(void *context, inturn_token token) {
+  (void)inturn_queue_enqueue(queue, count_and_enqueue, context, NULL, NULL);
+  count_work(context, token);
+}
+
+static void leave_with_thousands_in_flight(void) {
+  queue = pool_queue_create(INTURN_QUEUE_CONCURRENT, NULL);
+  enqueue_many(count_and_enqueue, &worked);
+  GATE_WAIT(&worked, 100);
+  leave();
+}
+
+static void enqueue_for_ever(void *context) {
+  for (;;)
+    (void)inturn_queue_enqueue(queue, count_work, context, NULL, NULL);
+}
+
+static void leave_while_others_enqueue(void) {
+  static thread threads[3];
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.capacity = MANY;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  for (int i = 0; i < 3; i++)
+    thread_start(&threads[i], enqueue_for_ever, &worked);
+  GATE_WAIT(&worked, 1000);
+  leave();
+}
+
+static void wait_for_ever(void *context) {
+  CHECK(context == NULL);
+  (void)inturn_queue_drain(queue, -1);
+}
+
+static void run_for_ever(void *context) {
+  (void)inturn_executor_run(*(inturn_executor *)context);
+}
+
+static void leave_while_others_wait(void) {
+  static thread threads[2];
+  static inturn_executor executor;
+  CHECK_OK(inturn_executor_create(NULL, &executor));
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(queue));
+  enqueue_many(never_work, NULL);
+  thread_start(&threads[0], wait_for_ever, NULL);
+  thread_start(&threads[1], run_for_ever, &executor);
+  leave();
+}
+
+static void leave_inside(void *context, inturn_token token) {
+  CHECK(context == NULL && token.bits != 0);
+  leave();
+}
+
+static void leave_inside_work(void) {
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  enqueue_many(leave_inside, NULL);
+  GATE_WAIT(&worked, 1);
+}
+
+static void leave_inside_work_on_the_main_thread(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  queue = stage.queue;
+  enqueue_many(leave_inside, NULL);
+  stage_drain(&stage);
+}
+
+static void leave_at_destruction(void *context) {
+  CHECK(context == NULL);
+  leave();
+}
+
+static void leave_inside_a_destruction(void) {
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(queue));
+  CHECK_OK(inturn_queue_enqueue(queue, never_work, NULL, leave_at_destruction,
+                                NULL));
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
+static void leave_with_deadlines_falling_due(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.on_end = count_end;
+  options.end_context = &worked;
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(queue));
+  for (int i = 0; i < MANY; i++) {
+    options.max_wait_ns = 1 + 1000 * i;
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, never_work, NULL, NULL,
+                                       NULL));
+  }
+  GATE_WAIT(&worked, 10);
+  leave();
+}
+
+static void use_the_library(void) {
+  inturn_queue late;
+  if (inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &late) == INTURN_OK) {
+    (void)inturn_queue_enqueue(late, just_finish, NULL, NULL, NULL);
+    (void)inturn_queue_drain(late, 0);
+    (void)inturn_queue_destroy(late);
+  }
+  (void)inturn_queue_cancel_all(queue);
+  (void)inturn_queue_destroy(queue);
+}
+
+static void leave_with_exit_handlers_that_use_the_library(void) {
+  CHECK_INT(atexit(use_the_library), 0);
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_INT(atexit(use_the_library), 0);
+  enqueue_many(just_finish, NULL);
+  leave();
+}
+
+static void leave_after_everything_was_destroyed(void) {
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  enqueue_many(just_finish, NULL);
+  drain_and_destroy(queue);
+  leave();
+}
+
+/* Each way of leaving is a test of that name. */
+#define WAYS(X)                                                                \
+  X(leave_with_work_pending)                                                   \
+  X(leave_with_work_in_its_call)                                               \
+  X(leave_with_work_that_waits_for_its_finish)                                 \
+  X(leave_with_thousands_in_flight)                                            \
+  X(leave_while_others_enqueue)                                                \
+  X(leave_while_others_wait)                                                   \
+  X(leave_inside_work)                                                         \
+  X(leave_inside_work_on_the_main_thread)                                      \
+  X(leave_inside_a_destruction)                                                \
+  X(leave_with_deadlines_falling_due)                                          \
+  X(leave_with_exit_handlers_that_use_the_library)                             \
+  X(leave_after_everything_was_destroyed)
+
+static void check_leaving(const char *way) {
+  for (long round = scaled(50); round > 0; round--) {
+    int status = run_self("--leave", way);
+    if (WIFSIGNALED(status))
+      FAIL("%s was ended by signal %d", way, WTERMSIG(status));
+    if (WEXITSTATUS(status) != CODE)
+      FAIL("%s has ended with %d", way, WEXITSTATUS(status));
+  }
+}
+
+#define DEFINE_TEST(way)                                                       \
+  static void test_##way(void) { check_leaving(#way); }
+WAYS(DEFINE_TEST)
+
+#define LIST_WAY(way) TEST(way),
+#define LIST_TEST(way) {#way, test_##way},
+
+int main(int argc, char **argv) {
+  static const test ways[] = {WAYS(LIST_WAY)};
+  static const test tests[] = {WAYS(LIST_TEST)};
+  const program all = {"exit", tests, sizeof tests / sizeof *tests, NULL, NULL};
+  if (argc < 3 || strcmp(argv[1], "--leave") != 0)
+    return run_tests(&all, argc, argv);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    if (strcmp(ways[i].name, argv[2]) == 0)
+      ways[i].run();
+  return 0;
+}

@@ -1,0 +1,169 @@
+/*
+ * handle_calls.c - see handle_calls.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "handle_calls.h"
+
+/* Where the calls write to, which they do not when they are refused. */
+typedef struct outputs {
+  inturn_operation operation;
+  inturn_queue queue;
+  inturn_operation_state state;
+  inturn_end end;
+  inturn_queue_statistics statistics;
+  inturn_operation_info info;
+  size_t count;
+  uint32_t calls;
+  int64_t now;
+  int fd;
+  unsigned char flag; /* a bool, whose bytes may be any */
+} outputs;
+
+static outputs out;
+static gate destroyed = GATE_INIT;
+
+static const inturn_operation_options with_end = {
+    .size = sizeof with_end,
+    .on_end = never_end,
+    .end_context = &destroyed,
+    .end_destroy = count_destroy,
+};
+
+static inturn_status create_queue(inturn_queue_options options) {
+  return inturn_queue_create(INTURN_QUEUE_FIFO, &options, &out.queue);
+}
+
+static inturn_status create_on_executor(inturn_executor executor) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.executor = executor;
+  return create_queue(options);
+}
+
+static inturn_status create_with_clock(inturn_clock clock) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.clock = clock;
+  return create_queue(options);
+}
+
+static inturn_status is_cancelled_into_flag(inturn_token token) {
+  return inturn_token_is_cancelled(token, (bool *)&out.flag);
+}
+
+#define TYPE_QUEUE inturn_queue
+#define TYPE_OPERATION inturn_operation
+#define TYPE_TOKEN inturn_token
+#define TYPE_EXECUTOR inturn_executor
+#define TYPE_CLOCK inturn_clock
+
+/* What a call gives as a context, and what it calls with it. */
+#define CONTEXT &destroyed, count_destroy
+#define WORK never_work, CONTEXT
+
+/* The kind of handle, the function, how many contexts it takes, whether it
+   takes the null handle, its arguments. */
+/* clang-format off */
+#define HANDLE_CALLS(X)                                                        \
+  X(QUEUE, inturn_queue_enqueue, 1, false, (handle, WORK, &out.operation))     \
+  X(QUEUE, inturn_queue_enqueue_with, 2, false,                                \
+    (handle, &with_end, WORK, &out.operation))                                 \
+  X(QUEUE, inturn_queue_suspend, 0, false, (handle))                           \
+  X(QUEUE, inturn_queue_resume, 0, false, (handle))                            \
+  X(QUEUE, inturn_queue_view_did_appear, 0, false, (handle))                   \
+  X(QUEUE, inturn_queue_view_will_disappear, 0, false, (handle))               \
+  X(QUEUE, inturn_queue_cancel_all, 0, false, (handle))                        \
+  X(QUEUE, inturn_queue_close, 0, false, (handle))                             \
+  X(QUEUE, inturn_queue_drain, 0, false, (handle, -1))                         \
+  X(QUEUE, inturn_queue_get_statistics, 0, false, (handle, &out.statistics))   \
+  X(QUEUE, inturn_queue_list, 0, false, (handle, &out.info, 1, &out.count))    \
+  X(QUEUE, inturn_queue_destroy, 0, false, (handle))                           \
+  X(OPERATION, inturn_operation_get_state, 0, false, (handle, &out.state))     \
+  X(OPERATION, inturn_operation_cancel, 0, false, (handle))                    \
+  X(OPERATION, inturn_operation_wait, 0, false, (handle, -1, &out.end))        \
+  X(OPERATION, inturn_operation_release, 0, false, (handle))                   \
+  X(TOKEN, inturn_token_finish, 0, false, (handle))                            \
+  X(TOKEN, inturn_token_finish_with, 1, false, (handle, CONTEXT))              \
+  X(TOKEN, inturn_token_fail, 0, false, (handle, 1))                           \
+  X(TOKEN, inturn_token_cancel, 0, false, (handle))                            \
+  X(TOKEN, inturn_token_abandon, 0, false, (handle))                           \
+  X(TOKEN, is_cancelled_into_flag, 0, false, (handle))                         \
+  X(TOKEN, inturn_token_on_cancel, 1, false, (handle, WORK))                   \
+  X(TOKEN, inturn_token_resume, 1, false, (handle, WORK))                      \
+  X(EXECUTOR, create_on_executor, 0, true, (handle))                           \
+  X(EXECUTOR, inturn_executor_set_wake, 1, false,                              \
+    (handle, never_wake, CONTEXT))                                             \
+  X(EXECUTOR, inturn_executor_fd, 0, false, (handle, &out.fd))                 \
+  X(EXECUTOR, inturn_executor_drain, 0, false, (handle, 0, &out.calls))        \
+  X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
+  X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \
+  X(EXECUTOR, inturn_executor_destroy, 0, false, (handle))                     \
+  X(CLOCK, create_with_clock, 0, true, (handle))                               \
+  X(CLOCK, inturn_clock_now, 0, true, (handle, &out.now))                      \
+  X(CLOCK, inturn_clock_advance, 0, false, (handle, 1))                        \
+  X(CLOCK, inturn_clock_destroy, 0, false, (handle))
+
+#define DEFINE_CALL(kind, function, contexts, null_allowed, arguments)         \
+  static inturn_status call_##function(uint64_t bits) {                        \
+    TYPE_##kind handle = {bits};                                               \
+    return function arguments;                                                 \
+  }
+HANDLE_CALLS(DEFINE_CALL)
+
+#define LIST_CALL(kind, function, contexts, null_allowed, arguments)           \
+  {#function, HANDLE_##kind, contexts, null_allowed, call_##function},
+const handle_call handle_calls[] = {HANDLE_CALLS(LIST_CALL)};
+/* clang-format on */
+
+const size_t handle_call_count = sizeof handle_calls / sizeof *handle_calls;
+
+live_handles live_handles_create(void) {
+  live_handles live = {{0}, stage_create(INTURN_QUEUE_FIFO)};
+  inturn_operation operation;
+  inturn_token token;
+  CHECK_OK(inturn_queue_enqueue(live.stage.queue, keep_token, &token, NULL,
+                                &operation));
+  stage_drain(&live.stage);
+  live.bits[HANDLE_QUEUE] = live.stage.queue.bits;
+  live.bits[HANDLE_OPERATION] = operation.bits;
+  live.bits[HANDLE_TOKEN] = token.bits;
+  live.bits[HANDLE_EXECUTOR] = live.stage.executor.bits;
+  live.bits[HANDLE_CLOCK] = live.stage.clock.bits;
+  return live;
+}
+
+void live_handles_destroy(const live_handles *live) {
+  inturn_operation operation = {live->bits[HANDLE_OPERATION]};
+  stage_destroy(&live->stage);
+  CHECK_OK(inturn_operation_release(operation));
+}
+
+inturn_status refused_call(const handle_call *call, uint64_t bits) {
+  outputs before;
+  memset(&out, 0x5a, sizeof out);
+  out.statistics.size = sizeof out.statistics;
+  memcpy(&before, &out, sizeof out);
+  long destroyed_before = gate_count(&destroyed);
+  inturn_status status = call->call(bits);
+  if (status == INTURN_OK)
+    FAIL("%s has accepted %llx", call->name, (unsigned long long)bits);
+  if (memcmp(&before, &out, sizeof out) != 0)
+    FAIL("%s has written to an out parameter, though it gave %s", call->name,
+         inturn_status_name(status));
+  if (gate_count(&destroyed) - destroyed_before != call->contexts)
+    FAIL("%s has destroyed %ld contexts, not %d, giving %s", call->name,
+         gate_count(&destroyed) - destroyed_before, call->contexts,
+         inturn_status_name(status));
+  return status;
+}
+
+void check_refusals(handle_kind kind, uint64_t bits, inturn_status expected) {
+  for (size_t i = 0; i < handle_call_count; i++) {
+    const handle_call *call = &handle_calls[i];
+    if (call->kind != kind || (bits == 0 && call->null_allowed))
+      continue;
+    inturn_status status = refused_call(call, bits);
+    if (status != expected)
+      FAIL("%s gives %s, not %s", call->name, inturn_status_name(status),
+           inturn_status_name(expected));
+  }
+}

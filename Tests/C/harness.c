@@ -1,0 +1,232 @@
+/*
+ * harness.c - see harness.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A test as a whole may wait for several things. */
+#define TEST_LIMIT_SECONDS (8 * LIMIT_SECONDS)
+
+static const char *path_of_program;
+static const char *name_of_program = "?";
+static const char *volatile name_of_test = "?";
+static int passed;
+
+_Noreturn void fail_at(const char *file, int line, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  flockfile(stderr);
+  fprintf(stderr, "%s:%d: ", file, line);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\nFAILED %s\n", name_of_test);
+  va_end(arguments);
+  printf("%s: %d passed, 1 failed\n", name_of_program, passed);
+  fflush(stdout);
+  _Exit(1);
+}
+
+void gate_pass(gate *gate) {
+  pthread_mutex_lock(&gate->mutex);
+  gate->count++;
+  pthread_cond_broadcast(&gate->grown);
+  pthread_mutex_unlock(&gate->mutex);
+}
+
+long gate_count(gate *gate) {
+  pthread_mutex_lock(&gate->mutex);
+  long count = gate->count;
+  pthread_mutex_unlock(&gate->mutex);
+  return count;
+}
+
+void gate_wait_at(const char *file, int line, const char *what, gate *gate,
+                  long count) {
+  struct timespec limit;
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += LIMIT_SECONDS;
+  pthread_mutex_lock(&gate->mutex);
+  while (gate->count < count) {
+    int error = pthread_cond_timedwait(&gate->grown, &gate->mutex, &limit);
+    if (error != 0 && gate->count < count)
+      fail_at(file, line, "waited %d s for %s to be passed %ld times, not %ld",
+              LIMIT_SECONDS, what, count, gate->count);
+  }
+  pthread_mutex_unlock(&gate->mutex);
+}
+
+static void *thread_main(void *context) {
+  thread *self = context;
+  self->body(self->context);
+  gate_pass(&self->over);
+  return NULL;
+}
+
+void thread_start(thread *thread, void (*body)(void *), void *context) {
+  thread->body = body;
+  thread->context = context;
+  thread->over = (gate)GATE_INIT;
+  CHECK_INT(pthread_create(&thread->id, NULL, thread_main, thread), 0);
+}
+
+void thread_join(thread *thread) {
+  GATE_WAIT(&thread->over, 1);
+  CHECK_INT(pthread_join(thread->id, NULL), 0);
+}
+
+void on_another_thread(void (*body)(void *), void *context) {
+  thread other;
+  thread_start(&other, body, context);
+  thread_join(&other);
+}
+
+typedef struct share {
+  void (*body)(int index);
+  int index;
+} share;
+
+static void run_share(void *context) {
+  share *mine = context;
+  mine->body(mine->index);
+}
+
+void in_parallel(int count, void (*body)(int index)) {
+  thread threads[16];
+  share shares[16];
+  CHECK(count <= 16);
+  for (int i = 0; i < count; i++) {
+    shares[i] = (share){body, i};
+    thread_start(&threads[i], run_share, &shares[i]);
+  }
+  for (int i = 0; i < count; i++)
+    thread_join(&threads[i]);
+}
+
+static pthread_mutex_t trace_mutex = PTHREAD_MUTEX_INITIALIZER;
+static char trace_text[8192];
+static size_t trace_length;
+
+void trace(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  pthread_mutex_lock(&trace_mutex);
+  size_t room = sizeof trace_text - trace_length;
+  int comma = snprintf(trace_text + trace_length, room, "%s",
+                       trace_length > 0 ? ", " : "");
+  int line = vsnprintf(trace_text + trace_length + comma, room - (size_t)comma,
+                       format, arguments);
+  if ((size_t)(comma + line) >= room)
+    FAIL("the trace is too long: %s", trace_text);
+  trace_length += (size_t)(comma + line);
+  pthread_mutex_unlock(&trace_mutex);
+  va_end(arguments);
+}
+
+void check_trace_at(const char *file, int line, const char *expected) {
+  pthread_mutex_lock(&trace_mutex);
+  if (strcmp(trace_text, expected) != 0)
+    fail_at(file, line, "the trace is\n  %s\nnot\n  %s", trace_text, expected);
+  trace_text[0] = '\0';
+  trace_length = 0;
+  pthread_mutex_unlock(&trace_mutex);
+}
+
+long scaled(long count) {
+  const char *text = getenv("INTURN_TEST_SCALE");
+  long result = text ? (long)((double)count * atof(text)) : count;
+  return result > 0 ? result : 1;
+}
+
+uint64_t next_random(uint64_t *state) {
+  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* For what has no limit of its own, such as inturn_queue_destroy. */
+static void on_alarm(int number) {
+  (void)number;
+  static const char message[] = "the test did not end within its limit: ";
+  const char *name = name_of_test;
+  ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+  written += write(STDERR_FILENO, name, strlen(name));
+  written += write(STDERR_FILENO, "\n", 1);
+  _exit(written > 0 ? 1 : 2);
+}
+
+int run_tests(const program *program, int argc, char **argv) {
+  path_of_program = argv[0];
+  name_of_program = program->name;
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  signal(SIGALRM, on_alarm);
+  for (size_t i = 0; i < program->count; i++) {
+    const test *test = &program->tests[i];
+    if (argc > 1 && strstr(test->name, argv[1]) == NULL)
+      continue;
+    name_of_test = test->name;
+    trace_length = 0;
+    trace_text[0] = '\0';
+    alarm(TEST_LIMIT_SECONDS);
+    if (program->before != NULL)
+      program->before();
+    test->run();
+    if (program->after != NULL)
+      program->after();
+    alarm(0);
+    passed++;
+    printf("ok %s\n", test->name);
+  }
+  printf("%s: %d passed, 0 failed\n", program->name, passed);
+  return passed > 0 ? 0 : 1;
+}
+
+/* The wait status of a child that sets itself an alarm. */
+static int wait_for(pid_t child) {
+  int status = 0;
+  pid_t result;
+  do
+    result = waitpid(child, &status, 0);
+  while (result < 0 && errno == EINTR);
+  CHECK_INT(result, child);
+  return status;
+}
+
+int run_self(const char *argument, const char *second_argument) {
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    signal(SIGALRM, SIG_DFL);
+    alarm(LIMIT_SECONDS);
+    execl(path_of_program, path_of_program, argument, second_argument,
+          (char *)NULL);
+    _exit(127);
+  }
+  return wait_for(child);
+}
+
+void in_child_at(const char *file, int line, void (*body)(void *),
+                 void *context) {
+  fflush(NULL);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(LIMIT_SECONDS);
+    body(context);
+    _exit(0);
+  }
+  int status = wait_for(child);
+  if (WIFSIGNALED(status))
+    fail_at(file, line, "the child was ended by signal %d", WTERMSIG(status));
+  if (WEXITSTATUS(status) != 0)
+    fail_at(file, line, "the child has failed (status %d)",
+            WEXITSTATUS(status));
+}

@@ -1,0 +1,169 @@
+/*
+ * harness.h - what every test program needs: checks, gates, threads, a trace.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Nothing here sleeps, and nothing here waits without a limit. This part calls
+ * no function of the library, so that a program can use it without linking it;
+ * fixture.h is the part that does.
+ */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "inturn.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How long a test may wait for one thing, in seconds and in nanoseconds. */
+#define LIMIT_SECONDS 30
+#define LIMIT_NS (LIMIT_SECONDS * INT64_C(1000000000))
+
+/* Checks ------------------------------------------------------------------ */
+
+/* Says where and what, and ends the program with status 1. Neither exit
+   handlers nor the library's own end are run: what failed may hang them. */
+_Noreturn void fail_at(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define FAIL(...) fail_at(__FILE__, __LINE__, __VA_ARGS__)
+
+#define CHECK(condition)                                                       \
+  do {                                                                         \
+    if (!(condition))                                                          \
+      FAIL("%s does not hold", #condition);                                    \
+  } while (0)
+
+#define CHECK_INT(expression, expected)                                        \
+  do {                                                                         \
+    long long got_ = (long long)(expression);                                  \
+    long long want_ = (long long)(expected);                                   \
+    if (got_ != want_)                                                         \
+      FAIL("%s is %lld, not %lld (%s)", #expression, got_, want_, #expected);  \
+  } while (0)
+
+#define CHECK_TEXT(expression, expected)                                       \
+  do {                                                                         \
+    const char *got_ = (expression), *want_ = (expected);                      \
+    if (got_ == NULL || strcmp(got_, want_) != 0)                              \
+      FAIL("%s is \"%s\", not \"%s\"", #expression, got_ ? got_ : "(NULL)",    \
+           want_);                                                             \
+  } while (0)
+
+#define CHECK_STATUS(expression, expected)                                     \
+  do {                                                                         \
+    inturn_status got_ = (expression), want_ = (expected);                     \
+    if (got_ != want_)                                                         \
+      FAIL("%s is %s, not %s", #expression, inturn_status_name(got_),          \
+           inturn_status_name(want_));                                         \
+  } while (0)
+
+#define CHECK_OK(expression) CHECK_STATUS(expression, INTURN_OK)
+
+/* Gates ------------------------------------------------------------------- */
+
+/* A count that only grows, and that threads can wait for. */
+typedef struct gate {
+  pthread_mutex_t mutex;
+  pthread_cond_t grown;
+  long count;
+} gate;
+
+#define GATE_INIT                                                              \
+  { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
+
+void gate_pass(gate *gate);
+long gate_count(gate *gate);
+
+/* Waits until the gate was passed `count` times; fails after the limit. */
+#define GATE_WAIT(gate, count)                                                 \
+  gate_wait_at(__FILE__, __LINE__, #gate, gate, count)
+
+void gate_wait_at(const char *file, int line, const char *what, gate *gate,
+                  long count);
+
+/* Threads ----------------------------------------------------------------- */
+
+typedef struct thread {
+  pthread_t id;
+  void (*body)(void *context);
+  void *context;
+  gate over;
+} thread;
+
+/* Runs `body` on a new thread. The struct stays where it is until the join. */
+void thread_start(thread *thread, void (*body)(void *), void *context);
+
+/* Waits for the body's end, and fails after the limit. */
+void thread_join(thread *thread);
+
+/* Runs `body` once on a new thread, and waits for it. */
+void on_another_thread(void (*body)(void *), void *context);
+
+/* Runs body(0) to body(count - 1), at most 16, each on a thread of its own, and
+   waits for all of them. */
+void in_parallel(int count, void (*body)(int index));
+
+/* The trace --------------------------------------------------------------- */
+
+/* Adds a line to the trace of the test. From any thread. */
+void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Checks that the trace is `expected`, its lines separated by ", ", and begins
+   a new one. Each test begins with an empty one. */
+#define CHECK_TRACE(expected) check_trace_at(__FILE__, __LINE__, expected)
+
+void check_trace_at(const char *file, int line, const char *expected);
+
+/* Numbers ----------------------------------------------------------------- */
+
+/* `count` times the environment's INTURN_TEST_SCALE (1 when it is not set), at
+   least 1: what the long tests repeat, so that slow builds can do less. */
+long scaled(long count);
+
+/* The next number of a generator whose state is `state` (splitmix64). */
+uint64_t next_random(uint64_t *state);
+
+/* Programs ---------------------------------------------------------------- */
+
+typedef struct test {
+  const char *name;
+  void (*run)(void);
+} test;
+
+#define TEST(name)                                                             \
+  { #name, name }
+
+/* What a program consists of. `before` and `after`, which may be NULL, are
+   called around each test. */
+typedef struct program {
+  const char *name;
+  const test *tests;
+  size_t count;
+  void (*before)(void);
+  void (*after)(void);
+} program;
+
+/* Runs the tests whose name contains argv[1], or all of them. Prints a line for
+   each and `name: N passed, 0 failed`; a test that fails ends the program. */
+int run_tests(const program *program, int argc, char **argv);
+
+/* Runs this program again, with one or two arguments, and waits for it. Gives
+   its wait status; it is killed by SIGALRM when it takes longer than the
+   limit. */
+int run_self(const char *argument, const char *second_argument);
+
+/* Forks, calls `body` in the child, and waits for it. Fails unless the child
+   has ended by itself with status 0 within the limit. */
+#define IN_CHILD(body, context) in_child_at(__FILE__, __LINE__, body, context)
+
+void in_child_at(const char *file, int line, void (*body)(void *),
+                 void *context);
+
+#endif

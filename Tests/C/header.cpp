@@ -1,0 +1,6 @@
+/*
+ * header.cpp - header.c as C++.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "header.c"

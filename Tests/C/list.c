@@ -1,0 +1,176 @@
+/*
+ * list.c - inturn_queue_list, which says what has not ended; and the counts of
+ * the whole library.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "fixture.h"
+
+static void the_list_has_running_ones_first_then_pending_ones_in_order(void) {
+  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
+  inturn_operation_info infos[5];
+  size_t count = 99;
+  job first = JOB("first"), second = JOB("second"), third = JOB("third");
+  stage_advance(&stage, 5);
+  job_enqueue(stage.queue, &first, work_hold);
+  stage_advance(&stage, 6);
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  job_enqueue(stage.queue, &second, never_work);
+  CHECK_OK(inturn_queue_enqueue(stage.queue, never_work, NULL, NULL, NULL));
+  job_enqueue(stage.queue, &third, never_work);
+  CHECK_OK(inturn_queue_list(stage.queue, infos, 5, &count));
+  CHECK_INT(count, 4);
+  CHECK_INT(infos[0].state, INTURN_RUNNING);
+  CHECK_TEXT(infos[0].label, "first");
+  CHECK_INT(infos[0].enqueued_ns, 5);
+  CHECK_INT(infos[0].started_ns, 11);
+  CHECK_TEXT(infos[1].label, "second");
+  CHECK_INT(infos[1].enqueued_ns, 11);
+  CHECK_TEXT(infos[2].label, "");
+  CHECK_INT(infos[2].enqueued_ns, 0);
+  CHECK_TEXT(infos[3].label, "third");
+  for (int i = 1; i < 4; i++) {
+    CHECK_INT(infos[i].state, INTURN_PENDING);
+    CHECK_INT(infos[i].started_ns, 0);
+    CHECK(!infos[i].cancelled);
+  }
+  stage_destroy(&stage);
+}
+
+static void the_list_says_which_were_asked_to_end(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_operation_info info;
+  size_t count = 0;
+  job running = JOB("running"), pending = JOB("pending");
+  job_enqueue(stage.queue, &running, work_hold);
+  stage_drain(&stage);
+  job_enqueue(stage.queue, &pending, never_work);
+  CHECK_OK(inturn_queue_list(stage.queue, &info, 1, &count));
+  CHECK(!info.cancelled);
+  CHECK_OK(inturn_queue_cancel_all(stage.queue));
+  CHECK_OK(inturn_queue_list(stage.queue, &info, 1, &count));
+  CHECK_INT(count, 1);
+  CHECK_TEXT(info.label, "running");
+  CHECK(info.cancelled);
+  stage_destroy(&stage);
+}
+
+static void the_list_is_no_longer_than_its_room(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_operation_info infos[2] = {{0}, {0}};
+  size_t count = 99;
+  job jobs[3] = {JOB("a"), JOB("b"), JOB("c")};
+  for (int i = 0; i < 3; i++)
+    job_enqueue(stage.queue, &jobs[i], never_work);
+  CHECK_OK(inturn_queue_list(stage.queue, NULL, 0, &count));
+  CHECK_INT(count, 0);
+  CHECK_OK(inturn_queue_list(stage.queue, infos, 1, &count));
+  CHECK_INT(count, 1);
+  CHECK_TEXT(infos[0].label, "a");
+  CHECK_INT(infos[1].state, 0);
+  CHECK_STATUS(inturn_queue_list(stage.queue, NULL, 1, &count),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_queue_list(stage.queue, infos, 1, NULL),
+               INTURN_E_INVALID_ARGUMENT);
+  stage_destroy(&stage);
+}
+
+static void the_list_of_an_empty_queue_is_empty(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  inturn_operation_info info;
+  size_t count = 99;
+  job job = JOB("a");
+  job_enqueue(stage.queue, &job, work_finish);
+  stage_drain(&stage);
+  CHECK_OK(inturn_queue_list(stage.queue, &info, 1, &count));
+  CHECK_INT(count, 0);
+  stage_destroy(&stage);
+}
+
+/* `ascii` letters, then `rest`. */
+static void list_label(int ascii, const char *rest, char *listed) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_operation_info info;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  char label[200];
+  size_t count = 0;
+  memset(label, 'a', (size_t)ascii);
+  strcpy(label + ascii, rest);
+  options.label = label;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, never_work, NULL,
+                                     NULL, NULL));
+  CHECK_OK(inturn_queue_list(stage.queue, &info, 1, &count));
+  CHECK_INT(count, 1);
+  strcpy(listed, info.label);
+  stage_destroy(&stage);
+}
+
+static void a_long_label_is_cut_at_the_end_of_a_character(void) {
+  static const struct {
+    int ascii;
+    const char *rest;
+    size_t listed;
+  } cases[] = {
+      {50, "", 50},
+      {51, "", 50},
+      {150, "", 50},
+      {48, "\xc3\xa9", 50},              /* two bytes that fit */
+      {49, "\xc3\xa9", 49},              /* two bytes that do not */
+      {47, "\xe2\x82\xac", 50},          /* three that fit */
+      {48, "\xe2\x82\xac", 48},          /* and do not, by one */
+      {49, "\xe2\x82\xac", 49},          /* by two */
+      {46, "\xf0\x9f\x90\xa2", 50},      /* four that fit */
+      {47, "\xf0\x9f\x90\xa2 slow", 47}, /* and do not */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char listed[51];
+    list_label(cases[i].ascii, cases[i].rest, listed);
+    CHECK_INT(strlen(listed), cases[i].listed);
+  }
+}
+
+static inturn_library_statistics library(void) {
+  inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
+  CHECK_OK(inturn_get_statistics(&statistics));
+  return statistics;
+}
+
+static void the_library_counts_what_lives(void) {
+  inturn_library_statistics before = library();
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  job job = JOB("a");
+  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_finish);
+  inturn_library_statistics now = library();
+  CHECK_INT(now.size, sizeof now);
+  CHECK_INT(now.queues - before.queues, 1);
+  CHECK_INT(now.operations - before.operations, 1);
+  CHECK_INT(now.executors - before.executors, 1);
+  CHECK_INT(now.clocks - before.clocks, 1);
+  stage_drain(&stage);
+  CHECK_INT(library().operations - before.operations, 1);
+  CHECK_OK(inturn_operation_release(operation));
+  CHECK_INT(library().operations, before.operations);
+  stage_destroy(&stage);
+  CHECK_INT(library().queues, before.queues);
+}
+
+static void a_pending_operation_without_options_or_handle_is_no_object(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  uint64_t before = library().operations;
+  for (int i = 0; i < 1000; i++)
+    CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, NULL));
+  CHECK_INT(library().operations, before);
+  CHECK_INT(statistics_of(stage.queue).pending, 1000);
+  stage_drain(&stage);
+  CHECK_INT(statistics_of(stage.queue).finished, 1000);
+  CHECK_INT(library().operations, before);
+  stage_destroy(&stage);
+}
+
+PROGRAM(list, TEST(the_list_has_running_ones_first_then_pending_ones_in_order),
+        TEST(the_list_says_which_were_asked_to_end),
+        TEST(the_list_is_no_longer_than_its_room),
+        TEST(the_list_of_an_empty_queue_is_empty),
+        TEST(a_long_label_is_cut_at_the_end_of_a_character),
+        TEST(the_library_counts_what_lives),
+        TEST(a_pending_operation_without_options_or_handle_is_no_object))

@@ -1,0 +1,24 @@
+/*
+ * race.h - several threads that call at the same moment, many times.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RACE_H
+#define RACE_H
+
+#include "harness.h"
+
+enum { MOST_PLAYERS = 4 };
+
+/* `prepare` sets a round up, then the players play it, each on a thread of its
+   own, then `judge` checks what has come of it. */
+typedef struct race {
+  void (*prepare)(void);
+  void (*players[MOST_PLAYERS])(void);
+  void (*judge)(void);
+} race;
+
+/* Runs scaled(100000) rounds. */
+void run_race(const race *race);
+
+#endif

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# Installs the C library, or takes it away again.
+#
+#   install.sh [--prefix DIR] [--libdir DIR] [--library DIR]
+#   install.sh [--prefix DIR] --uninstall
+#
+#   --prefix DIR    where to (/usr/local)
+#   --libdir DIR    for libraries, inside the prefix (lib)
+#   --library DIR   what build-library.sh has built; without it, it is built now
+#   --uninstall     removes what an install to this prefix has put there
+#   DESTDIR         in the environment, goes before each path, for packagers
+#
+# What is installed can be moved as a whole: its pkg-config file and its CMake
+# package find the prefix from where they are. Installing again replaces the
+# version that was there.
+set -euo pipefail
+# shellcheck source=bindings/c/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+prefix=/usr/local
+libdir=lib
+library=
+uninstall=false
+while (($#)); do
+  case $1 in
+    --prefix) prefix=$(argument "$@"); shift 2 ;;
+    --libdir) libdir=$(argument "$@"); shift 2 ;;
+    --library) library=$(argument "$@"); shift 2 ;;
+    --uninstall) uninstall=true; shift ;;
+    --help) usage; exit ;;
+    *) fail "unknown option $1; see --help" ;;
+  esac
+done
+
+# absolute PATH [BASE]: without dots and doubled slashes; links stay.
+absolute() {
+  local path=$1
+  [[ $path == /* ]] || path=${2:-$PWD}/$path
+  realpath --canonicalize-missing --no-symlinks -- "$path"
+}
+prefix=$(absolute "$prefix")
+libdir=$(absolute "$libdir" "$prefix")
+[[ $libdir == "${prefix%/}"/?* ]] || fail "$libdir is not inside $prefix"
+
+# From here on, paths are relative to this.
+root=${DESTDIR-}${prefix%/}
+libdir=${libdir#"${prefix%/}"/}
+# What an install has put there: files, and the directories that it had to make,
+# which end in a slash.
+manifest=share/inturn/manifest
+
+# take_away PATH...: the last one first, so directories after their contents. A
+# directory that holds something else by now stays.
+take_away() {
+  local path i
+  for ((i = $#; i > 0; i--)); do
+    path=${!i}
+    case /$path/ in
+      *//?* | */../*) fail "$root/$manifest: '$path' cannot be right" ;;
+    esac
+    case $path in
+      */) rmdir --ignore-fail-on-non-empty -- "$root/$path" ;;
+      *) rm -f -- "$root/$path" ;;
+    esac
+  done
+}
+
+take_away_installed() {
+  local paths
+  mapfile -t paths <"$root/$manifest"
+  take_away "${paths[@]}"
+}
+
+if $uninstall; then
+  [[ -f $root/$manifest ]] || fail "nothing is installed in $root"
+  take_away_installed
+  exit
+fi
+
+if [[ -z $library ]]; then
+  library=$inturn_root/.build/inturn-library
+  "$inturn_root/bindings/c/build-library.sh" --output "$library"
+fi
+[[ -f $library/$(library_file) ]] ||
+  fail "$library has no $(library_file), which is the header's version"
+if [[ -f $root/$manifest ]]; then
+  take_away_installed
+fi
+
+# An install that fails half-way takes back what it did.
+done_so_far=()
+trap 'take_away "${done_so_far[@]}"' EXIT
+
+# make_directory PATH: and its parents.
+make_directory() {
+  [[ ! -d $root/$1 ]] || return 0
+  if [[ $1 == */* ]]; then
+    make_directory "${1%/*}"
+  fi
+  mkdir -- "$root/$1"
+  done_so_far+=("$1/")
+}
+
+# put SOURCE PATH [MODE]
+put() {
+  make_directory "${2%/*}"
+  done_so_far+=("$2")
+  install -m "${3:-644}" -- "$1" "$root/$2"
+}
+
+# put_filled TEMPLATE PATH NAME=VALUE...: with each @NAME@ filled in.
+put_filled() {
+  local text path=$2 pair
+  text=$(<"$inturn_root/bindings/c/$1")
+  shift 2
+  for pair; do
+    text=${text//"@${pair%%=*}@"/"${pair#*=}"}
+  done
+  put <(printf '%s\n' "$text") "$path"
+}
+
+# way_back PATH: "../.." for "a/b".
+shopt -s extglob
+way_back() { printf '%s\n' "${1//+([^\/])/..}"; }
+
+version=$(header_version)
+mkdir -p -- "$root"
+
+put "$inturn_root/include/inturn.h" include/inturn.h
+put "$library/$(library_file)" "$libdir/$(library_file)" 755
+done_so_far+=("$libdir/$(library_soname)" "$libdir/libinturn.so")
+link_library "$root/$libdir"
+
+put_filled inturn.pc.in "$libdir/pkgconfig/inturn.pc" \
+  "PREFIX=\${pcfiledir}/$(way_back "$libdir/pkgconfig")" \
+  "LIBDIR=\${prefix}/$libdir" "VERSION=$version"
+
+cmake=$libdir/cmake/Inturn
+put_filled InturnConfig.cmake.in "$cmake/InturnConfig.cmake" \
+  "PREFIX=$(way_back "$cmake")" \
+  "FILE=$(library_file)" "SONAME=$(library_soname)"
+# The fifth byte of an ELF file is 1 for 32 bits and 2 for 64.
+put_filled InturnConfigVersion.cmake.in "$cmake/InturnConfigVersion.cmake" \
+  "VERSION=$version" "MAJOR=${version%%.*}" \
+  "POINTER_SIZE=$((4 * $(od -An -tu1 -j4 -N1 "$library/$(library_file)")))"
+
+make_directory "${manifest%/*}"
+done_so_far+=("$manifest")
+printf '%s\n' "${done_so_far[@]}" >"$root/$manifest"
+trap - EXIT
+echo "installed Inturn $version in $root"

@@ -1,0 +1,79 @@
+"""One exception for each status of the library but ``INTURN_OK``, in the header's order."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """A call of the library was refused, and has changed nothing."""
+
+    status = 0
+
+
+class InvalidArgumentError(Error, ValueError):
+    """An argument is out of range."""
+
+
+class NullHandleError(Error):
+    """The object has never been made."""
+
+
+class StaleError(Error):
+    """The object is gone."""
+
+
+class WrongKindError(Error, TypeError):
+    """The object is of another kind."""
+
+
+class AlreadyFinishedError(Error):
+    """The operation has ended already."""
+
+
+class ClosedError(Error):
+    """The queue accepts no more operations."""
+
+
+class FullError(Error):
+    """As many operations are pending as the queue's capacity allows."""
+
+
+class NotSuspendedError(Error):
+    """A resume without a suspend."""
+
+
+class TimedOutError(Error, TimeoutError):
+    """The time was over before what was waited for happened."""
+
+
+class CancelledError(Error):
+    """Cancelling has been asked for already."""
+
+
+class DeadlockError(Error):
+    """The call would wait for itself."""
+
+
+class WrongThreadError(Error):
+    """The executor is drained elsewhere, or only on the main thread."""
+
+
+class ForkedError(Error):
+    """The object was made before a fork, in the parent."""
+
+
+class NoMemoryError(Error, MemoryError):
+    """Out of memory, threads or file descriptors."""
+
+
+class UnsupportedError(Error):
+    """Not available for this object or on this system."""
+
+
+class BusyError(Error):
+    """The object is still used by another one."""
+
+
+BY_STATUS: dict[int, type[Error]] = {}
+for _number, _error in enumerate(Error.__subclasses__(), 1):
+    _error.status = -_number
+    BY_STATUS[-_number] = _error

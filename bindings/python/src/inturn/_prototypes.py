@@ -1,0 +1,219 @@
+"""The C interface as ctypes sees it, under the header's names and in its order.
+
+``PROTOTYPES`` is the only place where the result and the arguments of a function are written.
+"""
+
+from __future__ import annotations
+
+import ctypes as t
+from typing import Any
+
+# The header that this was written from: major, minor, patch.
+HEADER_VERSION = (0, 1, 0)
+
+# Functions with this result raise when it is not zero; see `_library`.
+inturn_status = t.c_int
+
+_enum, _bool, _string, _pointer, _size = t.c_int, t.c_bool, t.c_char_p, t.c_void_p, t.c_size_t
+_i32, _i64, _u32, _u64 = t.c_int32, t.c_int64, t.c_uint32, t.c_uint64
+
+
+class _Sized(t.Structure):
+    """A struct that begins with its size."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(size=t.sizeof(self), **fields)
+
+
+class inturn_queue(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
+class inturn_operation(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
+class inturn_token(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
+class inturn_executor(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
+class inturn_clock(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
+class inturn_end(t.Structure):
+    _fields_ = (
+        ("outcome", _enum),
+        ("cause", _enum),
+        ("code", _i32),
+        ("reserved32", _i32),
+        ("result", _pointer),
+        ("label", _string),
+        ("enqueued_ns", _i64),
+        ("started_ns", _i64),
+        ("ended_ns", _i64),
+        ("reserved64", _u64 * 3),
+    )
+
+
+inturn_work_fn = t.CFUNCTYPE(None, _pointer, inturn_token)
+inturn_destroy_fn = t.CFUNCTYPE(None, _pointer)
+inturn_end_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_end))
+inturn_cancel_fn = t.CFUNCTYPE(None, _pointer, inturn_token)
+inturn_wake_fn = t.CFUNCTYPE(None, _pointer)
+
+
+class inturn_executor_options(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("workers", _u32),
+        ("max_workers", _u32),
+        ("reserved", _u32),
+        ("label", _string),
+        ("wake", inturn_wake_fn),
+        ("wake_context", _pointer),
+        ("wake_destroy", inturn_destroy_fn),
+    )
+
+
+INTURN_QUEUE_FIFO = 1
+INTURN_QUEUE_ACTOR = 2
+INTURN_QUEUE_INTERACTION = 3
+INTURN_QUEUE_CONCURRENT = 4
+
+
+class inturn_queue_options(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("max_concurrent", _u32),
+        ("label", _string),
+        ("executor", inturn_executor),
+        ("capacity", _u64),
+        ("clock", inturn_clock),
+        ("settle_ns", _i64),
+        ("gap_ns", _i64),
+    )
+
+
+class inturn_operation_options(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("priority", _i32),
+        ("label", _string),
+        ("after", t.POINTER(inturn_operation)),
+        ("after_count", _size),
+        ("barrier", _bool),
+        ("max_run_policy", _enum),
+        ("max_wait_ns", _i64),
+        ("max_run_ns", _i64),
+        ("stall_ns", _i64),
+        ("cancel_grace_ns", _i64),
+        ("on_end", inturn_end_fn),
+        ("end_context", _pointer),
+        ("end_destroy", inturn_destroy_fn),
+    )
+
+
+class inturn_queue_statistics(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("suspends", _u32),
+        ("pending", _u64),
+        ("running", _u64),
+        ("finished", _u64),
+        ("failed", _u64),
+        ("cancelled", _u64),
+        ("timed_out", _u64),
+        ("abandoned", _u64),
+    )
+
+
+class inturn_operation_info(t.Structure):
+    _fields_ = (
+        ("state", _enum),
+        ("cancelled", _bool),
+        ("label", t.c_char * 51),
+        ("enqueued_ns", _i64),
+        ("started_ns", _i64),
+    )
+
+
+class inturn_library_statistics(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("workers", _u32),
+        ("queues", _u64),
+        ("operations", _u64),
+        ("executors", _u64),
+        ("clocks", _u64),
+    )
+
+
+class inturn_report(t.Structure):
+    _fields_ = (
+        ("kind", _enum),
+        ("message", _string),
+        ("queue_label", _string),
+        ("operation_label", _string),
+    )
+
+
+inturn_report_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_report))
+
+_S, _P = inturn_status, t.POINTER
+_queue, _operation, _token = inturn_queue, inturn_operation, inturn_token
+_executor, _clock = inturn_executor, inturn_clock
+_work = [inturn_work_fn, _pointer, inturn_destroy_fn]  # function, context, destroy
+
+PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "inturn_version": (_u32, []),
+    "inturn_status_name": (_string, [_S]),
+    "inturn_status_message": (_string, [_S]),
+    "inturn_executor_create": (_S, [_P(inturn_executor_options), _P(_executor)]),
+    "inturn_executor_main": (_S, [_P(_executor)]),
+    "inturn_executor_pool": (_S, [_P(_executor)]),
+    "inturn_executor_set_wake": (_S, [_executor, inturn_wake_fn, _pointer, inturn_destroy_fn]),
+    "inturn_executor_fd": (_S, [_executor, _P(t.c_int)]),
+    "inturn_executor_drain": (_S, [_executor, _u32, _P(_u32)]),
+    "inturn_executor_run": (_S, [_executor]),
+    "inturn_executor_stop": (_S, [_executor]),
+    "inturn_executor_destroy": (_S, [_executor]),
+    "inturn_queue_create": (_S, [_enum, _P(inturn_queue_options), _P(_queue)]),
+    "inturn_queue_enqueue": (_S, [_queue, *_work, _P(_operation)]),
+    "inturn_queue_enqueue_with": (
+        _S,
+        [_queue, _P(inturn_operation_options), *_work, _P(_operation)],
+    ),
+    "inturn_queue_suspend": (_S, [_queue]),
+    "inturn_queue_resume": (_S, [_queue]),
+    "inturn_queue_view_did_appear": (_S, [_queue]),
+    "inturn_queue_view_will_disappear": (_S, [_queue]),
+    "inturn_queue_cancel_all": (_S, [_queue]),
+    "inturn_queue_close": (_S, [_queue]),
+    "inturn_queue_drain": (_S, [_queue, _i64]),
+    "inturn_queue_destroy": (_S, [_queue]),
+    "inturn_operation_get_state": (_S, [_operation, _P(_enum)]),
+    "inturn_operation_cancel": (_S, [_operation]),
+    "inturn_operation_wait": (_S, [_operation, _i64, _P(inturn_end)]),
+    "inturn_operation_release": (_S, [_operation]),
+    "inturn_token_finish": (_S, [_token]),
+    "inturn_token_finish_with": (_S, [_token, _pointer, inturn_destroy_fn]),
+    "inturn_token_fail": (_S, [_token, _i32]),
+    "inturn_token_cancel": (_S, [_token]),
+    "inturn_token_abandon": (_S, [_token]),
+    "inturn_token_is_cancelled": (_S, [_token, _P(_bool)]),
+    "inturn_token_on_cancel": (_S, [_token, inturn_cancel_fn, _pointer, inturn_destroy_fn]),
+    "inturn_token_resume": (_S, [_token, *_work]),
+    "inturn_clock_create_manual": (_S, [_P(_clock)]),
+    "inturn_clock_now": (_S, [_clock, _P(_i64)]),
+    "inturn_clock_advance": (_S, [_clock, _i64]),
+    "inturn_clock_destroy": (_S, [_clock]),
+    "inturn_queue_get_statistics": (_S, [_queue, _P(inturn_queue_statistics)]),
+    "inturn_queue_list": (_S, [_queue, _P(inturn_operation_info), _size, _P(_size)]),
+    "inturn_get_statistics": (_S, [_P(inturn_library_statistics)]),
+    "inturn_set_report_handler": (_S, [inturn_report_fn, _pointer, inturn_destroy_fn]),
+}

@@ -1,0 +1,71 @@
+"""What the tests share: every wait has a limit, and says what it waited for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Callable
+
+import inturn
+
+# Seconds; far more than anything here takes.
+LIMIT = 30.0
+
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+class Gate:
+    """Opens once; whoever waits for it says for what."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._event = threading.Event()
+
+    def open(self, *_: object) -> None:
+        self._event.set()
+
+    def wait(self, *_: object) -> None:
+        assert self._event.wait(LIMIT), f"waited {LIMIT} s for: {self._what}"
+
+    @property
+    def is_open(self) -> bool:
+        return self._event.is_set()
+
+
+def finish(token: inturn.Token) -> None:
+    """Work that is over when it returns."""
+    token.finish()
+
+
+def each(*steps: Callable[[inturn.Token], object]) -> Callable[[inturn.Token], None]:
+    """Work that calls the steps, one after the other, with its token."""
+
+    def work(token: inturn.Token) -> None:
+        for step in steps:
+            step(token)
+
+    return work
+
+
+def join(*threads: threading.Thread) -> None:
+    for thread in threads:
+        thread.join(LIMIT)
+        assert not thread.is_alive(), f"waited {LIMIT} s for the end of {thread.name}"
+
+
+def run_python(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program in an interpreter of its own, which must end within the limit."""
+    path = os.pathsep.join(filter(None, [str(SOURCES), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", *options, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
