@@ -111,9 +111,7 @@ def prototyped(table: Path) -> list[str]:
     return [name for _, _, name in sorted(strings)]
 
 
-def differences(
-    expected: Iterable[str], found: Sequence[str], where: str
-) -> Iterator[str]:
+def differences(expected: Iterable[str], found: Sequence[str], where: str) -> Iterator[str]:
     """How a list differs from the header's."""
     declared = set(expected)
     for name, count in sorted(Counter(found).items()):
@@ -142,9 +140,7 @@ def undocumented(declared: Sequence[Function], header: str) -> Iterator[str]:
         place = f"inturn.h:{function.line}: {function.name}"
         if function.comment is None:
             yield f"{place} has no comment"
-        elif (
-            function.returns == "inturn_status" and "Statuses:" not in function.comment
-        ):
+        elif function.returns == "inturn_status" and "Statuses:" not in function.comment:
             yield f"{place} returns a status and lists none (Statuses:)"
     known = set(re.findall(r"^\s*INTURN_(E_\w+|OK) *=", header, re.MULTILINE))
     # Not in quotes: there it is the name of none.
@@ -155,9 +151,7 @@ def undocumented(declared: Sequence[Function], header: str) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--header", type=Path, default=ROOT / "include/inturn.h", metavar="FILE"
-    )
+    parser.add_argument("--header", type=Path, default=ROOT / "include/inturn.h", metavar="FILE")
     parser.add_argument(
         "--library",
         type=Path,
@@ -165,9 +159,7 @@ def main() -> int:
         metavar="FILE",
         help="the release library",
     )
-    parser.add_argument(
-        "--sources", type=Path, default=ROOT / "Sources/InturnC", metavar="DIR"
-    )
+    parser.add_argument("--sources", type=Path, default=ROOT / "Sources/InturnC", metavar="DIR")
     parser.add_argument(
         "--python",
         type=Path,
@@ -186,9 +178,7 @@ def main() -> int:
         problems.append(f"{paths.header}: no functions found")
     problems += [f"{name}: not the C API's" for name in names if not NAME.match(name)]
     problems += [
-        f"{name}: declared {count} times"
-        for name, count in Counter(names).items()
-        if count > 1
+        f"{name}: declared {count} times" for name, count in Counter(names).items() if count > 1
     ]
     problems += undocumented(declared, header)
     problems += differences(names, [name for name, _ in swift], "in Sources/InturnC")

@@ -62,7 +62,8 @@
  *     When the call that takes a callback fails, the function is never
  *     called. The destroy function is called exactly once in every case,
  *     after the last call that uses the context; when the call fails, before
- *     it returns.
+ *     it returns. (A struct with a wrong `size` is not read: what it
+ *     holds is not touched.)
  *
  * No callback is called while the library holds a lock. A callback may call
  * any function of the library; what would wait for itself is refused (see 9).

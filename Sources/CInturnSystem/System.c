@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ void inturn_system_write_error(const char *bytes, uintptr_t count) {
 }
 
 struct thread_start {
-  const char *name;
+  char name[16]; // what the system allows
   void (*body)(void *);
   void *context;
 };
@@ -50,7 +51,8 @@ bool inturn_system_start_thread(const char *name, void (*body)(void *),
   struct thread_start *start = malloc(sizeof *start);
   if (!start)
     return false;
-  *start = (struct thread_start){name, body, context};
+  *start = (struct thread_start){.body = body, .context = context};
+  strncpy(start->name, name, sizeof start->name - 1);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

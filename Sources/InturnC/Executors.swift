@@ -8,19 +8,15 @@ public func inturn_executor_create(
   _ options: UnsafePointer<inturn_executor_options>?,
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
-  let options = options?.pointee
-  let wake = CallbackContext(context: options?.wake_context, destroy: options?.wake_destroy)
-  guard let out_executor else {
-    wake.release()
-    return INTURN_E_INVALID_ARGUMENT
-  }
   guard let options else {
+    guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
     out_executor.pointee.bits = Engine.createHostExecutor(label: nil, waker: nil).bits
     return INTURN_OK
   }
+  guard let options = sized(options) else { return INTURN_E_INVALID_ARGUMENT }
+  let wake = CallbackContext(context: options.wake_context, destroy: options.wake_destroy)
   let isPool = options.workers > 0
-  guard options.size == MemoryLayout<inturn_executor_options>.size, options.reserved == 0,
-    options.workers <= maximumWorkers, options.max_workers <= maximumWorkers + 64,
+  guard let out_executor, options.reserved == 0, options.workers <= maximumWorkers, options.max_workers <= maximumWorkers + 64,
     options.max_workers == 0 || options.max_workers >= options.workers,
     isPool || options.max_workers == 0, !isPool || options.wake == nil,
     isValidLabel(options.label)

@@ -28,7 +28,14 @@ struct CallbackContext: @unchecked Sendable {
   func release() { destroy?(context) }
 }
 
-/// The label as it is handed to the engine, or nil when it is not UTF-8.
+/// Reads a struct that begins with its size; nil when the size is not this version's. Then nothing
+/// but the size has been read, for there may be nothing else.
+func sized<Struct>(_ pointer: UnsafePointer<Struct>) -> Struct? {
+  let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
+  return size == MemoryLayout<Struct>.size ? pointer.pointee : nil
+}
+
+/// Whether a label is none, or UTF-8.
 func isValidLabel(_ label: UnsafePointer<CChar>?) -> Bool {
   guard let label else { return true }
   return String(validatingCString: label) != nil

@@ -6,12 +6,15 @@ public func inturn_queue_create(
   _ kind: inturn_queue_kind, _ options: UnsafePointer<inturn_queue_options>?,
   _ out_queue: UnsafeMutablePointer<inturn_queue>?
 ) -> inturn_status {
-  guard let out_queue, let checked = queueOptions(kind, options?.pointee) else {
+  let given = options.map { sized($0) }
+  if case .some(nil) = given { return INTURN_E_INVALID_ARGUMENT }
+  let options = given ?? nil
+  guard let out_queue, let checked = queueOptions(kind, options) else {
     return INTURN_E_INVALID_ARGUMENT
   }
   let (status, queue) = Engine.createQueue(
-    checked, executor: Handle(bits: options?.pointee.executor.bits ?? 0),
-    clock: Handle(bits: options?.pointee.clock.bits ?? 0))
+    checked, executor: Handle(bits: options?.executor.bits ?? 0),
+    clock: Handle(bits: options?.clock.bits ?? 0))
   if status == .ok { out_queue.pointee.bits = queue.bits }
   return inturn_status(status)
 }
@@ -23,8 +26,7 @@ private func queueOptions(
   guard let kind = QueueKind(rawValue: UInt8(clamping: kind.rawValue)) else { return nil }
   var result = QueueOptions(kind: kind)
   guard let options else { return result }
-  guard options.size == MemoryLayout<inturn_queue_options>.size, isValidLabel(options.label),
-    options.settle_ns >= 0, options.gap_ns >= 0,
+  guard isValidLabel(options.label), options.settle_ns >= 0, options.gap_ns >= 0,
     kind == .concurrent || options.max_concurrent <= 1
   else { return nil }
   result.label = options.label
@@ -61,8 +63,12 @@ public func inturn_queue_enqueue_with(
   _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
   _ out_operation: UnsafeMutablePointer<inturn_operation>?
 ) -> inturn_status {
-  guard let options = options?.pointee else {
+  guard let options else {
     return inturn_queue_enqueue(queue, work, context, destroy, out_operation)
+  }
+  guard let options = sized(options) else {
+    destroy?(context)
+    return INTURN_E_INVALID_ARGUMENT
   }
   var status = check(options)
   if status == .ok {
@@ -80,8 +86,7 @@ public func inturn_queue_enqueue_with(
 }
 
 private func check(_ options: inturn_operation_options) -> Status {
-  guard options.size == MemoryLayout<inturn_operation_options>.size,
-    isValidLabel(options.label), options.max_wait_ns >= 0, options.max_run_ns >= 0,
+  guard isValidLabel(options.label), options.max_wait_ns >= 0, options.max_run_ns >= 0,
     options.stall_ns >= 0, options.cancel_grace_ns >= 0,
     options.max_run_policy == INTURN_MAX_RUN_HOLD || options.max_run_policy == INTURN_MAX_RUN_FREE
   else { return .invalidArgument }

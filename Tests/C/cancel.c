@@ -42,7 +42,8 @@ static void running_create(running *running, inturn_queue_kind kind) {
   running->operation =
       job_enqueue_kept(running->stage.queue, &running->job, work_hold);
   stage_drain(&running->stage);
-  CHECK_TRACE("work a");
+  CHECK_INT(gate_count(&running->job.started), 1);
+  trace_begin();
 }
 
 static void running_destroy(const running *running) {
@@ -175,6 +176,19 @@ static void no_handler_is_called_once_the_operation_has_ended(void) {
   running_destroy(&it);
 }
 
+static void a_handler_that_is_not_needed_is_destroyed_with_the_end(void) {
+  running it;
+  gate destroyed = GATE_INIT;
+  running_create(&it, INTURN_QUEUE_FIFO);
+  CHECK_OK(inturn_token_on_cancel(it.job.token, never_work, &destroyed,
+                                  count_destroy));
+  CHECK_OK(inturn_token_finish(it.job.token));
+  CHECK_INT(gate_count(&destroyed), 0); /* it is the executor that does it */
+  stage_drain(&it.stage);
+  CHECK_INT(gate_count(&destroyed), 1);
+  running_destroy(&it);
+}
+
 static void await_handler(void *context, inturn_token token) {
   job *job = context;
   work_hold(job, token);
@@ -222,7 +236,7 @@ static void the_place_is_freed_when_the_grace_is_over(void) {
   stage_advance(&it.stage, 1);
   CHECK_TRACE("end a cancelled, work b, end b finished");
   CHECK_ENDED(&it.job, INTURN_CANCELLED, INTURN_CAUSE_GRACE);
-  CHECK(is_cancelled(it.job.token));
+  CHECK(must_stop(it.job.token));
   CHECK_STATUS(inturn_token_finish(it.job.token), INTURN_E_ALREADY_FINISHED);
   running_destroy(&it);
 }
@@ -338,6 +352,7 @@ PROGRAM(cancel, TEST(a_pending_operation_that_is_cancelled_never_runs),
         TEST(a_second_handler_replaces_the_first),
         TEST(a_null_handler_takes_the_handler_away),
         TEST(no_handler_is_called_once_the_operation_has_ended),
+        TEST(a_handler_that_is_not_needed_is_destroyed_with_the_end),
         TEST(on_the_pool_the_handler_may_overlap_the_work),
         TEST(the_place_is_freed_when_the_grace_is_over),
         TEST(an_operation_that_ends_within_its_grace_ends_its_own_way),

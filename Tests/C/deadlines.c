@@ -107,7 +107,7 @@ static void max_run_tells_the_end_and_holds_the_place(
   CHECK_INT(first.end.cause, INTURN_CAUSE_MAX_RUN);
   CHECK_INT(first.end.started_ns, 0);
   CHECK_INT(first.end.ended_ns, 100);
-  CHECK(is_cancelled(first.token));
+  CHECK(must_stop(first.token));
   stage_advance(&stage, 1000);
   CHECK_TRACE("");
   CHECK_STATUS(end(first.token), INTURN_E_ALREADY_FINISHED);
@@ -204,6 +204,23 @@ static void check_cut_off(inturn_max_run_policy policy) {
 static void a_call_that_is_cut_off_goes_on_and_keeps_its_context(void) {
   check_cut_off(INTURN_MAX_RUN_HOLD);
   check_cut_off(INTURN_MAX_RUN_FREE);
+}
+
+static void the_cancel_handler_is_called_when_a_deadline_cuts_off(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  job job = JOB("a");
+  enqueue_timed(&stage, &job, work_hold, 0, 100, INTURN_MAX_RUN_HOLD);
+  stage_drain(&stage);
+  CHECK_OK(inturn_token_on_cancel(job.token, job_cancel_called, &job, NULL));
+  stage_advance(&stage, 99);
+  CHECK_INT(gate_count(&job.cancel_called), 0);
+  stage_advance(&stage, 1);
+  CHECK_INT(gate_count(&job.cancel_called), 1);
+  CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
+  stage_drain(&stage);
+  CHECK_ENDED(&job, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
+  CHECK_INT(gate_count(&job.cancel_called), 1);
+  stage_destroy(&stage);
 }
 
 static void a_stall_is_reported_in_the_queue_and_in_the_run(void) {
@@ -336,6 +353,7 @@ PROGRAM(deadlines, TEST(max_wait_ends_a_pending_operation),
         TEST(max_run_frees_the_place_when_told_to),
         TEST(max_run_is_nothing_to_what_ends_in_time),
         TEST(a_call_that_is_cut_off_goes_on_and_keeps_its_context),
+        TEST(the_cancel_handler_is_called_when_a_deadline_cuts_off),
         TEST(a_stall_is_reported_in_the_queue_and_in_the_run),
         TEST(the_longest_deadline_does_not_overflow),
         TEST(the_clock_of_the_system_ends_operations_too),

@@ -57,8 +57,13 @@ static void wait_for_operations(void *context, inturn_token token) {
   just_finish(context, token);
 }
 
-static void an_operation_of_the_own_queue_cannot_be_waited_for(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
+static void own_operations_cannot_be_waited_for(inturn_queue_kind kind) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.settle_ns = 0;
+  options.max_concurrent = 1;
+  stage stage = stage_create_with(kind, options);
+  if (kind == INTURN_QUEUE_INTERACTION)
+    CHECK_OK(inturn_queue_view_did_appear(stage.queue));
   reports_begin(&told);
   CHECK_OK(inturn_queue_enqueue(stage.queue, wait_for_operations, NULL, NULL,
                                 &own_operation));
@@ -70,6 +75,10 @@ static void an_operation_of_the_own_queue_cannot_be_waited_for(void) {
   CHECK_OK(inturn_operation_release(own_operation));
   CHECK_OK(inturn_operation_release(next_operation));
   stage_destroy(&stage);
+}
+
+static void an_operation_of_the_own_queue_cannot_be_waited_for(void) {
+  for_each_kind(own_operations_cannot_be_waited_for);
 }
 
 static void ask_for_the_one_before(void *context, inturn_token token) {

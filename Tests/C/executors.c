@@ -167,6 +167,38 @@ static void set_wake_calls_at_once_when_work_waits_already(void) {
   stage_destroy(&stage);
 }
 
+/* A wake callback that takes itself away. */
+typedef struct once {
+  inturn_executor executor;
+  gate woken, destroyed;
+} once;
+
+static void wake_once(void *context) {
+  once *once = context;
+  gate_pass(&once->woken);
+  CHECK_OK(inturn_executor_set_wake(once->executor, NULL, NULL, NULL));
+  CHECK_INT(gate_count(&once->destroyed), 0);
+}
+
+static void destroy_once(void *context) {
+  once *once = context;
+  gate_pass(&once->destroyed);
+}
+
+static void a_wake_callback_may_replace_itself(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  once once = {stage.executor, GATE_INIT, GATE_INIT};
+  CHECK_OK(
+      inturn_executor_set_wake(stage.executor, wake_once, &once, destroy_once));
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, NULL));
+    stage_drain(&stage);
+  }
+  CHECK_INT(gate_count(&once.woken), 1);
+  CHECK_INT(gate_count(&once.destroyed), 1);
+  stage_destroy(&stage);
+}
+
 static void run_executor(void *context) {
   CHECK_OK(inturn_executor_run(*(inturn_executor *)context));
 }
@@ -324,6 +356,7 @@ PROGRAM(executors, TEST(a_drain_calls_at_most_so_many_and_says_how_many),
         TEST(the_wake_context_is_destroyed_with_the_executor),
         TEST(set_wake_replaces_the_callback),
         TEST(set_wake_calls_at_once_when_work_waits_already),
+        TEST(a_wake_callback_may_replace_itself),
         TEST(run_drains_until_it_is_stopped),
         TEST(a_stop_before_the_run_makes_it_return_at_once),
         TEST(run_returns_after_the_call_that_it_is_in),

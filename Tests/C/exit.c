@@ -144,6 +144,12 @@ static void leave_with_deadlines_falling_due(void) {
   leave();
 }
 
+/* The queue may be destroyed meanwhile. */
+static void try_to_finish(void *context, inturn_token token) {
+  CHECK(context == NULL);
+  (void)inturn_token_finish(token);
+}
+
 static void use_the_library(void) {
   inturn_queue late;
   if (inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &late) == INTURN_OK) {
@@ -159,7 +165,24 @@ static void leave_with_exit_handlers_that_use_the_library(void) {
   CHECK_INT(atexit(use_the_library), 0);
   queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   CHECK_INT(atexit(use_the_library), 0);
-  enqueue_many(just_finish, NULL);
+  enqueue_many(try_to_finish, NULL);
+  leave();
+}
+
+static void leave_the_child(void *context) {
+  inturn_queue inherited = queue;
+  CHECK_STATUS(inturn_queue_destroy(inherited), INTURN_E_FORKED);
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  enqueue_many(count_work, context);
+  exit(0);
+}
+
+static void leave_a_child_and_then_the_parent(void) {
+  gate of_child = GATE_INIT;
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  enqueue_many(count_and_enqueue, &worked);
+  GATE_WAIT(&worked, 1);
+  IN_CHILD(leave_the_child, &of_child);
   leave();
 }
 
@@ -183,6 +206,7 @@ static void leave_after_everything_was_destroyed(void) {
   X(leave_inside_a_destruction)                                                \
   X(leave_with_deadlines_falling_due)                                          \
   X(leave_with_exit_handlers_that_use_the_library)                             \
+  X(leave_a_child_and_then_the_parent)                                         \
   X(leave_after_everything_was_destroyed)
 
 static void check_leaving(const char *way) {

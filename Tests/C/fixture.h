@@ -131,6 +131,11 @@ void for_each_kind(void (*body)(inturn_queue_kind kind));
 
 inturn_operation_state state_of(inturn_operation operation);
 bool is_cancelled(inturn_token token);
+
+/* Whether work that asks now is told to stop: its operation was asked to end,
+   or was cut off. */
+bool must_stop(inturn_token token);
+
 inturn_queue_statistics statistics_of(inturn_queue queue);
 
 /* Waits for an operation's end with the limit, and gives it. */

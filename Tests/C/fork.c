@@ -6,8 +6,6 @@
  */
 #include "handle_calls.h"
 
-#include <stdlib.h>
-
 /* What a child does may not touch a gate or a trace of the parent's: a thread
    that the child does not have may hold its mutex. */
 
@@ -222,25 +220,6 @@ static void a_child_of_a_busy_process_works_and_the_parent_goes_on(void) {
     thread_join(&threads[i]);
 }
 
-static void exit_with_inherited_work(void *context) {
-  inturn_queue queue = *(inturn_queue *)context;
-  CHECK_STATUS(inturn_queue_destroy(queue), INTURN_E_FORKED);
-  new_objects_work(NULL);
-  exit(0);
-}
-
-static void a_child_with_inherited_work_may_exit(void) {
-  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
-  job running = JOB("running"), pending = JOB("pending");
-  job_enqueue(queue, &running, work_block);
-  job_enqueue(queue, &pending, work_finish);
-  GATE_WAIT(&running.started, 1);
-  IN_CHILD(exit_with_inherited_work, &queue);
-  gate_pass(&running.go);
-  drain_and_destroy(queue);
-  CHECK_ENDED(&pending, INTURN_FINISHED, INTURN_CAUSE_NONE);
-}
-
 PROGRAM(fork, TEST(each_inherited_handle_gives_forked),
         TEST(the_executors_of_the_library_are_new_in_the_child),
         TEST(new_objects_work_in_the_child),
@@ -250,5 +229,4 @@ PROGRAM(fork, TEST(each_inherited_handle_gives_forked),
         TEST(nothing_that_was_pending_runs_in_the_child), TEST(work_may_fork),
         TEST(work_of_a_stage_may_fork),
         TEST(the_thread_that_forks_is_the_main_thread_of_the_child),
-        TEST(a_child_of_a_busy_process_works_and_the_parent_goes_on),
-        TEST(a_child_with_inherited_work_may_exit))
+        TEST(a_child_of_a_busy_process_works_and_the_parent_goes_on))

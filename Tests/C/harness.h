@@ -115,8 +115,11 @@ void in_parallel(int count, void (*body)(int index));
 /* Adds a line to the trace of the test. From any thread. */
 void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Begins a new trace. Each test begins with one. */
+void trace_begin(void);
+
 /* Checks that the trace is `expected`, its lines separated by ", ", and begins
-   a new one. Each test begins with an empty one. */
+   a new one. */
 #define CHECK_TRACE(expected) check_trace_at(__FILE__, __LINE__, expected)
 
 void check_trace_at(const char *file, int line, const char *expected);

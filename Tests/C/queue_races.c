@@ -94,32 +94,24 @@ static void enqueues_may_meet_a_destruction(void) {
 
 static stage board;
 
-/* A wake callback that is replaced while work comes in. Its context says
-   whether it may still be called. */
-typedef struct waker {
-  atomic_bool gone;
-} waker;
+/* The contexts of two wake callbacks: whether they were destroyed. */
+static atomic_bool gone[2];
 
-static waker wakers[2];
-
-static void wake(void *context) {
-  waker *waker = context;
-  CHECK(!atomic_load(&waker->gone));
-}
+static void wake(void *context) { CHECK(!atomic_load((atomic_bool *)context)); }
 
 static void wake_is_gone(void *context) {
-  waker *waker = context;
-  CHECK(!atomic_exchange(&waker->gone, true));
+  CHECK(!atomic_exchange((atomic_bool *)context, true));
   atomic_fetch_add(&destroys, 1);
 }
 
-static void set_waker(waker *waker) {
-  CHECK_OK(inturn_executor_set_wake(board.executor, wake, waker, wake_is_gone));
+static void set_waker(atomic_bool *context) {
+  CHECK_OK(
+      inturn_executor_set_wake(board.executor, wake, context, wake_is_gone));
 }
 
-static void set_first_waker(void) { set_waker(&wakers[0]); }
+static void set_first_waker(void) { set_waker(&gone[0]); }
 
-static void set_second_waker(void) { set_waker(&wakers[1]); }
+static void set_second_waker(void) { set_waker(&gone[1]); }
 
 static void enqueue_on_board(void) {
   for (int i = 0; i < EACH; i++)
@@ -129,8 +121,8 @@ static void enqueue_on_board(void) {
 
 static void prepare_wakers(void) {
   atomic_store(&destroys, 0);
-  atomic_store(&wakers[0].gone, false);
-  atomic_store(&wakers[1].gone, false);
+  atomic_store(&gone[0], false);
+  atomic_store(&gone[1], false);
 }
 
 static void judge_wakers(void) {
@@ -145,7 +137,6 @@ static void drain_board(void) { stage_drain(&board); }
 static void a_wake_callback_is_not_called_once_it_was_replaced(void) {
   board = stage_create(INTURN_QUEUE_FIFO);
   run_race(&(race){
-      INTURN_QUEUE_FIFO,
       prepare_wakers,
       {set_first_waker, set_second_waker, enqueue_on_board, drain_board},
       judge_wakers});

@@ -36,8 +36,8 @@ static const named_status statuses[] = {
 };
 static const int status_count = sizeof statuses / sizeof *statuses;
 
-static const int unknown[] = {1, 2, 16, 1000, -17, -18, -1000, INT_MAX,
-                              INT_MIN};
+static const int unknown[] = {1,   2,     16,      1000,   -17,
+                              -18, -1000, INT_MAX, INT_MIN};
 static const int unknown_count = sizeof unknown / sizeof *unknown;
 
 static void each_status_has_the_name_of_its_constant(void) {

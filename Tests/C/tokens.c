@@ -58,10 +58,8 @@ static void any_number_is_a_fine_code_of_failure(void) {
   }
 }
 
-static void an_abandoned_operation_is_reported(void) {
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.label = "lost and found";
-  stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
+static void an_abandoned_operation_ends_and_is_reported(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
   reports reports;
   job job = JOB("lost");
   start_held(&stage, &job);
@@ -70,11 +68,8 @@ static void an_abandoned_operation_is_reported(void) {
   stage_drain(&stage);
   GATE_WAIT(&reports.told, 1);
   reports_end();
-  CHECK_INT(gate_count(&reports.told), 1);
   CHECK_INT(reports.kind, INTURN_REPORT_LOST_TOKEN);
-  CHECK_TEXT(reports.queue_label, "lost and found");
   CHECK_TEXT(reports.operation_label, "lost");
-  CHECK(reports.message[0] != '\0' && strchr(reports.message, '\n') == NULL);
   CHECK_ENDED(&job, INTURN_ABANDONED, INTURN_CAUSE_NONE);
   stage_destroy(&stage);
 }
@@ -317,7 +312,7 @@ static void a_token_ends_the_operation_it_was_given_to_and_no_other(void) {
 PROGRAM(tokens, TEST(the_first_call_that_ends_an_operation_wins),
         TEST(finish_ends_as_finished),
         TEST(any_number_is_a_fine_code_of_failure),
-        TEST(an_abandoned_operation_is_reported),
+        TEST(an_abandoned_operation_ends_and_is_reported),
         TEST(a_result_reaches_the_end_callback_and_who_waits),
         TEST(a_result_lives_until_its_handle_is_released),
         TEST(a_result_lives_until_its_end_was_delivered),

@@ -35,7 +35,7 @@ flags=(
   -Xswiftc -static-stdlib
   # No RUNPATH: nothing that the library needs lies beside it.
   --disable-local-rpath
-  # Exports inturn_* and nothing else.
+  # Exports the C API and nothing else.
   -Xlinker "--version-script=$inturn_root/bindings/c/inturn.map"
   # What programs that link it look for at run time.
   -Xlinker "-soname=$(library_soname)"

@@ -28,7 +28,6 @@
 enum { LOCATION, CAMERA, SIGN_IN, NOTICE, STEPS };
 enum { PERMISSION_DENIED = 1, TOO_MANY_TRIES = 2 };
 
-/* One interaction. */
 typedef struct step {
   const char *label;
   const char *question;
@@ -109,9 +108,11 @@ static void wait_until_enqueued(int count) {
 
 /* The interactions -------------------------------------------------------- */
 
+/* Ends the open interaction, and after it those that wait. */
 static void give_in(void *context, inturn_token token) {
   (void)context;
   CHECK(inturn_token_cancel(token));
+  CHECK(inturn_queue_cancel_all(queue));
 }
 
 /* Shows the question; the reader thread takes it from there. */
@@ -213,14 +214,13 @@ static void enqueue(int index) {
 }
 
 /* The user has gone: nothing more is shown, the open interaction is asked to
-   end, and when it has, the others are cancelled. */
+   end, and the others with it. */
 static void leave(inturn_operation open) {
   wait_until_enqueued(STEPS);
   CHECK(inturn_queue_view_will_disappear(queue));
   CHECK(inturn_queue_close(queue));
   CHECK(inturn_operation_cancel(open));
   CHECK(inturn_operation_wait(open, -1, NULL));
-  CHECK(inturn_queue_cancel_all(queue));
 }
 
 static void *read_answers(void *unused) {

@@ -144,12 +144,17 @@ class Onboarding:
             say(f"[{step.label}] You have allowed this before.")
             token.finish("already granted")
             return
-        token.on_cancel(inturn.Token.cancel)  # gives in
+        token.on_cancel(self.give_in)
         if step.asks_service:
             say(f"[{step.label}] Asking the service how it is ... ", end="")
             self.checks.put((step, token))
         else:
             self.ask(step, token)
+
+    def give_in(self, token: inturn.Token) -> None:
+        """Ends the open interaction, and after it those that wait."""
+        token.cancel()
+        self.queue.cancel_all()
 
     def on_end(self, end: inturn.End) -> None:
         """Is called before the next interaction begins."""
@@ -183,15 +188,14 @@ class Onboarding:
 
     def leave(self, open_step: Step) -> None:
         """The user has gone: nothing more is shown, the open interaction is asked to end, and
-        when it has, the others are cancelled."""
+        the others with it."""
         with self.enqueued:
             self.enqueued.wait_for(lambda: len(self.operations) == len(STEPS))
         self.queue.view_will_disappear()
         self.queue.close()
         operation = self.operations[open_step.label]
         operation.cancel()
-        operation.wait()
-        self.queue.cancel_all()
+        operation.wait()  # the caller holds the token until then
 
     def read_answers(self) -> None:
         echo = not sys.stdin.isatty()  # a terminal shows what is typed

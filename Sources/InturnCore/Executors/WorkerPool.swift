@@ -9,12 +9,23 @@ import Synchronization
 /// `surplusIdle`.
 ///
 /// A thread that runs out of work looks around for a few microseconds before it sleeps, because
-/// waking it costs more than that. Only one does so at a time.
+/// waking it costs more than that: one at a time, and only as long as it pays. One that has looked
+/// in vain does so again only after a sleep that turned out short; otherwise it would keep a
+/// processor from others and be moved to a colder one.
 package final class WorkerPool: Executor, @unchecked Sendable {
   // Safe to share: `lock` of `Executor` protects all that changes.
 
   /// An idle thread's own word: raised when it is to look again.
   private typealias Parker = UnsafeMutablePointer<Atomic<UInt32>>
+
+  /// What a worker knows of itself.
+  private struct Worker {
+    let parker = Parker.allocate(capacity: 1)
+    /// Whether looking around before it sleeps has paid lately.
+    var looksAround = true
+
+    init() { parker.initialize(to: Atomic(0)) }
+  }
 
   private let target: Int
   private let maximum: Int
@@ -31,7 +42,9 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   private static var pressureInterval: Int64 { 5_000_000 }
   private static var surplusIdle: Int64 { 1_000_000_000 }
-  private static var spinRounds: Int { 1500 }
+  /// About 6 microseconds.
+  private static var spinRounds: Int { 300 }
+  private static var shortSleep: Int64 { 20_000 }
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
     self.target = target
@@ -122,25 +135,25 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   }
 
   private func work() {
-    let parker = Parker.allocate(capacity: 1)
-    parker.initialize(to: Atomic(0))
+    var worker = Worker()
     var budget = DrainBudget(remaining: Int.max)
-    while let item = next(parker) {
+    while let item = next(&worker) {
       budget.remaining = Int.max
       item.run(&budget)
       if !budget.isStillOurs { return }
     }
     budget.spareGate?.dropGate()
-    parker.deallocate()
+    worker.parker.deallocate()
   }
 
   /// The next item, waited for. Nil when this thread is to end.
-  private func next(_ parker: Parker) -> ReadyRing.Item? {
+  private func next(_ worker: inout Worker) -> ReadyRing.Item? {
+    let parker = worker.parker
     lock.lock()
     while true {
       if let item = takeLocked() { return item }
       if isStopping { break }
-      if !isSomebodySpinning {
+      if worker.looksAround && !isSomebodySpinning {
         isSomebodySpinning = true
         lock.unlock()
         var round = 0
@@ -150,6 +163,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
         }
         lock.lock()
         isSomebodySpinning = false
+        worker.looksAround = ring.count > 0
         if let item = takeLocked() { return item }
         if isStopping { break }
       }
@@ -157,7 +171,9 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       parked.append(parker)
       let isSurplus = threads > target
       lock.unlock()
+      let begin = inturn_system_now()
       sleep(parker, isSurplus: isSurplus)
+      worker.looksAround = inturn_system_now() - begin < Self.shortSleep
       lock.lock()
       if let place = parked.firstIndex(of: parker) {
         // Nobody woke it: it has been idle for long.

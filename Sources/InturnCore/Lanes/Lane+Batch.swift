@@ -58,18 +58,15 @@ extension UnsafeMutablePointer<Lane> {
     budget.remaining -= Int(done)
 
     pointee.lock.lock()
-    countBatchLocked()
-    pointee.machine.flags.remove(.batching)
     if unfinished.isAny { unfinished.settle(self) }
     if isSuspended {
-      gate.pointee.flags.insert(.countedAtStart)
-      Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
-      // It may have ended since; who ended it has left it to this drainer.
-      if !settleLocked(gate, endedInsideCall: false) { return .goOn }
-      pointee.lock.unlock()
-      gate.dropReference()
-      return relock(budget) ? .goOn : .stop
+      // Whoever ends it goes on with it, and may have done so: then the batch has ended, and the
+      // slot may be another's.
+      if pointee.machine.flags.contains(.batching) { suspendBatchLocked(gate) }
+      return .goOn
     }
+    countBatchLocked()
+    pointee.machine.flags.remove(.batching)
     removeRunningLocked(gate)
     return keepOrDrop(gate, &budget) ? .goOn : .stop
   }
@@ -148,6 +145,19 @@ extension UnsafeMutablePointer<Lane> {
     pointee.head!.pointee.start += started
     pointee.pending -= started
     pointee.finished += UInt64(started)
+  }
+
+  /// Ends the batch whose gate's operation has returned from its work unfinished. The slot is that
+  /// operation's from now on.
+  func suspendBatchLocked(_ gate: OperationSlot.Pointer) {
+    countBatchLocked()
+    pointee.machine.flags.remove(.batching)
+    gate.pointee.flags.insert(.countedAtStart)
+    Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
+  }
+
+  func isGateOfBatchLocked(_ slot: OperationSlot.Pointer) -> Bool {
+    pointee.machine.flags.contains(.batching) && pointee.firstRunning == slot.pointee.index
   }
 
   /// The gate of the batch that is under way. Its drainer has no other operation running.

@@ -75,9 +75,7 @@ extension UnsafeMutablePointer<Lane> {
     _ slot: OperationSlot.Pointer, _ outcome: Outcome, _ cause: Cause, holdingPlace: Bool = false
   ) -> Bool {
     let wasPending = !slot.loadWord().contains(.started)
-    guard slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace) else {
-      return false
-    }
+    if slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace) == nil { return false }
     if wasPending {
       pointee.pending -= 1
       needExtra().pointee.tombstones += 1

@@ -45,7 +45,7 @@ extension UnsafeMutablePointer<Lane> {
     let isInside = CallFrame.isInside(self)
     var wait: WaitGraph.Entry?
     defer { if let wait { WaitGraph.leave(wait) } }
-    while !isInside && wait == nil && hasCallsUnderWay {
+    while !isInside && wait == nil && isInUse {
       pointee.lock.unlock()
       wait = WaitGraph.enter(.calls(of: self))
       if wait == nil { return .deadlock }
@@ -64,16 +64,13 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.clock?.takeUnretainedValue())
     extra.pointee.outside += 1
     clock.disarm(extra.interaction.timer)
-    forEachRunningLocked { slot in
-      if slot.cutOffLocked(.cancelled, cause: .destroyed) { noticeCancelLocked(slot) }
-    }
-    settleRunningLocked()
+    cutOffRunningLocked()
     cancelPendingLocked(.destroyed)
     extra.pointee.outside -= 1
     if isInside {
       pointee.lock.unlock()
     } else {
-      waitForCallsLocked()
+      waitUntilUnusedLocked()
       extra.pointee.isBeingDestroyed = false
       leaveDestroyedLocked()
     }
@@ -83,16 +80,16 @@ extension UnsafeMutablePointer<Lane> {
   /// Set in the generation of a lane whose queue is gone, until another one uses it.
   private static var goneBit: UInt32 { 1 << 31 }
 
-  /// Draws the conclusions for operations whose work has returned. Those that are being called are
-  /// settled when their call returns.
-  private func settleRunningLocked() {
+  /// Ends what runs. Operations that are being called are settled when their call returns, those
+  /// that somebody is just ending by whoever does.
+  private func cutOffRunningLocked() {
     var free: [OperationSlot.Pointer] = []
     forEachRunningLocked { slot in
-      let isGateOfBatch =
-        pointee.machine.flags.contains(.batching) && slot.pointee.index == pointee.firstRunning
-      if !isGateOfBatch && slot.loadWord().isOver && settleLocked(slot, endedInsideCall: false) {
-        free.append(slot)
-      }
+      guard let before = slot.cutOffLocked(.cancelled, cause: .destroyed) else { return }
+      noticeCancelLocked(slot)
+      guard before.contains(.returned) else { return }
+      if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
+      if settleLocked(slot, endedInsideCall: false) { free.append(slot) }
     }
     if free.isEmpty { return }
     pointee.lock.unlock()
@@ -100,11 +97,11 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
   }
 
-  /// Sleeps until no call is under way. Gives the lock up meanwhile.
-  private func waitForCallsLocked() {
+  /// Sleeps until the lane is not in use. Gives the lock up meanwhile.
+  private func waitUntilUnusedLocked() {
     let extra = pointee.extra!
     var backoff = Backoff()
-    while hasCallsUnderWay {
+    while isInUse {
       pointee.machine.flags.insert(.waitedFor)
       let seen = extra.wakeups.pointee.load(ordering: .relaxed)
       pointee.lock.unlock()
@@ -131,7 +128,7 @@ extension UnsafeMutablePointer<Lane> {
   /// waiter that still sleeps, comes by later and does that. Gives the lock up.
   func leaveDestroyedLocked() {
     let extra = pointee.extra!
-    if hasCallsUnderWay || extra.pointee.isBeingDestroyed {
+    if isInUse || extra.pointee.isBeingDestroyed {
       unlockAndAnnounceQuiet()
       return
     }
@@ -145,7 +142,7 @@ extension UnsafeMutablePointer<Lane> {
       extra.wakeups.pointee.wrappingAdd(1, ordering: .releasing)
       extra.wakeups.wakeAll()
     }
-    if pointee.machine.scheduled > 0 || extra.pointee.waiters > 0 || hasCallsUnderWay {
+    if pointee.machine.scheduled > 0 || extra.pointee.waiters > 0 || isInUse {
       pointee.lock.unlock()
       return
     }

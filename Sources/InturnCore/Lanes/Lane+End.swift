@@ -4,14 +4,15 @@ extension UnsafeMutablePointer<Lane> {
   /// second of the two, without the lock.
   func carryOn(after slot: OperationSlot.Pointer) {
     pointee.lock.lock()
-    // A batch's drainer is on its way to the lock, and finds the gate over when it has it.
-    if pointee.machine.flags.contains(.batching) && pointee.firstRunning == slot.pointee.index {
-      pointee.lock.unlock()
-      return
+    // A batch's drainer may still be on its way to the lock; it finds the batch ended.
+    if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
+    let isFree = settleLocked(slot, endedInsideCall: false)
+    if pointee.machine.flags.contains(.destroyed) {
+      leaveDestroyedLocked()
+    } else {
+      unlockAndAskForDrainer()
     }
-    let free = settleLocked(slot, endedInsideCall: false)
-    unlockAndAskForDrainer()
-    if free { slot.dropReference() }
+    if isFree { slot.dropReference() }
   }
 
   /// Draws the conclusions from an operation's end. May be called again after each change; the

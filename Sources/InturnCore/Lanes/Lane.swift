@@ -153,7 +153,7 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func unlockAndAnnounceQuietSlowly() {
-    if pointee.machine.flags.contains(.destroyed) ? !hasCallsUnderWay : isQuiet {
+    if pointee.machine.flags.contains(.destroyed) ? !isInUse : isQuiet {
       pointee.machine.flags.remove(.waitedFor)
       let wakeups = pointee.extra!.wakeups
       wakeups.pointee.wrappingAdd(1, ordering: .releasing)
@@ -169,8 +169,12 @@ extension UnsafeMutablePointer<Lane> {
       && !machine.flags.contains(.hasDeliveries) && (pointee.extra?.pointee.outside ?? 0) == 0
   }
 
-  var hasCallsUnderWay: Bool {
-    pointee.machine.active > 0 || (pointee.extra?.pointee.outside ?? 0) > 0
+  /// Whether calls are under way; of a destroyed lane, also whether somebody is about to go on with
+  /// an operation that it ended.
+  var isInUse: Bool {
+    let machine = pointee.machine
+    return machine.active > 0 || (pointee.extra?.pointee.outside ?? 0) > 0
+      || (machine.running > 0 && machine.flags.contains(.destroyed))
   }
 
   // MARK: Running operations

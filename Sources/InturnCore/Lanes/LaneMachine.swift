@@ -69,9 +69,12 @@ struct LaneMachine: Hashable {
 
   /// Asks for a drainer where one is of use. True: the caller submits the lane.
   @inline(__always)
-  mutating func askForDrainer(_ view: View) -> Bool {
-    if next(view) == .leave { return false }
-    if UInt32(active) + UInt32(scheduled) >= maximumDrainers(view) { return false }
+  mutating func askForDrainer(_ view: @autoclosure () -> View) -> Bool {
+    let drainers = UInt32(active) + UInt32(scheduled)
+    // The common case, for which the buffer need not be looked at.
+    if drainers > 0 && kind != .concurrent { return false }
+    let view = view()
+    if next(view) == .leave || drainers >= maximumDrainers(view) { return false }
     scheduled += 1
     return true
   }

@@ -69,8 +69,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     let isCurrent =
       lane.pointee.generation == pointee.laneGeneration
       && !lane.pointee.machine.flags.contains(.destroyed)
+    let word = loadWord()
+    let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
     let details = pointee.details
-    let handler = isCurrent ? details?.pointee.cancelHandler : nil
+    let handler = isCurrent && !isEndedByToken ? details?.pointee.cancelHandler : nil
     guard let handler, let details else {
       lane.pointee.lock.unlock()
       dropReference()

@@ -108,14 +108,18 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// The engine ends the operation, under its lane's lock: a cancel before the start, a deadline, a
-  /// destroyed queue. False when its end is decided already.
-  func cutOffLocked(_ outcome: Outcome, cause: Cause, holdingPlace: Bool = false) -> Bool {
+  /// destroyed queue. Gives back the word from before the end was told, whose `returned` says who
+  /// goes on; nil when the end is decided already.
+  func cutOffLocked(
+    _ outcome: Outcome, cause: Cause, holdingPlace: Bool = false
+  ) -> OperationWord? {
     guard change({ $0.cutOff(outcome: outcome, holdingPlace: holdingPlace) }) != nil
-    else { return false }
+    else { return nil }
     pointee.cause = cause
     if loadWord().contains(.observed) { pointee.endedAt = lane.clock.now }
-    wakeWaiters(set(.ended))
-    return true
+    let before = set(.ended)
+    wakeWaiters(before)
+    return before
   }
 
   /// The end as callbacks and waiters are told it; the operation has ended.

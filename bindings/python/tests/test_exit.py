@@ -35,6 +35,19 @@ queue.enqueue(lambda token: (begun.set(), threading.Event().wait()))
 assert begun.wait(30)
 """
 
+AWAKE = """
+import inturn, threading, time
+begun = threading.Event()
+queue = inturn.FIFOQueue()
+def work(token):
+    begun.set()
+    while True:
+        time.sleep(0.0001)  # comes back for Python again and again, also when it has gone
+queue.enqueue(work)
+assert begun.wait(30)
+garbage = [{"a": [number]} for number in range(100_000)]
+"""
+
 BUSY = """
 import inturn
 queue = inturn.FIFOQueue()
@@ -61,8 +74,8 @@ queue.view_did_appear()
 
 @pytest.mark.parametrize(
     "program",
-    [PENDING, UNFINISHED, RUNNING, BUSY, EXIT_INSIDE, INTERACTION],
-    ids=["pending", "unfinished", "running", "busy", "exit inside", "interaction"],
+    [PENDING, UNFINISHED, RUNNING, AWAKE, BUSY, EXIT_INSIDE, INTERACTION],
+    ids=["pending", "unfinished", "running", "awake", "busy", "exit inside", "interaction"],
 )
 @pytest.mark.parametrize("rest", ["", "import sys; sys.exit(0)", "del queue"])
 def test_exit_neither_hangs_nor_crashes_nor_calls_anything(program: str, rest: str) -> None:

@@ -16,7 +16,7 @@ from ._errors import Error
 from ._library import lib
 
 # How long the interpreter's exit waits for the work that is just being called.
-_EXIT_SECONDS = 0.25
+_EXIT_SECONDS = 0.1
 
 
 class Executor:

@@ -188,7 +188,8 @@ class Token:
 
         def call(_handle: c.inturn_token) -> None:
             if (token := reference()) is not None:
-                handler(token)
+                with suppress(AlreadyFinishedError):  # the end was faster than the request
+                    handler(token)
 
         lib.inturn_token_on_cancel(self._handle, call_with_token, register(call), forget)
 
@@ -205,8 +206,9 @@ class Token:
         if self._used or sys.is_finalizing():
             return
         try:
+            self._use()
             lib.inturn_token_abandon(self._handle)
         except Error:
-            return  # it was ended by other means
+            return  # it has been ended
         message = f"the token of {self._operation!r} was lost"
         warnings.warn_explicit(message, ResourceWarning, *self._operation._place)

@@ -1,0 +1,220 @@
+"""Operations, their tokens and their ends."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import warnings
+import weakref
+
+import pytest
+
+import inturn
+from inturn import _callbacks
+from support import LIMIT, Gate, each, finish, join
+
+Outcome = inturn.Outcome
+
+
+def test_a_token_ends_its_operation_once_and_says_who_won() -> None:
+    ends: list[inturn.End] = []
+    won: list[int] = []
+    lost: list[int] = []
+    tokens: list[inturn.Token] = []
+    begun, start = Gate("the work"), threading.Barrier(8)
+
+    def race(number: int) -> None:
+        start.wait(LIMIT)
+        try:
+            tokens[0].finish(number)
+        except inturn.AlreadyFinishedError:
+            lost.append(number)
+        else:
+            won.append(number)
+
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(each(tokens.append, begun.open), on_end=ends.append)
+        begun.wait()
+        threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        join(*threads)
+    assert (len(won), len(lost), len(ends)) == (1, 7, 1)
+    assert ends[0].result == won[0]
+
+
+@pytest.mark.parametrize("again", ["finish", "cancel", "fail"])
+def test_a_token_refuses_a_second_end(again: str) -> None:
+    refused: list[bool] = []
+
+    def work(token: inturn.Token) -> None:
+        token.finish()
+        with pytest.raises(inturn.AlreadyFinishedError):
+            token.fail(KeyError()) if again == "fail" else getattr(token, again)()
+        refused.append(not token.cancelled)
+
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(work)
+    assert refused == [True]
+
+
+def test_an_exception_in_work_is_the_operations_failure_and_the_queue_goes_on() -> None:
+    ends: list[inturn.End] = []
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(lambda token: 1 // 0, label="division", on_end=ends.append)
+        after = queue.enqueue(finish)
+        assert after.wait(LIMIT).outcome is Outcome.FINISHED
+    assert (ends[0].outcome, ends[0].label) == (Outcome.FAILED, "division")
+    assert isinstance(ends[0].exception, ZeroDivisionError)
+    assert ends[0].exception.__traceback__ is not None
+
+
+def test_wait_carries_the_exception_that_a_token_was_given() -> None:
+    error = LookupError("no such file")
+    with inturn.FIFOQueue() as queue:
+        operation = queue.enqueue(lambda token: token.fail(error))
+        assert operation.wait(LIMIT).exception is error
+
+
+@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt])
+def test_work_that_raises_an_exit_on_the_background_thread_just_fails(
+    stop: type[BaseException],
+) -> None:
+    def work(token: inturn.Token) -> None:
+        raise stop
+
+    with inturn.FIFOQueue() as queue:
+        assert isinstance(queue.enqueue(work).wait(LIMIT).exception, stop)
+        assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
+
+
+def test_an_exception_that_nobody_is_told_does_not_vanish(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        error = unraisable.exc_value
+        seen.append(f"{error} because of {error and error.__cause__!r}")
+
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(lambda token: 1 // 0, label="forgotten")
+    gc.collect()
+    assert len(seen) == 1
+    assert "'forgotten'" in seen[0]
+    assert "ZeroDivisionError" in seen[0]
+
+
+def test_an_exception_after_the_finish_does_not_vanish(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(args.exc_type))
+
+    def work(token: inturn.Token) -> None:
+        token.finish()
+        raise ValueError
+
+    with inturn.FIFOQueue() as queue:
+        assert queue.enqueue(work).wait(LIMIT).outcome is Outcome.FINISHED
+    assert seen == [ValueError]
+
+
+def test_an_exception_in_an_end_callback_does_not_stop_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(args.exc_type))
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(finish, on_end=lambda end: 1 // 0)
+        assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
+    assert seen == [ZeroDivisionError]
+
+
+def test_a_lost_token_abandons_its_operation_and_names_the_enqueuing_line() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with inturn.FIFOQueue() as queue:
+            line = sys._getframe().f_lineno + 1
+            lost = queue.enqueue(lambda token: None, label="lost")
+            end = lost.wait(LIMIT)
+            assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
+    assert end.outcome is Outcome.ABANDONED
+    assert [(each.category, each.filename, each.lineno) for each in caught] == [
+        (ResourceWarning, __file__, line)
+    ]
+    assert f"'lost' enqueued at {__file__}:{line}" in str(caught[0].message)
+
+
+def test_a_lost_token_with_a_cancel_handler_is_lost_all_the_same() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with inturn.FIFOQueue() as queue:
+            lost = queue.enqueue(lambda token: token.on_cancel(inturn.Token.cancel))
+            assert lost.wait(LIMIT).outcome is Outcome.ABANDONED
+    assert len(caught) == 1
+
+
+def test_a_cancelled_pending_operation_never_runs() -> None:
+    ran: list[str] = []
+    ends: list[inturn.End] = []
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        operation = queue.enqueue(
+            each(lambda _: ran.append("cancelled"), finish), on_end=ends.append
+        )
+        queue.enqueue(each(lambda _: ran.append("next"), finish))
+        assert operation.state is inturn.State.PENDING
+        assert operation.cancel()
+        assert not operation.cancel()
+        queue.resume()
+    assert ran == ["next"]
+    assert ends == [operation.wait(LIMIT)]
+    assert ends[0][:2] == (Outcome.CANCELLED, inturn.Cause.REQUEST)
+    assert not ends[0].started
+
+
+def test_running_work_sees_at_once_that_it_is_asked_to_end() -> None:
+    tokens: list[inturn.Token] = []
+    begun, asked = Gate("the work"), Gate("the cancel handler")
+
+    def work(token: inturn.Token) -> None:
+        tokens.append(token)
+        token.on_cancel(asked.open)
+        begun.open()
+
+    with inturn.FIFOQueue() as queue:
+        operation = queue.enqueue(work)
+        begun.wait()
+        assert not tokens[0].cancelled
+        assert operation.cancel()
+        assert not operation.cancel()
+        assert tokens[0].cancelled
+        asked.wait()
+        assert operation.state is inturn.State.RUNNING
+        tokens[0].cancel()
+        assert operation.wait(LIMIT).outcome is Outcome.CANCELLED
+        assert operation.wait(LIMIT).started
+
+
+def test_nothing_is_kept_of_operations_that_have_ended_or_were_refused() -> None:
+    kept = len(_callbacks._entries)
+    tokens: list[inturn.Token] = []
+    with inturn.FIFOQueue() as queue:
+        for _ in range(100):
+            queue.enqueue(finish, on_end=lambda end: None)
+            queue.enqueue(each(lambda token: token.on_cancel(print), finish))
+        queue.suspend()
+        queue.enqueue(finish).cancel()
+        queue.resume()
+        queue.close()
+        with pytest.raises(inturn.ClosedError):
+            queue.enqueue(finish)
+    queue = inturn.FIFOQueue()
+    queue.enqueue(tokens.append)
+    queue.destroy()
+    references = [weakref.ref(queue), *map(weakref.ref, tokens)]
+    del queue, tokens
+    assert len(_callbacks._entries) == kept
+    gc.collect()
+    assert [reference() for reference in references] == [None] * len(references)
