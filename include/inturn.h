@@ -127,7 +127,8 @@
  * handle, or that has returned from its work unfinished, takes 128 more, one
  * with options or a cancel handler some 250.
  * An idle queue takes 64 bytes and what its options need. Memory of objects
- * that are gone is kept for new ones. When memory runs out, the call gives
+ * that are gone is kept for new ones, that of emptied queues up to 256 MiB.
+ * When memory runs out, the call gives
  * INTURN_E_NO_MEMORY.
  *
  * 12. Fork and exit

@@ -6,7 +6,7 @@ public func inturn_queue_get_statistics(
   _ queue: inturn_queue, _ out_statistics: UnsafeMutablePointer<inturn_queue_statistics>?
 ) -> inturn_status {
   let (status, statistics) = Engine.statistics(of: Handle(queue))
-  if status != .ok { return inturn_status(status) }
+  if !status.isOK { return inturn_status(status) }
   guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else { return INTURN_E_INVALID_ARGUMENT }
   out_statistics.pointee.suspends = statistics.suspends
   out_statistics.pointee.pending = statistics.pending
@@ -31,7 +31,7 @@ public func inturn_queue_list(
     count += 1
     return count < room
   }
-  if status != .ok { return inturn_status(status) }
+  if !status.isOK { return inturn_status(status) }
   guard let out_count, infos != nil || room == 0 else { return INTURN_E_INVALID_ARGUMENT }
   out_count.pointee = count
   return INTURN_OK

@@ -98,7 +98,7 @@ public func inturn_executor_drain(
   withHost(executor) {
     let maximum = max_calls == 0 ? Int.max : Int(max_calls)
     let (status, calls) = $0.drain(maximumCalls: maximum)
-    if status == .ok { out_calls?.pointee = UInt32(clamping: calls) }
+    if status.isOK { out_calls?.pointee = UInt32(clamping: calls) }
     return status
   }
 }

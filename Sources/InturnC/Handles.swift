@@ -1,12 +1,21 @@
 import CInturn
 import InturnCore
 
+// Both are one 64-bit number; unlike an initialiser of another module, this costs nothing.
 extension Handle {
-  @inline(__always) init(_ handle: inturn_queue) { self.init(bits: handle.bits) }
-  @inline(__always) init(_ handle: inturn_operation) { self.init(bits: handle.bits) }
-  @inline(__always) init(_ handle: inturn_token) { self.init(bits: handle.bits) }
-  @inline(__always) init(_ handle: inturn_executor) { self.init(bits: handle.bits) }
-  @inline(__always) init(_ handle: inturn_clock) { self.init(bits: handle.bits) }
+  @inline(__always) init(_ handle: inturn_queue) { self = unsafeBitCast(handle, to: Handle.self) }
+  @inline(__always) init(_ handle: inturn_operation) {
+    self = unsafeBitCast(handle, to: Handle.self)
+  }
+  @inline(__always) init(_ handle: inturn_token) { self = unsafeBitCast(handle, to: Handle.self) }
+  @inline(__always) init(_ handle: inturn_executor) {
+    self = unsafeBitCast(handle, to: Handle.self)
+  }
+  @inline(__always) init(_ handle: inturn_clock) { self = unsafeBitCast(handle, to: Handle.self) }
+}
+
+extension Status {
+  var isOK: Bool { rawValue == 0 }
 }
 
 /// The engine's form of work. A struct of one 64-bit number is passed to a C function as that

@@ -6,7 +6,7 @@ public func inturn_operation_get_state(
   _ operation: inturn_operation, _ out_state: UnsafeMutablePointer<inturn_operation_state>?
 ) -> inturn_status {
   let (status, state) = Engine.state(of: Handle(operation))
-  if status != .ok { return inturn_status(status) }
+  if !status.isOK { return inturn_status(status) }
   guard let out_state else { return INTURN_E_INVALID_ARGUMENT }
   out_state.pointee = inturn_operation_state(UInt32(state.rawValue))
   return INTURN_OK

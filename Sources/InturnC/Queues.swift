@@ -15,7 +15,7 @@ public func inturn_queue_create(
   let (status, queue) = Engine.createQueue(
     checked, executor: Handle(bits: options?.executor.bits ?? 0),
     clock: Handle(bits: options?.clock.bits ?? 0))
-  if status == .ok { out_queue.pointee.bits = queue.bits }
+  if status.isOK { out_queue.pointee.bits = queue.bits }
   return inturn_status(status)
 }
 
@@ -47,13 +47,13 @@ public func inturn_queue_enqueue(
     let (result, operation) = Engine.enqueue(
       Handle(queue), options: nil, work: rawWork(work), context: context, destroy: destroy,
       wantsHandle: true)
-    if result == .ok { out_operation.pointee.bits = operation.bits }
+    if result.isOK { out_operation.pointee.bits = operation.bits }
     status = result
   } else {
     status = Engine.enqueue(
       Handle(queue), work: rawWork(work), context: context, destroy: destroy)
   }
-  if status != .ok, let destroy { destroy(context) }
+  if !status.isOK, let destroy { destroy(context) }
   return inturn_status(status)
 }
 
@@ -71,14 +71,14 @@ public func inturn_queue_enqueue_with(
     return INTURN_E_INVALID_ARGUMENT
   }
   var status = check(options)
-  if status == .ok {
+  if status.isOK {
     let (result, operation) = Engine.enqueue(
       Handle(queue), options: operationOptions(options), work: rawWork(work), context: context,
       destroy: destroy, wantsHandle: out_operation != nil)
-    if result == .ok { out_operation?.pointee.bits = operation.bits }
+    if result.isOK { out_operation?.pointee.bits = operation.bits }
     status = result
   }
-  if status != .ok {
+  if !status.isOK {
     destroy?(context)
     options.end_destroy?(options.end_context)
   }

@@ -11,7 +11,7 @@ public func inturn_token_finish_with(
   _ token: inturn_token, _ result: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?
 ) -> inturn_status {
   let status = Engine.finish(Handle(token), result: result, destroy: destroy)
-  if status != .ok { destroy?(result) }
+  if !status.isOK { destroy?(result) }
   return inturn_status(status)
 }
 
@@ -35,7 +35,7 @@ public func inturn_token_is_cancelled(
   _ token: inturn_token, _ out_cancelled: UnsafeMutablePointer<Bool>?
 ) -> inturn_status {
   let (status, isCancelled) = Engine.isCancelled(Handle(token))
-  if status != .ok { return inturn_status(status) }
+  if !status.isOK { return inturn_status(status) }
   guard let out_cancelled else { return INTURN_E_INVALID_ARGUMENT }
   out_cancelled.pointee = isCancelled
   return INTURN_OK
@@ -48,7 +48,7 @@ public func inturn_token_on_cancel(
 ) -> inturn_status {
   let status = Engine.onCancel(
     Handle(token), handler: rawCancelHandler(handler), context: context, destroy: destroy)
-  if status != .ok { destroy?(context) }
+  if !status.isOK { destroy?(context) }
   return inturn_status(status)
 }
 
@@ -59,6 +59,6 @@ public func inturn_token_resume(
 ) -> inturn_status {
   let status = Engine.resume(
     Handle(token), work: rawWork(work), context: context, destroy: destroy)
-  if status != .ok { destroy?(context) }
+  if !status.isOK { destroy?(context) }
   return inturn_status(status)
 }

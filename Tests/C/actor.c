@@ -145,6 +145,55 @@ static void a_segment_of_an_ended_operation_is_not_called(void) {
   stage_destroy(&stage);
 }
 
+static void a_suspended_operation_is_waited_for_by_a_drain(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  job job = JOB("a");
+  job_enqueue(stage.queue, &job, work_hold);
+  stage_drain(&stage);
+  CHECK_STATUS(inturn_queue_drain(stage.queue, 0), INTURN_E_TIMED_OUT);
+  resume_job(&job, segment_finish);
+  CHECK_STATUS(inturn_queue_drain(stage.queue, 0), INTURN_E_TIMED_OUT);
+  stage_drain(&stage);
+  CHECK_OK(inturn_queue_drain(stage.queue, 0));
+  stage_destroy(&stage);
+}
+
+static void a_cancelled_operation_still_runs_its_segments(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  job job = JOB("a");
+  job_enqueue(stage.queue, &job, work_hold);
+  stage_drain(&stage);
+  CHECK_OK(inturn_queue_cancel_all(stage.queue));
+  resume_job(&job, segment_stay);
+  stage_drain(&stage);
+  CHECK_TRACE("work a, segment a");
+  CHECK_OK(inturn_token_cancel(job.token));
+  stage_drain(&stage);
+  CHECK_ENDED(&job, INTURN_CANCELLED, INTURN_CAUSE_REQUEST);
+  stage_destroy(&stage);
+}
+
+static void max_run_counts_from_the_first_segment_to_the_end(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  job job = JOB("a");
+  inturn_operation_options options = job_options(&job);
+  options.max_run_ns = 100;
+  inturn_operation operation =
+      job_enqueue_with(stage.queue, &job, work_hold, &options);
+  stage_drain(&stage);
+  stage_advance(&stage, 60);
+  resume_job(&job, segment_stay);
+  stage_drain(&stage);
+  stage_advance(&stage, 39);
+  CHECK_TRACE("work a, segment a");
+  stage_advance(&stage, 1);
+  CHECK_TRACE("end a timed out");
+  CHECK_STATUS(inturn_token_resume(job.token, never_work, NULL, NULL),
+               INTURN_E_ALREADY_FINISHED);
+  CHECK_OK(inturn_operation_release(operation));
+  stage_destroy(&stage);
+}
+
 static void segments_that_wait_are_dropped_with_their_queue(void) {
   stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
@@ -252,6 +301,9 @@ PROGRAM(actor, TEST(the_next_begins_when_the_one_before_has_suspended),
         TEST(a_segment_may_end_the_operation),
         TEST(work_and_segments_may_resume_their_own_operation),
         TEST(a_segment_of_an_ended_operation_is_not_called),
+        TEST(a_suspended_operation_is_waited_for_by_a_drain),
+        TEST(a_cancelled_operation_still_runs_its_segments),
+        TEST(max_run_counts_from_the_first_segment_to_the_end),
         TEST(segments_that_wait_are_dropped_with_their_queue),
         TEST(no_segment_starts_while_the_queue_is_suspended),
         TEST(other_kinds_of_queues_have_no_segments),

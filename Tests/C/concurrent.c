@@ -146,6 +146,33 @@ static void a_cancelled_pending_operation_takes_no_place(void) {
   stage_destroy(&stage);
 }
 
+static void check_place_after_max_run(inturn_max_run_policy policy,
+                                      const char *after) {
+  stage stage = concurrent_create(1);
+  job first = JOB("a"), second = JOB("b");
+  inturn_operation_options options = job_options(&first);
+  options.max_run_ns = 100;
+  options.max_run_policy = policy;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, work_hold, &first,
+                                     job_destroyed, NULL));
+  job_enqueue(stage.queue, &second, work_finish);
+  stage_drain(&stage);
+  stage_advance(&stage, 100);
+  CHECK_TRACE(after);
+  CHECK_STATUS(inturn_token_finish(first.token), INTURN_E_ALREADY_FINISHED);
+  stage_drain(&stage);
+  CHECK_ENDED(&first, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
+  CHECK_ENDED(&second, INTURN_FINISHED, INTURN_CAUSE_NONE);
+  stage_destroy(&stage);
+  trace_begin();
+}
+
+static void max_run_holds_a_place_or_frees_it(void) {
+  check_place_after_max_run(INTURN_MAX_RUN_HOLD, "work a, end a timed out");
+  check_place_after_max_run(INTURN_MAX_RUN_FREE,
+                            "work a, end a timed out, work b, end b finished");
+}
+
 static void operations_may_end_in_any_order(void) {
   enum { COUNT = 8 };
   static const int order[COUNT] = {3, 7, 0, 5, 1, 6, 2, 4};
@@ -183,5 +210,6 @@ PROGRAM(concurrent,
         TEST(never_more_than_the_maximum_run_at_once),
         TEST(the_maximum_is_reached),
         TEST(a_cancelled_pending_operation_takes_no_place),
+        TEST(max_run_holds_a_place_or_frees_it),
         TEST(operations_may_end_in_any_order),
         TEST(the_largest_maximum_is_fine))

@@ -90,6 +90,8 @@ static void what_falls_due_on_the_way_falls_due_in_its_order(void) {
   stage_advance(&stage, 1000);
   CHECK_TRACE("end d timed out, end b timed out, end a timed out, "
               "end c timed out");
+  CHECK_INT(fourth.end.ended_ns, 10);
+  CHECK_INT(third.end.ended_ns, 40);
   stage_destroy(&stage);
 }
 
@@ -336,6 +338,20 @@ static void a_manual_clock_stands_still_until_it_is_advanced(void) {
   CHECK_OK(inturn_clock_destroy(clock));
 }
 
+static inturn_clock shared_clock;
+
+static void advance_shared_clock(int index) {
+  for (long i = scaled(10000); i > 0; i--)
+    CHECK_OK(inturn_clock_advance(shared_clock, index));
+}
+
+static void advances_of_several_threads_add_up(void) {
+  CHECK_OK(inturn_clock_create_manual(&shared_clock));
+  in_parallel(4, advance_shared_clock);
+  CHECK_INT(now_of(shared_clock), scaled(10000) * (0 + 1 + 2 + 3));
+  CHECK_OK(inturn_clock_destroy(shared_clock));
+}
+
 static void a_clock_that_a_queue_uses_is_busy(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   CHECK_STATUS(inturn_clock_destroy(stage.clock), INTURN_E_BUSY);
@@ -359,4 +375,5 @@ PROGRAM(deadlines, TEST(max_wait_ends_a_pending_operation),
         TEST(the_clock_of_the_system_ends_operations_too),
         TEST(a_clock_may_be_advanced_inside_work),
         TEST(a_manual_clock_stands_still_until_it_is_advanced),
+        TEST(advances_of_several_threads_add_up),
         TEST(a_clock_that_a_queue_uses_is_busy))

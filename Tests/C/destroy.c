@@ -123,6 +123,37 @@ static void a_call_that_another_thread_is_in_is_waited_for(void) {
   }
 }
 
+/* The same for a call that a deadline has cut off, and that its queue does not
+   wait for any more. */
+static void a_call_that_was_cut_off_is_waited_for_too(void) {
+  for (int round = 0; round < 100; round++) {
+    inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+    inturn_operation_options timed = INTURN_OPERATION_OPTIONS_INIT;
+    inturn_queue queue;
+    leaver leaver = {JOB("a"), false};
+    job behind = JOB("b");
+    thread destroying;
+    CHECK_OK(inturn_clock_create_manual(&options.clock));
+    CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+    timed.max_run_ns = 1;
+    timed.max_run_policy = INTURN_MAX_RUN_FREE;
+    CHECK_OK(inturn_queue_enqueue_with(queue, &timed, stay_until_go, &leaver,
+                                       NULL, NULL));
+    job_enqueue(queue, &behind, work_finish);
+    GATE_WAIT(&leaver.job.started, 1);
+    CHECK_OK(inturn_clock_advance(options.clock, 1));
+    GATE_WAIT(&behind.ended, 1);
+    thread_start(&destroying, destroy_queue, &queue);
+    while (inturn_queue_suspend(queue) == INTURN_OK)
+      sched_yield();
+    CHECK_INT(gate_count(&destroying.over), 0);
+    gate_pass(&leaver.job.go);
+    thread_join(&destroying);
+    CHECK(atomic_load(&leaver.returned));
+    CHECK_OK(inturn_clock_destroy(options.clock));
+  }
+}
+
 /* A queue that is destroyed inside one of its own callbacks, and the job whose
    callback it is. */
 static stage inside;
@@ -288,6 +319,7 @@ PROGRAM(destroy, TEST(pending_operations_end_cancelled_before_the_return),
         TEST(ends_that_were_not_delivered_yet_are_delivered),
         TEST(a_cancel_handler_is_not_called_once_the_queue_is_destroyed),
         TEST(a_call_that_another_thread_is_in_is_waited_for),
+        TEST(a_call_that_was_cut_off_is_waited_for_too),
         TEST(a_queue_may_be_destroyed_inside_its_work),
         TEST(a_queue_may_be_destroyed_inside_its_end_callback),
         TEST(a_queue_may_be_destroyed_inside_an_end_destroy_function),

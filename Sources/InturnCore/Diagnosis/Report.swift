@@ -57,9 +57,17 @@ package struct Report {
   private static func describe(
     _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?
   ) -> String {
-    let subject = operation.map { "operation \"\(String(cString: $0))\"" } ?? "an operation"
-    let place = queue.map { " of queue \"\(String(cString: $0))\"" } ?? ""
+    let subject = operation.map { "operation \(quoted($0))" } ?? "an operation"
+    let place = queue.map { " of queue \(quoted($0))" } ?? ""
     return subject + place
+  }
+
+  /// A label in a message, which stays one line whatever the label holds.
+  static func quoted(_ label: UnsafePointer<CChar>) -> String {
+    let characters = String(cString: label).unicodeScalars.map {
+      $0.properties.generalCategory == .control ? " " : Character($0)
+    }
+    return "\"" + String(characters) + "\""
   }
 
   /// Tells the handler. No lock is held.

@@ -171,6 +171,6 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     guard let label else { return "an unnamed queue" }
-    return "queue \"\(String(cString: label))\""
+    return "queue \(Report.quoted(label))"
   }
 }

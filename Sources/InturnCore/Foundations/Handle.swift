@@ -8,7 +8,6 @@ package enum HandleKind: UInt8, CaseIterable {
 ///
 /// The generation tells the objects apart that live in one slot one after the other. It is never
 /// zero in a handle, so no handle is all zero; a slot whose generation is used up is retired.
-@frozen
 package struct Handle: Equatable {
   package let bits: UInt64
 
@@ -17,7 +16,7 @@ package struct Handle: Equatable {
   static let maximumIndex = UInt32(1) << 26 - 1
   static let maximumGeneration = UInt32(1) << 30 - 1
 
-  @inlinable @inline(__always)
+  @inline(__always)
   package init(bits: UInt64) { self.bits = bits }
 
   @inline(__always)

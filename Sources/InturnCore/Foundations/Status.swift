@@ -1,33 +1,32 @@
 /// Why a call was refused, or that it was not. The numbers are those of `inturn_status`.
 ///
-/// A struct rather than an enum, so that other modules compare it and take its number inline.
-@frozen
+/// A struct rather than an enum, so that other modules take its number inline.
 package struct Status: Equatable {
   package let rawValue: Int32
 
-  @inlinable @inline(__always)
+  @inline(__always)
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  @inlinable @inline(__always)
+  @inline(__always)
   package static func == (left: Status, right: Status) -> Bool { left.rawValue == right.rawValue }
 
-  @inlinable package static var ok: Status { Status(rawValue: 0) }
-  @inlinable package static var invalidArgument: Status { Status(rawValue: -1) }
-  @inlinable package static var nullHandle: Status { Status(rawValue: -2) }
-  @inlinable package static var stale: Status { Status(rawValue: -3) }
-  @inlinable package static var wrongKind: Status { Status(rawValue: -4) }
-  @inlinable package static var alreadyFinished: Status { Status(rawValue: -5) }
-  @inlinable package static var closed: Status { Status(rawValue: -6) }
-  @inlinable package static var full: Status { Status(rawValue: -7) }
-  @inlinable package static var notSuspended: Status { Status(rawValue: -8) }
-  @inlinable package static var timedOut: Status { Status(rawValue: -9) }
-  @inlinable package static var cancelled: Status { Status(rawValue: -10) }
-  @inlinable package static var deadlock: Status { Status(rawValue: -11) }
-  @inlinable package static var wrongThread: Status { Status(rawValue: -12) }
-  @inlinable package static var forked: Status { Status(rawValue: -13) }
-  @inlinable package static var noMemory: Status { Status(rawValue: -14) }
-  @inlinable package static var unsupported: Status { Status(rawValue: -15) }
-  @inlinable package static var busy: Status { Status(rawValue: -16) }
+  package static var ok: Status { Status(rawValue: 0) }
+  package static var invalidArgument: Status { Status(rawValue: -1) }
+  package static var nullHandle: Status { Status(rawValue: -2) }
+  package static var stale: Status { Status(rawValue: -3) }
+  package static var wrongKind: Status { Status(rawValue: -4) }
+  package static var alreadyFinished: Status { Status(rawValue: -5) }
+  package static var closed: Status { Status(rawValue: -6) }
+  package static var full: Status { Status(rawValue: -7) }
+  package static var notSuspended: Status { Status(rawValue: -8) }
+  package static var timedOut: Status { Status(rawValue: -9) }
+  package static var cancelled: Status { Status(rawValue: -10) }
+  package static var deadlock: Status { Status(rawValue: -11) }
+  package static var wrongThread: Status { Status(rawValue: -12) }
+  package static var forked: Status { Status(rawValue: -13) }
+  package static var noMemory: Status { Status(rawValue: -14) }
+  package static var unsupported: Status { Status(rawValue: -15) }
+  package static var busy: Status { Status(rawValue: -16) }
 }
 
 /// How an operation ended. The numbers are those of `inturn_outcome`.

@@ -10,9 +10,8 @@ struct Chunk {
   var count: UInt32
   /// How many jobs have been taken out.
   var start: UInt32
-  var sizeClass: UInt32
-  /// For chunks whose operations were cancelled: the `Cause`.
-  var cause: UInt32
+  let sizeClass: UInt32
+  let capacity: UInt32
 
   static var sizeClasses: UInt32 { 5 }
 
@@ -33,7 +32,7 @@ extension UnsafeMutablePointer<Chunk> {
   }
 
   @inline(__always)
-  var isFull: Bool { pointee.count == Chunk.capacity(ofClass: pointee.sizeClass) }
+  var isFull: Bool { pointee.count == pointee.capacity }
 
   @inline(__always)
   var isConsumed: Bool { pointee.start == pointee.count }
@@ -46,8 +45,11 @@ struct ChunkPool: ~Copyable {
   /// One for each size.
   private let shelves: UnsafeMutablePointer<(first: Chunk.Pointer?, count: UInt32)>
 
-  /// At most so many bytes of each size are kept.
-  private static var keptBytes: Int { 1 << 20 }
+  /// At most so many bytes of a size are kept. Much of the largest, because for memory that is
+  /// fetched anew the system's work costs as much as the operations themselves.
+  private static func keptBytes(ofClass sizeClass: UInt32) -> Int {
+    sizeClass == Chunk.sizeClasses - 1 ? 256 << 20 : 1 << 20
+  }
 
   init() {
     shelves = .allocate(capacity: Int(Chunk.sizeClasses))
@@ -68,7 +70,10 @@ struct ChunkPool: ~Copyable {
       chunk = malloc(Chunk.byteCount(ofClass: sizeClass))?.bindMemory(
         to: Chunk.self, capacity: 1)
     }
-    chunk?.initialize(to: Chunk(next: nil, count: 0, start: 0, sizeClass: sizeClass, cause: 0))
+    chunk?.initialize(
+      to: Chunk(
+        next: nil, count: 0, start: 0, sizeClass: sizeClass,
+        capacity: Chunk.capacity(ofClass: sizeClass)))
     return chunk
   }
 
@@ -76,7 +81,7 @@ struct ChunkPool: ~Copyable {
     let size = Chunk.byteCount(ofClass: chunk.pointee.sizeClass)
     let shelf = shelves + Int(chunk.pointee.sizeClass)
     lock.lock()
-    let isKept = Int(shelf.pointee.count) * size < Self.keptBytes
+    let isKept = Int(shelf.pointee.count) * size < Self.keptBytes(ofClass: chunk.pointee.sizeClass)
     if isKept {
       chunk.pointee.next = shelf.pointee.first
       shelf.pointee.first = chunk

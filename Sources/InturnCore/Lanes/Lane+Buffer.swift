@@ -114,7 +114,7 @@ extension UnsafeMutablePointer<Lane> {
           slot.dropReference()
           continue
         }
-        if end == Chunk.capacity(ofClass: target.pointee.sizeClass) {
+        if end == target.pointee.capacity {
           target.pointee.count = end
           target.pointee.start = begin
           target = target.pointee.next!

@@ -137,8 +137,10 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.flags.remove(.inDelivery)
       return true
     }
+    let handler = slot.takeCancelHandlerLocked()
     pointee.lock.unlock()
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
+    if let destroy = handler.destroy { destroy(handler.context) }
     slot.dropReference()
     return relock(budget)
   }

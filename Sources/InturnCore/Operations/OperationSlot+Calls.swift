@@ -61,6 +61,21 @@ extension UnsafeMutablePointer<OperationSlot> {
     return (.ok, old.0, old.1)
   }
 
+  /// Takes the cancel handler out, so that it is called and destroyed once.
+  func takeCancelHandlerLocked()
+    -> (function: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?)
+  {
+    guard let details = pointee.details else { return (nil, nil, nil) }
+    defer {
+      details.pointee.cancelHandler = nil
+      details.pointee.cancelContext = nil
+      details.pointee.cancelDestroy = nil
+    }
+    return (
+      details.pointee.cancelHandler, details.pointee.cancelContext, details.pointee.cancelDestroy
+    )
+  }
+
   /// Calls the cancel handler: an executor's turn.
   func deliverCancelNotice() {
     let lane = self.lane
@@ -71,17 +86,12 @@ extension UnsafeMutablePointer<OperationSlot> {
       && !lane.pointee.machine.flags.contains(.destroyed)
     let word = loadWord()
     let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
-    let details = pointee.details
-    let handler = isCurrent && !isEndedByToken ? details?.pointee.cancelHandler : nil
-    guard let handler, let details else {
+    guard isCurrent && !isEndedByToken, pointee.details?.pointee.cancelHandler != nil else {
       lane.pointee.lock.unlock()
       dropReference()
       return
     }
-    let (context, destroy) = (details.pointee.cancelContext, details.pointee.cancelDestroy)
-    details.pointee.cancelHandler = nil
-    details.pointee.cancelContext = nil
-    details.pointee.cancelDestroy = nil
+    let handler = takeCancelHandlerLocked()
     let token = self.handle(.token)
     lane.needExtra().pointee.outside += 1
     lane.pointee.lock.unlock()
@@ -90,8 +100,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     let process = ProcessState.current
     withUnsafeMutablePointer(to: &frame) { frame in
       frame.push()
-      handler(context, token.bits)
-      if let destroy { destroy(context) }
+      handler.function!(handler.context, token.bits)
+      if let destroy = handler.destroy { destroy(handler.context) }
       frame.pop()
     }
     if ProcessState.current != process { return }

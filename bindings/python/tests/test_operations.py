@@ -213,8 +213,8 @@ def test_nothing_is_kept_of_operations_that_have_ended_or_were_refused() -> None
     queue = inturn.FIFOQueue()
     queue.enqueue(tokens.append)
     queue.destroy()
-    references = [weakref.ref(queue), *map(weakref.ref, tokens)]
+    alive: weakref.WeakSet[object] = weakref.WeakSet([queue, *tokens])
     del queue, tokens
     assert len(_callbacks._entries) == kept
     gc.collect()
-    assert [reference() for reference in references] == [None] * len(references)
+    assert list(alive) == []
