@@ -37,6 +37,17 @@
  *     inturn_queue_drain(uploads, -1);   // first, whole; then second, whole
  *     inturn_queue_destroy(uploads);
  *
+ * In a program with a main thread of its own, interactions are presented there:
+ *
+ *     inturn_queue dialogs;
+ *     inturn_executor main_thread;
+ *     inturn_queue_create(INTURN_QUEUE_INTERACTION, NULL, &dialogs);
+ *     inturn_queue_enqueue(dialogs, ask_for_location, NULL, NULL, NULL);
+ *     inturn_executor_main(&main_thread);
+ *     inturn_queue_view_did_appear(dialogs);
+ *     inturn_executor_run(main_thread);  // until inturn_executor_stop; or let
+ *                                        // your event loop drain it: see fd
+ *
  * 3. Handles
  * ----------
  * Queues, operations, tokens, executors and clocks are named by handles:
@@ -292,7 +303,8 @@ typedef void (*inturn_end_fn)(void *INTURN_NULLABLE context,
 /* Tells running work that it is asked to end, or that a deadline has cut it
    off. Called at most once, by the queue's executor; on a pool it may overlap
    the work. Not called when the token has ended the operation before, nor once
-   the queue is destroyed. */
+   the queue is destroyed. The token may be ended by others meanwhile: that
+   inturn_token_cancel gives E_ALREADY_FINISHED here is normal. */
 typedef void (*inturn_cancel_fn)(void *INTURN_NULLABLE context,
                                  inturn_token token);
 
@@ -380,7 +392,8 @@ inturn_status inturn_executor_drain(inturn_executor executor,
 inturn_status inturn_executor_run(inturn_executor executor);
 
 /* Makes inturn_executor_run return after the call it is in; when none runs,
-   the next one returns at once.
+   the next one returns at once, whatever the number of stops. It concerns
+   inturn_executor_run alone: the fd does not become readable, drains go on.
    Statuses: handle statuses, E_UNSUPPORTED (a pool). */
 inturn_status inturn_executor_stop(inturn_executor executor);
 
@@ -410,7 +423,8 @@ typedef struct inturn_queue_options {
   uint64_t capacity; /* how many may be pending; 0: no limit */
   inturn_clock clock; /* of its delays and deadlines; null: the system's */
   /* Interaction queues, nanoseconds, not negative: from the view's appearing
-     to the first start; from one end to the next start. */
+     to the first start; from one end to the next start. An interaction that
+     has ended by the time its work returns has shown nothing: no gap. */
   int64_t settle_ns;
   int64_t gap_ns;
 } inturn_queue_options;
@@ -484,7 +498,8 @@ typedef struct inturn_operation_options {
    end_context with end_destroy.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_CLOSED, E_FULL,
    E_UNSUPPORTED, E_NO_MEMORY.
-   Ownership: out_operation may be NULL; else the caller releases the handle. */
+   Ownership: out_operation may be NULL; else the caller releases the handle.
+   An accepted operation's callbacks end with on_end, end_destroy, destroy. */
 inturn_status inturn_queue_enqueue_with(
     inturn_queue queue,
     const inturn_operation_options *INTURN_NULLABLE options,
@@ -525,8 +540,8 @@ inturn_status inturn_queue_cancel_all(inturn_queue queue);
 inturn_status inturn_queue_close(inturn_queue queue);
 
 /* Waits until nothing of the queue is pending, running or to be delivered.
-   timeout_ns is of the system's clock; below zero: no limit; zero: just asks.
-   What has not ended, inturn_queue_list says.
+   timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
+   and is never refused. What has not ended, inturn_queue_list says.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the queue's own callbacks, and round a ring. */
 inturn_status inturn_queue_drain(inturn_queue queue, int64_t timeout_ns);
@@ -562,8 +577,8 @@ inturn_operation_get_state(inturn_operation operation,
 inturn_status inturn_operation_cancel(inturn_operation operation);
 
 /* Waits until the operation has ended. Its end callback may still be to come.
-   timeout_ns is of the system's clock; below zero: no limit; zero: just asks.
-   out_end may be NULL; its label and result are valid until the release.
+   timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
+   and is never refused. out_end may be NULL; its label and result are valid until the release.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the callbacks of a queue that must go on for the
    operation to end, and round a ring. */

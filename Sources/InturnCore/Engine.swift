@@ -3,21 +3,22 @@ import Synchronization
 
 /// The process's engine: its tables, its pool, its clock. Made at the first use; a forked child
 /// makes its own and leaves its parent's alone.
+///
+/// Nothing in it changes but behind the members' own locks.
 package struct EngineStorage: ~Copyable {
-  var operations: Slab<OperationSlot>
-  var lanes: Slab<Lane>
+  let operations: Slab<OperationSlot>
+  let lanes: Slab<Lane>
   let chunks = ChunkPool()
   /// How many slots are gates, not operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
-  var waits = WaitGraph.Storage()
-  var reportHandler = ReportHandler.Holder()
+  let waits = WaitGraph.Storage()
+  let reportHandler = ReportHandler.Holder()
   let systemClock: Clock
   let pool: WorkerPool
   let mainExecutor: HostExecutor
-  /// Protects `executors`, `clocks` and the `users` of what is in them.
-  let objectLock = BriefLock()
-  var executors = ObjectTable<Executor>(kind: .executor)
-  var clocks = ObjectTable<Clock>(kind: .clock)
+  let objects = EngineObjects()
+  /// The engine of the process that this one was forked from; kept, not used.
+  let inherited: UInt
   let poolHandle: Handle
   let mainExecutorHandle: Handle
 
@@ -29,9 +30,19 @@ package struct EngineStorage: ~Copyable {
     let size = Engine.poolSize
     pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
     mainExecutor = HostExecutor(isMain: true)
-    poolHandle = executors.add(pool)
-    mainExecutorHandle = executors.add(mainExecutor)
+    poolHandle = objects.executors.add(pool)
+    mainExecutorHandle = objects.executors.add(mainExecutor)
+    inherited = inheritedAddress.load(ordering: .relaxed)
   }
+}
+
+/// What is named by handles and is not in a slab.
+final class EngineObjects: @unchecked Sendable {
+  // Safe to share: `lock` protects the tables, and the `users` of what is in them.
+
+  let lock = BriefLock()
+  @exclusivity(unchecked) var executors = ObjectTable<Executor>(kind: .executor)
+  @exclusivity(unchecked) var clocks = ObjectTable<Clock>(kind: .clock)
 }
 
 package enum Engine {
@@ -64,6 +75,7 @@ package enum Engine {
       pthread_atfork(nil, nil) {
         ProcessState.becomeChild()
         forkCount.wrappingAdd(1, ordering: .relaxed)
+        inheritedAddress.store(engineAddress.load(ordering: .relaxed), ordering: .relaxed)
         engineAddress.store(0, ordering: .relaxed)
         inturn_system_set_frame(nil)
       }
@@ -86,5 +98,7 @@ package enum Engine {
 /// The address of the engine, zero before the first use. Stored with releasing order once it is
 /// complete.
 private let engineAddress = Atomic<UInt>(0)
+/// In a forked child, the address of the engine that it does not use.
+private let inheritedAddress = Atomic<UInt>(0)
 private let forkCount = Atomic<UInt32>(0)
 private let areHooksSet = Atomic<Bool>(false)

@@ -6,14 +6,14 @@ extension Engine {
     label: String?, waker: HostExecutor.Waker?
   ) -> Handle {
     let executor = HostExecutor(label: label, waker: waker)
-    return withObjects { $0.pointee.executors.add(executor) }
+    return withObjects { $0.executors.add(executor) }
   }
 
   package static func createPool(workers: Int, maximum: Int, label: String?) -> Handle {
     let pool = WorkerPool(
       target: workers, maximum: maximum == 0 ? workers + 64 : maximum, label: label,
       clock: current.pointee.systemClock)
-    return withObjects { $0.pointee.executors.add(pool) }
+    return withObjects { $0.executors.add(pool) }
   }
 
   package static var mainExecutor: Handle { current.pointee.mainExecutorHandle }
@@ -22,7 +22,7 @@ extension Engine {
 
   /// The host-driven executor that a handle names, or why not.
   package static func hostExecutor(_ handle: Handle) -> (Status, HostExecutor?) {
-    switch withObjects({ $0.pointee.executors.find(handle) }) {
+    switch withObjects({ $0.executors.find(handle) }) {
     case .failure(let refusal): return (refusal.status, nil)
     case .success(let executor):
       guard let host = executor as? HostExecutor else { return (.unsupported, nil) }
@@ -31,21 +31,19 @@ extension Engine {
   }
 
   package static func destroy(executor handle: Handle) -> Status {
-    let engine = current
-    let (status, executor) = withObjects { engine -> (Status, Executor?) in
-      switch engine.pointee.executors.find(handle) {
+    let (status, executor) = withObjects { objects -> (Status, Executor?) in
+      switch objects.executors.find(handle) {
       case .failure(let refusal): return (refusal.status, nil)
       case .success(let executor):
-        if handle == engine.pointee.poolHandle || handle == engine.pointee.mainExecutorHandle {
+        if handle == poolExecutor || handle == mainExecutor {
           return (.unsupported, nil)
         }
         if executor.users > 0 || (executor as? HostExecutor)?.isBusy == true {
           return (.busy, nil)
         }
-        return (.ok, engine.pointee.executors.remove(handle))
+        return (.ok, objects.executors.remove(handle))
       }
     }
-    _ = engine
     if let pool = executor as? WorkerPool { pool.stop() }
     if let host = executor as? HostExecutor { host.discardWaiting() }
     return status
@@ -55,25 +53,25 @@ extension Engine {
 
   package static func createManualClock() -> Handle {
     let clock = Clock(isManual: true)
-    return withObjects { $0.pointee.clocks.add(clock) }
+    return withObjects { $0.clocks.add(clock) }
   }
 
   /// The clock that a handle names; the system's for the null handle.
   package static func clock(_ handle: Handle) -> (Status, Clock?) {
     if handle.bits == 0 { return (.ok, current.pointee.systemClock) }
-    switch withObjects({ $0.pointee.clocks.find(handle) }) {
+    switch withObjects({ $0.clocks.find(handle) }) {
     case .failure(let refusal): return (refusal.status, nil)
     case .success(let clock): return (.ok, clock)
     }
   }
 
   package static func destroy(clock handle: Handle) -> Status {
-    withObjects { engine -> (Status, Clock?) in
-      switch engine.pointee.clocks.find(handle) {
+    withObjects { objects -> (Status, Clock?) in
+      switch objects.clocks.find(handle) {
       case .failure(let refusal): return (refusal.status, nil)
       case .success(let clock):
         if clock.users > 0 { return (.busy, nil) }
-        return (.ok, engine.pointee.clocks.remove(handle))
+        return (.ok, objects.clocks.remove(handle))
       }
     }.0
   }
@@ -91,7 +89,7 @@ extension Engine {
   package static var statistics: LibraryStatistics {
     let engine = current
     let (executors, clocks) = withObjects {
-      ($0.pointee.executors.count, $0.pointee.clocks.count)
+      ($0.executors.count, $0.clocks.count)
     }
     let slots = Int(engine.pointee.operations.liveCount)
     let operations = UInt64(max(0, slots - engine.pointee.gates.load(ordering: .relaxed)))
@@ -106,10 +104,10 @@ extension Engine {
     _ = current.pointee.reportHandler.replace(with: handler)
   }
 
-  private static func withObjects<Result>(_ body: (Pointer) -> Result) -> Result {
-    let engine = current
-    engine.pointee.objectLock.lock()
-    defer { engine.pointee.objectLock.unlock() }
-    return body(engine)
+  private static func withObjects<Result>(_ body: (EngineObjects) -> Result) -> Result {
+    let objects = current.pointee.objects
+    objects.lock.lock()
+    defer { objects.lock.unlock() }
+    return body(objects)
   }
 }

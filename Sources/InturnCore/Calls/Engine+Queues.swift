@@ -23,28 +23,29 @@ extension Engine {
     let none = Handle(bits: 0)
     let engine = current
     var options = options
-    engine.pointee.objectLock.lock()
+    let objects = engine.pointee.objects
+    objects.lock.lock()
     if executor.bits != 0 {
-      switch engine.pointee.executors.find(executor) {
+      switch objects.executors.find(executor) {
       case .success(let found): options.executor = found
       case .failure(let refusal):
-        engine.pointee.objectLock.unlock()
+        objects.lock.unlock()
         return (refusal.status, none)
       }
     } else if options.kind == .interaction {
       options.executor = engine.pointee.mainExecutor
     }
     if clock.bits != 0 {
-      switch engine.pointee.clocks.find(clock) {
+      switch objects.clocks.find(clock) {
       case .success(let found): options.clock = found
       case .failure(let refusal):
-        engine.pointee.objectLock.unlock()
+        objects.lock.unlock()
         return (refusal.status, none)
       }
     }
     options.executor?.users += 1
     options.clock?.users += 1
-    engine.pointee.objectLock.unlock()
+    objects.lock.unlock()
     if options.kind == .concurrent && options.limit == 0 {
       options.limit = UInt32(engine.pointee.pool.size)
     }
@@ -58,10 +59,11 @@ extension Engine {
   /// A queue does not use its executor and its clock any more.
   static func releaseUse(of executor: Executor?, _ clock: Clock?) {
     if executor == nil && clock == nil { return }
-    current.pointee.objectLock.lock()
+    let objects = current.pointee.objects
+    objects.lock.lock()
     executor?.users -= 1
     clock?.users -= 1
-    current.pointee.objectLock.unlock()
+    objects.lock.unlock()
   }
 
   /// The lane that a handle names, as far as that can be told without its lock.

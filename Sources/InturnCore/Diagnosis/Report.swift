@@ -102,15 +102,16 @@ package final class ReportHandler: Sendable {
   fileprivate func handle(_ report: Report) { call(report) }
 
   /// The handler in force.
-  struct Holder: ~Copyable {
-    /// Protects `handler`.
+  final class Holder: @unchecked Sendable {
+    // Safe to share: `lock` protects `handler`.
+
     private let lock = BriefLock()
-    private var handler: ReportHandler?
+    @exclusivity(unchecked) private var handler: ReportHandler?
 
     var current: ReportHandler? { lock.withLock { handler } }
 
     /// Sets another one and gives the old one back, to be let go of after the lock.
-    mutating func replace(with new: ReportHandler?) -> ReportHandler? {
+    func replace(with new: ReportHandler?) -> ReportHandler? {
       lock.lock()
       defer { lock.unlock() }
       let old = handler

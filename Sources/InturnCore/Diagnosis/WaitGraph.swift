@@ -19,11 +19,12 @@ enum WaitGraph {
   }
 
   /// What the engine keeps of the waits.
-  struct Storage: ~Copyable {
-    /// Protects `waits` and `nextID`. Lanes' locks may be taken while it is held.
+  final class Storage: @unchecked Sendable {
+    // Safe to share: `lock` protects the rest. Lanes' locks may be taken while it is held.
+
     fileprivate let lock = BriefLock()
-    fileprivate var waits: [Wait] = []
-    fileprivate var nextID: UInt64 = 1
+    @exclusivity(unchecked) fileprivate var waits: [Wait] = []
+    @exclusivity(unchecked) fileprivate var nextID: UInt64 = 1
   }
 
   fileprivate struct Wait {
@@ -35,18 +36,18 @@ enum WaitGraph {
 
   /// Enters a wait. Nil, after a report that names the ring, when it could never end.
   static func enter(_ target: Target) -> Entry? {
-    let engine = Engine.current
+    let storage = Engine.current.pointee.waits
     let frames = CallFrame.innermost
-    engine.pointee.waits.lock.lock()
-    var search = Search(frames: frames, waits: engine.pointee.waits.waits)
+    storage.lock.lock()
+    var search = Search(frames: frames, waits: storage.waits)
     let isRing = search.dependsOnCaller(target)
     var entry = Entry(id: 0)
     if !isRing, let frames {
-      entry = Entry(id: engine.pointee.waits.nextID)
-      engine.pointee.waits.nextID += 1
-      engine.pointee.waits.waits.append(Wait(id: entry.id, frames: frames, target: target))
+      entry = Entry(id: storage.nextID)
+      storage.nextID += 1
+      storage.waits.append(Wait(id: entry.id, frames: frames, target: target))
     }
-    engine.pointee.waits.lock.unlock()
+    storage.lock.unlock()
     if isRing {
       search.report().send()
       return nil
@@ -56,10 +57,10 @@ enum WaitGraph {
 
   static func leave(_ entry: Entry) {
     if entry.id == 0 { return }
-    let engine = Engine.current
-    engine.pointee.waits.lock.lock()
-    engine.pointee.waits.waits.removeAll { $0.id == entry.id }
-    engine.pointee.waits.lock.unlock()
+    let storage = Engine.current.pointee.waits
+    storage.lock.lock()
+    storage.waits.removeAll { $0.id == entry.id }
+    storage.lock.unlock()
   }
 
   /// A search from a target for the thread that is about to wait.

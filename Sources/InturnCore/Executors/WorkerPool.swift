@@ -30,7 +30,10 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private let target: Int
   private let maximum: Int
   @exclusivity(unchecked) private var threads = 0
+  /// The sleeping threads' words, the last to sleep at the end.
   @exclusivity(unchecked) private var parked: [Parker] = []
+  /// All threads' words: so that they are found when a thread ends with the process.
+  @exclusivity(unchecked) private var parkers: [Parker] = []
   @exclusivity(unchecked) private var isSomebodySpinning = false
   @exclusivity(unchecked) private var isStopping = false
   /// How many items have been taken, to see whether anything moves.
@@ -52,7 +55,6 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     self.clock = clock
     pressureTimer.initialize(to: TimerNode())
     super.init(label: label)
-    pressureTimer.pointee.owner = .pool(.passUnretained(self))
   }
 
   deinit {
@@ -86,9 +88,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     lock.unlock()
     if let sleeper { Self.wake(sleeper) }
     if startsThread { startThread() }
-    if startsWatch {
-      clock.arm(pressureTimer, at: clock.moment(after: Self.pressureInterval))
-    }
+    if startsWatch { watchPressure() }
   }
 
   /// Lets the threads end when nothing waits any more.
@@ -112,7 +112,13 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     let goesOn = isPressureWatched
     lock.unlock()
     if startsThread { startThread() }
-    if goesOn { clock.arm(pressureTimer, at: clock.moment(after: Self.pressureInterval)) }
+    if goesOn { watchPressure() }
+  }
+
+  private func watchPressure() {
+    clock.arm(
+      pressureTimer, at: clock.moment(after: Self.pressureInterval),
+      for: .pool(.passUnretained(self)))
   }
 
   private static func wake(_ parker: Parker) {
@@ -136,6 +142,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   private func work() {
     var worker = Worker()
+    lock.withLock { parkers.append(worker.parker) }
     var budget = DrainBudget(remaining: Int.max)
     while let item = next(&worker) {
       budget.remaining = Int.max
@@ -182,6 +189,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       }
     }
     threads -= 1
+    parkers.removeAll { $0 == parker }
     lock.unlock()
     return nil
   }

@@ -15,11 +15,16 @@ struct Slab<Element: SlabElement & ~Copyable>: ~Copyable {
   private static var segmentShift: UInt32 { 12 }
   private static var segmentSize: UInt32 { 1 << segmentShift }
 
-  /// Protects `freeHead`, `unused` and `live`.
+  private struct Counts {
+    var live: UInt64 = 0
+    var freeHead: UInt32 = 0
+    /// The first index that was never given out.
+    var unused: UInt32 = 1
+  }
+
+  /// Protects `counts`.
   private let lock = BriefLock()
-  private var freeHead: UInt32 = 0
-  private var unused: UInt32 = 1
-  private var live: UInt64 = 0
+  private let counts = UnsafeMutablePointer<Counts>.allocate(capacity: 1)
   /// The segments' addresses. Stored with releasing order after the memory was made, loaded with
   /// acquiring order by readers that hold no lock.
   private let directory: UnsafeMutablePointer<Atomic<UInt>>
@@ -28,9 +33,10 @@ struct Slab<Element: SlabElement & ~Copyable>: ~Copyable {
     let count = Int((Handle.maximumIndex + 1) >> Self.segmentShift)
     guard let memory = calloc(count, MemoryLayout<UInt>.stride) else { return nil }
     directory = memory.bindMemory(to: Atomic<UInt>.self, capacity: count)
+    counts.initialize(to: Counts())
   }
 
-  var liveCount: UInt64 { mutating get { lock.withLock { live } } }
+  var liveCount: UInt64 { lock.withLock { counts.pointee.live } }
 
   /// The element at an index, or nil for an index that was never given out.
   @inline(__always)
@@ -42,30 +48,30 @@ struct Slab<Element: SlabElement & ~Copyable>: ~Copyable {
   }
 
   /// An element that nobody uses, as its last user left it, or nil when memory runs out.
-  mutating func take() -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
+  func take() -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
     lock.lock()
     defer { lock.unlock() }
     let index: UInt32
-    if freeHead != 0 {
-      index = freeHead
-      freeHead = pointer(at: index)!.pointee.link
+    if counts.pointee.freeHead != 0 {
+      index = counts.pointee.freeHead
+      counts.pointee.freeHead = pointer(at: index)!.pointee.link
     } else {
-      index = unused
+      index = counts.pointee.unused
       guard index <= Handle.maximumIndex, ensureSegmentLocked(of: index) else { return nil }
-      unused += 1
+      counts.pointee.unused += 1
     }
-    live += 1
+    counts.pointee.live += 1
     return (index, pointer(at: index)!)
   }
 
   /// Gives an element back. A retired one is not used again.
-  mutating func giveBack(_ index: UInt32, retired: Bool = false) {
+  func giveBack(_ index: UInt32, retired: Bool = false) {
     lock.lock()
     defer { lock.unlock() }
-    live -= 1
+    counts.pointee.live -= 1
     if retired { return }
-    pointer(at: index)!.pointee.link = freeHead
-    freeHead = index
+    pointer(at: index)!.pointee.link = counts.pointee.freeHead
+    counts.pointee.freeHead = index
   }
 
   private func ensureSegmentLocked(of index: UInt32) -> Bool {

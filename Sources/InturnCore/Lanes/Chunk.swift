@@ -11,7 +11,8 @@ struct Chunk {
   /// How many jobs have been taken out.
   var start: UInt32
   let sizeClass: UInt32
-  let capacity: UInt32
+  /// How many jobs there is room for; less than the size's when the chunk is sealed.
+  var capacity: UInt32
 
   static var sizeClasses: UInt32 { 5 }
 
@@ -36,6 +37,13 @@ extension UnsafeMutablePointer<Chunk> {
 
   @inline(__always)
   var isConsumed: Bool { pointee.start == pointee.count }
+
+  /// Drops the jobs that are left, and takes no more: what comes next goes to another chunk.
+  func seal() {
+    pointee.count = pointee.start
+    pointee.capacity = pointee.start
+    pointee.next = nil
+  }
 }
 
 /// Chunks that are not in use, a bounded number of each size.

@@ -40,8 +40,11 @@ extension UnsafeMutablePointer<Lane> {
   func frontLocked() -> Chunk.Pointer? {
     while let chunk = pointee.head, chunk.isConsumed {
       guard let next = chunk.pointee.next else {
-        chunk.pointee.start = 0
-        chunk.pointee.count = 0
+        // The drainer of a batch may still look at a place that would be filled again.
+        if !pointee.machine.flags.contains(.batching) {
+          chunk.pointee.start = 0
+          chunk.pointee.count = 0
+        }
         return nil
       }
       pointee.head = next
@@ -83,8 +86,7 @@ extension UnsafeMutablePointer<Lane> {
         copy.pointee.next = rest
         rest = copy
       }
-      head.pointee.count = head.pointee.start
-      head.pointee.next = nil
+      head.seal()
       pointee.tail = head
       detached = rest
     } else {

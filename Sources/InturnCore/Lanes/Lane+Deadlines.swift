@@ -26,12 +26,12 @@ extension UnsafeMutablePointer<Lane> {
     let next = Swift.min(
       details.pointee.stallAt, details.pointee.deadlineAt, details.pointee.graceAt)
     if next == Int64.max {
-      if details.pointee.timer.position >= 0 { clock.disarm(details.timer) }
+      if details.pointee.wasArmed { clock.disarm(details.timer) }
       return
     }
-    details.pointee.timer.owner = .operation(
-      slot, generation: slot.loadWord().generation, of: self)
-    clock.arm(details.timer, at: next)
+    details.pointee.wasArmed = true
+    let generation = slot.loadWord().generation
+    clock.arm(details.timer, at: next, for: .operation(slot, generation: generation, of: self))
   }
 
   /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
@@ -131,8 +131,8 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.machine.flags.insert(.held)
     if timing.pointee.isVisible {
-      timing.pointee.timer.owner = .lane(self, generation: pointee.generation)
-      clock.arm(timing.timer, at: timing.pointee.readyAt)
+      clock.arm(
+        timing.timer, at: timing.pointee.readyAt, for: .lane(self, generation: pointee.generation))
     }
   }
 

@@ -85,9 +85,17 @@ extension UnsafeMutablePointer<Lane> {
   private func cutOffRunningLocked() {
     var free: [OperationSlot.Pointer] = []
     forEachRunningLocked { slot in
-      guard let before = slot.cutOffLocked(.cancelled, cause: .destroyed) else { return }
-      noticeCancelLocked(slot)
-      guard before.contains(.returned) else { return }
+      let word: OperationWord
+      if let before = slot.cutOffLocked(.cancelled, cause: .destroyed) {
+        noticeCancelLocked(slot)
+        word = before
+      } else if let changed = slot.releasePlace() {
+        // A deadline has ended it already; only its place was held.
+        word = changed
+      } else {
+        return
+      }
+      guard word.contains(.returned) else { return }
       if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
       if settleLocked(slot, endedInsideCall: false) { free.append(slot) }
     }

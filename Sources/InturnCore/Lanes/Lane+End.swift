@@ -24,7 +24,9 @@ extension UnsafeMutablePointer<Lane> {
     if !slot.pointee.flags.contains(.counted) {
       slot.pointee.flags.insert(.counted)
       countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
-      if let details = slot.pointee.details { clock.disarm(details.timer) }
+      if let details = slot.pointee.details, details.pointee.wasArmed {
+        clock.disarm(details.timer)
+      }
     }
     if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
       // Cut off in the middle of its call: the queue goes on without that drainer. Only a destroyed
@@ -71,11 +73,17 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
+  /// In the order of the ends, but for one case: an operation that has ended while its work was
+  /// being called comes before what was cancelled meanwhile behind it.
   private func queueDeliveryLocked(_ slot: OperationSlot.Pointer) {
     let extra = needExtra()
     slot.pointee.flags.insert(.inDelivery)
     slot.pointee.nextDelivery = nil
-    if let last = extra.pointee.lastDelivery {
+    let startsBefore = pointee.machine.kind != .concurrent && slot.loadWord().contains(.started)
+    if startsBefore, let first = extra.pointee.firstDelivery, !first.loadWord().contains(.started) {
+      slot.pointee.nextDelivery = first
+      extra.pointee.firstDelivery = slot
+    } else if let last = extra.pointee.lastDelivery {
       last.pointee.nextDelivery = slot
     } else {
       extra.pointee.firstDelivery = slot

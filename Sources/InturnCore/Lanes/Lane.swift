@@ -13,8 +13,10 @@ import Synchronization
 struct Lane: ~Copyable, SlabElement {
   typealias Pointer = UnsafeMutablePointer<Lane>
 
-  let lock: BriefLock
+  // First, because a change of any part counts as one of the first for the thread sanitizer, and
+  // the lock's own word is looked at without the lock.
   var generation: UInt32
+  let lock: BriefLock
   var machine: LaneMachine
   /// Operations and segments that wait in the buffer; during a batch, as of its last count.
   var pending: UInt32

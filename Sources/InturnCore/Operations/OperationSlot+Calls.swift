@@ -2,8 +2,24 @@ import Synchronization
 
 /// What holders of a handle or a token ask of an operation.
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Waits until the operation has ended. The caller holds a reference.
+  /// Waits until the operation has ended, and its end is in its place among those that are to be
+  /// delivered. The caller holds a reference.
   func waitForEnd(timeoutNanoseconds: Int64) -> Status {
+    let status = waitForEndedFlag(timeoutNanoseconds: timeoutNanoseconds)
+    var backoff = Backoff()
+    // Only for the moment between the flag and the lock of who has set it.
+    while status == .ok && loadWord().contains(.returned) && !isCounted { backoff.pause() }
+    return status
+  }
+
+  private var isCounted: Bool {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    defer { lane.pointee.lock.unlock() }
+    return pointee.flags.contains(.counted)
+  }
+
+  private func waitForEndedFlag(timeoutNanoseconds: Int64) -> Status {
     if loadWord().contains(.ended) { return .ok }
     if timeoutNanoseconds == 0 { return .timedOut }
     guard let entry = WaitGraph.enter(.operation(self)) else { return .deadlock }

@@ -84,10 +84,17 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   /// The late token of an operation that a deadline has ended and that keeps its place.
   private func givePlaceUp(generation: UInt32) {
-    let changed = change {
-      $0.generation == generation && $0.contains(.placeHeld) ? $0.removing(.placeHeld) : nil
+    if let changed = releasePlace(generation: generation), changed.contains(.returned) {
+      lane.carryOn(after: self)
     }
-    if let changed, changed.contains(.returned) { lane.carryOn(after: self) }
+  }
+
+  /// Nil when no place is held, or another one was faster.
+  func releasePlace(generation: UInt32? = nil) -> OperationWord? {
+    change {
+      $0.contains(.placeHeld) && $0.generation == generation ?? $0.generation
+        ? $0.removing(.placeHeld) : nil
+    }
   }
 
   @inline(__always)

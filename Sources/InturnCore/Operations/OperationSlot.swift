@@ -13,6 +13,10 @@ import Synchronization
 struct OperationSlot: ~Copyable, SlabElement {
   typealias Pointer = UnsafeMutablePointer<OperationSlot>
 
+  // First, for the thread sanitizer; see `Lane`.
+  /// In the lane's list of running operations, or in the slab's free list.
+  var link: UInt32
+  var previous: UInt32
   let word: Atomic<UInt64>
   /// The lane's address. Atomic because a token may look at it while the slot changes hands; who
   /// does checks the generation again under that lane's lock.
@@ -25,9 +29,6 @@ struct OperationSlot: ~Copyable, SlabElement {
   let references: Atomic<UInt32>
   /// Counts wake-ups; who waits for the end sleeps on it.
   let wakeups: Atomic<UInt32>
-  /// In the lane's list of running operations, or in the slab's free list.
-  var link: UInt32
-  var previous: UInt32
   /// In the lane's list of deliveries.
   var nextDelivery: Pointer?
   var code: Int32
@@ -77,6 +78,8 @@ struct OperationDetails {
   var stallAt = Int64.max
   var deadlineAt = Int64.max
   var graceAt = Int64.max
+  /// Whether the timer may be in the clock's heap.
+  var wasArmed = false
   var timer = TimerNode()
 }
 

@@ -9,12 +9,14 @@ import Synchronization
 package final class Clock: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
-  /// Protects `heap`, `nextOrder`, `manualTime`, `hasThread` and every node in the heap.
+  /// Protects `heap`, `nextOrder`, the manual times, `hasThread` and every node in the heap.
   private let lock = BriefLock()
   /// A binary heap: the timer that is due first comes first.
   @exclusivity(unchecked) private var heap: [TimerNode.Pointer] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
   @exclusivity(unchecked) private var manualTime: Int64 = 0
+  /// Where the advances lead to that have been begun.
+  @exclusivity(unchecked) private var advancedTo: Int64 = 0
   @exclusivity(unchecked) private var hasThread = false
   /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
@@ -42,9 +44,10 @@ package final class Clock: @unchecked Sendable {
   }
 
   /// Arms a timer, or sets another deadline for an armed one.
-  func arm(_ node: TimerNode.Pointer, at deadline: Int64) {
+  func arm(_ node: TimerNode.Pointer, at deadline: Int64, for owner: TimerNode.Owner) {
     lock.lock()
     if node.pointee.position >= 0 { removeLocked(node) }
+    node.pointee.owner = owner
     node.pointee.deadline = deadline
     node.pointee.order = nextOrder
     nextOrder += 1
@@ -71,10 +74,12 @@ package final class Clock: @unchecked Sendable {
 
   /// Advances a manual clock. False when that would pass the end of time.
   package func advance(by nanoseconds: Int64) -> Bool {
-    let (target, overflow) = now.addingReportingOverflow(nanoseconds)
-    if overflow { return false }
-    fireDue(upTo: target)
-    return true
+    lock.lock()
+    let (target, overflow) = advancedTo.addingReportingOverflow(nanoseconds)
+    if !overflow { advancedTo = target }
+    lock.unlock()
+    if !overflow { fireDue(upTo: target) }
+    return !overflow
   }
 
   // MARK: Firing

@@ -1,0 +1,15 @@
+/// Random numbers that are the same in every run: a linear congruential generator whose upper half
+/// is used.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    func half() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state >> 32
+    }
+    return half() << 32 | half()
+  }
+}

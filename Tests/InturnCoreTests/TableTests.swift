@@ -1,0 +1,113 @@
+import Testing
+
+@testable import InturnCore
+
+/// Tables of objects and handles against a dictionary, under the same random script.
+@Suite struct TableTests {
+  final class Object {}
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func `an object table knows what a dictionary knows`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var table = ObjectTable<Object>(kind: .clock)
+    var live: [UInt64: Object] = [:]
+    var gone: Set<UInt64> = []
+    for _ in 0..<20_000 {
+      let isAdding = live.isEmpty || (live.count < 100 && Bool.random(using: &random))
+      if isAdding {
+        let object = Object()
+        let handle = table.add(object)
+        #expect(live[handle.bits] == nil && !gone.contains(handle.bits))
+        live[handle.bits] = object
+      } else {
+        let bits = try #require(live.keys.sorted().randomElement(using: &random))
+        let removed = table.remove(Handle(bits: bits))
+        #expect(removed === live[bits])
+        live[bits] = nil
+        gone.insert(bits)
+      }
+      let count = table.count
+      #expect(count == live.count)
+    }
+    for (bits, object) in live {
+      let found = try table.find(Handle(bits: bits)).get()
+      #expect(found === object)
+    }
+    for bits in gone {
+      let found = table.find(Handle(bits: bits))
+      #expect(throws: Refusal.self) { try found.get() }
+    }
+  }
+
+  /// What a slab may hold; `value` is the test's.
+  struct Element: SlabElement {
+    var link: UInt32
+    var value: UInt64
+  }
+
+  private func makeSlab() -> Slab<Element> {
+    guard let slab = Slab<Element>() else { fatalError("no memory") }
+    return slab
+  }
+
+  @Test(arguments: [4, 5] as [UInt64])
+  func `a slab keeps its elements where they are and uses free ones again`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let slab = makeSlab()
+    var live: [UInt32: (value: UInt64, address: UnsafeMutablePointer<Element>)] = [:]
+    var highest: UInt32 = 0
+    var most = 0
+    for step in 0..<50_000 {
+      if live.isEmpty || (live.count < 9_000 && random.next() % 5 < 3) {
+        let taken = slab.take()
+        let (index, element) = try #require(taken)
+        #expect(live[index] == nil)
+        element.pointee.value = UInt64(step)
+        live[index] = (UInt64(step), element)
+        highest = max(highest, index)
+        most = max(most, live.count)
+      } else {
+        let index = try #require(live.keys.randomElement(using: &random))
+        slab.giveBack(index)
+        live[index] = nil
+      }
+    }
+    let liveCount = slab.liveCount
+    #expect(liveCount == UInt64(live.count))
+    #expect(highest == UInt32(most), "no index is taken while another is free")
+    for (index, entry) in live {
+      let element = slab.pointer(at: index)
+      #expect(element == entry.address)
+      #expect(element?.pointee.value == entry.value)
+    }
+    let beyond = slab.pointer(at: Handle.maximumIndex)
+    #expect(beyond == nil)
+  }
+
+  @Test func `a retired element is never used again`() throws {
+    let slab = makeSlab()
+    let first = slab.take()
+    slab.giveBack(try #require(first).index, retired: true)
+    let second = slab.take()
+    #expect(first?.index != second?.index)
+  }
+
+  @Test func `a handle gives back what it was made of`() {
+    for kind in HandleKind.allCases {
+      for index in [1, 4095, 4096, Handle.maximumIndex] {
+        for generation in [1, Handle.maximumGeneration] {
+          let handle = Handle(kind, index: index, generation: generation)
+          #expect(handle.index == index)
+          #expect(handle.generation == generation)
+          #expect(handle.isOf(kind))
+          for other in HandleKind.allCases where other != kind {
+            #expect(!handle.isOf(other))
+            #expect(handle.refusal(for: other) == .wrongKind)
+          }
+        }
+      }
+    }
+    #expect(Handle(bits: 0).refusal(for: .queue) == .nullHandle)
+    #expect(Handle(bits: .max).refusal(for: .queue) == .stale)
+  }
+}
