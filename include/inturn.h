@@ -241,11 +241,13 @@ const char *INTURN_NONNULL inturn_status_message(inturn_status status);
 /* Each is null when its bits are zero; see section 3 of the manual. Bits may
    be stored and given to another language and back; they mean nothing in
    another process. */
+/* clang-format off */
 typedef struct inturn_queue { uint64_t bits; } inturn_queue;
 typedef struct inturn_operation { uint64_t bits; } inturn_operation;
 typedef struct inturn_token { uint64_t bits; } inturn_token;
 typedef struct inturn_executor { uint64_t bits; } inturn_executor;
 typedef struct inturn_clock { uint64_t bits; } inturn_clock;
+/* clang-format on */
 
 /* How an operation ended. */
 typedef enum inturn_outcome {
@@ -271,8 +273,8 @@ typedef enum inturn_cause {
 typedef struct inturn_end {
   inturn_outcome outcome;
   inturn_cause cause;
-  int32_t code;        /* of inturn_token_fail, else 0 */
-  int32_t reserved32;  /* 0 */
+  int32_t code;                      /* of inturn_token_fail, else 0 */
+  int32_t reserved32;                /* 0 */
   void *INTURN_NULLABLE result;      /* of inturn_token_finish_with */
   const char *INTURN_NULLABLE label; /* NULL when it has none */
   int64_t enqueued_ns;
@@ -321,14 +323,14 @@ typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
    inturn_executor_run, drains it. */
 
 typedef struct inturn_executor_options {
-  uint32_t size;    /* sizeof(inturn_executor_options) */
+  uint32_t size; /* sizeof(inturn_executor_options) */
   /* 0: driven by the host. Else a pool of its own with so many threads, at
      most 1,024. */
   uint32_t workers;
   /* A pool grows to so many threads while its workers are blocked in calls,
      and shrinks again. 0: 64 more than `workers`. */
   uint32_t max_workers;
-  uint32_t reserved; /* 0 */
+  uint32_t reserved;                 /* 0 */
   const char *INTURN_NULLABLE label; /* UTF-8; copied */
   /* Host-driven only; may be NULL. */
   inturn_wake_fn INTURN_NULLABLE wake;
@@ -420,7 +422,7 @@ typedef struct inturn_queue_options {
   uint32_t max_concurrent;
   const char *INTURN_NULLABLE label; /* UTF-8; copied */
   inturn_executor executor;          /* null: the kind's default */
-  uint64_t capacity; /* how many may be pending; 0: no limit */
+  uint64_t capacity;                 /* how many may be pending; 0: no limit */
   inturn_clock clock; /* of its delays and deadlines; null: the system's */
   /* Interaction queues, nanoseconds, not negative: from the view's appearing
      to the first start; from one end to the next start. An interaction that
@@ -430,9 +432,7 @@ typedef struct inturn_queue_options {
 } inturn_queue_options;
 
 #define INTURN_QUEUE_OPTIONS_INIT                                              \
-  {                                                                            \
-    sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000   \
-  }
+  { sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000 }
 
 /* Creates a queue. An interaction queue starts with its view not visible; the
    others start at once. NULL options: INTURN_QUEUE_OPTIONS_INIT.
@@ -501,8 +501,7 @@ typedef struct inturn_operation_options {
    Ownership: out_operation may be NULL; else the caller releases the handle.
    An accepted operation's callbacks end with on_end, end_destroy, destroy. */
 inturn_status inturn_queue_enqueue_with(
-    inturn_queue queue,
-    const inturn_operation_options *INTURN_NULLABLE options,
+    inturn_queue queue, const inturn_operation_options *INTURN_NULLABLE options,
     inturn_work_fn INTURN_NULLABLE work, void *INTURN_NULLABLE context,
     inturn_destroy_fn INTURN_NULLABLE destroy,
     inturn_operation *INTURN_NULLABLE out_operation);
@@ -578,7 +577,8 @@ inturn_status inturn_operation_cancel(inturn_operation operation);
 
 /* Waits until the operation has ended. Its end callback may still be to come.
    timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
-   and is never refused. out_end may be NULL; its label and result are valid until the release.
+   and is never refused. out_end may be NULL; its label and result are valid
+   until the release.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the callbacks of a queue that must go on for the
    operation to end, and round a ring. */
@@ -633,11 +633,10 @@ inturn_status inturn_token_is_cancelled(inturn_token token,
    when it was asked already. A second call replaces the handler. NULL handler:
    none.
    Statuses: handle statuses, E_ALREADY_FINISHED, E_NO_MEMORY. */
-inturn_status
-inturn_token_on_cancel(inturn_token token,
-                       inturn_cancel_fn INTURN_NULLABLE handler,
-                       void *INTURN_NULLABLE context,
-                       inturn_destroy_fn INTURN_NULLABLE destroy);
+inturn_status inturn_token_on_cancel(inturn_token token,
+                                     inturn_cancel_fn INTURN_NULLABLE handler,
+                                     void *INTURN_NULLABLE context,
+                                     inturn_destroy_fn INTURN_NULLABLE destroy);
 
 /* Runs a further segment of an operation of an actor queue, on the queue, in
    the order of the resumes and enqueues, overlapping no other segment. Any
@@ -681,11 +680,11 @@ inturn_status inturn_clock_destroy(inturn_clock clock);
 
 /* Counts of one queue; a snapshot, exact when nothing changes meanwhile. */
 typedef struct inturn_queue_statistics {
-  uint32_t size; /* sizeof(inturn_queue_statistics), set by the caller */
-  uint32_t suspends;  /* how many are in force */
-  uint64_t pending;   /* accepted, not started, not ended */
-  uint64_t running;   /* started, not ended */
-  uint64_t finished;  /* and so on: ended operations by outcome */
+  uint32_t size;     /* sizeof(inturn_queue_statistics), set by the caller */
+  uint32_t suspends; /* how many are in force */
+  uint64_t pending;  /* accepted, not started, not ended */
+  uint64_t running;  /* started, not ended */
+  uint64_t finished; /* and so on: ended operations by outcome */
   uint64_t failed;
   uint64_t cancelled;
   uint64_t timed_out;
@@ -715,14 +714,13 @@ typedef struct inturn_operation_info {
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_list(inturn_queue queue,
                                 inturn_operation_info *INTURN_NULLABLE infos,
-                                size_t room,
-                                size_t *INTURN_NULLABLE out_count);
+                                size_t room, size_t *INTURN_NULLABLE out_count);
 
 /* Counts of the whole library. */
 typedef struct inturn_library_statistics {
-  uint32_t size; /* sizeof(inturn_library_statistics), set by the caller */
-  uint32_t workers;    /* threads of the library's pool now */
-  uint64_t queues;     /* alive */
+  uint32_t size;    /* sizeof(inturn_library_statistics), set by the caller */
+  uint32_t workers; /* threads of the library's pool now */
+  uint64_t queues;  /* alive */
   uint64_t operations; /* alive, of those that need 128 bytes: section 11 */
   uint64_t executors;  /* alive, the library's own included */
   uint64_t clocks;     /* alive */
@@ -736,8 +734,8 @@ inturn_status inturn_get_statistics(
     inturn_library_statistics *INTURN_NULLABLE out_statistics);
 
 typedef enum inturn_report_kind {
-  INTURN_REPORT_STALL = 1,     /* an operation's stall_ns has passed */
-  INTURN_REPORT_DEADLOCK = 2,  /* a wait was refused; the message has the ring */
+  INTURN_REPORT_STALL = 1,    /* an operation's stall_ns has passed */
+  INTURN_REPORT_DEADLOCK = 2, /* a wait was refused; the message has the ring */
   INTURN_REPORT_LOST_TOKEN = 3 /* an operation was abandoned */
 } inturn_report_kind;
 

@@ -1,8 +1,8 @@
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>

@@ -7,7 +7,9 @@ public func inturn_queue_get_statistics(
 ) -> inturn_status {
   let (status, statistics) = Engine.statistics(of: Handle(queue))
   if !status.isOK { return inturn_status(status) }
-  guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
   out_statistics.pointee.suspends = statistics.suspends
   out_statistics.pointee.pending = statistics.pending
   out_statistics.pointee.running = statistics.running
@@ -66,7 +68,9 @@ private func copy(_ text: UnsafePointer<CChar>, to room: UnsafeMutableRawBufferP
 public func inturn_get_statistics(
   _ out_statistics: UnsafeMutablePointer<inturn_library_statistics>?
 ) -> inturn_status {
-  guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
   let statistics = Engine.statistics
   out_statistics.pointee.workers = statistics.workers
   out_statistics.pointee.queues = statistics.queues

@@ -16,7 +16,8 @@ public func inturn_executor_create(
   guard let options = sized(options) else { return INTURN_E_INVALID_ARGUMENT }
   let wake = CallbackContext(context: options.wake_context, destroy: options.wake_destroy)
   let isPool = options.workers > 0
-  guard let out_executor, options.reserved == 0, options.workers <= maximumWorkers, options.max_workers <= maximumWorkers + 64,
+  guard let out_executor, options.reserved == 0, options.workers <= maximumWorkers,
+    options.max_workers <= maximumWorkers + 64,
     options.max_workers == 0 || options.max_workers >= options.workers,
     isPool || options.max_workers == 0, !isPool || options.wake == nil,
     isValidLabel(options.label)

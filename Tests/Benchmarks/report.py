@@ -53,9 +53,7 @@ def output(command: list[str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-def run_rounds(
-    case: Case, numbers: tuple[int, ...], build: Path, rounds: int
-) -> Values:
+def run_rounds(case: Case, numbers: tuple[int, ...], build: Path, rounds: int) -> Values:
     """Runs each program once a round, starting each round with the next one."""
     values: Values = defaultdict(list)
     programs = case.programs()
@@ -162,9 +160,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--gate", action="store_true")
     parser.add_argument("--csv", type=Path)
-    parser.add_argument(
-        "--case", action="append", choices=[case.name for case in CASES]
-    )
+    parser.add_argument("--case", action="append", choices=[case.name for case in CASES])
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (2 if arguments.quick else 7)
     return arguments
@@ -173,9 +169,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Runs, prints, writes and judges; returns the exit status."""
     arguments = parse()
-    cases = [
-        case for case in CASES if not arguments.case or case.name in arguments.case
-    ]
+    cases = [case for case in CASES if not arguments.case or case.name in arguments.case]
     if arguments.programs:
         names = dict.fromkeys(name for case in cases for name in case.programs())
         print("\n".join(str(arguments.build / name) for name in names))

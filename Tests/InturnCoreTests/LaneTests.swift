@@ -11,9 +11,10 @@ import Testing
     let queue: Handle
 
     init(_ kind: QueueKind) {
-      queue = Engine.createQueue(
-        QueueOptions(kind: kind), executor: executor, clock: Handle(bits: 0)
-      ).1
+      queue =
+        Engine.createQueue(
+          QueueOptions(kind: kind), executor: executor, clock: Handle(bits: 0)
+        ).1
     }
 
     deinit {

@@ -28,8 +28,8 @@ void inturn_system_wake_all(const uint32_t *_Nonnull word);
 int64_t inturn_system_now(void);
 
 /// A file descriptor that becomes readable by `signal` and unreadable by
-/// `clear`. `open` returns the end to poll, or -1; `*write_end` is what `signal`
-/// and `close` need too.
+/// `clear`. `open` returns the end to poll, or -1; `*write_end` is what
+/// `signal` and `close` need too.
 int inturn_system_event_open(int *_Nonnull write_end);
 void inturn_system_event_signal(int write_end);
 void inturn_system_event_clear(int read_end);

@@ -38,8 +38,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// A slot of a lane in the state that the flags say, with one reference; nil without memory.
   static func take(for lane: Lane.Pointer, _ flags: OperationWord.Flags) -> Self? {
     guard let (index, slot) = Engine.current.pointee.operations.take() else { return nil }
-    let generation = Swift.max(1, OperationWord(
-      bits: slot.pointee.word.load(ordering: .relaxed)).generation)
+    let generation = Swift.max(
+      1,
+      OperationWord(
+        bits: slot.pointee.word.load(ordering: .relaxed)
+      ).generation)
     slot.pointee.index = index
     slot.adopt(by: lane)
     // Releasing: who sees the new generation sees the lane.
