@@ -79,11 +79,9 @@ static void segments_and_operations_run_in_the_order_of_their_calls(void) {
 
 static void any_number_of_segments_may_wait(void) {
   enum { COUNT = 1000 };
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
   gate calls = GATE_INIT, last_call = GATE_INIT;
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   for (int i = 0; i < COUNT; i++)
     CHECK_OK(inturn_token_resume(job.token, count_call, &calls, NULL));
   CHECK_OK(inturn_token_resume(job.token, count_work, &last_call, NULL));
@@ -95,10 +93,8 @@ static void any_number_of_segments_may_wait(void) {
 }
 
 static void a_segment_may_end_the_operation(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   resume_job(&job, segment_finish);
   stage_drain(&stage);
   CHECK_TRACE("work a, segment a, end a finished");
@@ -128,11 +124,9 @@ static void work_and_segments_may_resume_their_own_operation(void) {
 }
 
 static void a_segment_of_an_ended_operation_is_not_called(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
   gate destroyed = GATE_INIT;
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   CHECK_OK(
       inturn_token_resume(job.token, never_work, &destroyed, count_destroy));
   CHECK_OK(inturn_token_finish(job.token));
@@ -146,10 +140,8 @@ static void a_segment_of_an_ended_operation_is_not_called(void) {
 }
 
 static void a_suspended_operation_is_waited_for_by_a_drain(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   CHECK_STATUS(inturn_queue_drain(stage.queue, 0), INTURN_E_TIMED_OUT);
   resume_job(&job, segment_finish);
   CHECK_STATUS(inturn_queue_drain(stage.queue, 0), INTURN_E_TIMED_OUT);
@@ -159,10 +151,8 @@ static void a_suspended_operation_is_waited_for_by_a_drain(void) {
 }
 
 static void a_cancelled_operation_still_runs_its_segments(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   CHECK_OK(inturn_queue_cancel_all(stage.queue));
   resume_job(&job, segment_stay);
   stage_drain(&stage);
@@ -195,11 +185,9 @@ static void max_run_counts_from_the_first_segment_to_the_end(void) {
 }
 
 static void segments_that_wait_are_dropped_with_their_queue(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
   gate destroyed = GATE_INIT;
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   for (int i = 0; i < 3; i++)
     CHECK_OK(
         inturn_token_resume(job.token, never_work, &destroyed, count_destroy));
@@ -208,10 +196,8 @@ static void segments_that_wait_are_dropped_with_their_queue(void) {
 }
 
 static void no_segment_starts_while_the_queue_is_suspended(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   CHECK_OK(inturn_queue_suspend(stage.queue));
   resume_job(&job, segment_stay);
   stage_drain(&stage);
@@ -226,11 +212,9 @@ static void other_kinds_of_queues_have_no_segments(void) {
   static const inturn_queue_kind kinds[] = {
       INTURN_QUEUE_FIFO, INTURN_QUEUE_INTERACTION, INTURN_QUEUE_CONCURRENT};
   for (int i = 0; i < 3; i++) {
-    stage stage = stage_create(kinds[i]);
     job job = JOB("a");
     gate destroyed = GATE_INIT;
-    job_enqueue(stage.queue, &job, work_hold);
-    stage_drain(&stage);
+    stage stage = stage_create_running(kinds[i], &job);
     CHECK_STATUS(
         inturn_token_resume(job.token, never_work, &destroyed, count_destroy),
         INTURN_E_WRONG_KIND);
@@ -241,11 +225,9 @@ static void other_kinds_of_queues_have_no_segments(void) {
 }
 
 static void a_segment_needs_a_function(void) {
-  stage stage = stage_create(INTURN_QUEUE_ACTOR);
   job job = JOB("a");
   gate destroyed = GATE_INIT;
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_ACTOR, &job);
   CHECK_STATUS(inturn_token_resume(job.token, NULL, &destroyed, count_destroy),
                INTURN_E_INVALID_ARGUMENT);
   CHECK_INT(gate_count(&destroyed), 1);

@@ -37,12 +37,9 @@ typedef struct running {
 } running;
 
 static void running_create(running *running, inturn_queue_kind kind) {
-  running->stage = stage_create(kind);
   running->job = (job)JOB("a");
-  running->operation =
-      job_enqueue_kept(running->stage.queue, &running->job, work_hold);
-  stage_drain(&running->stage);
-  CHECK_INT(gate_count(&running->job.started), 1);
+  running->stage =
+      stage_create_running_kept(kind, &running->job, &running->operation);
   trace_begin();
 }
 

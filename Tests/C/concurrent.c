@@ -5,14 +5,8 @@
  */
 #include "fixture.h"
 
-static stage concurrent_create(uint32_t max_concurrent) {
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.max_concurrent = max_concurrent;
-  return stage_create_with(INTURN_QUEUE_CONCURRENT, options);
-}
-
 static void operations_are_taken_up_in_order_and_as_places_are_freed(void) {
-  stage stage = concurrent_create(2);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 2);
   job jobs[4] = {JOB("a"), JOB("b"), JOB("c"), JOB("d")};
   for (int i = 0; i < 4; i++)
     job_enqueue(stage.queue, &jobs[i], work_hold);
@@ -43,7 +37,7 @@ static void take_up_in_order(void *context, inturn_token token) {
 
 static void a_thousand_operations_are_taken_up_in_order(void) {
   enum { COUNT = 1000 };
-  stage stage = concurrent_create(3);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 3);
   int numbers[COUNT];
   next_taken_up = 0;
   for (int i = 0; i < COUNT; i++) {
@@ -57,7 +51,7 @@ static void a_thousand_operations_are_taken_up_in_order(void) {
 }
 
 static void one_that_has_returned_and_not_ended_keeps_its_place(void) {
-  stage stage = concurrent_create(1);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
   job first = JOB("a"), second = JOB("b");
   job_enqueue(stage.queue, &first, work_hold);
   job_enqueue(stage.queue, &second, work_hold);
@@ -131,7 +125,7 @@ static void the_maximum_is_reached(void) {
 }
 
 static void a_cancelled_pending_operation_takes_no_place(void) {
-  stage stage = concurrent_create(1);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
   job first = JOB("a"), second = JOB("b"), third = JOB("c");
   job_enqueue(stage.queue, &first, work_hold);
   inturn_operation operation =
@@ -148,7 +142,7 @@ static void a_cancelled_pending_operation_takes_no_place(void) {
 
 static void check_place_after_max_run(inturn_max_run_policy policy,
                                       const char *after) {
-  stage stage = concurrent_create(1);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
   job first = JOB("a"), second = JOB("b");
   inturn_operation_options options = job_options(&first);
   options.max_run_ns = 100;
@@ -176,7 +170,7 @@ static void max_run_holds_a_place_or_frees_it(void) {
 static void operations_may_end_in_any_order(void) {
   enum { COUNT = 8 };
   static const int order[COUNT] = {3, 7, 0, 5, 1, 6, 2, 4};
-  stage stage = concurrent_create(COUNT);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, COUNT);
   job jobs[COUNT];
   for (int i = 0; i < COUNT; i++) {
     jobs[i] = (job)JOB("a");
@@ -193,7 +187,7 @@ static void operations_may_end_in_any_order(void) {
 }
 
 static void the_largest_maximum_is_fine(void) {
-  stage stage = concurrent_create(UINT32_MAX);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, UINT32_MAX);
   gate worked = GATE_INIT;
   for (int i = 0; i < 1000; i++)
     CHECK_OK(

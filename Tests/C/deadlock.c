@@ -58,12 +58,7 @@ static void wait_for_operations(void *context, inturn_token token) {
 }
 
 static void own_operations_cannot_be_waited_for(inturn_queue_kind kind) {
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.settle_ns = 0;
-  options.max_concurrent = 1;
-  stage stage = stage_create_with(kind, options);
-  if (kind == INTURN_QUEUE_INTERACTION)
-    CHECK_OK(inturn_queue_view_did_appear(stage.queue));
+  stage stage = stage_create_of(kind, 1);
   reports_begin(&told);
   CHECK_OK(inturn_queue_enqueue(stage.queue, wait_for_operations, NULL, NULL,
                                 &own_operation));

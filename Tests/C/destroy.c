@@ -37,10 +37,9 @@ static void pending_operations_end_cancelled_before_the_return(void) {
 }
 
 static void running_ones_end_cancelled(inturn_queue_kind kind) {
-  stage stage = stage_create(kind);
   job job = JOB("a");
-  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(kind, &job, &operation);
   stage_destroy(&stage);
   CHECK_ENDED(&job, INTURN_CANCELLED, INTURN_CAUSE_DESTROYED);
   CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
@@ -66,10 +65,8 @@ static void the_ends_are_delivered_on_the_thread_of_the_caller(void) {
 }
 
 static void ends_that_were_not_delivered_yet_are_delivered(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_finish(job.token));
   CHECK_TRACE("work a");
   stage_destroy(&stage);
@@ -78,10 +75,8 @@ static void ends_that_were_not_delivered_yet_are_delivered(void) {
 }
 
 static void a_cancel_handler_is_not_called_once_the_queue_is_destroyed(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a"), handler = JOB("handler");
-  job_enqueue(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   handler.token = job.token;
   CHECK_OK(inturn_token_on_cancel(job.token, job_cancel_called, &handler,
                                   job_destroyed));
@@ -106,20 +101,26 @@ static void destroy_queue(void *context) {
   CHECK_OK(inturn_queue_destroy(*(inturn_queue *)context));
 }
 
+/* Destroys the queue, whose work is in its call, and checks that the
+   destruction waits for the call. */
+static void check_call_is_waited_for(inturn_queue queue, leaver *leaver) {
+  thread destroying;
+  thread_start(&destroying, destroy_queue, &queue);
+  while (inturn_queue_suspend(queue) == INTURN_OK)
+    sched_yield();
+  CHECK_INT(gate_count(&destroying.over), 0);
+  gate_pass(&leaver->job.go);
+  thread_join(&destroying);
+  CHECK(atomic_load(&leaver->returned));
+}
+
 static void a_call_that_another_thread_is_in_is_waited_for(void) {
   for (int round = 0; round < 100; round++) {
     inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
     leaver leaver = {JOB("a"), false};
-    thread destroying;
     CHECK_OK(inturn_queue_enqueue(queue, stay_until_go, &leaver, NULL, NULL));
     GATE_WAIT(&leaver.job.started, 1);
-    thread_start(&destroying, destroy_queue, &queue);
-    while (inturn_queue_suspend(queue) == INTURN_OK)
-      sched_yield();
-    CHECK_INT(gate_count(&destroying.over), 0);
-    gate_pass(&leaver.job.go);
-    thread_join(&destroying);
-    CHECK(atomic_load(&leaver.returned));
+    check_call_is_waited_for(queue, &leaver);
   }
 }
 
@@ -132,7 +133,6 @@ static void a_call_that_was_cut_off_is_waited_for_too(void) {
     inturn_queue queue;
     leaver leaver = {JOB("a"), false};
     job behind = JOB("b");
-    thread destroying;
     CHECK_OK(inturn_clock_create_manual(&options.clock));
     CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
     timed.max_run_ns = 1;
@@ -143,13 +143,7 @@ static void a_call_that_was_cut_off_is_waited_for_too(void) {
     GATE_WAIT(&leaver.job.started, 1);
     CHECK_OK(inturn_clock_advance(options.clock, 1));
     GATE_WAIT(&behind.ended, 1);
-    thread_start(&destroying, destroy_queue, &queue);
-    while (inturn_queue_suspend(queue) == INTURN_OK)
-      sched_yield();
-    CHECK_INT(gate_count(&destroying.over), 0);
-    gate_pass(&leaver.job.go);
-    thread_join(&destroying);
-    CHECK(atomic_load(&leaver.returned));
+    check_call_is_waited_for(queue, &leaver);
     CHECK_OK(inturn_clock_destroy(options.clock));
   }
 }

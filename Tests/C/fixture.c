@@ -173,13 +173,34 @@ stage stage_create_with(inturn_queue_kind kind, inturn_queue_options options) {
   return stage;
 }
 
-stage stage_create(inturn_queue_kind kind) {
+stage stage_create_of(inturn_queue_kind kind, uint32_t max_concurrent) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.max_concurrent = max_concurrent;
   options.settle_ns = 0;
   options.gap_ns = 0;
   stage stage = stage_create_with(kind, options);
   if (kind == INTURN_QUEUE_INTERACTION)
     CHECK_OK(inturn_queue_view_did_appear(stage.queue));
+  return stage;
+}
+
+stage stage_create(inturn_queue_kind kind) {
+  return stage_create_of(kind, kind == INTURN_QUEUE_CONCURRENT ? 4 : 1);
+}
+
+stage stage_create_running_kept(inturn_queue_kind kind, job *job,
+                                inturn_operation *out_operation) {
+  stage stage = stage_create(kind);
+  *out_operation = job_enqueue_kept(stage.queue, job, work_hold);
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&job->started), 1);
+  return stage;
+}
+
+stage stage_create_running(inturn_queue_kind kind, job *job) {
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(kind, job, &operation);
+  CHECK_OK(inturn_operation_release(operation));
   return stage;
 }
 

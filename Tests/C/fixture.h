@@ -99,8 +99,19 @@ typedef struct stage {
   inturn_queue queue;
 } stage;
 
-/* An interaction queue on a stage is visible and has no delays. */
+/* An interaction queue on a stage is visible and has no delays; a concurrent
+   one runs four at once. */
 stage stage_create(inturn_queue_kind kind);
+
+/* The same with so many at once; 0: the default. */
+stage stage_create_of(inturn_queue_kind kind, uint32_t max_concurrent);
+
+/* The same, with a job that runs and holds its token. */
+stage stage_create_running(inturn_queue_kind kind, job *job);
+
+/* The same; the caller releases the job's handle. */
+stage stage_create_running_kept(inturn_queue_kind kind, job *job,
+                                inturn_operation *out_operation);
 
 /* With these options, but for the executor and the clock, which are the
    stage's. An interaction queue is not visible. */

@@ -26,6 +26,22 @@ static void disappear(const stage *stage) {
   stage_drain(stage);
 }
 
+/* A stage whose view has appeared, with a job that waits for it to settle. */
+static stage create_settling(job *job, inturn_work_fn work) {
+  stage stage = interaction_create();
+  job_enqueue(stage.queue, job, work);
+  appear(&stage);
+  return stage;
+}
+
+/* A stage whose view has settled, with a job that runs. */
+static stage create_running(job *job) {
+  stage stage = create_settling(job, work_hold);
+  stage_advance(&stage, 500);
+  CHECK_TRACE("work a");
+  return stage;
+}
+
 /* Ends the job's interaction and lets its end be told. */
 static void finish(const stage *stage, job *job) {
   CHECK_OK(inturn_token_finish(job->token));
@@ -43,10 +59,8 @@ static void a_queue_starts_with_its_view_not_visible(void) {
 }
 
 static void the_first_begins_when_the_view_has_settled(void) {
-  stage stage = interaction_create();
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  appear(&stage);
+  stage stage = create_settling(&job, work_hold);
   stage_advance(&stage, 499);
   CHECK_TRACE("");
   stage_advance(&stage, 1);
@@ -66,14 +80,11 @@ static void what_comes_after_the_settling_begins_at_once(void) {
 }
 
 static void the_next_begins_a_gap_after_the_end_of_the_one_before(void) {
-  stage stage = interaction_create();
   job first = JOB("a"), second = JOB("b");
-  job_enqueue(stage.queue, &first, work_hold);
+  stage stage = create_running(&first);
   job_enqueue(stage.queue, &second, work_hold);
-  appear(&stage);
-  stage_advance(&stage, 500);
   stage_advance(&stage, 1000);
-  CHECK_TRACE("work a");
+  CHECK_TRACE("");
   finish(&stage, &first);
   stage_advance(&stage, 249);
   CHECK_TRACE("end a finished");
@@ -83,16 +94,13 @@ static void the_next_begins_a_gap_after_the_end_of_the_one_before(void) {
 }
 
 static void what_comes_within_the_gap_waits_for_its_end(void) {
-  stage stage = interaction_create();
   job first = JOB("a"), second = JOB("b"), third = JOB("c");
-  job_enqueue(stage.queue, &first, work_hold);
-  appear(&stage);
-  stage_advance(&stage, 500);
+  stage stage = create_running(&first);
   finish(&stage, &first);
   stage_advance(&stage, 100);
   job_enqueue(stage.queue, &second, work_hold);
   stage_advance(&stage, 149);
-  CHECK_TRACE("work a, end a finished");
+  CHECK_TRACE("end a finished");
   stage_advance(&stage, 1);
   CHECK_TRACE("work b");
   finish(&stage, &second);
@@ -104,12 +112,10 @@ static void what_comes_within_the_gap_waits_for_its_end(void) {
 }
 
 static void one_that_ends_inside_its_call_costs_no_gap(void) {
-  stage stage = interaction_create();
   job first = JOB("a"), second = JOB("b"), third = JOB("c");
-  job_enqueue(stage.queue, &first, work_finish);
+  stage stage = create_settling(&first, work_finish);
   job_enqueue(stage.queue, &second, work_finish);
   job_enqueue(stage.queue, &third, work_hold);
-  appear(&stage);
   stage_advance(&stage, 500);
   CHECK_TRACE("work a, end a finished, work b, end b finished, work c");
   stage_destroy(&stage);
@@ -131,10 +137,8 @@ static void one_that_is_cancelled_while_pending_costs_no_gap(void) {
 }
 
 static void an_appearing_while_visible_changes_nothing(void) {
-  stage stage = interaction_create();
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  appear(&stage);
+  stage stage = create_settling(&job, work_hold);
   stage_advance(&stage, 400);
   appear(&stage);
   stage_advance(&stage, 100);
@@ -155,10 +159,8 @@ static void a_disappearing_while_not_visible_changes_nothing(void) {
 }
 
 static void a_view_that_disappears_while_it_settles_starts_nothing(void) {
-  stage stage = interaction_create();
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, never_work);
-  appear(&stage);
+  stage stage = create_settling(&job, never_work);
   stage_advance(&stage, 499);
   disappear(&stage);
   stage_advance(&stage, 10000);
@@ -167,17 +169,14 @@ static void a_view_that_disappears_while_it_settles_starts_nothing(void) {
 }
 
 static void a_view_that_disappears_within_the_gap_starts_nothing(void) {
-  stage stage = interaction_create();
   job first = JOB("a"), second = JOB("b");
-  job_enqueue(stage.queue, &first, work_hold);
+  stage stage = create_running(&first);
   job_enqueue(stage.queue, &second, work_hold);
-  appear(&stage);
-  stage_advance(&stage, 500);
   finish(&stage, &first);
   stage_advance(&stage, 100);
   disappear(&stage);
   stage_advance(&stage, 10000);
-  CHECK_TRACE("work a, end a finished");
+  CHECK_TRACE("end a finished");
   appear(&stage);
   stage_advance(&stage, 499);
   CHECK_TRACE("");
@@ -187,10 +186,8 @@ static void a_view_that_disappears_within_the_gap_starts_nothing(void) {
 }
 
 static void a_view_that_disappears_before_the_drain_starts_nothing(void) {
-  stage stage = interaction_create();
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, never_work);
-  appear(&stage);
+  stage stage = create_settling(&job, never_work);
   CHECK_OK(inturn_clock_advance(stage.clock, 500));
   disappear(&stage);
   CHECK_TRACE("");
@@ -198,10 +195,8 @@ static void a_view_that_disappears_before_the_drain_starts_nothing(void) {
 }
 
 static void a_view_that_appears_again_settles_from_the_start(void) {
-  stage stage = interaction_create();
   job job = JOB("a");
-  job_enqueue(stage.queue, &job, work_hold);
-  appear(&stage);
+  stage stage = create_settling(&job, work_hold);
   stage_advance(&stage, 400);
   disappear(&stage);
   appear(&stage);
@@ -215,17 +210,14 @@ static void a_view_that_appears_again_settles_from_the_start(void) {
 }
 
 static void a_disappearing_view_leaves_the_running_one_alone(void) {
-  stage stage = interaction_create();
   job first = JOB("a"), second = JOB("b");
-  job_enqueue(stage.queue, &first, work_hold);
+  stage stage = create_running(&first);
   job_enqueue(stage.queue, &second, never_work);
-  appear(&stage);
-  stage_advance(&stage, 500);
   disappear(&stage);
   CHECK(!is_cancelled(first.token));
   finish(&stage, &first);
   stage_advance(&stage, 10000);
-  CHECK_TRACE("work a, end a finished");
+  CHECK_TRACE("end a finished");
   stage_destroy(&stage);
 }
 

@@ -51,10 +51,9 @@ static void a_wait_ends_when_its_time_is_over(void) {
 }
 
 static void the_end_callback_may_be_still_to_come_after_a_wait(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
-  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(INTURN_QUEUE_FIFO, &job, &operation);
   CHECK_OK(inturn_token_finish(job.token));
   CHECK_INT(end_of(operation).outcome, INTURN_FINISHED);
   CHECK_INT(gate_count(&job.ended), 0);

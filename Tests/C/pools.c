@@ -177,7 +177,7 @@ static void a_pool_of_the_most_workers_works(void) {
 /* How many operations of a concurrent queue without a maximum run at once. */
 static int default_concurrency(void) {
   enum { MANY = 2000 };
-  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 0);
   static inturn_token tokens[MANY];
   for (int i = 0; i < MANY; i++)
     CHECK_OK(

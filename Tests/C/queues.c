@@ -114,10 +114,8 @@ static void what_was_about_to_start_does_not_after_a_suspend(void) {
 }
 
 static void ends_and_cancel_handlers_are_delivered_while_suspended(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job running = JOB("running"), pending = JOB("pending");
-  job_enqueue(stage.queue, &running, work_hold);
-  stage_drain(&stage);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &running);
   job_enqueue(stage.queue, &pending, never_work);
   CHECK_OK(
       inturn_token_on_cancel(running.token, job_cancel_called, &running, NULL));

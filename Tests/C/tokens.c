@@ -5,18 +5,10 @@
  */
 #include "fixture.h"
 
-/* Enqueues a job that holds its token, and lets it start. */
-static void start_held(const stage *stage, job *job) {
-  job_enqueue(stage->queue, job, work_hold);
-  stage_drain(stage);
-  CHECK_INT(gate_count(&job->started), 1);
-}
-
 static void the_first_call_that_ends_an_operation_wins(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   gate result_destroyed = GATE_INIT;
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_fail(job.token, 7));
   CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
   CHECK_STATUS(inturn_token_fail(job.token, 8), INTURN_E_ALREADY_FINISHED);
@@ -34,9 +26,8 @@ static void the_first_call_that_ends_an_operation_wins(void) {
 }
 
 static void finish_ends_as_finished(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_finish(job.token));
   stage_drain(&stage);
   CHECK_ENDED(&job, INTURN_FINISHED, INTURN_CAUSE_NONE);
@@ -47,9 +38,8 @@ static void finish_ends_as_finished(void) {
 static void any_number_is_a_fine_code_of_failure(void) {
   static const int32_t codes[] = {0, 1, -1, INT32_MAX, INT32_MIN};
   for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-    stage stage = stage_create(INTURN_QUEUE_FIFO);
     job job = JOB("a");
-    start_held(&stage, &job);
+    stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
     CHECK_OK(inturn_token_fail(job.token, codes[i]));
     stage_drain(&stage);
     CHECK_ENDED(&job, INTURN_FAILED, INTURN_CAUSE_NONE);
@@ -59,10 +49,9 @@ static void any_number_is_a_fine_code_of_failure(void) {
 }
 
 static void an_abandoned_operation_ends_and_is_reported(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   reports reports;
   job job = JOB("lost");
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   reports_begin(&reports);
   CHECK_OK(inturn_token_abandon(job.token));
   stage_drain(&stage);
@@ -75,11 +64,10 @@ static void an_abandoned_operation_ends_and_is_reported(void) {
 }
 
 static void a_result_reaches_the_end_callback_and_who_waits(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   int result = 42;
-  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(INTURN_QUEUE_FIFO, &job, &operation);
   CHECK_OK(inturn_token_finish_with(job.token, &result, NULL));
   CHECK(end_of(operation).result == &result);
   stage_drain(&stage);
@@ -90,11 +78,10 @@ static void a_result_reaches_the_end_callback_and_who_waits(void) {
 }
 
 static void a_result_lives_until_its_handle_is_released(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   gate destroyed = GATE_INIT;
-  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(INTURN_QUEUE_FIFO, &job, &operation);
   CHECK_OK(inturn_token_finish_with(job.token, &destroyed, count_destroy));
   stage_drain(&stage);
   CHECK_INT(gate_count(&job.ended), 1);
@@ -108,11 +95,10 @@ static void a_result_lives_until_its_handle_is_released(void) {
 }
 
 static void a_result_lives_until_its_end_was_delivered(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   gate destroyed = GATE_INIT;
-  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(INTURN_QUEUE_FIFO, &job, &operation);
   CHECK_OK(inturn_token_finish_with(job.token, &destroyed, count_destroy));
   CHECK_OK(inturn_operation_release(operation));
   CHECK_INT(gate_count(&destroyed), 0);
@@ -141,10 +127,9 @@ static void count_null(void *context) {
 }
 
 static void a_result_that_is_null_is_destroyed_like_any_other(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   null_destroyed = (gate)GATE_INIT;
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_finish_with(job.token, NULL, count_null));
   stage_drain(&stage);
   CHECK_ENDED(&job, INTURN_FINISHED, INTURN_CAUSE_NONE);
@@ -176,9 +161,8 @@ static void a_token_is_finished_from_any_thread(void) {
 }
 
 static void a_token_is_finished_inside_a_destroy_function(void) {
-  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
   job held = JOB("held");
-  start_held(&stage, &held);
+  stage stage = stage_create_running(INTURN_QUEUE_CONCURRENT, &held);
   CHECK_OK(
       inturn_queue_enqueue(stage.queue, just_finish, &held, finish_job, NULL));
   stage_drain(&stage);
@@ -187,12 +171,11 @@ static void a_token_is_finished_inside_a_destroy_function(void) {
 }
 
 static void a_token_is_finished_inside_an_end_callback(void) {
-  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
   job held = JOB("held");
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   options.on_end = finish_job_at_end;
   options.end_context = &held;
-  start_held(&stage, &held);
+  stage stage = stage_create_running(INTURN_QUEUE_CONCURRENT, &held);
   CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, just_finish, NULL,
                                      NULL, NULL));
   stage_drain(&stage);
@@ -206,9 +189,8 @@ static void finish_on_request(void *context, inturn_token token) {
 }
 
 static void a_token_is_finished_inside_its_cancel_handler(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_on_cancel(job.token, finish_on_request, NULL, NULL));
   CHECK_OK(inturn_queue_cancel_all(stage.queue));
   stage_drain(&stage);
@@ -217,9 +199,8 @@ static void a_token_is_finished_inside_its_cancel_handler(void) {
 }
 
 static void a_token_is_a_number_that_may_be_stored(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   char text[32];
   unsigned long long bits = 0;
   snprintf(text, sizeof text, "%llu", (unsigned long long)job.token.bits);
@@ -257,10 +238,9 @@ static void the_next_begins_when_the_call_of_the_one_before_has_returned(void) {
 }
 
 static void a_token_of_a_destroyed_queue_is_refused(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
-  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
-  stage_drain(&stage);
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(INTURN_QUEUE_FIFO, &job, &operation);
   stage_destroy(&stage);
   CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
   CHECK_STATUS(inturn_token_cancel(job.token), INTURN_E_ALREADY_FINISHED);
@@ -269,10 +249,9 @@ static void a_token_of_a_destroyed_queue_is_refused(void) {
 }
 
 static void a_token_that_has_ended_its_operation_is_not_asked(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   bool cancelled = true;
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_finish(job.token));
   CHECK_STATUS(inturn_token_is_cancelled(job.token, &cancelled),
                INTURN_E_ALREADY_FINISHED);
@@ -281,10 +260,9 @@ static void a_token_that_has_ended_its_operation_is_not_asked(void) {
 }
 
 static void no_handler_is_set_after_the_end(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   job job = JOB("a");
   gate destroyed = GATE_INIT;
-  start_held(&stage, &job);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
   CHECK_OK(inturn_token_finish(job.token));
   CHECK_STATUS(
       inturn_token_on_cancel(job.token, never_work, &destroyed, count_destroy),
@@ -294,10 +272,9 @@ static void no_handler_is_set_after_the_end(void) {
 }
 
 static void a_token_ends_the_operation_it_was_given_to_and_no_other(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_queue other = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   job here = JOB("here"), there = JOB("there");
-  start_held(&stage, &here);
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &here);
   job_enqueue(other, &there, work_hold);
   GATE_WAIT(&there.started, 1);
   CHECK(here.token.bits != there.token.bits);

@@ -39,9 +39,7 @@ import Testing
     }
   }
 
-  /// What a slab may hold; `value` is the test's.
-  struct Element: SlabElement {
-    var link: UInt32
+  struct Element {
     var value: UInt64
   }
 

@@ -40,7 +40,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var taken: UInt64 = 0
   @exclusivity(unchecked) private var takenAtLastCheck: UInt64 = 0
   @exclusivity(unchecked) private var isPressureWatched = false
-  private let pressureTimer = TimerNode.Pointer.allocate(capacity: 1)
+  private let pressureTimer = TimerNode.Pointer.make()
   private let clock: Clock
 
   private static var pressureInterval: Int64 { 5_000_000 }
@@ -53,7 +53,6 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     self.target = target
     self.maximum = max(target, maximum)
     self.clock = clock
-    pressureTimer.initialize(to: TimerNode())
     super.init(label: label)
   }
 

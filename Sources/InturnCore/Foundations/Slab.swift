@@ -1,42 +1,65 @@
 import Synchronization
 
-/// What can live in a `Slab`.
-protocol SlabElement: ~Copyable {
-  /// The link of the slab's free list. The element may use it while it is in use.
-  var link: UInt32 { get set }
-}
-
 /// A growing table of elements that never move and whose memory is never given back.
 ///
 /// Indices start at 1. Any index ever given out can be turned into a pointer without a lock and
 /// read at any time, also after its element is gone; that is what lets a stale handle be checked
 /// by looking at the slot itself. New memory is all zero. The engine's state makes use of both.
-struct Slab<Element: SlabElement & ~Copyable>: ~Copyable {
+struct Slab<Element: ~Copyable>: ~Copyable {
   private static var segmentShift: UInt32 { 12 }
   private static var segmentSize: UInt32 { 1 << segmentShift }
+  private static var directorySize: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
+  private static var line: Int { 64 }
 
-  private struct Counts {
+  private struct Indices {
     var live: UInt64 = 0
-    var freeHead: UInt32 = 0
-    /// The first index that was never given out.
+    /// The first one that was never given out.
     var unused: UInt32 = 1
+    /// Those that were given back, the last one at the end.
+    var free = UnsafeMutablePointer<UInt32>.allocate(capacity: 64)
+    var freeCount = 0
+    var freeCapacity = 64
+
+    mutating func pushFree(_ index: UInt32) {
+      if freeCount == freeCapacity {
+        let larger = UnsafeMutablePointer<UInt32>.allocate(capacity: 2 * freeCapacity)
+        larger.moveInitialize(from: free, count: freeCount)
+        free.deallocate()
+        free = larger
+        freeCapacity *= 2
+      }
+      free[freeCount] = index
+      freeCount += 1
+    }
   }
 
-  /// Protects `counts`.
+  /// Protects `indices`.
   private let lock = BriefLock()
-  private let counts = UnsafeMutablePointer<Counts>.allocate(capacity: 1)
+  private let indices = UnsafeMutablePointer<Indices>.allocate(capacity: 1)
   /// The segments' addresses. Stored with releasing order after the memory was made, loaded with
   /// acquiring order by readers that hold no lock.
   private let directory: UnsafeMutablePointer<Atomic<UInt>>
 
   init?() {
-    let count = Int((Handle.maximumIndex + 1) >> Self.segmentShift)
+    let count = Self.directorySize
     guard let memory = calloc(count, MemoryLayout<UInt>.stride) else { return nil }
     directory = memory.bindMemory(to: Atomic<UInt>.self, capacity: count)
-    counts.initialize(to: Counts())
+    indices.initialize(to: Indices())
   }
 
-  var liveCount: UInt64 { lock.withLock { counts.pointee.live } }
+  /// For a slab that nobody has used; the engine's live as long as the process.
+  deinit {
+    for place in 0..<Self.directorySize {
+      let segment = directory[place].load(ordering: .relaxed)
+      guard let elements = UnsafeMutablePointer<UInt>(bitPattern: segment) else { break }
+      free(UnsafeMutableRawPointer(bitPattern: (elements - 1).pointee))
+    }
+    free(directory)
+    indices.pointee.free.deallocate()
+    indices.deallocate()
+  }
+
+  var liveCount: UInt64 { lock.withLock { indices.pointee.live } }
 
   /// The element at an index, or nil for an index that was never given out.
   @inline(__always)
@@ -52,15 +75,15 @@ struct Slab<Element: SlabElement & ~Copyable>: ~Copyable {
     lock.lock()
     defer { lock.unlock() }
     let index: UInt32
-    if counts.pointee.freeHead != 0 {
-      index = counts.pointee.freeHead
-      counts.pointee.freeHead = pointer(at: index)!.pointee.link
+    if indices.pointee.freeCount > 0 {
+      indices.pointee.freeCount -= 1
+      index = indices.pointee.free[indices.pointee.freeCount]
     } else {
-      index = counts.pointee.unused
+      index = indices.pointee.unused
       guard index <= Handle.maximumIndex, ensureSegmentLocked(of: index) else { return nil }
-      counts.pointee.unused += 1
+      indices.pointee.unused += 1
     }
-    counts.pointee.live += 1
+    indices.pointee.live += 1
     return (index, pointer(at: index)!)
   }
 
@@ -68,20 +91,21 @@ struct Slab<Element: SlabElement & ~Copyable>: ~Copyable {
   func giveBack(_ index: UInt32, retired: Bool = false) {
     lock.lock()
     defer { lock.unlock() }
-    counts.pointee.live -= 1
-    if retired { return }
-    pointer(at: index)!.pointee.link = counts.pointee.freeHead
-    counts.pointee.freeHead = index
+    indices.pointee.live -= 1
+    if !retired { indices.pointee.pushFree(index) }
   }
 
   private func ensureSegmentLocked(of index: UInt32) -> Bool {
     let entry = directory + Int(index >> Self.segmentShift)
     if entry.pointee.load(ordering: .relaxed) != 0 { return true }
-    // Zeroed memory from the allocator is untouched pages; one line more aligns the elements.
-    let line = 64
-    let size = Int(Self.segmentSize) * MemoryLayout<Element>.stride + line
+    // Zeroed memory from the allocator is untouched pages. The elements begin at a cache line; the
+    // word before it keeps the address that is to be freed.
+    let word = MemoryLayout<UInt>.size
+    let size = Int(Self.segmentSize) * MemoryLayout<Element>.stride + Self.line + word
     guard let memory = calloc(1, size) else { return false }
-    let aligned = (UInt(bitPattern: memory) + UInt(line - 1)) & ~UInt(line - 1)
+    let line = UInt(Self.line)
+    let aligned = (UInt(bitPattern: memory) + UInt(word) + line - 1) & ~(line - 1)
+    (UnsafeMutablePointer<UInt>(bitPattern: aligned)! - 1).pointee = UInt(bitPattern: memory)
     entry.pointee.store(aligned, ordering: .releasing)
     return true
   }

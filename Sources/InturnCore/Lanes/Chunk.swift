@@ -64,6 +64,9 @@ struct ChunkPool: ~Copyable {
     shelves.initialize(repeating: (nil, 0), count: Int(Chunk.sizeClasses))
   }
 
+  /// For a pool that nobody has used; the engine's lives as long as the process.
+  deinit { shelves.deallocate() }
+
   /// An empty chunk, or nil when memory runs out.
   func take(sizeClass: UInt32) -> Chunk.Pointer? {
     let shelf = shelves + Int(sizeClass)

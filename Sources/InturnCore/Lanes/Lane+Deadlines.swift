@@ -26,12 +26,13 @@ extension UnsafeMutablePointer<Lane> {
     let next = Swift.min(
       details.pointee.stallAt, details.pointee.deadlineAt, details.pointee.graceAt)
     if next == Int64.max {
-      if details.pointee.wasArmed { clock.disarm(details.timer) }
+      if let timer = details.pointee.timer { clock.disarm(timer) }
       return
     }
-    details.pointee.wasArmed = true
+    let timer = details.pointee.timer ?? .make()
+    details.pointee.timer = timer
     let generation = slot.loadWord().generation
-    clock.arm(details.timer, at: next, for: .operation(slot, generation: generation, of: self))
+    clock.arm(timer, at: next, for: .operation(slot, generation: generation, of: self))
   }
 
   /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
@@ -97,13 +98,13 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .wrongKind
     }
-    let timing = needExtra().interaction
-    if timing.pointee.isVisible != isVisible {
-      timing.pointee.isVisible = isVisible
+    let extra = needExtra()
+    if extra.pointee.interaction.isVisible != isVisible {
+      extra.pointee.interaction.isVisible = isVisible
       if isVisible {
-        holdLocked(until: clock.moment(after: timing.pointee.settle))
+        holdLocked(until: clock.moment(after: extra.pointee.interaction.settle))
       } else {
-        clock.disarm(timing.timer)
+        clock.disarm(extra.pointee.interaction.timer!)
         pointee.machine.flags.insert(.held)
       }
     }
@@ -118,21 +119,22 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Holds the lane until a moment, or a later one that holds already.
   private func holdLocked(until moment: Int64) {
-    let timing = needExtra().interaction
-    timing.pointee.readyAt = Swift.max(timing.pointee.readyAt, moment)
+    let extra = needExtra()
+    let readyAt = Swift.max(extra.pointee.interaction.readyAt, moment)
+    extra.pointee.interaction.readyAt = readyAt
     applyHoldLocked()
   }
 
   private func applyHoldLocked() {
-    let timing = needExtra().interaction
-    if timing.pointee.isVisible && timing.pointee.readyAt <= clock.now {
+    let timing = needExtra().pointee.interaction
+    if timing.isVisible && timing.readyAt <= clock.now {
       pointee.machine.flags.remove(.held)
       return
     }
     pointee.machine.flags.insert(.held)
-    if timing.pointee.isVisible {
+    if timing.isVisible {
       clock.arm(
-        timing.timer, at: timing.pointee.readyAt, for: .lane(self, generation: pointee.generation))
+        timing.timer!, at: timing.readyAt, for: .lane(self, generation: pointee.generation))
     }
   }
 
@@ -148,19 +150,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 }
 
-extension UnsafeMutablePointer<LaneExtra> {
-  var interaction: UnsafeMutablePointer<InteractionTiming> {
-    withUnsafeMutablePointer(to: &pointee.interaction) { $0 }
-  }
-}
-
-extension UnsafeMutablePointer<InteractionTiming> {
-  var timer: TimerNode.Pointer { withUnsafeMutablePointer(to: &pointee.timer) { $0 } }
-}
-
 extension UnsafeMutablePointer<OperationDetails> {
-  var timer: TimerNode.Pointer { withUnsafeMutablePointer(to: &pointee.timer) { $0 } }
-
   fileprivate func setDeadlines(from moment: Int64, limit: Int64) {
     func after(_ nanoseconds: Int64) -> Int64 {
       if nanoseconds == 0 { return Int64.max }

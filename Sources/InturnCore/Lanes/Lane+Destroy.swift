@@ -31,7 +31,10 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.limit = options.limit
     extra.pointee.interaction.settle = options.settle
     extra.pointee.interaction.gap = options.gap
-    if options.kind == .interaction { pointee.machine.flags.insert(.held) }
+    if options.kind == .interaction {
+      extra.pointee.interaction.timer = .make()
+      pointee.machine.flags.insert(.held)
+    }
   }
 
   /// Destroys the queue of this handle.
@@ -63,7 +66,7 @@ extension UnsafeMutablePointer<Lane> {
       of: extra.pointee.executor?.takeUnretainedValue(),
       extra.pointee.clock?.takeUnretainedValue())
     extra.pointee.outside += 1
-    clock.disarm(extra.interaction.timer)
+    if let timer = extra.pointee.interaction.timer { clock.disarm(timer) }
     cutOffRunningLocked()
     cancelPendingLocked(.destroyed)
     extra.pointee.outside -= 1
@@ -163,6 +166,7 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.executor, extra.pointee.clock, extra.pointee.index
     )
     free(extra.pointee.label)
+    extra.pointee.interaction.timer?.deallocate()
     extra.deinitialize(count: 1)
     extra.deallocate()
     pointee.extra = nil

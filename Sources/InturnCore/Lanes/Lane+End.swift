@@ -24,9 +24,7 @@ extension UnsafeMutablePointer<Lane> {
     if !slot.pointee.flags.contains(.counted) {
       slot.pointee.flags.insert(.counted)
       countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
-      if let details = slot.pointee.details, details.pointee.wasArmed {
-        clock.disarm(details.timer)
-      }
+      if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
     }
     if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
       // Cut off in the middle of its call: the queue goes on without that drainer. Only a destroyed

@@ -10,7 +10,7 @@ import Synchronization
 /// to the next generation's "started". Who must stop or look at a batch (suspend, cancel, destroy)
 /// takes the lock and sets `attention` on the gate, which makes that change fail. The gate's
 /// generation says how far the batch has come.
-struct Lane: ~Copyable, SlabElement {
+struct Lane: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Lane>
 
   // First, because a change of any part counts as one of the first for the thread sanitizer, and
@@ -32,11 +32,6 @@ struct Lane: ~Copyable, SlabElement {
   var finished: UInt64
   /// What most lanes do without.
   var extra: UnsafeMutablePointer<LaneExtra>?
-
-  var link: UInt32 {
-    get { firstRunning }
-    set { firstRunning = newValue }
-  }
 }
 
 /// What a lane has when its queue has options or its life is not the simplest.
@@ -82,7 +77,8 @@ struct InteractionTiming {
   var isVisible = false
   /// Not before this moment, even when visible.
   var readyAt = Int64.min
-  var timer = TimerNode()
+  /// Of an interaction lane.
+  var timer: TimerNode.Pointer?
 }
 
 // MARK: Views and small steps; the lane is locked

@@ -93,6 +93,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     if let details = pointee.details {
       if let destroy = details.pointee.cancelDestroy { destroy(details.pointee.cancelContext) }
       InturnCore.free(details.pointee.label)
+      details.pointee.timer?.deallocate()
       details.deinitialize(count: 1)
       details.deallocate()
     }

@@ -10,11 +10,11 @@ import Synchronization
 ///   is set with releasing order, and read after `ended` was seen with acquiring order.
 /// - `flags`, the links and `details` are protected by the lane's lock.
 /// - The rest is written before the slot is published and never again until it is free.
-struct OperationSlot: ~Copyable, SlabElement {
+struct OperationSlot: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<OperationSlot>
 
   // First, for the thread sanitizer; see `Lane`.
-  /// In the lane's list of running operations, or in the slab's free list.
+  /// In the lane's list of running operations.
   var link: UInt32
   var previous: UInt32
   let word: Atomic<UInt64>
@@ -78,9 +78,8 @@ struct OperationDetails {
   var stallAt = Int64.max
   var deadlineAt = Int64.max
   var graceAt = Int64.max
-  /// Whether the timer may be in the clock's heap.
-  var wasArmed = false
-  var timer = TimerNode()
+  /// Of an operation that has deadlines; made when it is armed first.
+  var timer: TimerNode.Pointer?
 }
 
 /// The end of an operation, for its callback and for who waits.

@@ -20,3 +20,11 @@ struct TimerNode {
     case pool(Unmanaged<WorkerPool>)
   }
 }
+
+extension UnsafeMutablePointer<TimerNode> {
+  static func make() -> Self {
+    let node = Self.allocate(capacity: 1)
+    node.initialize(to: TimerNode())
+    return node
+  }
+}
