@@ -124,6 +124,41 @@ static void the_maximum_is_reached(void) {
   CHECK_OK(inturn_executor_destroy(pool));
 }
 
+static void the_maximum_is_reached_after_a_resume(void) {
+  inturn_executor pool;
+  inturn_queue queue;
+  pool_and_queue_create(&pool, &queue, WORKERS);
+  CHECK_OK(inturn_queue_suspend(queue));
+  for (int i = 0; i < WORKERS; i++)
+    CHECK_OK(
+        inturn_queue_enqueue(queue, wait_until_all_are_here, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_resume(queue));
+  GATE_WAIT(&reached, WORKERS);
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_executor_destroy(pool));
+}
+
+static void the_maximum_is_reached_after_places_are_freed(void) {
+  inturn_executor pool;
+  inturn_queue queue;
+  job held[WORKERS];
+  pool_and_queue_create(&pool, &queue, WORKERS);
+  for (int i = 0; i < WORKERS; i++) {
+    held[i] = (job)JOB("held");
+    job_enqueue(queue, &held[i], work_hold);
+  }
+  for (int i = 0; i < WORKERS; i++) {
+    GATE_WAIT(&held[i].started, 1);
+    CHECK_OK(
+        inturn_queue_enqueue(queue, wait_until_all_are_here, NULL, NULL, NULL));
+  }
+  for (int i = 0; i < WORKERS; i++)
+    CHECK_OK(inturn_token_finish(held[i].token));
+  GATE_WAIT(&reached, WORKERS);
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_executor_destroy(pool));
+}
+
 static void a_cancelled_pending_operation_takes_no_place(void) {
   stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
   job first = JOB("a"), second = JOB("b"), third = JOB("c");
@@ -203,6 +238,8 @@ PROGRAM(concurrent,
         TEST(one_that_has_returned_and_not_ended_keeps_its_place),
         TEST(never_more_than_the_maximum_run_at_once),
         TEST(the_maximum_is_reached),
+        TEST(the_maximum_is_reached_after_a_resume),
+        TEST(the_maximum_is_reached_after_places_are_freed),
         TEST(a_cancelled_pending_operation_takes_no_place),
         TEST(max_run_holds_a_place_or_frees_it),
         TEST(operations_may_end_in_any_order),

@@ -76,6 +76,26 @@ static void an_operation_of_the_own_queue_cannot_be_waited_for(void) {
   for_each_kind(own_operations_cannot_be_waited_for);
 }
 
+static void just_ask(void *context, inturn_token token) {
+  CHECK_STATUS(inturn_queue_drain(own, 0), INTURN_E_TIMED_OUT);
+  CHECK_STATUS(inturn_operation_wait(own_operation, 0, NULL),
+               INTURN_E_TIMED_OUT);
+  just_finish(context, token);
+  CHECK_OK(inturn_operation_wait(own_operation, 0, NULL));
+}
+
+static void who_just_asks_is_not_refused(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  own = stage.queue;
+  reports_begin(&told);
+  CHECK_OK(inturn_queue_enqueue(own, just_ask, NULL, NULL, &own_operation));
+  stage_drain(&stage);
+  reports_end();
+  CHECK_INT(gate_count(&told.told), 0);
+  CHECK_OK(inturn_operation_release(own_operation));
+  stage_destroy(&stage);
+}
+
 static void ask_for_the_one_before(void *context, inturn_token token) {
   inturn_end end;
   CHECK_OK(inturn_operation_wait(own_operation, -1, &end));
@@ -254,6 +274,64 @@ static void who_drains_an_executor_cannot_wait_for_its_queues(void) {
   stage_destroy(&stage);
 }
 
+/* A ring that goes through the executor that the test drains: its queue waits
+   for one on the pool, whose work waits for another queue of the executor. */
+static void wait_for_pool(void *context, inturn_token token) {
+  link *link = context;
+  GATE_WAIT(link->started, 1);
+  link->status = inturn_queue_drain(link->next, LIMIT_NS);
+  just_finish(context, token);
+}
+
+static void wait_for_executor(void *context, inturn_token token) {
+  link *link = context;
+  gate_pass(link->started);
+  link->status = inturn_queue_drain(link->next, LIMIT_NS);
+  just_finish(context, token);
+}
+
+static void a_ring_through_an_executor_is_refused(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  gate started = GATE_INIT;
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue other, pool = pool_queue_create(INTURN_QUEUE_FIFO, "pool");
+  options.executor = stage.executor;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &other));
+  link first = {stage.queue, pool, {0}, {0}, &started, 2, INTURN_OK};
+  link second = {pool, other, {0}, {0}, &started, 2, INTURN_OK};
+  reports_begin(&told);
+  CHECK_OK(
+      inturn_queue_enqueue(stage.queue, wait_for_pool, &first, NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue(other, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue(pool, wait_for_executor, &second, NULL, NULL));
+  stage_drain(&stage);
+  drain_and_destroy(pool);
+  reports_end();
+  CHECK_INT((first.status == INTURN_E_DEADLOCK) +
+                (second.status == INTURN_E_DEADLOCK),
+            1);
+  CHECK_INT(gate_count(&told.told), 1);
+  CHECK_OK(inturn_queue_destroy(other));
+  stage_destroy(&stage);
+}
+
+static void the_main_thread_cannot_wait_for_what_it_is_to_drain(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  CHECK_OK(inturn_executor_main(&options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &own));
+  CHECK_OK(inturn_queue_enqueue(own, just_finish, NULL, NULL, &own_operation));
+  reports_begin(&told);
+  CHECK_STATUS(inturn_queue_drain(own, LIMIT_NS), INTURN_E_DEADLOCK);
+  CHECK_STATUS(inturn_operation_wait(own_operation, LIMIT_NS, NULL),
+               INTURN_E_DEADLOCK);
+  reports_end();
+  CHECK_INT(gate_count(&told.told), 2);
+  CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
+  CHECK_OK(inturn_queue_drain(own, LIMIT_NS));
+  CHECK_OK(inturn_operation_release(own_operation));
+  CHECK_OK(inturn_queue_destroy(own));
+}
+
 static void drain_stage_inside(void *context, inturn_token token) {
   stage_drain(context);
   just_finish(context, token);
@@ -302,11 +380,14 @@ static void a_chain_of_waiting_queues_is_no_ring(void) {
 
 PROGRAM(deadlock, TEST(a_drain_inside_the_callbacks_of_the_queue_is_refused),
         TEST(an_operation_of_the_own_queue_cannot_be_waited_for),
+        TEST(who_just_asks_is_not_refused),
         TEST(an_ended_operation_is_no_deadlock),
         TEST(a_ring_of_two_queues_is_refused_to_one_of_them),
         TEST(a_ring_of_three_queues_is_refused_to_one_of_them),
         TEST(a_ring_of_operations_is_refused_to_one_of_them),
         TEST(a_destruction_that_would_close_a_ring_is_refused),
         TEST(who_drains_an_executor_cannot_wait_for_its_queues),
+        TEST(a_ring_through_an_executor_is_refused),
+        TEST(the_main_thread_cannot_wait_for_what_it_is_to_drain),
         TEST(a_queue_further_up_the_stack_cannot_be_waited_for),
         TEST(a_chain_of_waiting_queues_is_no_ring))

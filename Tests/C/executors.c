@@ -235,6 +235,25 @@ static void stop_inside(void *context, inturn_token token) {
   just_finish(context, token);
 }
 
+static void several_stops_stop_one_run_and_no_drain(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  job job = JOB("a");
+  int fd = -1;
+  CHECK_OK(inturn_executor_fd(stage.executor, &fd));
+  CHECK_OK(inturn_executor_stop(stage.executor));
+  CHECK_OK(inturn_executor_stop(stage.executor));
+  CHECK(!readable(fd));
+  job_enqueue(stage.queue, &job, work_finish);
+  stage_drain(&stage);
+  CHECK_TRACE("work a, end a finished");
+  CHECK_OK(inturn_queue_enqueue(stage.queue, stop_inside, &stage, NULL, NULL));
+  CHECK_OK(inturn_executor_run(stage.executor));
+  CHECK_TRACE("");
+  CHECK_OK(inturn_executor_run(stage.executor));
+  CHECK_TRACE("work");
+  stage_destroy(&stage);
+}
+
 static void run_returns_after_the_call_that_it_is_in(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   for (int i = 0; i < 2; i++)
@@ -359,6 +378,7 @@ PROGRAM(executors, TEST(a_drain_calls_at_most_so_many_and_says_how_many),
         TEST(a_wake_callback_may_replace_itself),
         TEST(run_drains_until_it_is_stopped),
         TEST(a_stop_before_the_run_makes_it_return_at_once),
+        TEST(several_stops_stop_one_run_and_no_drain),
         TEST(run_returns_after_the_call_that_it_is_in),
         TEST(an_executor_is_drained_by_one_at_a_time),
         TEST(any_thread_may_drain_next),

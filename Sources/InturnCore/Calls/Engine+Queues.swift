@@ -15,45 +15,50 @@ package struct QueueOptions {
 
 /// What can be asked of a queue by its handle.
 extension Engine {
-  /// Makes a queue. The executor and the clock are found by their handles under the lock that
-  /// keeps them from being destroyed meanwhile.
+  /// Makes a queue.
   package static func createQueue(
     _ options: QueueOptions, executor: Handle, clock: Handle
   ) -> (Status, Handle) {
     let none = Handle(bits: 0)
-    let engine = current
     var options = options
-    let objects = engine.pointee.objects
-    objects.lock.lock()
-    if executor.bits != 0 {
-      switch objects.executors.find(executor) {
-      case .success(let found): options.executor = found
-      case .failure(let refusal):
-        objects.lock.unlock()
-        return (refusal.status, none)
-      }
-    } else if options.kind == .interaction {
-      options.executor = engine.pointee.mainExecutor
+    if executor.bits != 0 || clock.bits != 0 || options.kind == .interaction {
+      let status = use(executor, clock, in: &options)
+      if status != .ok { return (status, none) }
     }
-    if clock.bits != 0 {
-      switch objects.clocks.find(clock) {
-      case .success(let found): options.clock = found
-      case .failure(let refusal):
-        objects.lock.unlock()
-        return (refusal.status, none)
-      }
-    }
-    options.executor?.users += 1
-    options.clock?.users += 1
-    objects.lock.unlock()
     if options.kind == .concurrent && options.limit == 0 {
-      options.limit = UInt32(engine.pointee.pool.size)
+      options.limit = UInt32(current.pointee.pool.size)
     }
-    guard let (_, handle) = Lane.Pointer.make(options) else {
+    guard let handle = Lane.Pointer.make(options) else {
       releaseUse(of: options.executor, options.clock)
       return (.noMemory, none)
     }
     return (.ok, handle)
+  }
+
+  /// Finds the executor and the clock that a queue is to use, and keeps them from being destroyed.
+  private static func use(
+    _ executor: Handle, _ clock: Handle, in options: inout QueueOptions
+  ) -> Status {
+    let objects = current.pointee.objects
+    objects.lock.lock()
+    defer { objects.lock.unlock() }
+    if executor.bits != 0 {
+      switch objects.executors.find(executor) {
+      case .success(let found): options.executor = found
+      case .failure(let refusal): return refusal.status
+      }
+    } else if options.kind == .interaction {
+      options.executor = current.pointee.mainExecutor
+    }
+    if clock.bits != 0 {
+      switch objects.clocks.find(clock) {
+      case .success(let found): options.clock = found
+      case .failure(let refusal): return refusal.status
+      }
+    }
+    options.executor?.users += 1
+    options.clock?.users += 1
+    return .ok
   }
 
   /// A queue does not use its executor and its clock any more.

@@ -10,7 +10,7 @@ package class Executor: @unchecked Sendable {
   /// `ring.count`, for looking without the lock.
   let waiting = Atomic<Int>(0)
   /// How many queues use the executor; protected by the engine's object lock.
-  package var users = 0
+  @exclusivity(unchecked) package var users = 0
   package let label: String?
 
   init(label: String?) { self.label = label }

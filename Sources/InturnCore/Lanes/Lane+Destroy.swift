@@ -3,7 +3,7 @@ import Synchronization
 /// Making lanes, and clearing them away.
 extension UnsafeMutablePointer<Lane> {
   /// A lane of a new queue; nil when memory runs out.
-  static func make(_ options: QueueOptions) -> (lane: Self, handle: Handle)? {
+  static func make(_ options: borrowing QueueOptions) -> Handle? {
     guard let (index, lane) = Engine.current.pointee.lanes.take() else { return nil }
     // A retired generation never gets here, so there is a next one.
     lane.pointee.lock.lock()
@@ -15,10 +15,10 @@ extension UnsafeMutablePointer<Lane> {
     lane.applyLocked(options)
     lane.pointee.generation = generation
     lane.pointee.lock.unlock()
-    return (lane, Handle(.queue, index: index, generation: generation))
+    return Handle(.queue, index: index, generation: generation)
   }
 
-  private func applyLocked(_ options: QueueOptions) {
+  private func applyLocked(_ options: borrowing QueueOptions) {
     let isPlain =
       options.label == nil && options.executor == nil && options.clock == nil
       && options.capacity == 0 && (options.kind == .fifo || options.kind == .actor)

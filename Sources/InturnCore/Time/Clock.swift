@@ -23,7 +23,7 @@ package final class Clock: @unchecked Sendable {
 
   package let isManual: Bool
   /// How many queues use the clock; protected by the engine's object lock.
-  var users = 0
+  @exclusivity(unchecked) var users = 0
 
   package init(isManual: Bool) {
     self.isManual = isManual
