@@ -67,6 +67,8 @@ import Testing
         event(true) {
           $0.jobs -= 1
           $0.machine.start()
+          let view = $0.view
+          _ = $0.machine.askForDrainerBeforeCall(view)
           $0.inCall += 1
           let stopped = $0.suspends > 0 || $0.machine.flags.contains(.held)
           if stopped || $0.machine.running > $0.limit { $0.hasErred = true }
@@ -161,6 +163,10 @@ import Testing
       let isSomethingToDo = machine.next(world.view) != .leave
       let isSomebodyComing = machine.scheduled > 0 || machine.active > 0
       #expect(!isSomethingToDo || isSomebodyComing, "nobody comes: \(world)")
+      // Where several may run, a drainer that is inside a call keeps none from starting.
+      if kind == .concurrent && machine.canStart(world.view) {
+        #expect(machine.scheduled > 0 || world.atTheDoor > 0, "nobody is free: \(world)")
+      }
       if machine.flags.contains(.destroyed) { #expect(machine.next(world.view) == .leave) }
     }
   }

@@ -140,9 +140,9 @@ static void begin_notice(void *context, inturn_token token) {
 }
 
 static bool answer_permission(inturn_token token, const char *line) {
-  if (strcmp(line, "y") == 0)
+  if (strcmp(line, "y") == 0 || strcmp(line, "yes") == 0)
     CHECK(inturn_token_finish(token));
-  else if (strcmp(line, "n") == 0)
+  else if (strcmp(line, "n") == 0 || strcmp(line, "no") == 0)
     CHECK(inturn_token_fail(token, PERMISSION_DENIED));
   else
     return false;

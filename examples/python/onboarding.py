@@ -61,11 +61,11 @@ def say(text: str, end: str = "\n") -> None:
 
 
 def answer_permission(token: inturn.Token, line: str) -> bool:
-    if line == "y":
+    if line in ("y", "yes"):
         token.finish()
-    elif line == "n":
+    elif line in ("n", "no"):
         token.fail(Refused("denied"))
-    return line in ("y", "n")
+    return line in ("y", "yes", "n", "no")
 
 
 class SignIn:

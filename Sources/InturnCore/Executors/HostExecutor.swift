@@ -87,7 +87,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if refusal != .ok { return (refusal, 0) }
     var budget = DrainBudget(remaining: maximumCalls)
     runWaiting(&budget)
-    budget.spareGate?.dropGate()
+    budget.dropSpareGate()
     if budget.isForkedChild { return (.forked, maximumCalls - budget.remaining) }
     endDrain()
     return (.ok, maximumCalls - budget.remaining)
@@ -98,7 +98,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let refusal = beginDrain()
     if refusal != .ok { return refusal }
     var budget = DrainBudget(remaining: 1)
-    defer { budget.spareGate?.dropGate() }
+    defer { budget.dropSpareGate() }
     while true {
       lock.lock()
       if isStopRequested { break }
@@ -143,7 +143,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   package func discardWaiting() {
     var budget = DrainBudget(remaining: Int.max)
     runWaiting(&budget)
-    budget.spareGate?.dropGate()
+    budget.dropSpareGate()
   }
 
   private func wakeRun() {

@@ -74,4 +74,10 @@ struct DrainBudget {
   var isForkedChild: Bool { (ProcessState.current ^ process) & ~ProcessState.exitingBit != 0 }
 
   init(remaining: Int) { self.remaining = remaining }
+
+  /// At the end of the executor's turn. In a forked child, the slot is its parent's.
+  mutating func dropSpareGate() {
+    if isStillOurs { spareGate?.dropGate() }
+    spareGate = nil
+  }
 }

@@ -56,10 +56,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     super.init(label: label)
   }
 
-  deinit {
-    clock.disarm(pressureTimer)
-    pressureTimer.deallocate()
-  }
+  // An armed timer refers to the pool, so this one is not.
+  deinit { pressureTimer.deallocate() }
 
   package var threadCount: Int { lock.withLock { threads } }
 
@@ -117,7 +115,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private func watchPressure() {
     clock.arm(
       pressureTimer, at: clock.moment(after: Self.pressureInterval),
-      for: .pool(.passUnretained(self)))
+      for: .pool(self))
   }
 
   private static func wake(_ parker: Parker) {
@@ -148,7 +146,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       item.run(&budget)
       if !budget.isStillOurs { return }
     }
-    budget.spareGate?.dropGate()
+    budget.dropSpareGate()
     worker.parker.deallocate()
   }
 

@@ -81,7 +81,10 @@ extension UnsafeMutablePointer<Lane> {
   /// Calls the work of a started operation. Takes the lock over and gives it up for the call.
   private func call(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     let token = slot.handle(.token)
+    // While this drainer is in the call, another one may find more to start.
+    let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     pointee.lock.unlock()
+    executor?.submit(ReadyRing.Item(lane: self))
     budget.remaining -= 1
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
@@ -98,18 +101,15 @@ extension UnsafeMutablePointer<Lane> {
       wasDetached = slot.pointee.flags.contains(.detached)
       isFree = settleLocked(slot, endedInsideCall: true)
     }
-    if wasDetached {
-      // The lane has gone on without this drainer; only the context was left to destroy.
-      pointee.extra!.pointee.outside -= 1
-      leaveLocked()
-      slot.dropReference()
-      if isFree { slot.dropReference() }
-      return .stop
-    }
     pointee.lock.unlock()
     slot.dropReference()
     if isFree { slot.dropReference() }
-    return relock(budget) ? .goOn : .stop
+    if !relock(budget) { return .stop }
+    if !wasDetached { return .goOn }
+    // The lane has gone on without this drainer.
+    pointee.extra!.pointee.outside -= 1
+    leaveLocked()
+    return .stop
   }
 
   private func runSegmentLocked(

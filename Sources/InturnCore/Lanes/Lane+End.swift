@@ -147,6 +147,11 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.unlock()
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
     if let destroy = handler.destroy { destroy(handler.context) }
+    // Nobody can ask for the result any more; a cancel notice may still refer to the slot.
+    if !slot.loadWord().contains(.handleHeld), let destroy = slot.pointee.resultDestroy {
+      slot.pointee.resultDestroy = nil
+      destroy(slot.pointee.result)
+    }
     slot.dropReference()
     return relock(budget)
   }

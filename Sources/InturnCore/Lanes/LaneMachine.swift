@@ -79,6 +79,11 @@ struct LaneMachine: Hashable {
     return true
   }
 
+  /// Asks for another drainer before this one calls work, on a lane that may have several.
+  mutating func askForDrainerBeforeCall(_ view: @autoclosure () -> View) -> Bool {
+    kind == .concurrent && askForDrainer(view())
+  }
+
   mutating func drainerArrives() {
     scheduled -= 1
     active += 1

@@ -121,10 +121,10 @@ extension UnsafeMutablePointer<OperationSlot> {
       frame.pop()
     }
     if ProcessState.current != process { return }
+    dropReference()
     lane.pointee.lock.lock()
     lane.pointee.extra!.pointee.outside -= 1
     lane.leaveLocked()
-    dropReference()
   }
 }
 

@@ -69,7 +69,11 @@ package final class Clock: @unchecked Sendable {
   func disarm(_ node: TimerNode.Pointer) {
     lock.lock()
     if node.pointee.position >= 0 { removeLocked(node) }
+    let owner = node.pointee.owner
+    node.pointee.owner = .nobody
     lock.unlock()
+    // Let go of after the lock.
+    withExtendedLifetime(owner) {}
   }
 
   /// Advances a manual clock. False when that would pass the end of time.
@@ -95,6 +99,7 @@ package final class Clock: @unchecked Sendable {
       }
       if isManual { manualTime = max(manualTime, first.pointee.deadline) }
       let owner = first.pointee.owner
+      first.pointee.owner = .nobody
       removeLocked(first)
       lock.unlock()
       switch owner {
@@ -102,7 +107,7 @@ package final class Clock: @unchecked Sendable {
       case .operation(let slot, let generation, let lane):
         lane.timerFired(of: slot, generation: generation)
       case .lane(let lane, let generation): lane.timerFired(generation: generation)
-      case .pool(let pool): pool.takeUnretainedValue().checkPressure()
+      case .pool(let pool): pool.checkPressure()
       }
     }
   }

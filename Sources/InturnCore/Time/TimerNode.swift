@@ -1,7 +1,7 @@
 /// A timer that its owner holds: armed on a clock, or not.
 ///
-/// The clock's lock protects it. Firing copies `owner` under that lock and uses the node no more,
-/// so that the owner may go away once `Clock.disarm` has returned.
+/// The clock's lock protects it. Firing takes `owner` out under that lock and uses the node no more,
+/// so that the node may go away once `Clock.disarm` has returned.
 struct TimerNode {
   typealias Pointer = UnsafeMutablePointer<TimerNode>
 
@@ -17,7 +17,7 @@ struct TimerNode {
     case nobody
     case operation(OperationSlot.Pointer, generation: UInt32, of: Lane.Pointer)
     case lane(Lane.Pointer, generation: UInt32)
-    case pool(Unmanaged<WorkerPool>)
+    case pool(WorkerPool)
   }
 }
 
