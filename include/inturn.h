@@ -88,7 +88,8 @@
  * are called by its queue's executor: the library's pool of workers, or a
  * thread of the host's that drains a host-driven executor. Exceptions: a
  * refused call destroys the context before it returns, on the caller's
- * thread; inturn_queue_destroy delivers on the caller's thread.
+ * thread; inturn_queue_destroy delivers on the caller's thread, and
+ * inturn_operation_release may destroy a result there.
  * The callbacks of one FIFO, actor or interaction queue never overlap each
  * other, with two exceptions: the cancel handler, and what runs on after an
  * operation has been cut off by a deadline or a grace time (see 8).
@@ -119,8 +120,10 @@
  * wait that cannot end, because work of the queue that it waits for is further
  * up the caller's own stack, or because a ring of waiting queues would close,
  * is refused with INTURN_E_DEADLOCK; the report handler is told the ring. Work
- * that waits for a token that nobody will finish is not such a ring: give it
- * a max_run_ns or a stall_ns.
+ * of a concurrent queue may wait for another operation of its queue as long as
+ * a place is left in which that can start. Not seen are waits by other means,
+ * a token that nobody will finish (give it a max_run_ns or a stall_ns), and
+ * workers that are all blocked when their pool cannot grow any more.
  *
  * 10. Ordering
  * ------------
@@ -202,7 +205,7 @@ typedef enum inturn_status {
   INTURN_E_STALE = -3,
   /* A handle of another kind of object, or a queue of another kind. */
   INTURN_E_WRONG_KIND = -4,
-  /* The operation has ended already; the call changed nothing. */
+  /* The operation has ended already, and its end stays what it is. */
   INTURN_E_ALREADY_FINISHED = -5,
   /* The queue accepts no more operations. */
   INTURN_E_CLOSED = -6,
@@ -328,7 +331,8 @@ typedef struct inturn_executor_options {
      most 1,024. */
   uint32_t workers;
   /* A pool grows to so many threads while its workers are blocked in calls,
-     and shrinks again. 0: 64 more than `workers`. */
+     and shrinks again. 0: 64 more than `workers`; else not less than these,
+     and at most 1,088. */
   uint32_t max_workers;
   uint32_t reserved;                 /* 0 */
   const char *INTURN_NULLABLE label; /* UTF-8; copied */
@@ -422,7 +426,7 @@ typedef struct inturn_queue_options {
   uint32_t max_concurrent;
   const char *INTURN_NULLABLE label; /* UTF-8; copied */
   inturn_executor executor;          /* null: the kind's default */
-  uint64_t capacity;                 /* how many may be pending; 0: no limit */
+  uint64_t capacity;  /* how many operations may be pending; 0: no limit */
   inturn_clock clock; /* of its delays and deadlines; null: the system's */
   /* Interaction queues, nanoseconds, not negative: from the view's appearing
      to the first start; from one end to the next start. An interaction that
@@ -541,7 +545,8 @@ inturn_status inturn_queue_close(inturn_queue queue);
 /* Waits until nothing of the queue is pending, running or to be delivered.
    timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
    and is never refused. What has not ended, inturn_queue_list says.
-   Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
+   Statuses: handle statuses (E_STALE, too, when the queue is destroyed
+   meanwhile), E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the queue's own callbacks, and round a ring. */
 inturn_status inturn_queue_drain(inturn_queue queue, int64_t timeout_ns);
 
@@ -594,7 +599,9 @@ inturn_status inturn_operation_release(inturn_operation operation);
 
 /* The first call that ends an operation wins; each later one gets
    E_ALREADY_FINISHED, as does a token whose operation was ended by a deadline,
-   a grace time or its queue's destruction. */
+   a grace time or its queue's destruction. Such a late call still frees the
+   place that INTURN_MAX_RUN_HOLD holds. E_STALE is for bits that were never a
+   token, or the token of an operation that has not started. */
 
 /* Ends the operation as finished.
    Statuses: handle statuses, E_ALREADY_FINISHED. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "CInturnSystem.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,6 +21,15 @@ int64_t inturn_system_now(void) {
   struct timespec now;
   clock_gettime(INTURN_SYSTEM_CLOCK, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void inturn_system_object_barrier(void) {}
+
+void inturn_system_stay_loaded(void) {
+  static const char anchor; // an address in this library
+  Dl_info info;
+  if (dladdr((const void *)&anchor, &info) != 0 && info.dli_fname)
+    (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {

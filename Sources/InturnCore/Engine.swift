@@ -11,6 +11,8 @@ package struct EngineStorage: ~Copyable {
   let chunks = ChunkPool()
   /// How many slots are gates, not operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
+  /// How many lanes have no queue any more and are not given back yet. The same.
+  let goneLanes = Atomic<Int>(0)
   let waits = WaitGraph.Storage()
   let reportHandler = ReportHandler.Holder()
   let systemClock: Clock
@@ -72,6 +74,7 @@ package enum Engine {
       return Pointer(bitPattern: existing)!
     }
     if !areHooksSet.exchange(true, ordering: .relaxed) {
+      inturn_system_stay_loaded()
       pthread_atfork(nil, nil) {
         ProcessState.becomeChild()
         forkCount.wrappingAdd(1, ordering: .relaxed)

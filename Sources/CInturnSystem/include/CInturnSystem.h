@@ -51,6 +51,14 @@ bool inturn_system_start_thread(const char *_Nonnull name,
 void *_Nullable inturn_system_frame(void);
 void inturn_system_set_frame(void *_Nullable frame);
 
+/// Does nothing. To the compiler it is a call that might release any object, so
+/// that it retains what was read before it before it.
+void inturn_system_object_barrier(void);
+
+/// Keeps the library that holds this code loaded for the rest of the process:
+/// its threads and what it has registered at exit refer to it.
+void inturn_system_stay_loaded(void);
+
 /// Writes all of the bytes to the standard error.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);
 

@@ -91,11 +91,13 @@ extension Engine {
     let (executors, clocks) = withObjects {
       ($0.executors.count, $0.clocks.count)
     }
+    let lanes = Int(engine.pointee.lanes.liveCount)
+    let queues = UInt64(max(0, lanes - engine.pointee.goneLanes.load(ordering: .relaxed)))
     let slots = Int(engine.pointee.operations.liveCount)
     let operations = UInt64(max(0, slots - engine.pointee.gates.load(ordering: .relaxed)))
     return LibraryStatistics(
       workers: UInt32(engine.pointee.pool.threadCount),
-      queues: engine.pointee.lanes.liveCount, operations: operations,
+      queues: queues, operations: operations,
       executors: UInt64(executors), clocks: UInt64(clocks))
   }
 
@@ -107,7 +109,7 @@ extension Engine {
   private static func withObjects<Result>(_ body: (EngineObjects) -> Result) -> Result {
     let objects = current.pointee.objects
     objects.lock.lock()
-    defer { objects.lock.unlock() }
+    defer { objects.lock.unlockAfterReadingObject() }
     return body(objects)
   }
 }

@@ -41,7 +41,7 @@ extension Engine {
   ) -> Status {
     let objects = current.pointee.objects
     objects.lock.lock()
-    defer { objects.lock.unlock() }
+    defer { objects.lock.unlockAfterReadingObject() }
     if executor.bits != 0 {
       switch objects.executors.find(executor) {
       case .success(let found): options.executor = found

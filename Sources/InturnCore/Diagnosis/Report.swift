@@ -113,7 +113,7 @@ package final class ReportHandler: Sendable {
     /// Sets another one and gives the old one back, to be let go of after the lock.
     func replace(with new: ReportHandler?) -> ReportHandler? {
       lock.lock()
-      defer { lock.unlock() }
+      defer { lock.unlockAfterReadingObject() }
       let old = handler
       handler = new
       return old

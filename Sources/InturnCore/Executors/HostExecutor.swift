@@ -53,7 +53,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if isFirst && eventWriteEnd >= 0 { inturn_system_event_signal(eventWriteEnd) }
     let wakesRun = isRunAsleep
     isRunAsleep = false
-    lock.unlock()
+    lock.unlockAfterReadingObject()
     if wakesRun { wakeRun() }
     waker?.wake()
   }
@@ -63,7 +63,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let old = waker
     waker = new
     let isDue = ring.count > 0
-    lock.unlock()
+    lock.unlockAfterReadingObject()
     if isDue { new?.wake() }
     // The old one goes here, after the lock.
     withExtendedLifetime(old) {}

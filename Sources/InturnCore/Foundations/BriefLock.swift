@@ -25,9 +25,19 @@ package struct BriefLock: ~Copyable {
     word.store(0, ordering: .releasing)
   }
 
+  /// Gives the lock up after a section that has read a reference to an object which another thread
+  /// may drop as soon as it has the lock.
+  ///
+  /// The optimizer knows that an atomic store releases nothing, and may retain such an object
+  /// only after it, when it is first used: too late. It does not know that of this call.
+  package borrowing func unlockAfterReadingObject() {
+    inturn_system_object_barrier()
+    unlock()
+  }
+
   package borrowing func withLock<Result>(_ body: () -> Result) -> Result {
     lock()
-    defer { unlock() }
+    defer { unlockAfterReadingObject() }
     return body()
   }
 

@@ -61,6 +61,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.formUnion([.closed, .destroyed])
     let extra = needExtra()
     extra.pointee.index = handle.index
+    Engine.current.pointee.goneLanes.wrappingAdd(1, ordering: .relaxed)
     extra.pointee.isBeingDestroyed = !isInside
     Engine.releaseUse(
       of: extra.pointee.executor?.takeUnretainedValue(),
@@ -90,7 +91,6 @@ extension UnsafeMutablePointer<Lane> {
     forEachRunningLocked { slot in
       let word: OperationWord
       if let before = slot.cutOffLocked(.cancelled, cause: .destroyed) {
-        noticeCancelLocked(slot)
         word = before
       } else if let changed = slot.releasePlace() {
         // A deadline has ended it already; only its place was held.
@@ -165,12 +165,19 @@ extension UnsafeMutablePointer<Lane> {
     let (executor, clock, index) = (
       extra.pointee.executor, extra.pointee.clock, extra.pointee.index
     )
+    // Cancel handlers that have not got to the executor; their contexts have been destroyed.
+    var notice = extra.pointee.firstNotice
     free(extra.pointee.label)
     extra.pointee.interaction.timer?.deallocate()
     extra.deinitialize(count: 1)
     extra.deallocate()
     pointee.extra = nil
+    Engine.current.pointee.goneLanes.wrappingSubtract(1, ordering: .relaxed)
     freeLocked(index, pointee.generation)
+    while let slot = notice {
+      notice = slot.pointee.details!.pointee.nextNotice
+      slot.dropReference()
+    }
     executor?.release()
     clock?.release()
   }

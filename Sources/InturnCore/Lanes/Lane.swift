@@ -62,6 +62,8 @@ struct LaneExtra: ~Copyable {
   var abandoned: UInt64 = 0
   var firstDelivery: OperationSlot.Pointer?
   var lastDelivery: OperationSlot.Pointer?
+  /// Operations whose cancel handlers are to be handed to the executor, linked by their details.
+  var firstNotice: OperationSlot.Pointer?
   /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
   var graveyard: Chunk.Pointer?
   var lastGrave: Chunk.Pointer?
@@ -130,13 +132,33 @@ extension UnsafeMutablePointer<Lane> {
   /// have made something possible ends with this.
   @inline(__always)
   func unlockAndAskForDrainer() {
-    if pointee.machine.askForDrainer(view) {
+    if pointee.machine.flags.contains(.hasNotices) {
+      submitNoticesLocked()
+    } else if pointee.machine.askForDrainer(view) {
       let executor = self.executor
       pointee.lock.unlock()
       executor.submit(ReadyRing.Item(lane: self))
     } else {
       unlockAndAnnounceQuiet()
     }
+  }
+
+  /// Hands cancel handlers to the executor. Submitting may call the host's wake callback, so the
+  /// lock is given up first.
+  @inline(never)
+  private func submitNoticesLocked() {
+    let extra = pointee.extra!
+    var next = extra.pointee.firstNotice
+    extra.pointee.firstNotice = nil
+    pointee.machine.flags.remove(.hasNotices)
+    let executor = self.executor
+    let asks = pointee.machine.askForDrainer(view)
+    pointee.lock.unlockAfterReadingObject()
+    while let slot = next {
+      next = slot.pointee.details!.pointee.nextNotice
+      executor.submit(ReadyRing.Item(cancelNoticeOf: slot))
+    }
+    if asks { executor.submit(ReadyRing.Item(lane: self)) }
   }
 
   /// Gives the lock back, and wakes who waits for the lane to be quiet when it is.

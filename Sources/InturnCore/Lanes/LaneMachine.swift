@@ -22,6 +22,8 @@ struct LaneMachine: Hashable {
     static let hasDeliveries = Flags(rawValue: 1 << 4)
     /// The drainer is in a batch: it starts operations without the lock.
     static let batching = Flags(rawValue: 1 << 5)
+    /// Cancel handlers wait to be handed to the executor.
+    static let hasNotices = Flags(rawValue: 1 << 7)
     /// Somebody sleeps until nothing is left.
     static let waitedFor = Flags(rawValue: 1 << 6)
   }

@@ -73,7 +73,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     details.pointee.cancelContext = context
     details.pointee.cancelDestroy = destroy
     if word.contains(.cancelRequested) { lane.noticeCancelLocked(self) }
-    lane.pointee.lock.unlock()
+    lane.unlockAndAskForDrainer()
     return (.ok, old.0, old.1)
   }
 
@@ -108,6 +108,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       return
     }
     let handler = takeCancelHandlerLocked()
+    pointee.details!.pointee.isNoticed = false
     let token = self.handle(.token)
     lane.needExtra().pointee.outside += 1
     lane.pointee.lock.unlock()
@@ -129,10 +130,17 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension UnsafeMutablePointer<Lane> {
-  /// Has the cancel handler called, if there is one. The lane is locked.
+  /// Has the cancel handler called, if there is one: once the lock is given up. The lane is locked,
+  /// and the caller ends with `unlockAndAskForDrainer`.
   func noticeCancelLocked(_ slot: OperationSlot.Pointer) {
-    guard slot.pointee.details?.pointee.cancelHandler != nil else { return }
+    guard let details = slot.pointee.details, details.pointee.cancelHandler != nil,
+      !details.pointee.isNoticed
+    else { return }
+    details.pointee.isNoticed = true
     slot.addReference()
-    executor.submit(ReadyRing.Item(cancelNoticeOf: slot))
+    let extra = needExtra()
+    details.pointee.nextNotice = extra.pointee.firstNotice
+    extra.pointee.firstNotice = slot
+    pointee.machine.flags.insert(.hasNotices)
   }
 }

@@ -78,6 +78,9 @@ struct OperationDetails {
   var stallAt = Int64.max
   var deadlineAt = Int64.max
   var graceAt = Int64.max
+  /// In the lane's list of cancel handlers that are to be handed to the executor.
+  var nextNotice: OperationSlot.Pointer?
+  var isNoticed = false
   /// Of an operation that has deadlines; made when it is armed first.
   var timer: TimerNode.Pointer?
 }

@@ -71,7 +71,7 @@ package final class Clock: @unchecked Sendable {
     if node.pointee.position >= 0 { removeLocked(node) }
     let owner = node.pointee.owner
     node.pointee.owner = .nobody
-    lock.unlock()
+    lock.unlockAfterReadingObject()
     // Let go of after the lock.
     withExtendedLifetime(owner) {}
   }
@@ -101,7 +101,7 @@ package final class Clock: @unchecked Sendable {
       let owner = first.pointee.owner
       first.pointee.owner = .nobody
       removeLocked(first)
-      lock.unlock()
+      lock.unlockAfterReadingObject()
       switch owner {
       case .nobody: break
       case .operation(let slot, let generation, let lane):
