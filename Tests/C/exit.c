@@ -66,13 +66,20 @@ static void enqueue_for_ever(void *context) {
     (void)inturn_queue_enqueue(queue, count_work, context, NULL, NULL);
 }
 
+/* A thread that nobody joins: it goes on until the process has ended. */
+static void start_for_ever(thread *thread, void (*body)(void *),
+                           void *context) {
+  thread_start(thread, body, context);
+  CHECK_INT(pthread_detach(thread->id), 0);
+}
+
 static void leave_while_others_enqueue(void) {
   static thread threads[3];
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.capacity = MANY;
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
   for (int i = 0; i < 3; i++)
-    thread_start(&threads[i], enqueue_for_ever, &worked);
+    start_for_ever(&threads[i], enqueue_for_ever, &worked);
   GATE_WAIT(&worked, 1000);
   leave();
 }
@@ -93,8 +100,8 @@ static void leave_while_others_wait(void) {
   queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   CHECK_OK(inturn_queue_suspend(queue));
   enqueue_many(never_work, NULL);
-  thread_start(&threads[0], wait_for_ever, NULL);
-  thread_start(&threads[1], run_for_ever, &executor);
+  start_for_ever(&threads[0], wait_for_ever, NULL);
+  start_for_ever(&threads[1], run_for_ever, &executor);
   leave();
 }
 
