@@ -139,7 +139,7 @@
  * ----------
  * A pending operation without options or handle takes 24 bytes. One with a
  * handle, or that has returned from its work unfinished, takes 128 more, one
- * with options or a cancel handler some 250.
+ * with options or a cancel handler some 300.
  * An idle queue takes 64 bytes and what its options need. Memory of objects
  * that are gone is kept for new ones, that of emptied queues up to 256 MiB.
  * When memory runs out, the call gives

@@ -339,6 +339,60 @@ static void cancelling_inside_a_cancel_handler_is_safe(void) {
   check_cancel_inside(set_handler, job_ended, INTURN_E_CANCELLED);
 }
 
+static inturn_operation later[3];
+
+static void cancel_two_and_finish(void *job, inturn_token token) {
+  work_hold(job, token);
+  CHECK_OK(inturn_operation_cancel(later[0]));
+  CHECK_OK(inturn_operation_cancel(later[1]));
+  CHECK_OK(inturn_token_finish(token));
+}
+
+static void cancel_the_third(void *job, const inturn_end *end) {
+  job_ended(job, end);
+  CHECK_OK(inturn_operation_cancel(later[2]));
+}
+
+static void ends_come_in_order_whatever_is_cancelled_meanwhile(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  job first = JOB("a"), others[] = {JOB("b"), JOB("c"), JOB("d")};
+  inturn_operation_options options = job_options(&first);
+  options.on_end = cancel_the_third;
+  inturn_operation operation =
+      job_enqueue_with(stage.queue, &first, cancel_two_and_finish, &options);
+  for (int i = 0; i < 3; i++)
+    later[i] = job_enqueue_kept(stage.queue, &others[i], never_work);
+  stage_drain(&stage);
+  CHECK_TRACE("work a, end a finished, end b cancelled, end c cancelled, "
+              "end d cancelled");
+  CHECK_OK(inturn_operation_release(operation));
+  for (int i = 0; i < 3; i++)
+    CHECK_OK(inturn_operation_release(later[i]));
+  stage_destroy(&stage);
+}
+
+/* Takes the queue's lock, which nobody holds who calls it. */
+static void look_at_the_queue(void *queue) {
+  (void)statistics_of(*(inturn_queue *)queue);
+}
+
+static void a_wake_callback_may_use_the_queue_that_wakes_it(void) {
+  job job = JOB("a");
+  inturn_operation operation;
+  stage stage = stage_create_running_kept(INTURN_QUEUE_FIFO, &job, &operation);
+  CHECK_OK(inturn_token_on_cancel(job.token, count_call, &job.go, NULL));
+  CHECK_OK(inturn_executor_set_wake(stage.executor, look_at_the_queue,
+                                    &stage.queue, NULL));
+  CHECK_OK(inturn_operation_cancel(operation));
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&job.go), 1);
+  CHECK_OK(inturn_token_finish(job.token));
+  stage_drain(&stage);
+  CHECK_OK(inturn_executor_set_wake(stage.executor, NULL, NULL, NULL));
+  CHECK_OK(inturn_operation_release(operation));
+  stage_destroy(&stage);
+}
+
 PROGRAM(cancel, TEST(a_pending_operation_that_is_cancelled_never_runs),
         TEST(a_running_operation_is_asked_and_keeps_its_place),
         TEST(the_next_begins_when_the_cancelled_one_has_given_in),
@@ -356,4 +410,6 @@ PROGRAM(cancel, TEST(a_pending_operation_that_is_cancelled_never_runs),
         TEST(cancel_all_cancels_what_is_there_and_not_what_comes_later),
         TEST(cancelling_inside_the_work_is_safe),
         TEST(cancelling_inside_an_end_callback_is_safe),
-        TEST(cancelling_inside_a_cancel_handler_is_safe))
+        TEST(cancelling_inside_a_cancel_handler_is_safe),
+        TEST(ends_come_in_order_whatever_is_cancelled_meanwhile),
+        TEST(a_wake_callback_may_use_the_queue_that_wakes_it))

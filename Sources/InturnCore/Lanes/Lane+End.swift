@@ -81,7 +81,9 @@ extension UnsafeMutablePointer<Lane> {
     if startsBefore, let first = extra.pointee.firstDelivery, !first.loadWord().contains(.started) {
       slot.pointee.nextDelivery = first
       extra.pointee.firstDelivery = slot
-    } else if let last = extra.pointee.lastDelivery {
+      return
+    }
+    if let last = extra.pointee.lastDelivery {
       last.pointee.nextDelivery = slot
     } else {
       extra.pointee.firstDelivery = slot
@@ -95,11 +97,11 @@ extension UnsafeMutablePointer<Lane> {
   /// any more: then the lock is not taken.
   func deliverOneLocked(_ budget: inout DrainBudget) -> Bool {
     let extra = pointee.extra!
-    budget.remaining -= 1
     if let slot = extra.pointee.firstDelivery {
       extra.pointee.firstDelivery = slot.pointee.nextDelivery
       if extra.pointee.firstDelivery == nil { extra.pointee.lastDelivery = nil }
       noteDeliveriesLocked()
+      budget.remaining -= 1
       return deliverLocked(slot, &budget)
     }
     guard let grave = extra.pointee.graveyard else {
@@ -110,6 +112,7 @@ extension UnsafeMutablePointer<Lane> {
       let job = grave.jobs[Int(grave.pointee.start)]
       grave.pointee.start += 1
       guard let destroy = job.destroy else { continue }
+      budget.remaining -= 1
       pointee.lock.unlock()
       destroy(job.context)
       return relock(budget)
