@@ -174,6 +174,33 @@ static void a_pool_of_the_most_workers_works(void) {
   CHECK_OK(inturn_executor_destroy(pool));
 }
 
+static uint32_t worker_count(void) {
+  inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
+  CHECK_OK(inturn_get_statistics(&statistics));
+  return statistics.workers;
+}
+
+/* Waits a little, on something that does not happen. */
+static void let_time_pass(void) {
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(queue));
+  CHECK_OK(inturn_queue_enqueue(queue, never_work, NULL, NULL, NULL));
+  CHECK_STATUS(inturn_queue_drain(queue, 20000000), INTURN_E_TIMED_OUT);
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
+static void a_pool_that_has_grown_shrinks_again(void) {
+  inturn_executor pool;
+  CHECK_OK(inturn_executor_pool(&pool));
+  check_growth(pool, 20);
+  uint32_t grown = worker_count();
+  CHECK(grown >= 20);
+  int64_t rounds = LIMIT_NS / 20000000;
+  while (worker_count() >= grown && rounds-- > 0)
+    let_time_pass();
+  CHECK(worker_count() < grown);
+}
+
 /* How many operations of a concurrent queue without a maximum run at once. */
 static int default_concurrency(void) {
   enum { MANY = 2000 };
@@ -218,6 +245,7 @@ PROGRAM(pools, TEST(a_pool_calls_work_on_threads_of_its_own),
         TEST(a_pool_grows_while_its_workers_are_blocked),
         TEST(a_pool_grows_up_to_its_maximum),
         TEST(the_pool_of_the_library_grows_too),
+        TEST(a_pool_that_has_grown_shrinks_again),
         TEST(a_pool_never_has_more_workers_than_its_maximum),
         TEST(pools_come_and_go), TEST(a_pool_of_the_most_workers_works),
         TEST(the_environment_says_how_many_workers_the_library_has))

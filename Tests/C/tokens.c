@@ -286,7 +286,24 @@ static void a_token_ends_the_operation_it_was_given_to_and_no_other(void) {
   stage_destroy(&stage);
 }
 
-PROGRAM(tokens, TEST(the_first_call_that_ends_an_operation_wins),
+static void just_fail(void *context, inturn_token token) {
+  CHECK(context == NULL);
+  CHECK_OK(inturn_token_fail(token, 1));
+}
+
+static void a_queue_whose_operations_all_fail_counts_them(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  for (int i = 0; i < 100; i++)
+    CHECK_OK(inturn_queue_enqueue(stage.queue, just_fail, NULL, NULL, NULL));
+  stage_drain(&stage);
+  inturn_queue_statistics statistics = statistics_of(stage.queue);
+  CHECK_INT(statistics.failed, 100);
+  CHECK_INT(statistics.finished, 0);
+  stage_destroy(&stage);
+}
+
+PROGRAM(tokens, TEST(a_queue_whose_operations_all_fail_counts_them),
+        TEST(the_first_call_that_ends_an_operation_wins),
         TEST(finish_ends_as_finished),
         TEST(any_number_is_a_fine_code_of_failure),
         TEST(an_abandoned_operation_ends_and_is_reported),

@@ -58,6 +58,7 @@ extension UnsafeMutablePointer<Lane> {
     budget.remaining -= Int(done)
 
     pointee.lock.lock()
+    countBatchLocked()
     if unfinished.isAny { unfinished.settle(self) }
     if isSuspended {
       // Whoever ends it goes on with it, and may have done so: then the batch has ended, and the
@@ -65,7 +66,6 @@ extension UnsafeMutablePointer<Lane> {
       if pointee.machine.flags.contains(.batching) { suspendBatchLocked(gate) }
       return .goOn
     }
-    countBatchLocked()
     pointee.machine.flags.remove(.batching)
     removeRunningLocked(gate)
     return keepOrDrop(gate, &budget) ? .goOn : .stop

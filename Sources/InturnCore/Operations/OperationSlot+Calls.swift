@@ -22,7 +22,10 @@ extension UnsafeMutablePointer<OperationSlot> {
   private func waitForEndedFlag(timeoutNanoseconds: Int64) -> Status {
     if loadWord().contains(.ended) { return .ok }
     if timeoutNanoseconds == 0 { return .timedOut }
-    guard let entry = WaitGraph.enter(.operation(self)) else { return .deadlock }
+    guard let entry = WaitGraph.enter(.operation(self)) else {
+      // It may have ended meanwhile, and its queue be gone.
+      return loadWord().contains(.ended) ? .ok : .deadlock
+    }
     defer { WaitGraph.leave(entry) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     var backoff = Backoff()
