@@ -90,6 +90,41 @@ import Testing
     #expect(first?.index != second?.index)
   }
 
+  @Test(arguments: [6, 7] as [UInt64])
+  func `queues know what a dictionary knows`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var live: [UInt64: UInt64] = [:]
+    var gone: Set<UInt64> = []
+    for _ in 0..<20_000 {
+      let known = live.keys.sorted()
+      switch random.next() % 4 {
+      case 0 where live.count < 50:
+        let (status, queue) = Engine.createQueue(
+          QueueOptions(kind: .fifo), executor: Handle(bits: 0), clock: Handle(bits: 0))
+        #expect(status == .ok && live[queue.bits] == nil && !gone.contains(queue.bits))
+        live[queue.bits] = 0
+      case 1:
+        guard let bits = known.randomElement(using: &random) else { continue }
+        #expect(Engine.destroy(queue: Handle(bits: bits)) == .ok)
+        live[bits] = nil
+        gone.insert(bits)
+      case 2:
+        guard let bits = known.randomElement(using: &random) else { continue }
+        #expect(Engine.suspend(Handle(bits: bits)) == .ok)
+        live[bits]! += 1
+      default:
+        guard let bits = gone.randomElement(using: &random) else { continue }
+        #expect(Engine.suspend(Handle(bits: bits)) == .stale)
+        #expect(Engine.destroy(queue: Handle(bits: bits)) == .stale)
+      }
+    }
+    for (bits, suspends) in live {
+      let (status, statistics) = Engine.statistics(of: Handle(bits: bits))
+      #expect(status == .ok && UInt64(statistics.suspends) == suspends)
+      #expect(Engine.destroy(queue: Handle(bits: bits)) == .ok)
+    }
+  }
+
   @Test func `a handle gives back what it was made of`() {
     for kind in HandleKind.allCases {
       for index in [1, 4095, 4096, Handle.maximumIndex] {
