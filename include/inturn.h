@@ -129,8 +129,10 @@
  * ------------
  * FIFO and interaction: operations begin and end in the order of the enqueues;
  * the end callback and the destroy function of one have returned before the
- * next begins. Actor: they begin in that order. Concurrent: they are taken up
- * in that order. Enqueues from one thread keep that thread's order; enqueues
+ * next begins. (One that is cancelled, or too late, before its start ends at
+ * once; one that a deadline or a grace time cuts off no longer holds others
+ * up.) Actor: they begin in that order. Concurrent: they are taken up in that
+ * order. Enqueues from one thread keep that thread's order; enqueues
  * from several threads are ordered as they reach the queue. What happens
  * before an enqueue is visible to the work; what happens before a finish is
  * visible to the next operation, to the end callback and to who waited.
@@ -139,10 +141,9 @@
  * ----------
  * A pending operation without options or handle takes 24 bytes. One with a
  * handle, or that has returned from its work unfinished, takes 128 more, one
- * with options or a cancel handler some 300.
- * An idle queue takes 64 bytes and what its options need. Memory of objects
- * that are gone is kept for new ones, that of emptied queues up to 256 MiB.
- * When memory runs out, the call gives
+ * with options or a cancel handler some 300. An idle queue takes 64 bytes, one
+ * with options some 300. Memory of objects that are gone is kept for new ones,
+ * that of emptied queues up to 256 MiB. When memory runs out, the call gives
  * INTURN_E_NO_MEMORY.
  *
  * 12. Fork and exit
