@@ -8,7 +8,7 @@ import Testing
 /// delivered, and how many drainers are at each step. Each event that is possible in a state leads
 /// to another one; all of them are visited, and what must hold is checked in each.
 @Suite struct LaneMachineTests {
-  struct World: Hashable {
+  struct LaneWorld: World {
     var machine: LaneMachine
     var limit: UInt32
     var jobs = 0
@@ -40,106 +40,88 @@ import Testing
       deliveries = count
       machine.set(.hasDeliveries, count > 0)
     }
-  }
 
-  static let most = 2
+    static var most: Int { 2 }
 
-  /// Every world that one event makes of this one.
-  static func successors(of world: World) -> [World] {
-    var all: [World] = []
-    func event(_ isPossible: Bool, _ change: (inout World) -> Void) {
-      guard isPossible else { return }
-      var next = world
-      change(&next)
-      all.append(next)
-    }
-    let isOpen = !world.machine.flags.contains(.destroyed)
+    func explore(_ events: inout Events<Self>) {
+      let isOpen = !machine.flags.contains(.destroyed)
 
-    event(world.jobs < most && isOpen && !world.machine.flags.contains(.closed)) {
-      $0.jobs += 1
-      $0.ask()
-    }
-    event(world.machine.scheduled > 0) { $0.machine.drainerArrives() }
-    if world.atTheDoor > 0 {
-      switch world.machine.next(world.view) {
-      case .deliver: event(true) { $0.setDeliveries($0.deliveries - 1) }
-      case .start:
-        event(true) {
-          $0.jobs -= 1
-          $0.machine.start()
-          let view = $0.view
-          _ = $0.machine.askForDrainerBeforeCall(view)
-          $0.inCall += 1
-          let stopped = $0.suspends > 0 || $0.machine.flags.contains(.held)
-          if stopped || $0.machine.running > $0.limit { $0.hasErred = true }
-        }
-        event(true) { $0.machine.drainerGoesBack() }
-      case .leave:
-        event(true) {
-          $0.machine.drainerLeaves()
-          $0.ask()
+      events.event(jobs < Self.most && isOpen && !machine.flags.contains(.closed)) {
+        $0.jobs += 1
+        $0.ask()
+      }
+      events.event(machine.scheduled > 0) { $0.machine.drainerArrives() }
+      if atTheDoor > 0 {
+        switch machine.next(view) {
+        case .deliver: events.event { $0.setDeliveries($0.deliveries - 1) }
+        case .start:
+          events.event {
+            $0.jobs -= 1
+            $0.machine.start()
+            let view = $0.view
+            _ = $0.machine.askForDrainerBeforeCall(view)
+            $0.inCall += 1
+            let stopped = $0.suspends > 0 || $0.machine.flags.contains(.held)
+            if stopped || $0.machine.running > $0.limit { $0.hasErred = true }
+          }
+          events.event { $0.machine.drainerGoesBack() }
+        case .leave:
+          events.event {
+            $0.machine.drainerLeaves()
+            $0.ask()
+          }
         }
       }
+      // The work returns with its operation ended, or unfinished.
+      events.event(inCall > 0) {
+        $0.inCall -= 1
+        $0.machine.release()
+        if $0.deliveries < Self.most { $0.setDeliveries($0.deliveries + 1) }
+      }
+      events.event(inCall > 0 && suspended < Self.most) {
+        $0.inCall -= 1
+        $0.suspended += 1
+      }
+      // A token is finished from elsewhere.
+      events.event(suspended > 0) {
+        $0.suspended -= 1
+        $0.machine.release()
+        if $0.deliveries < Self.most { $0.setDeliveries($0.deliveries + 1) }
+        $0.ask()
+      }
+      // A deadline cuts an operation off in the middle of its call: that drainer is none any more.
+      events.event(inCall > 0 && isOpen) {
+        $0.inCall -= 1
+        $0.machine.drainerLeaves()
+        $0.machine.release()
+        $0.ask()
+      }
+      // A pending operation is cancelled.
+      events.event(jobs > 0 && deliveries < Self.most && isOpen) {
+        $0.jobs -= 1
+        $0.setDeliveries($0.deliveries + 1)
+        $0.ask()
+      }
+      events.event(suspends < Self.most && isOpen) {
+        $0.suspends += 1
+        $0.machine.flags.insert(.suspended)
+      }
+      events.event(suspends > 0 && isOpen) {
+        $0.suspends -= 1
+        $0.machine.set(.suspended, $0.suspends > 0)
+        $0.ask()
+      }
+      events.event(isOpen) { $0.machine.flags.insert(.held) }
+      events.event(isOpen) {
+        $0.machine.flags.remove(.held)
+        $0.ask()
+      }
+      events.event(isOpen) { $0.machine.flags.insert(.closed) }
+      events.event(isOpen) {
+        $0.machine.flags.formUnion([.destroyed, .closed])
+        $0.jobs = 0
+      }
     }
-    // The work returns with its operation ended, or unfinished.
-    event(world.inCall > 0) {
-      $0.inCall -= 1
-      $0.machine.release()
-      if $0.deliveries < most { $0.setDeliveries($0.deliveries + 1) }
-    }
-    event(world.inCall > 0 && world.suspended < most) {
-      $0.inCall -= 1
-      $0.suspended += 1
-    }
-    // A token is finished from elsewhere.
-    event(world.suspended > 0) {
-      $0.suspended -= 1
-      $0.machine.release()
-      if $0.deliveries < most { $0.setDeliveries($0.deliveries + 1) }
-      $0.ask()
-    }
-    // A deadline cuts an operation off in the middle of its call: that drainer is none any more.
-    event(world.inCall > 0 && isOpen) {
-      $0.inCall -= 1
-      $0.machine.drainerLeaves()
-      $0.machine.release()
-      $0.ask()
-    }
-    // A pending operation is cancelled.
-    event(world.jobs > 0 && world.deliveries < most && isOpen) {
-      $0.jobs -= 1
-      $0.setDeliveries($0.deliveries + 1)
-      $0.ask()
-    }
-    event(world.suspends < most && isOpen) {
-      $0.suspends += 1
-      $0.machine.flags.insert(.suspended)
-    }
-    event(world.suspends > 0 && isOpen) {
-      $0.suspends -= 1
-      $0.machine.set(.suspended, $0.suspends > 0)
-      $0.ask()
-    }
-    event(isOpen) { $0.machine.flags.insert(.held) }
-    event(isOpen) {
-      $0.machine.flags.remove(.held)
-      $0.ask()
-    }
-    event(isOpen) { $0.machine.flags.insert(.closed) }
-    event(isOpen) {
-      $0.machine.flags.formUnion([.destroyed, .closed])
-      $0.jobs = 0
-    }
-    return all
-  }
-
-  static func reachable(from start: World) -> Set<World> {
-    var seen: Set<World> = [start]
-    var open = [start]
-    while let world = open.popLast() {
-      for next in successors(of: world) where seen.insert(next).inserted { open.append(next) }
-    }
-    return seen
   }
 
   @Test(arguments: [
@@ -149,7 +131,7 @@ import Testing
   func `in every reachable state the machine upholds its promises`(
     kind: QueueKind, limit: UInt32
   ) {
-    let worlds = Self.reachable(from: World(kind: kind, limit: limit))
+    let worlds = LaneWorld(kind: kind, limit: limit).reachable()
     #expect(worlds.count > 500)
     for world in worlds {
       let machine = world.machine
@@ -172,7 +154,7 @@ import Testing
   }
 
   @Test func `a concurrent lane delivers ends while all its places are in calls`() {
-    var world = World(kind: .concurrent, limit: 1)
+    var world = LaneWorld(kind: .concurrent, limit: 1)
     world.jobs = 1
     world.ask()
     world.machine.drainerArrives()

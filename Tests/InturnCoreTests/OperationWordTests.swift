@@ -7,7 +7,7 @@ import Testing
   static let generation: UInt32 = 7
 
   /// What the rest of the engine knows beside the word; each is counted as it happens.
-  struct World: Hashable {
+  struct OperationWorld: World {
     var bits: UInt64
     var wins = 0
     var carriedOn = 0
@@ -18,72 +18,61 @@ import Testing
       get { OperationWord(bits: bits) }
       set { bits = newValue.bits }
     }
-  }
 
-  static func successors(of world: World) -> [World] {
-    var all: [World] = []
-    func event(_ isPossible: Bool, _ change: (inout World) -> Void) {
-      guard isPossible else { return }
-      var next = world
-      change(&next)
-      all.append(next)
-    }
-    let word = world.word
-    event(!word.contains(.started) && !word.contains(.claimed)) {
-      $0.word = $0.word.adding(.started)
-      $0.isInCall = true
-    }
-    // The call returns; whoever sets the second of returned and ended goes on.
-    event(world.isInCall) {
-      $0.isInCall = false
-      if $0.word.contains(.ended) && !$0.word.contains(.placeHeld) { $0.carriedOn += 1 }
-      $0.word = $0.word.adding(.returned)
-    }
-    for outcome in Outcome.allCases {
-      if case .to(let next) = word.ending(generation: generation, outcome: outcome) {
-        event(true) {
-          $0.word = next
-          $0.wins += 1
-          if next.contains(.ended) {
-            if word.contains(.returned) { $0.carriedOn += 1 }
-          } else {
-            $0.isClaimedUnpublished = true
+    func explore(_ events: inout Events<Self>) {
+      events.event(!word.contains(.started) && !word.contains(.claimed)) {
+        $0.word = $0.word.adding(.started)
+        $0.isInCall = true
+      }
+      // The call returns; whoever sets the second of returned and ended goes on.
+      events.event(isInCall) {
+        $0.isInCall = false
+        if $0.word.contains(.ended) && !$0.word.contains(.placeHeld) { $0.carriedOn += 1 }
+        $0.word = $0.word.adding(.returned)
+      }
+      for outcome in Outcome.allCases {
+        if case .to(let next) = word.ending(
+          generation: OperationWordTests.generation, outcome: outcome)
+        {
+          events.event {
+            $0.word = next
+            $0.wins += 1
+            if next.contains(.ended) {
+              if word.contains(.returned) { $0.carriedOn += 1 }
+            } else {
+              $0.isClaimedUnpublished = true
+            }
           }
         }
       }
-    }
-    for isHolding in [false, true] where !isHolding || word.contains(.started) {
-      if let next = word.cutOff(outcome: .timedOut, holdingPlace: isHolding) {
-        event(true) {
-          $0.word = next.adding(.ended)
-          $0.wins += 1
-          if next.contains(.returned) && !isHolding { $0.carriedOn += 1 }
+      for isHolding in [false, true] where !isHolding || word.contains(.started) {
+        if let next = word.cutOff(outcome: .timedOut, holdingPlace: isHolding) {
+          events.event {
+            $0.word = next.adding(.ended)
+            $0.wins += 1
+            if next.contains(.returned) && !isHolding { $0.carriedOn += 1 }
+          }
         }
       }
+      events.event(isClaimedUnpublished) {
+        $0.isClaimedUnpublished = false
+        if $0.word.contains(.returned) { $0.carriedOn += 1 }
+        $0.word = $0.word.adding(.ended)
+      }
+      if let next = word.requestingCancel() { events.event { $0.word = next } }
+      events.event(word.contains(.placeHeld)) {
+        $0.word = $0.word.removing(.placeHeld)
+        if $0.word.contains(.returned) { $0.carriedOn += 1 }
+      }
     }
-    event(world.isClaimedUnpublished) {
-      $0.isClaimedUnpublished = false
-      if $0.word.contains(.returned) { $0.carriedOn += 1 }
-      $0.word = $0.word.adding(.ended)
-    }
-    if let next = word.requestingCancel() { event(true) { $0.word = next } }
-    event(word.contains(.placeHeld)) {
-      $0.word = $0.word.removing(.placeHeld)
-      if $0.word.contains(.returned) { $0.carriedOn += 1 }
-    }
-    return all
   }
 
   @Test(arguments: [OperationWord.Flags([]), .observed, [.observed, .handleHeld]])
   func `in every order of events one end wins and one party goes on`(
     flags: OperationWord.Flags
   ) {
-    let start = World(bits: OperationWord(generation: Self.generation, flags).bits)
-    var seen: Set<World> = [start]
-    var open = [start]
-    while let world = open.popLast() {
-      for next in Self.successors(of: world) where seen.insert(next).inserted { open.append(next) }
-    }
+    let start = OperationWorld(bits: OperationWord(generation: Self.generation, flags).bits)
+    let seen = start.reachable()
     #expect(seen.count > 30)
     for world in seen {
       let word = world.word

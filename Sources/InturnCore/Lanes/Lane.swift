@@ -117,6 +117,13 @@ extension UnsafeMutablePointer<Lane> {
     return Engine.current.pointee.systemClock
   }
 
+  /// The clock's time, for who does not hold the lock.
+  var now: Int64 {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    return clock.now
+  }
+
   var label: UnsafePointer<CChar>? { pointee.extra?.pointee.label.map { UnsafePointer($0) } }
 
   /// The extra part, made if there is none yet.

@@ -73,7 +73,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Sets `ended`, wakes who waits for it, and goes on with the queue if the work has returned.
   private func publishEnd() {
     let lane = self.lane
-    if loadWord().contains(.observed) { pointee.endedAt = lane.clock.now }
+    if loadWord().contains(.observed) { pointee.endedAt = lane.now }
     // The caller's reference may be the last thing that keeps the slot once `ended` is set.
     addReference()
     let before = set(.ended)

@@ -1,0 +1,35 @@
+/// A small world in which events happen, one after the other, in any order that is possible.
+protocol World: Hashable {
+  /// Tells `events` each event that is possible now.
+  func explore(_ events: inout Events<Self>)
+}
+
+/// The worlds that one event makes of another one.
+struct Events<Subject: World> {
+  private let before: Subject
+  fileprivate var after: [Subject] = []
+
+  fileprivate init(of world: Subject) { before = world }
+
+  /// An event that is possible or not, and what it changes.
+  mutating func event(_ isPossible: Bool = true, _ change: (inout Subject) -> Void) {
+    guard isPossible else { return }
+    var next = before
+    change(&next)
+    after.append(next)
+  }
+}
+
+extension World {
+  /// Every world that any number of events can make of this one, itself included.
+  func reachable() -> Set<Self> {
+    var seen: Set<Self> = [self]
+    var open = [self]
+    while let world = open.popLast() {
+      var events = Events(of: world)
+      world.explore(&events)
+      for next in events.after where seen.insert(next).inserted { open.append(next) }
+    }
+    return seen
+  }
+}
