@@ -52,7 +52,7 @@ import Testing
     var ran = 0
     withUnsafeMutablePointer(to: &ran) { ran in
       // The first free slot is the next gate: only a few generations are left to it.
-      let slot = OperationSlot.Pointer.take(for: stage.lane, [])!
+      let slot = OperationSlot.Pointer.take(for: stage.lane, stage.queue.generation, [])!
       let index = slot.pointee.index
       slot.pointee.word.store(
         OperationWord(generation: Handle.maximumGeneration - 4).bits, ordering: .relaxed)

@@ -105,13 +105,15 @@ extension UnsafeMutablePointer<Lane> {
     if let gate = budget.spareGate {
       budget.spareGate = nil
       if gate.loadWord().generation < Handle.maximumGeneration {
-        gate.adopt(by: self)
+        gate.adopt(by: self, pointee.generation)
         return gate
       }
       gate.dropGate()
     }
     Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
-    guard let gate = OperationSlot.Pointer.take(for: self, over) else { Self.outOfMemory() }
+    guard let gate = OperationSlot.Pointer.take(for: self, pointee.generation, over) else {
+      Self.outOfMemory()
+    }
     return gate
   }
 

@@ -46,7 +46,9 @@ extension UnsafeMutablePointer<Lane> {
     guard let job = popLocked() else { return .goOn }
     if let slot = job.slot { return runLocked(slot, &budget) }
     pointee.pending -= 1
-    guard let slot = OperationSlot.Pointer.take(for: self, .started) else { Self.outOfMemory() }
+    guard let slot = OperationSlot.Pointer.take(for: self, pointee.generation, .started) else {
+      Self.outOfMemory()
+    }
     slot.pointee.work = job.work
     slot.pointee.context = job.context
     slot.pointee.destroy = job.destroy
@@ -71,7 +73,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.pending -= 1
     slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
-    slot.pointee.startedAt = clock.now
+    slot.pointee.startedAt = nowLocked
     _ = slot.set(.started)
     armForRunLocked(slot)
     addRunningLocked(slot)
@@ -101,9 +103,12 @@ extension UnsafeMutablePointer<Lane> {
       wasDetached = slot.pointee.flags.contains(.detached)
       isFree = settleLocked(slot, endedInsideCall: true)
     }
-    pointee.lock.unlock()
-    slot.dropReference()
+    // What is free has nothing to destroy, so that no user code is called here.
     if isFree { slot.dropReference() }
+    let isLast = slot.dropReferenceWithoutRecycling()
+    if !isLast && !wasDetached { return .goOn }
+    pointee.lock.unlock()
+    if isLast { slot.recycle() }
     if !relock(budget) { return .stop }
     if !wasDetached { return .goOn }
     // The lane has gone on without this drainer.

@@ -1,3 +1,5 @@
+import CInturnSystem
+
 /// The options of an operation that is enqueued; see `inturn_operation_options`.
 package struct OperationOptions {
   package var label: UnsafePointer<CChar>?
@@ -58,17 +60,9 @@ extension UnsafeMutablePointer<Lane> {
     _ work: @escaping RawWork, _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?,
     _ wantsHandle: Bool
   ) -> (Status, Handle) {
-    let none = Handle(bits: 0)
-    pointee.lock.lock()
-    let refusal = admitLocked(generation)
-    if refusal != .ok {
-      pointee.lock.unlock()
-      return (refusal, none)
-    }
-    let flags: OperationWord.Flags = wantsHandle ? [.observed, .handleHeld] : .observed
-    guard let slot = OperationSlot.Pointer.take(for: self, flags) else {
-      pointee.lock.unlock()
-      return (.noMemory, none)
+    // All that can be done before the lock is.
+    guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
+      return (.noMemory, Handle(bits: 0))
     }
     // The engine's, the buffer's, the handle's.
     slot.pointee.references.store(wantsHandle ? 3 : 2, ordering: .relaxed)
@@ -76,14 +70,24 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.context = context
     slot.pointee.destroy = destroy
     slot.pointee.details = details
-    slot.pointee.enqueuedAt = clock.now
+    slot.pointee.enqueuedAt = inturn_system_now()
     let handle = slot.handle(.operation)
-    if !appendLocked(Job(slot: slot)) {
+    pointee.lock.lock()
+    var status = admitLocked(generation)
+    if status == .ok && !appendLocked(Job(slot: slot)) { status = .noMemory }
+    if status != .ok {
+      pointee.lock.unlock()
+      slot.pointee.destroy = nil
       slot.pointee.details = nil
       slot.pointee.references.store(1, ordering: .relaxed)
       slot.dropReference()
-      pointee.lock.unlock()
-      return (.noMemory, none)
+      return (status, Handle(bits: 0))
+    }
+    // Only now does a handle with these bits name an operation.
+    if wantsHandle { _ = slot.set(.handleHeld) }
+    if hasOwnClock {
+      _ = slot.set(.ownClock)
+      slot.pointee.enqueuedAt = clock.now
     }
     armForWaitLocked(slot)
     unlockAndAskForDrainer()
@@ -104,7 +108,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .wrongKind
     }
-    guard let segment = OperationSlot.Pointer.take(for: self, .segment) else {
+    guard let segment = OperationSlot.Pointer.take(for: self, pointee.generation, .segment) else {
       pointee.lock.unlock()
       return .noMemory
     }

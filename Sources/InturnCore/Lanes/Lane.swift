@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// The engine's ordered list of operations behind a queue: one cache line, in a slab.
@@ -121,7 +122,15 @@ extension UnsafeMutablePointer<Lane> {
   var now: Int64 {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    return clock.now
+    return nowLocked
+  }
+
+  var nowLocked: Int64 {
+    @inline(__always) get { hasOwnClock ? clock.now : inturn_system_now() }
+  }
+
+  var hasOwnClock: Bool {
+    @inline(__always) get { pointee.extra?.pointee.clock != nil }
   }
 
   var label: UnsafePointer<CChar>? { pointee.extra?.pointee.label.map { UnsafePointer($0) } }

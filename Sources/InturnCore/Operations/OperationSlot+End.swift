@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// Ending an operation, and what follows from it.
@@ -73,7 +74,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Sets `ended`, wakes who waits for it, and goes on with the queue if the work has returned.
   private func publishEnd() {
     let lane = self.lane
-    if loadWord().contains(.observed) { pointee.endedAt = lane.now }
+    let word = loadWord()
+    if word.contains(.observed) {
+      // Most queues use the system's clock, and their operations need no lock to know it.
+      pointee.endedAt = word.contains(.ownClock) ? lane.now : inturn_system_now()
+    }
     // The caller's reference may be the last thing that keeps the slot once `ended` is set.
     addReference()
     let before = set(.ended)
@@ -123,7 +128,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard change({ $0.cutOff(outcome: outcome, holdingPlace: holdingPlace) }) != nil
     else { return nil }
     pointee.cause = cause
-    if loadWord().contains(.observed) { pointee.endedAt = lane.clock.now }
+    if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
     let before = set(.ended)
     wakeWaiters(before)
     return before

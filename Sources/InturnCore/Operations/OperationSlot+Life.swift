@@ -36,7 +36,9 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// A slot of a lane in the state that the flags say, with one reference; nil without memory.
-  static func take(for lane: Lane.Pointer, _ flags: OperationWord.Flags) -> Self? {
+  static func take(
+    for lane: Lane.Pointer, _ laneGeneration: UInt32, _ flags: OperationWord.Flags
+  ) -> Self? {
     guard let (index, slot) = Engine.current.pointee.operations.take() else { return nil }
     let generation = Swift.max(
       1,
@@ -44,7 +46,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         bits: slot.pointee.word.load(ordering: .relaxed)
       ).generation)
     slot.pointee.index = index
-    slot.adopt(by: lane)
+    slot.adopt(by: lane, laneGeneration)
     // Releasing: who sees the new generation sees the lane.
     slot.pointee.word.store(
       OperationWord(generation: generation, flags).bits, ordering: .releasing)
@@ -53,9 +55,9 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   @inline(__always)
-  func adopt(by lane: Lane.Pointer) {
+  func adopt(by lane: Lane.Pointer, _ laneGeneration: UInt32) {
     pointee.laneAddress.store(UInt(bitPattern: lane), ordering: .relaxed)
-    pointee.laneGeneration = lane.pointee.generation
+    pointee.laneGeneration = laneGeneration
   }
 
   @inline(__always)
@@ -77,9 +79,13 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Gives a reference up. The last one destroys the result, which is user code: no lock is held
   /// where that may be.
   func dropReference() {
-    if pointee.references.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-      free()
-    }
+    if dropReferenceWithoutRecycling() { recycle() }
+  }
+
+  /// The same for who cannot let user code be called just now. True for the last reference: the
+  /// caller recycles the slot when it can.
+  func dropReferenceWithoutRecycling() -> Bool {
+    pointee.references.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 
   /// Lets go of a gate, which no operation uses.
@@ -88,11 +94,12 @@ extension UnsafeMutablePointer<OperationSlot> {
     dropReference()
   }
 
-  private func free() {
+  /// Gives a slot back to which nothing refers any more.
+  func recycle() {
     if let destroy = pointee.resultDestroy { destroy(pointee.result) }
     if let details = pointee.details {
       if let destroy = details.pointee.cancelDestroy { destroy(details.pointee.cancelContext) }
-      InturnCore.free(details.pointee.label)
+      free(details.pointee.label)
       details.pointee.timer?.deallocate()
       details.deinitialize(count: 1)
       details.deallocate()

@@ -37,6 +37,8 @@ struct OperationWord: Equatable {
     static let waitedFor = Flags(rawValue: 1 << 9)
     /// The engine ended it, not its token.
     static let cutOff = Flags(rawValue: 1 << 11)
+    /// The queue has a clock of its own.
+    static let ownClock = Flags(rawValue: 1 << 12)
     /// The slot is a segment of another operation.
     static let segment = Flags(rawValue: 1 << 10)
   }
