@@ -336,7 +336,7 @@ typedef struct inturn_executor_options {
      and at most 1,088. */
   uint32_t max_workers;
   uint32_t reserved;                 /* 0 */
-  const char *INTURN_NULLABLE label; /* UTF-8; copied */
+  const char *INTURN_NULLABLE label; /* UTF-8; copied; a pool's threads' name */
   /* Host-driven only; may be NULL. */
   inturn_wake_fn INTURN_NULLABLE wake;
   void *INTURN_NULLABLE wake_context;

@@ -11,7 +11,8 @@ package class Executor: @unchecked Sendable {
   let waiting = Atomic<Int>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
-  package let label: String?
+  /// What a pool's threads are called.
+  let label: String?
 
   init(label: String?) { self.label = label }
 

@@ -11,7 +11,6 @@ package enum HandleKind: UInt8, CaseIterable {
 package struct Handle: Equatable {
   package let bits: UInt64
 
-  static let indexBits: UInt64 = 26
   static let generationBits: UInt64 = 30
   static let maximumIndex = UInt32(1) << 26 - 1
   static let maximumGeneration = UInt32(1) << 30 - 1

@@ -1,4 +1,3 @@
-import CInturnSystem
 import Synchronization
 
 /// An operation that is more than a job in a buffer: it runs, it has options, or somebody holds
