@@ -128,7 +128,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private func startThread() {
     let context = Unmanaged.passRetained(self)
     let started = inturn_system_start_thread(
-      label ?? "inturn-worker", { Unmanaged<WorkerPool>.fromOpaque($0!).takeRetainedValue().work() },
+      label ?? "inturn-worker",
+      { Unmanaged<WorkerPool>.fromOpaque($0!).takeRetainedValue().work() },
       context.toOpaque())
     if !started {
       // Whoever is there goes on; the next submit tries again.
