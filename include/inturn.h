@@ -132,10 +132,20 @@
  * next begins. (One that is cancelled, or too late, before its start ends at
  * once; one that a deadline or a grace time cuts off no longer holds others
  * up.) Actor: they begin in that order. Concurrent: they are taken up in that
- * order. Enqueues from one thread keep that thread's order; enqueues
- * from several threads are ordered as they reach the queue. What happens
- * before an enqueue is visible to the work; what happens before a finish is
- * visible to the next operation, to the end callback and to who waited.
+ * order.
+ *
+ * Interaction and concurrent queues start higher priorities first, and keep
+ * the order among equals. In a concurrent queue no priority waits for ever:
+ * after 64 starts that have passed lower ones by, one of a lower priority is
+ * started, of that priority which has waited longest since its last turn. What
+ * waits for others (after, exclusive) takes its place among its equals when
+ * the wait is over.
+ *
+ * Enqueues from one thread keep that thread's order; enqueues from several
+ * threads are ordered as they reach the queue. What happens before an enqueue
+ * is visible to the work; what happens before a finish is visible to the next
+ * operation, to those that come after it, to the end callback and to who
+ * waited.
  *
  * 11. Memory
  * ----------
@@ -262,14 +272,18 @@ typedef enum inturn_outcome {
   INTURN_ABANDONED = 5  /* its token was lost (reported by a binding) */
 } inturn_outcome;
 
-/* Why an operation was cancelled or timed out. */
+/* Why an operation ended otherwise than by its token alone. */
 typedef enum inturn_cause {
   INTURN_CAUSE_NONE = 0,      /* it ended by itself */
   INTURN_CAUSE_REQUEST = 1,   /* somebody cancelled it */
   INTURN_CAUSE_GRACE = 2,     /* cancelled while running; the grace is over */
   INTURN_CAUSE_DESTROYED = 3, /* its queue was destroyed */
   INTURN_CAUSE_MAX_WAIT = 4,  /* max_wait_ns passed before its start */
-  INTURN_CAUSE_MAX_RUN = 5    /* max_run_ns passed after its start */
+  INTURN_CAUSE_MAX_RUN = 5,   /* max_run_ns passed after its start */
+  /* One that it comes after did not finish, and it needs that. */
+  INTURN_CAUSE_DEPENDENCY = 6,
+  INTURN_CAUSE_SKIPPED = 7,  /* its condition said INTURN_SKIP */
+  INTURN_CAUSE_CONDITION = 8 /* its condition said INTURN_GIVE_UP */
 } inturn_cause;
 
 /* The end of an operation. Times are nanoseconds of the queue's clock; the
@@ -278,7 +292,7 @@ typedef struct inturn_end {
   inturn_outcome outcome;
   inturn_cause cause;
   int32_t code;                      /* of inturn_token_fail, else 0 */
-  int32_t reserved32;                /* 0 */
+  uint32_t attempts;                 /* how often it was started */
   void *INTURN_NULLABLE result;      /* of inturn_token_finish_with */
   const char *INTURN_NULLABLE label; /* NULL when it has none */
   int64_t enqueued_ns;
@@ -313,6 +327,14 @@ typedef void (*inturn_end_fn)(void *INTURN_NULLABLE context,
    inturn_token_cancel gives E_ALREADY_FINISHED here is normal. */
 typedef void (*inturn_cancel_fn)(void *INTURN_NULLABLE context,
                                  inturn_token token);
+
+/* Tells a running interaction that an urgent one wants its place. Called at
+   most once for each attempt, by the queue's executor. What the interaction
+   makes of it is its own affair: it may take down what it shows and call
+   inturn_token_yield, or end, or go on. Others may have ended the token
+   meanwhile. */
+typedef void (*inturn_preempt_fn)(void *INTURN_NULLABLE context,
+                                  inturn_token token);
 
 /* Says that a host-driven executor has work where it had none. Called from any
    thread, also from inside other calls of the library, never under its locks.
@@ -468,20 +490,75 @@ typedef enum inturn_max_run_policy {
   INTURN_MAX_RUN_FREE = 1
 } inturn_max_run_policy;
 
+/* What becomes of an operation when one that it comes after does not end as
+   finished. */
+typedef enum inturn_after_policy {
+  INTURN_AFTER_ENDED = 0,   /* nothing: it starts when all have ended */
+  INTURN_AFTER_FINISHED = 1 /* it ends cancelled, INTURN_CAUSE_DEPENDENCY */
+} inturn_after_policy;
+
+typedef enum inturn_verdict {
+  INTURN_START = 0,
+  INTURN_SKIP = 1,   /* it ends finished, INTURN_CAUSE_SKIPPED */
+  INTURN_GIVE_UP = 2 /* it ends cancelled, INTURN_CAUSE_CONDITION */
+} inturn_verdict;
+
+/* Says whether an operation is still wanted, when everything else lets it
+   start; any other number counts as INTURN_GIVE_UP. Called with the
+   operation's context, by the queue's executor, just before each call of its
+   work, in the operation's place and within its max_run_ns: what blocks here
+   holds the queue up as work would. */
+typedef inturn_verdict (*inturn_condition_fn)(void *INTURN_NULLABLE context);
+
+/* Says whether a failure with this code, after so many attempts, is worth
+   another one. Called with the operation's context, by the queue's executor,
+   once for each failure that max_attempts allows to follow up. */
+typedef bool (*inturn_retry_fn)(void *INTURN_NULLABLE context, int32_t code,
+                                uint32_t attempts);
+
+/* How often a failed operation is started again, and when. */
+typedef struct inturn_retry {
+  uint32_t size;         /* sizeof(inturn_retry) */
+  uint32_t max_attempts; /* the first one included; 0: no limit */
+  int64_t delay_ns;      /* before the second attempt; not negative */
+  double factor;         /* each further delay is so many times longer; >= 1 */
+  int64_t max_delay_ns;  /* none is longer; 0: no limit */
+  double jitter;         /* 0 to 1: at most this part of each is left out */
+  inturn_retry_fn INTURN_NULLABLE decide; /* NULL: each failure is worth it */
+} inturn_retry;
+
+#define INTURN_RETRY_INIT                                                      \
+  { sizeof(inturn_retry), 0, 0, 1.0, 0, 0.0, NULL }
+
 /* Zero in a field means none. Times are nanoseconds of the queue's clock and
-   not negative. */
+   not negative. What the pointers point to is copied. */
 typedef struct inturn_operation_options {
-  uint32_t size;    /* sizeof(inturn_operation_options) */
-  int32_t priority; /* E_UNSUPPORTED unless 0 in this version */
-  const char *INTURN_NULLABLE label; /* UTF-8; copied */
-  /* Operations that end before this one starts. E_UNSUPPORTED unless empty in
-     this version. */
+  uint32_t size; /* sizeof(inturn_operation_options) */
+  /* Interaction and concurrent queues (else E_UNSUPPORTED unless 0): higher
+     ones start first, equal ones in order. See section 10 of the manual. */
+  int32_t priority;
+  const char *INTURN_NULLABLE label; /* UTF-8 */
+  /* Operations, of any queues, that have ended before this one starts. It
+     waits in its place: in a FIFO or actor queue what is behind it waits too,
+     a concurrent or interaction queue goes on with others. */
   const inturn_operation *INTURN_NULLABLE after;
   size_t after_count;
-  bool barrier; /* E_UNSUPPORTED unless false in this version */
+  inturn_after_policy after_policy;
   inturn_max_run_policy max_run_policy;
-  int64_t max_wait_ns; /* from the enqueue to the start */
-  int64_t max_run_ns;  /* from the start to the end */
+  /* Names of what it needs for itself: of all operations of all queues that
+     have a name in common, one runs at a time. It gets all its names at once,
+     or waits until it can, in the order in which operations came to ask; no
+     set of names can deadlock. One whose queue is suspended before it has used
+     them keeps them. */
+  const char *INTURN_NONNULL const *INTURN_NULLABLE exclusive; /* UTF-8 */
+  size_t exclusive_count;
+  inturn_condition_fn INTURN_NULLABLE condition;
+  /* A failure is not the end while this allows another attempt, which has a
+     token of its own. Between attempts a FIFO or interaction queue waits; the
+     others go on, and the operation takes its turn anew. */
+  const inturn_retry *INTURN_NULLABLE retry;
+  int64_t max_wait_ns; /* from the enqueue to the first start */
+  int64_t max_run_ns;  /* from the start to the end; of each attempt */
   /* After so long in the queue, and again after so long running, the report
      handler is told; nothing else happens. */
   int64_t stall_ns;
@@ -490,19 +567,28 @@ typedef struct inturn_operation_options {
   inturn_end_fn INTURN_NULLABLE on_end;
   void *INTURN_NULLABLE end_context;
   inturn_destroy_fn INTURN_NULLABLE end_destroy;
+  /* Concurrent queues (else E_UNSUPPORTED unless false): it starts when all
+     that was enqueued before it has ended, and nothing that is enqueued later
+     starts before it has ended. */
+  bool barrier;
+  /* Interaction queues (else E_UNSUPPORTED unless false): it comes before all
+     that are not urgent, and the running one, unless that is urgent, is asked
+     to give way: see inturn_token_on_preempt. */
+  bool urgent;
 } inturn_operation_options;
 
 #define INTURN_OPERATION_OPTIONS_INIT                                          \
   {                                                                            \
-    sizeof(inturn_operation_options), 0, NULL, NULL, 0, false,                 \
-        INTURN_MAX_RUN_HOLD, 0, 0, 0, 0, NULL, NULL, NULL                      \
+    sizeof(inturn_operation_options), 0, NULL, NULL, 0, INTURN_AFTER_ENDED,    \
+        INTURN_MAX_RUN_HOLD, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL,      \
+        NULL, false, false                                                     \
   }
 
 /* Enqueues an operation with options; NULL options: as inturn_queue_enqueue.
    Both contexts follow the rule of section 5: the operation's own, and
    end_context with end_destroy.
-   Statuses: handle statuses, E_INVALID_ARGUMENT, E_CLOSED, E_FULL,
-   E_UNSUPPORTED, E_NO_MEMORY.
+   Statuses: handle statuses (also of `after`), E_INVALID_ARGUMENT, E_CLOSED,
+   E_FULL, E_UNSUPPORTED, E_NO_MEMORY.
    Ownership: out_operation may be NULL; else the caller releases the handle.
    An accepted operation's callbacks end with on_end, end_destroy, destroy. */
 inturn_status inturn_queue_enqueue_with(
@@ -510,6 +596,13 @@ inturn_status inturn_queue_enqueue_with(
     inturn_work_fn INTURN_NULLABLE work, void *INTURN_NULLABLE context,
     inturn_destroy_fn INTURN_NULLABLE destroy,
     inturn_operation *INTURN_NULLABLE out_operation);
+
+/* Changes how many operations of a concurrent queue may run at a time; 0: as
+   many as the library's pool has workers. When fewer are allowed than run,
+   none is stopped, and none starts until that is so.
+   Statuses: handle statuses (E_WRONG_KIND: not a concurrent queue). */
+inturn_status inturn_queue_set_max_concurrent(inturn_queue queue,
+                                              uint32_t max_concurrent);
 
 /* Suspends a queue: when the call has returned, no operation and no segment
    starts. What runs goes on. Ends and cancel handlers are still delivered.
@@ -592,6 +685,14 @@ inturn_status inturn_operation_wait(inturn_operation operation,
                                     int64_t timeout_ns,
                                     inturn_end *INTURN_NULLABLE out_end);
 
+/* How far the operation has come, as inturn_token_set_progress has said; both
+   are 0 before that. The out parameters may be NULL.
+   Statuses: handle statuses. */
+inturn_status
+inturn_operation_get_progress(inturn_operation operation,
+                              int64_t *INTURN_NULLABLE out_completed,
+                              int64_t *INTURN_NULLABLE out_total);
+
 /* Gives the handle back. The operation itself goes on.
    Statuses: handle statuses. */
 inturn_status inturn_operation_release(inturn_operation operation);
@@ -639,12 +740,36 @@ inturn_status inturn_token_is_cancelled(inturn_token token,
 
 /* Sets what is called when the operation is asked to end; it is called soon
    when it was asked already. A second call replaces the handler. NULL handler:
-   none.
+   none. It stays for further attempts of the operation.
    Statuses: handle statuses, E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_token_on_cancel(inturn_token token,
                                      inturn_cancel_fn INTURN_NULLABLE handler,
                                      void *INTURN_NULLABLE context,
                                      inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Says how far the operation has come: so many of so many units, which are the
+   work's own. A total of 0: not known.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (a negative number, or
+   completed > total > 0), E_ALREADY_FINISHED, E_NO_MEMORY. */
+inturn_status inturn_token_set_progress(inturn_token token, int64_t completed,
+                                        int64_t total);
+
+/* Sets what is called when an urgent interaction wants the place of this one
+   and its queue would start it; it is called soon when that is so already. A
+   second call replaces the handler. NULL handler: none.
+   Statuses: handle statuses, E_WRONG_KIND (not an interaction queue),
+   E_ALREADY_FINISHED, E_NO_MEMORY. */
+inturn_status inturn_token_on_preempt(
+    inturn_token token, inturn_preempt_fn INTURN_NULLABLE handler,
+    void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Gives way: ends this attempt of an interaction, which is presented again,
+   with a new token, before all others but urgent ones. One that was asked to
+   end ends cancelled instead. Of any interaction at any time, pre-empted or
+   not.
+   Statuses: handle statuses, E_WRONG_KIND (not an interaction queue),
+   E_ALREADY_FINISHED. */
+inturn_status inturn_token_yield(inturn_token token);
 
 /* Runs a further segment of an operation of an actor queue, on the queue, in
    the order of the resumes and enqueues, overlapping no other segment. Any

@@ -26,6 +26,19 @@ public func inturn_operation_wait(
   return inturn_status(status)
 }
 
+@_cdecl("inturn_operation_get_progress") @implementation
+public func inturn_operation_get_progress(
+  _ operation: inturn_operation, _ out_completed: UnsafeMutablePointer<Int64>?,
+  _ out_total: UnsafeMutablePointer<Int64>?
+) -> inturn_status {
+  let (status, progress) = Engine.progress(of: Handle(operation))
+  if status.isOK {
+    out_completed?.pointee = progress.completed
+    out_total?.pointee = progress.total
+  }
+  return inturn_status(status)
+}
+
 @_cdecl("inturn_operation_release") @implementation
 public func inturn_operation_release(_ operation: inturn_operation) -> inturn_status {
   inturn_status(Engine.release(Handle(operation)))
@@ -39,6 +52,7 @@ extension inturn_end {
     code = end.code
     result = end.result
     label = end.label
+    attempts = end.attempts
     enqueued_ns = end.enqueuedAt
     started_ns = end.startedAt
     ended_ns = end.endedAt

@@ -70,10 +70,10 @@ public func inturn_queue_enqueue_with(
     destroy?(context)
     return INTURN_E_INVALID_ARGUMENT
   }
-  var status = check(options)
-  if status.isOK {
+  var status = Status.invalidArgument
+  if isValid(options), let checked = operationOptions(options) {
     let (result, operation) = Engine.enqueue(
-      Handle(queue), options: operationOptions(options), work: rawWork(work), context: context,
+      Handle(queue), options: checked, work: rawWork(work), context: context,
       destroy: destroy, wantsHandle: out_operation != nil)
     if result.isOK { out_operation?.pointee.bits = operation.bits }
     status = result
@@ -85,16 +85,21 @@ public func inturn_queue_enqueue_with(
   return inturn_status(status)
 }
 
-private func check(_ options: inturn_operation_options) -> Status {
-  guard isValidLabel(options.label), options.max_wait_ns >= 0, options.max_run_ns >= 0,
-    options.stall_ns >= 0, options.cancel_grace_ns >= 0,
-    options.max_run_policy == INTURN_MAX_RUN_HOLD || options.max_run_policy == INTURN_MAX_RUN_FREE
-  else { return .invalidArgument }
-  if options.priority != 0 || options.after_count != 0 || options.barrier { return .unsupported }
-  return .ok
+private func isValid(_ options: inturn_operation_options) -> Bool {
+  isValidLabel(options.label)
+    && options.max_wait_ns >= 0 && options.max_run_ns >= 0 && options.stall_ns >= 0
+    && options.cancel_grace_ns >= 0
+    && (options.max_run_policy == INTURN_MAX_RUN_HOLD
+      || options.max_run_policy == INTURN_MAX_RUN_FREE)
+    && (options.after_policy == INTURN_AFTER_ENDED
+      || options.after_policy == INTURN_AFTER_FINISHED)
+    && (options.after != nil || options.after_count == 0)
+    && (options.exclusive != nil || options.exclusive_count == 0)
 }
 
-private func operationOptions(_ options: inturn_operation_options) -> OperationOptions {
+/// The options in the engine's form, or nil when a name is not one, or the retry policy makes no
+/// sense.
+private func operationOptions(_ options: inturn_operation_options) -> OperationOptions? {
   var result = OperationOptions()
   result.label = options.label
   result.maxWait = options.max_wait_ns
@@ -102,6 +107,14 @@ private func operationOptions(_ options: inturn_operation_options) -> OperationO
   result.freesPlaceAtMaxRun = options.max_run_policy == INTURN_MAX_RUN_FREE
   result.stall = options.stall_ns
   result.grace = options.cancel_grace_ns
+  result.priority = options.priority
+  result.isBarrier = options.barrier
+  result.isUrgent = options.urgent
+  result.after = UnsafeBufferPointer(start: options.after, count: options.after_count).map {
+    Handle($0)
+  }
+  result.needsFinished = options.after_policy == INTURN_AFTER_FINISHED
+  result.condition = unsafeBitCast(options.condition, to: RawCondition?.self)
   if let function = options.on_end {
     result.endCallback = EndCallback(
       function: unsafeBitCast(function, to: EndCallback.Function.self),
@@ -110,7 +123,30 @@ private func operationOptions(_ options: inturn_operation_options) -> OperationO
     result.endCallback.context = options.end_context
     result.endCallback.destroy = options.end_destroy
   }
-  return result
+  return addNamesAndRetry(options, to: &result) ? result : nil
+}
+
+/// False when a name is not one, or the retry policy makes no sense.
+private func addNamesAndRetry(
+  _ options: inturn_operation_options, to result: inout OperationOptions
+) -> Bool {
+  for name in UnsafeBufferPointer(start: options.exclusive, count: options.exclusive_count) {
+    // A C program can put a NULL there.
+    let name = Optional(name)
+    guard let name, isValidLabel(name) else { return false }
+    result.names.append(String(cString: name))
+  }
+  guard let given = options.retry else { return true }
+  guard let retry = sized(given) else { return false }
+  var policy = RetryPolicy()
+  policy.maximumAttempts = retry.max_attempts
+  policy.delay = retry.delay_ns
+  policy.factor = retry.factor
+  policy.maximumDelay = retry.max_delay_ns
+  policy.jitter = retry.jitter
+  policy.decide = retry.decide
+  result.retry = policy
+  return policy.isValid
 }
 
 /// How the engine calls an `inturn_end_fn`.
@@ -119,6 +155,13 @@ private func callEndFunction(
 ) {
   var end = inturn_end(end)
   unsafeBitCast(function, to: inturn_end_fn.self)(context, &end)
+}
+
+@_cdecl("inturn_queue_set_max_concurrent") @implementation
+public func inturn_queue_set_max_concurrent(
+  _ queue: inturn_queue, _ max_concurrent: UInt32
+) -> inturn_status {
+  inturn_status(Engine.setLimit(max_concurrent, of: Handle(queue)))
 }
 
 @_cdecl("inturn_queue_suspend") @implementation

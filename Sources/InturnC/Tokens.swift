@@ -52,6 +52,35 @@ public func inturn_token_on_cancel(
   return inturn_status(status)
 }
 
+@_cdecl("inturn_token_set_progress") @implementation
+public func inturn_token_set_progress(
+  _ token: inturn_token, _ completed: Int64, _ total: Int64
+) -> inturn_status {
+  guard completed >= 0, total >= 0, total == 0 || completed <= total else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
+  var progress = Progress()
+  progress.completed = completed
+  progress.total = total
+  return inturn_status(Engine.setProgress(progress, of: Handle(token)))
+}
+
+@_cdecl("inturn_token_on_preempt") @implementation
+public func inturn_token_on_preempt(
+  _ token: inturn_token, _ handler: inturn_preempt_fn?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: inturn_destroy_fn?
+) -> inturn_status {
+  let status = Engine.onPreempt(
+    Handle(token), handler: rawCancelHandler(handler), context: context, destroy: destroy)
+  if !status.isOK { destroy?(context) }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_token_yield") @implementation
+public func inturn_token_yield(_ token: inturn_token) -> inturn_status {
+  inturn_status(Engine.yield(Handle(token)))
+}
+
 @_cdecl("inturn_token_resume") @implementation
 public func inturn_token_resume(
   _ token: inturn_token, _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?,

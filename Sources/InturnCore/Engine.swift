@@ -14,6 +14,7 @@ package struct EngineStorage: ~Copyable {
   /// How many lanes have no queue any more and are not given back yet. The same.
   let goneLanes = Atomic<Int>(0)
   let waits = WaitGraph.Storage()
+  let names = NameRegistry()
   let reportHandler = ReportHandler.Holder()
   let systemClock: Clock
   let pool: WorkerPool

@@ -239,9 +239,8 @@ static void a_pool_has_no_wake_callback(void) {
   check_refused_executor(options);
 }
 
-static void what_this_version_does_not_have_is_unsupported(void) {
+static void what_a_kind_of_queue_cannot_do_is_unsupported(void) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  inturn_operation after = {0};
   options.priority = 1;
   check_refused(options, INTURN_E_UNSUPPORTED);
   options.priority = INT32_MIN;
@@ -250,8 +249,7 @@ static void what_this_version_does_not_have_is_unsupported(void) {
   options.barrier = true;
   check_refused(options, INTURN_E_UNSUPPORTED);
   options.barrier = false;
-  options.after = &after;
-  options.after_count = 1;
+  options.urgent = true;
   check_refused(options, INTURN_E_UNSUPPORTED);
 }
 
@@ -364,7 +362,7 @@ PROGRAM(input, TEST(a_struct_of_a_wrong_size_is_refused_and_not_touched),
         TEST(negative_times_are_refused),
         TEST(numbers_out_of_range_are_refused),
         TEST(the_largest_numbers_are_fine), TEST(a_pool_has_no_wake_callback),
-        TEST(what_this_version_does_not_have_is_unsupported),
+        TEST(what_a_kind_of_queue_cannot_do_is_unsupported),
         TEST(labels_that_are_not_utf8_are_refused),
         TEST(a_label_may_be_a_million_bytes_long),
         TEST(work_that_is_null_is_refused),

@@ -110,7 +110,7 @@ static void the_end_has_times_label_and_outcome(void) {
   CHECK_INT(end.enqueued_ns, 10);
   CHECK_INT(end.started_ns, 30);
   CHECK_INT(end.ended_ns, 60);
-  CHECK_INT(end.reserved32, 0);
+  CHECK_INT(end.attempts, 1);
   for (int i = 0; i < 3; i++)
     CHECK_INT(end.reserved64[i], 0);
   end.label = NULL;

@@ -61,7 +61,8 @@ import Testing
             let view = $0.view
             _ = $0.machine.askForDrainerBeforeCall(view)
             $0.inCall += 1
-            let stopped = $0.suspends > 0 || $0.machine.flags.contains(.held)
+            let stopped =
+              $0.suspends > 0 || !$0.machine.flags.isDisjoint(with: [.held, .headBlocked])
             if stopped || $0.machine.running > $0.limit { $0.hasErred = true }
           }
           events.event { $0.machine.drainerGoesBack() }
@@ -114,6 +115,14 @@ import Testing
       events.event(isOpen) { $0.machine.flags.insert(.held) }
       events.event(isOpen) {
         $0.machine.flags.remove(.held)
+        $0.ask()
+      }
+      // The drainer finds that the operation whose turn it is has to wait for something.
+      events.event(atTheDoor > 0 && isOpen && machine.kind != .concurrent) {
+        $0.machine.flags.insert(.headBlocked)
+      }
+      events.event(isOpen && machine.flags.contains(.headBlocked)) {
+        $0.machine.flags.remove(.headBlocked)
         $0.ask()
       }
       events.event(isOpen) { $0.machine.flags.insert(.closed) }

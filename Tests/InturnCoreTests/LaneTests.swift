@@ -95,7 +95,7 @@ import Testing
 
   private static func chunkCount(_ lane: Lane.Pointer) -> Int {
     var count = 0
-    var chunk = lane.pointee.head
+    var chunk = lane.pointee.buffer.head
     while let current = chunk {
       count += 1
       chunk = current.pointee.next

@@ -5,6 +5,8 @@ import Testing
 /// The operation's word in every state that its events can bring it to, in any order.
 @Suite struct OperationWordTests {
   static let generation: UInt32 = 7
+  /// So many attempts are looked at.
+  static let attempts: UInt32 = 3
 
   /// What the rest of the engine knows beside the word; each is counted as it happens.
   struct OperationWorld: World {
@@ -32,7 +34,7 @@ import Testing
       }
       for outcome in Outcome.allCases {
         if case .to(let next) = word.ending(
-          generation: OperationWordTests.generation, outcome: outcome)
+          generation: word.generation, outcome: outcome)
         {
           events.event {
             $0.word = next
@@ -59,6 +61,23 @@ import Testing
         if $0.word.contains(.returned) { $0.carriedOn += 1 }
         $0.word = $0.word.adding(.ended)
       }
+      if let next = word.yielding(generation: word.generation) {
+        events.event {
+          $0.word = next
+          $0.wins += 1
+          if next.contains(.returned) { $0.carriedOn += 1 }
+        }
+      }
+      // Who goes on after an attempt decides whether there is another one.
+      if carriedOn == 1, let next = word.endedForGood() { events.event { $0.word = next } }
+      if carriedOn == 1, !word.contains(.cancelRequested), let next = word.restarted() {
+        let last = OperationWordTests.generation + OperationWordTests.attempts - 1
+        events.event(word.generation < last) {
+          $0.word = next
+          $0.wins = 0
+          $0.carriedOn = 0
+        }
+      }
       if let next = word.requestingCancel() { events.event { $0.word = next } }
       events.event(word.contains(.placeHeld)) {
         $0.word = $0.word.removing(.placeHeld)
@@ -67,7 +86,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [OperationWord.Flags([]), .observed, [.observed, .handleHeld]])
+  @Test(arguments: [
+    OperationWord.Flags([]), .observed, [.observed, .handleHeld], [.observed, .retries],
+  ])
   func `in every order of events one end wins and one party goes on`(
     flags: OperationWord.Flags
   ) {
@@ -78,12 +99,21 @@ import Testing
       let word = world.word
       #expect(world.wins <= 1)
       #expect(world.carriedOn <= 1)
-      #expect(word.generation == Self.generation)
       #expect(word.contains(.claimed) == (world.wins == 1))
-      #expect((word.outcome != nil) == word.contains(.claimed))
+      if !word.contains(.restarting) {
+        #expect((word.outcome != nil) == word.contains(.claimed))
+      }
       if word.contains(.ended) { #expect(word.contains(.claimed)) }
-      #expect(word.isOver == (world.carriedOn == 1), "\(word.flags)")
+      let isOver = world.carriedOn == 1 && !word.contains(.restarting)
+      #expect(word.isOver == isOver, "\(word.flags)")
       #expect(word.state == .pending || word.contains(.started) || word.contains(.ended))
+      #expect((word.state == .ended) == (word.isDecided && !world.isClaimedUnpublished))
+      // The first attempt's token, and each other past one, is refused for ever.
+      if word.generation > Self.generation {
+        let late = word.ending(generation: word.generation - 1, outcome: .finished)
+        #expect(late == .refused(.alreadyFinished))
+        #expect(word.contains(.reattempted))
+      }
     }
   }
 
@@ -96,6 +126,24 @@ import Testing
   @Test func `an operation that has not started has no token`() {
     let word = OperationWord(generation: 7)
     #expect(word.ending(generation: 7, outcome: .finished) == .refused(.stale))
+  }
+
+  @Test func `another attempt keeps what belongs to the operation and drops the attempt's own`() {
+    let kept: OperationWord.Flags = [.observed, .handleHeld, .ownClock, .waitedFor, .retries]
+    let word = OperationWord(
+      generation: 7, kept.union([.started, .returned, .claimed, .ended, .restarting]),
+      outcome: .failed)
+    let next = word.restarted()
+    #expect(next == OperationWord(generation: 8, kept.union(.reattempted)))
+    #expect(next?.state == .pending)
+    #expect(word.endedForGood()?.outcome == .failed)
+  }
+
+  @Test func `an operation that gave way and may not come again ends cancelled`() {
+    let word = OperationWord(generation: 7, .started).yielding(generation: 7)
+    #expect(word?.state == .running)
+    #expect(word?.endedForGood()?.outcome == .cancelled)
+    #expect(word?.yielding(generation: 7) == nil)
   }
 
   @Test func `what nobody observes ends in one step`() {

@@ -37,6 +37,18 @@ extension Engine {
     return (status, end)
   }
 
+  package static func progress(of operation: Handle) -> (Status, Progress) {
+    var progress = Progress()
+    let status = withSlot(.find(operation: operation)) { slot in
+      let lane = slot.lane
+      lane.pointee.lock.lock()
+      if let details = slot.pointee.details { progress = details.pointee.progress }
+      lane.pointee.lock.unlock()
+      return .ok
+    }
+    return (status, progress)
+  }
+
   package static func release(_ operation: Handle) -> Status {
     withSlot(.find(operation: operation)) {
       $0.releaseHandle() ? .ok : operation.refusal(for: .operation)
@@ -80,6 +92,25 @@ extension Engine {
     return status
   }
 
+  package static func setProgress(_ progress: Progress, of token: Handle) -> Status {
+    withSlot(.find(token: token)) { slot in
+      let lane = slot.lane
+      lane.pointee.lock.lock()
+      defer { lane.pointee.lock.unlock() }
+      // A gate goes from one operation to the next without the lock, unless it has `attention`.
+      let word = slot.set(.attention)
+      guard word.generation == token.generation, !word.contains(.claimed), slot.lane == lane
+      else { return .alreadyFinished }
+      slot.needDetailsLocked().pointee.progress = progress
+      return .ok
+    }
+  }
+
+  /// Ends an attempt of an operation that gives way: it is started again afterwards.
+  package static func yield(_ token: Handle) -> Status {
+    withSlot(.find(token: token)) { $0.lane.yield(token, of: $0) }
+  }
+
   private static func slot(of token: Handle) -> OperationSlot.Pointer? {
     token.isOf(.token) ? current.pointee.operations.pointer(at: token.index) : nil
   }
@@ -99,14 +130,27 @@ extension Engine {
   package static func onCancel(
     _ token: Handle, handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
   ) -> Status {
-    var old: (context: UnsafeMutableRawPointer?, destroy: RawDestroy?) = (nil, nil)
+    setHandler(NoticeHandler(function: handler, context: context, destroy: destroy), .cancel, token)
+  }
+
+  /// The same for what is called when an urgent operation wants this one's place.
+  package static func onPreempt(
+    _ token: Handle, handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
+  ) -> Status {
+    setHandler(
+      NoticeHandler(function: handler, context: context, destroy: destroy), .preempt, token)
+  }
+
+  private static func setHandler(
+    _ handler: NoticeHandler, _ notice: OperationSlot.Pointer.Notice, _ token: Handle
+  ) -> Status {
+    var old = NoticeHandler()
     let status = withSlot(.find(token: token)) {
-      let result = $0.setCancelHandler(
-        handler, context: context, destroy: destroy, generation: token.generation)
-      old = (result.oldContext, result.oldDestroy)
+      let result = $0.setHandler(handler, for: notice, generation: token.generation)
+      old = result.old
       return result.status
     }
-    if let destroy = old.destroy { destroy(old.context) }
+    old.destroyContext()
     return status
   }
 

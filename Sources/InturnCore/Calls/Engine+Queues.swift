@@ -115,6 +115,12 @@ extension Engine {
     return (status, operation)
   }
 
+  /// Says how many operations of a concurrent queue may run at a time; 0 for the default.
+  package static func setLimit(_ limit: UInt32, of queue: Handle) -> Status {
+    let limit = limit == 0 ? UInt32(current.pointee.pool.size) : limit
+    return withLane(queue) { $0.setLimit(limit, generation: queue.generation) }
+  }
+
   package static func suspend(_ queue: Handle) -> Status {
     withLane(queue) { $0.suspend(generation: queue.generation) }
   }

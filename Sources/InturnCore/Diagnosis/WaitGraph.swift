@@ -48,6 +48,7 @@ enum WaitGraph {
       storage.waits.append(Wait(id: entry.id, frames: frames, target: target))
     }
     storage.lock.unlock()
+    for slot in search.held { slot.dropReference() }
     if isRing {
       search.report().send()
       return nil
@@ -71,6 +72,10 @@ enum WaitGraph {
     var followed: Set<UInt64> = []
     /// The labels on the way, from the target on.
     var path: [String] = []
+    /// References that the search has taken, to be given up after the lock.
+    var held: [OperationSlot.Pointer] = []
+    /// How many operations that others come after are looked at.
+    static let reach = 1_000
 
     mutating func dependsOnCaller(_ target: Target) -> Bool {
       switch target {
@@ -81,14 +86,26 @@ enum WaitGraph {
       case .calls(of: let lane):
         return follow(lane) { $0.isHeldUp(by: { $0.lane == lane }, places: 1) }
       case .operation(let slot):
-        let lane = slot.lane
-        return follow(lane) {
-          if !slot.loadWord().contains(.started) {
-            return $0.isHeldUp(lane, by: { $0.lane == lane }, places: lane.places)
-          }
-          // It runs: only a thread that is inside its work can hold it up.
-          return $0.isHeldUp(by: { $0.operation == slot }, places: 1)
+        var open = [slot]
+        var count = 0
+        while count < open.count {
+          let slot = open[count]
+          count += 1
+          if isHeldUp(slot) { return true }
+          slot.lane.addUnmetDependencies(of: slot, to: &open, upTo: Self.reach, &held)
         }
+        return false
+      }
+    }
+
+    private mutating func isHeldUp(_ slot: OperationSlot.Pointer) -> Bool {
+      let lane = slot.lane
+      return follow(lane) {
+        if !slot.loadWord().contains(.started) {
+          return $0.isHeldUp(lane, by: { $0.lane == lane }, places: lane.places)
+        }
+        // It runs: only a thread that is inside its work can hold it up.
+        return $0.isHeldUp(by: { $0.operation == slot }, places: 1)
       }
     }
 
@@ -160,6 +177,23 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     return pointee.machine.kind == .concurrent ? view.limit : 1
+  }
+
+  /// Adds the operations that a pending one comes after and that have not ended. `held` gets those
+  /// of which a reference was taken.
+  fileprivate func addUnmetDependencies(
+    of slot: OperationSlot.Pointer, to open: inout [OperationSlot.Pointer], upTo limit: Int,
+    _ held: inout [OperationSlot.Pointer]
+  ) {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    guard let plan = slot.plan, let edges = plan.pointee.edges, plan.pointee.blockers > 0
+    else { return }
+    for edge in edges..<edges + plan.pointee.linkedCount where open.count < limit {
+      guard let earlier = edge.pointee.earlier, earlier.tryAddReference() else { continue }
+      held.append(earlier)
+      if earlier.loadWord().generation == edge.pointee.earlierGeneration { open.append(earlier) }
+    }
   }
 
   fileprivate var hostExecutor: HostExecutor? {

@@ -1,13 +1,13 @@
-/// What waits at an executor: lanes that want to be drained, and cancel handlers to be called.
+/// What waits at an executor: lanes that want to be drained, and handlers of running work to be called.
 ///
 /// A growing ring; it does not shrink. Its user's lock protects it.
 struct ReadyRing: ~Copyable {
-  /// A lane, or an operation whose cancel handler is due: a pointer whose lowest bit tells which.
+  /// A lane, or an operation whose handlers are due: a pointer whose lowest bit tells which.
   struct Item {
     fileprivate let bits: UInt
 
     init(lane: Lane.Pointer) { bits = UInt(bitPattern: lane) }
-    init(cancelNoticeOf slot: OperationSlot.Pointer) { bits = UInt(bitPattern: slot) | 1 }
+    init(noticesOf slot: OperationSlot.Pointer) { bits = UInt(bitPattern: slot) | 1 }
 
     fileprivate init(bits: UInt) { self.bits = bits }
 
@@ -16,7 +16,7 @@ struct ReadyRing: ~Copyable {
       if bits & 1 == 0 {
         Lane.Pointer(bitPattern: bits).unsafelyUnwrapped.drain(&budget)
       } else {
-        OperationSlot.Pointer(bitPattern: bits & ~1).unsafelyUnwrapped.deliverCancelNotice()
+        OperationSlot.Pointer(bitPattern: bits & ~1).unsafelyUnwrapped.deliverNotices()
         budget.remaining -= 1
       }
     }

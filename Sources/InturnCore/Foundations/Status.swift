@@ -35,9 +35,9 @@ package enum Outcome: UInt8, CaseIterable {
   case failed, cancelled, timedOut, abandoned
 }
 
-/// Why an operation was cancelled or timed out. The numbers are those of `inturn_cause`.
+/// Why an operation ended otherwise than by its token alone. The numbers are those of `inturn_cause`.
 package enum Cause: UInt8, CaseIterable {
-  case none, request, grace, destroyed, maxWait, maxRun
+  case none, request, grace, destroyed, maxWait, maxRun, dependency, skipped, condition
 }
 
 /// Where an operation is. The numbers are those of `inturn_operation_state`.

@@ -144,7 +144,7 @@ extension UnsafeMutablePointer<Lane> {
     let started = generation - pointee.batchGeneration
     pointee.batchGeneration = generation
     if started == 0 { return }
-    pointee.head!.pointee.start += started
+    pointee.buffer.head!.pointee.start += started
     pointee.pending -= started
     pointee.finished += UInt64(started)
   }

@@ -7,6 +7,19 @@ extension UnsafeMutablePointer<Lane> {
     return .stale
   }
 
+  /// Says how many operations of a concurrent queue may run at a time from now on.
+  func setLimit(_ limit: UInt32, generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    if pointee.machine.kind != .concurrent {
+      pointee.lock.unlock()
+      return .wrongKind
+    }
+    needExtra().pointee.limit = limit
+    unlockAndAskForDrainer()
+    return .ok
+  }
+
   func suspend(generation: UInt32) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
@@ -27,7 +40,10 @@ extension UnsafeMutablePointer<Lane> {
       return .notSuspended
     }
     extra.pointee.suspends -= 1
-    if extra.pointee.suspends == 0 { pointee.machine.flags.remove(.suspended) }
+    if extra.pointee.suspends == 0 {
+      pointee.machine.flags.remove(.suspended)
+      askToGiveWayLocked()
+    }
     unlockAndAskForDrainer()
     return .ok
   }
@@ -48,7 +64,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     let word = slot.loadWord()
     // An ended operation may have outlived its queue.
-    if word.contains(.claimed) {
+    if word.isDecided {
       pointee.lock.unlock()
       return .alreadyFinished
     }
@@ -56,7 +72,7 @@ extension UnsafeMutablePointer<Lane> {
     if word.contains(.started) {
       guard requestCancelLocked(slot) else {
         pointee.lock.unlock()
-        return slot.loadWord().contains(.claimed) ? .alreadyFinished : .cancelled
+        return slot.loadWord().isDecided ? .alreadyFinished : .cancelled
       }
     } else {
       isFree = cutOffLocked(slot, .cancelled, .request)
@@ -70,7 +86,7 @@ extension UnsafeMutablePointer<Lane> {
   private func requestCancelLocked(_ slot: OperationSlot.Pointer) -> Bool {
     guard slot.change({ $0.requestingCancel() }) != nil else { return false }
     armForGraceLocked(slot)
-    noticeCancelLocked(slot)
+    noticeLocked(slot)
     return true
   }
 
@@ -95,8 +111,40 @@ extension UnsafeMutablePointer<Lane> {
   /// chunks, so that others are not kept out for long.
   func cancelPendingLocked(_ cause: Cause) {
     let keepsSegments = cause == .request && (pointee.extra?.pointee.segments ?? 0) > 0
-    guard case .some(var next) = detachBufferLocked() else { return }
+    let isRead = pointee.machine.flags.contains(.batching)
+    guard case .some(let jobs) = pointee.buffer.takeAll(isRead: isRead) else { return }
     var free: [OperationSlot.Pointer] = []
+    var inOrder: [Chunk.Pointer] = []
+    if let order {
+      inOrder = order.takeAll()
+      cancelOutsideBuffersLocked(order, cause, &free)
+    }
+    if let jobs { cancelLocked(jobs, cause, keepsSegments: keepsSegments, &free) }
+    for list in inOrder { cancelLocked(list, cause, keepsSegments: keepsSegments, &free) }
+    pointee.lock.unlock()
+    for slot in free { slot.dropReference() }
+    pointee.lock.lock()
+  }
+
+  /// Cancels what waits for others, and the fence.
+  private func cancelOutsideBuffersLocked(
+    _ order: UnsafeMutablePointer<LaneOrder>, _ cause: Cause,
+    _ free: inout [OperationSlot.Pointer]
+  ) {
+    var waiting: [OperationSlot.Pointer] = []
+    _ = order.forEachBlocked {
+      waiting.append($0)
+      return true
+    }
+    if let fence = order.pointee.fence, !order.pointee.isFenceRunning { waiting.append(fence) }
+    for slot in waiting where cutOffLocked(slot, .cancelled, cause) { free.append(slot) }
+  }
+
+  private func cancelLocked(
+    _ first: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool,
+    _ free: inout [OperationSlot.Pointer]
+  ) {
+    var next: Chunk.Pointer? = first
     while let chunk = next {
       next = chunk.pointee.next
       chunk.pointee.next = nil

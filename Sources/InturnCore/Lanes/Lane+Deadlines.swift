@@ -20,11 +20,12 @@ extension UnsafeMutablePointer<Lane> {
     armLocked(slot, details)
   }
 
-  private func armLocked(
+  func armLocked(
     _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>
   ) {
     let next = Swift.min(
-      details.pointee.stallAt, details.pointee.deadlineAt, details.pointee.graceAt)
+      details.pointee.stallAt, details.pointee.deadlineAt, details.pointee.graceAt,
+      details.pointee.plan?.pointee.retryAt ?? Int64.max)
     if next == Int64.max {
       if let timer = details.pointee.timer { clock.disarm(timer) }
       return
@@ -50,7 +51,10 @@ extension UnsafeMutablePointer<Lane> {
     let now = clock.now
     var isFree = false
     var report: Report?
-    if details.pointee.graceAt <= now {
+    if let plan = details.pointee.plan, plan.pointee.retryAt <= now {
+      plan.pointee.retryAt = Int64.max
+      unblockLocked(slot, plan)
+    } else if details.pointee.graceAt <= now {
       details.pointee.graceAt = Int64.max
       isFree = cutOffLocked(slot, .cancelled, .grace)
     } else if details.pointee.deadlineAt <= now {
@@ -77,15 +81,8 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Bool {
     let wasPending = !slot.loadWord().contains(.started)
     if slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace) == nil { return false }
-    if wasPending {
-      pointee.pending -= 1
-      needExtra().pointee.tombstones += 1
-    } else {
-      noticeCancelLocked(slot)
-    }
-    let isFree = settleLocked(slot, endedInsideCall: false)
-    if wasPending { compactLocked() }
-    return isFree
+    if wasPending { removePendingLocked(slot) } else { noticeLocked(slot) }
+    return settleLocked(slot, endedInsideCall: false)
   }
 
   // MARK: Interaction lanes
@@ -103,6 +100,7 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.interaction.isVisible = isVisible
       if isVisible {
         holdLocked(until: clock.moment(after: extra.pointee.interaction.settle))
+        askToGiveWayLocked()
       } else {
         clock.disarm(extra.pointee.interaction.timer!)
         pointee.machine.flags.insert(.held)

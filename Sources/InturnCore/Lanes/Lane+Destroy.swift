@@ -12,6 +12,7 @@ extension UnsafeMutablePointer<Lane> {
     lane.pointee.pending = 0
     lane.pointee.finished = 0
     lane.pointee.firstRunning = 0
+    lane.pointee.buffer = JobBuffer()
     lane.applyLocked(options)
     lane.pointee.generation = generation
     lane.pointee.lock.unlock()
@@ -41,7 +42,9 @@ extension UnsafeMutablePointer<Lane> {
   func destroy(_ handle: Handle) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(handle.generation) { return refusal }
-    if pointee.extra == nil && isQuiet && pointee.machine.scheduled == 0 && pointee.head == nil {
+    if pointee.extra == nil && isQuiet && pointee.machine.scheduled == 0
+      && pointee.buffer.head == nil
+    {
       freeLocked(handle.index, handle.generation)
       return .ok
     }
@@ -70,6 +73,7 @@ extension UnsafeMutablePointer<Lane> {
     if let timer = extra.pointee.interaction.timer { clock.disarm(timer) }
     cutOffRunningLocked()
     cancelPendingLocked(.destroyed)
+    tellReleasesLocked()
     extra.pointee.outside -= 1
     if isInside {
       pointee.lock.unlock()
@@ -95,6 +99,10 @@ extension UnsafeMutablePointer<Lane> {
       } else if let changed = slot.releasePlace() {
         // A deadline has ended it already; only its place was held.
         word = changed
+      } else if slot.loadWord().contains(.restarting) && slot.pointee.flags.contains(.inDelivery) {
+        // Its retry policy was to be asked.
+        slot.endForGoodLocked(.destroyed)
+        word = slot.loadWord()
       } else {
         return
       }
@@ -139,6 +147,11 @@ extension UnsafeMutablePointer<Lane> {
   /// waiter that still sleeps, comes by later and does that. Gives the lock up.
   func leaveDestroyedLocked() {
     let extra = pointee.extra!
+    if extra.pointee.firstRelease != nil {
+      extra.pointee.outside += 1
+      tellReleasesLocked()
+      extra.pointee.outside -= 1
+    }
     if isInUse || extra.pointee.isBeingDestroyed {
       unlockAndAnnounceQuiet()
       return
@@ -157,9 +170,8 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return
     }
-    if let chunk = pointee.head {
-      pointee.head = nil
-      pointee.tail = nil
+    if let chunk = pointee.buffer.head {
+      pointee.buffer = JobBuffer()
       Engine.current.pointee.chunks.giveBack(chunk)
     }
     let (executor, clock, index) = (
@@ -167,6 +179,12 @@ extension UnsafeMutablePointer<Lane> {
     )
     // Cancel handlers that have not got to the executor; their contexts have been destroyed.
     var notice = extra.pointee.firstNotice
+    if let order = extra.pointee.order {
+      order.pointee.front.release()
+      order.pointee.behind.release()
+      order.deinitialize(count: 1)
+      order.deallocate()
+    }
     free(extra.pointee.label)
     extra.pointee.interaction.timer?.deallocate()
     extra.deinitialize(count: 1)

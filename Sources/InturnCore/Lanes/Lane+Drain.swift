@@ -16,6 +16,10 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.drainerArrives()
     var hasCalled = false
     while true {
+      if pointee.machine.flags.contains(.hasNotices) {
+        if !tellOthersLocked(budget) { return }
+        continue
+      }
       let next = pointee.machine.next(view)
       if next == .leave { break }
       if budget.remaining <= 0 || (hasCalled && executor.hasWaiting) {
@@ -38,10 +42,14 @@ extension UnsafeMutablePointer<Lane> {
   enum Progress { case goOn, stop }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
-    if pointee.machine.kind == .fifo, let chunk = frontLocked(),
-      chunk.jobs[Int(chunk.pointee.start)].work != nil
+    if pointee.machine.kind == .fifo, order?.pointee.front.isEmpty ?? true,
+      let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil
     {
       return runBatchLocked(chunk, &budget)
+    }
+    if isHeadBlockedLocked() {
+      pointee.machine.flags.insert(.headBlocked)
+      return .goOn
     }
     guard let job = popLocked() else { return .goOn }
     if let slot = job.slot { return runLocked(slot, &budget) }
@@ -71,6 +79,10 @@ extension UnsafeMutablePointer<Lane> {
       slot.dropReference()
       return relock(budget) ? .goOn : .stop
     }
+    if let plan = slot.plan {
+      if !claimNamesLocked(slot, plan) { return .goOn }
+      plan.pointee.attempts += 1
+    }
     pointee.pending -= 1
     slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     slot.pointee.startedAt = nowLocked
@@ -85,12 +97,15 @@ extension UnsafeMutablePointer<Lane> {
     let token = slot.handle(.token)
     // While this drainer is in the call, another one may find more to start.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
+    let condition = slot.plan?.pointee.condition
     pointee.lock.unlock()
     executor?.submit(ReadyRing.Item(lane: self))
     budget.remaining -= 1
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
-    slot.pointee.work.unsafelyUnwrapped(slot.pointee.context, token.bits)
+    if condition.map({ slot.isStillWanted(token, $0) }) ?? true {
+      slot.pointee.work.unsafelyUnwrapped(slot.pointee.context, token.bits)
+    }
     frame?.pointee.operation = nil
     if !budget.isStillOurs { return .stop }
     // Until the lane has settled it, the slot stays; after that it may be gone.
@@ -146,7 +161,7 @@ extension UnsafeMutablePointer<Lane> {
       leaveDestroyedLocked()
       return
     }
-    if pointee.pending == 0 { releaseBufferLocked() }
+    if pointee.pending == 0 { pointee.buffer.release() }
     unlockAndAskForDrainer()
   }
 }

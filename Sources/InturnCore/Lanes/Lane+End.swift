@@ -19,12 +19,18 @@ extension UnsafeMutablePointer<Lane> {
   /// lane is locked. True: nothing is to be delivered, and the caller drops the engine's reference
   /// once it has given the lock back.
   func settleLocked(_ slot: OperationSlot.Pointer, endedInsideCall: Bool) -> Bool {
-    let word = slot.loadWord()
+    var word = slot.loadWord()
     guard word.contains(.ended) else { return false }
+    if word.contains(.restarting) {
+      if slot.pointee.flags.contains(.inDelivery) || !concludeAttemptLocked(slot) { return false }
+      word = slot.loadWord()
+    }
     if !slot.pointee.flags.contains(.counted) {
       slot.pointee.flags.insert(.counted)
       countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
       if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
+      releaseEdgesLocked(slot)
+      if !word.contains(.started) { releaseNamesLocked(slot) }
     }
     if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
       // Cut off in the middle of its call: the queue goes on without that drainer. Only a destroyed
@@ -39,6 +45,8 @@ extension UnsafeMutablePointer<Lane> {
       if !word.contains(.placeHeld) && !(isInCall && isAwaited) {
         slot.pointee.flags.insert(.placeReleased)
         removeRunningLocked(slot)
+        releaseNamesLocked(slot)
+        if slot.pointee.flags.contains(.isFence) { order!.liftFence(slot) }
         if pointee.machine.kind == .interaction && !endedInsideCall { holdForGapLocked() }
       }
     }
@@ -73,7 +81,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// In the order of the ends, but for one case: an operation that has ended while its work was
   /// being called comes before what was cancelled meanwhile behind it.
-  private func queueDeliveryLocked(_ slot: OperationSlot.Pointer) {
+  func queueDeliveryLocked(_ slot: OperationSlot.Pointer) {
     let extra = needExtra()
     slot.pointee.flags.insert(.inDelivery)
     slot.pointee.nextDelivery = nil
@@ -131,6 +139,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
+    if slot.loadWord().contains(.restarting) { return askForVerdictLocked(slot, &budget) }
     if let details = slot.pointee.details, !slot.pointee.flags.contains(.endDelivered) {
       slot.pointee.flags.insert(.endDelivered)
       let callback = details.pointee.endCallback
@@ -146,10 +155,11 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.flags.remove(.inDelivery)
       return true
     }
-    let handler = slot.takeCancelHandlerLocked()
+    let handlers = (slot.takeHandlerLocked(for: .cancel), slot.takeHandlerLocked(for: .preempt))
     pointee.lock.unlock()
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
-    if let destroy = handler.destroy { destroy(handler.context) }
+    handlers.0.destroyContext()
+    handlers.1.destroyContext()
     // Nobody can ask for the result any more; a cancel notice may still refer to the slot.
     if !slot.loadWord().contains(.handleHeld), let destroy = slot.pointee.resultDestroy {
       slot.pointee.resultDestroy = nil
@@ -171,7 +181,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Whether a context or a result is to be destroyed, which only an executor does.
   fileprivate var hasSomethingToDestroy: Bool {
     pointee.destroy != nil || pointee.resultDestroy != nil
-      || pointee.details?.pointee.cancelDestroy != nil
+      || pointee.details?.pointee.onCancel.destroy != nil
+      || pointee.details?.pointee.onPreempt.destroy != nil
       || (pointee.details?.pointee.endCallback.destroy != nil
         && !pointee.flags.contains(.endDelivered))
   }

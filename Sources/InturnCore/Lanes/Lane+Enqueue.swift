@@ -9,6 +9,18 @@ package struct OperationOptions {
   package var stall: Int64 = 0
   package var grace: Int64 = 0
   package var endCallback = EndCallback()
+  /// The others are of operations that do not just wait for their turn.
+  package var priority: Int32 = 0
+  package var isBarrier = false
+  package var isUrgent = false
+  /// Operations that end before this one starts.
+  package var after: [Handle] = []
+  /// Whether it ends cancelled when one of those ends otherwise than finished.
+  package var needsFinished = false
+  /// Of the operations with a name in common, one runs at a time.
+  package var names: [String] = []
+  package var condition: RawCondition?
+  package var retry: RetryPolicy?
 
   package init() {}
 }
@@ -41,13 +53,23 @@ extension UnsafeMutablePointer<Lane> {
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     var details: UnsafeMutablePointer<OperationDetails>?
+    var earlier: [OperationSlot.Pointer] = []
+    defer { for slot in earlier { slot.dropReference() } }
     if let options {
+      for operation in options.after {
+        switch OperationSlot.Pointer.find(operation: operation) {
+        case .failure(let refusal): return (refusal.status, Handle(bits: 0))
+        case .success(let slot): earlier.append(slot)
+        }
+      }
       details = .allocate(capacity: 1)
       details!.initialize(to: OperationDetails(options))
+      details!.pointee.plan = .make(options, earlier: earlier)
     }
     let (status, handle) = enqueueObserved(
-      generation, details, work, context, destroy, wantsHandle)
+      generation, details, earlier, work, context, destroy, wantsHandle)
     if status != .ok, let details {
+      details.pointee.plan?.destroy()
       free(details.pointee.label)
       details.deinitialize(count: 1)
       details.deallocate()
@@ -57,7 +79,8 @@ extension UnsafeMutablePointer<Lane> {
 
   private func enqueueObserved(
     _ generation: UInt32, _ details: UnsafeMutablePointer<OperationDetails>?,
-    _ work: @escaping RawWork, _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?,
+    _ earlier: [OperationSlot.Pointer], _ work: @escaping RawWork,
+    _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?,
     _ wantsHandle: Bool
   ) -> (Status, Handle) {
     // All that can be done before the lock is.
@@ -72,9 +95,22 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.details = details
     slot.pointee.enqueuedAt = inturn_system_now()
     let handle = slot.handle(.operation)
+    let plan = details?.pointee.plan
+    if let plan {
+      if plan.pointee.retry != nil { _ = slot.set(.retries) }
+      if !earlier.isEmpty {
+        plan.pointee.blockers = UInt32(earlier.count) + 1
+        // For `link`.
+        slot.addReference()
+      }
+    }
     pointee.lock.lock()
     var status = admitLocked(generation)
-    if status == .ok && !appendLocked(Job(slot: slot)) { status = .noMemory }
+    if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
+    if status == .ok {
+      let isPlaced = plan.map { placeLocked(slot, $0) } ?? appendLocked(Job(slot: slot))
+      if !isPlaced { status = .noMemory }
+    }
     if status != .ok {
       pointee.lock.unlock()
       slot.pointee.destroy = nil
@@ -91,6 +127,10 @@ extension UnsafeMutablePointer<Lane> {
     }
     armForWaitLocked(slot)
     unlockAndAskForDrainer()
+    if !earlier.isEmpty {
+      link(slot, plan!, earlier)
+      slot.dropReference()
+    }
     return (.ok, handle)
   }
 
@@ -135,6 +175,14 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.pending == UInt32.max { return .noMemory }
     guard let extra = pointee.extra, extra.pointee.capacity != 0 else { return .ok }
     return waitingCountLocked >= extra.pointee.capacity ? .full : .ok
+  }
+
+  /// Whether this kind of queue has a place for what the plan asks.
+  private func canHonourLocked(_ plan: OperationPlan.Pointer) -> Bool {
+    let kind = pointee.machine.kind
+    if plan.pointee.isBarrier && kind != .concurrent { return false }
+    if plan.pointee.isUrgent && kind != .interaction { return false }
+    return plan.pointee.priority == 0 || isSelective
   }
 
   /// Operations that are pending just now, also during a batch.

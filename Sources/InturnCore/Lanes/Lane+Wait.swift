@@ -57,7 +57,7 @@ extension UnsafeMutablePointer<Lane> {
     result.finished = pointee.finished
     forEachRunningLocked { slot in
       let word = slot.loadWord()
-      if word.contains(.ended) { return }
+      if word.isEnded { return }
       result.running += 1
       // What a batch starts counts as finished until it turns out otherwise.
       if pointee.machine.kind == .fifo && !word.contains(.observed) { result.finished -= 1 }
@@ -83,21 +83,18 @@ extension UnsafeMutablePointer<Lane> {
     var goesOn = true
     forEachRunningLocked { slot in
       let word = slot.loadWord()
-      if goesOn && !word.contains(.ended) { goesOn = body(slot.info(word, .running)) }
+      if goesOn && !word.isEnded { goesOn = body(slot.info(word, .running)) }
     }
-    var chunk = pointee.head
-    while goesOn, let current = chunk {
-      for position in current.pointee.start..<current.pointee.count where goesOn {
-        guard let slot = current.jobs[Int(position)].slot else {
-          goesOn = body(OperationInfo(state: .pending))
-          continue
-        }
-        let word = slot.loadWord()
-        if word.contains(.claimed) || word.contains(.segment) { continue }
-        goesOn = body(slot.info(word, .pending))
+    func tell(_ job: Job) -> Bool {
+      guard goesOn, let slot = job.slot else {
+        return goesOn && body(OperationInfo(state: .pending))
       }
-      chunk = current.pointee.next
+      let word = slot.loadWord()
+      if word.contains(.claimed) || word.contains(.segment) { return true }
+      return body(slot.info(word, .pending))
     }
+    if goesOn { order?.forEach(tell) }
+    _ = goesOn && pointee.buffer.forEach(tell)
     return .ok
   }
 }

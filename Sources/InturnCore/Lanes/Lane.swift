@@ -21,9 +21,7 @@ struct Lane: ~Copyable {
   var machine: LaneMachine
   /// Operations and segments that wait in the buffer; during a batch, as of its last count.
   var pending: UInt32
-  /// The buffer. Nil when there is none.
-  var head: Chunk.Pointer?
-  var tail: Chunk.Pointer?
+  var buffer: JobBuffer
   /// The first of the running operations' slots; zero for none. They are linked by `link`.
   var firstRunning: UInt32
   /// The gate's generation when the batch was last counted.
@@ -65,6 +63,10 @@ struct LaneExtra: ~Copyable {
   var lastDelivery: OperationSlot.Pointer?
   /// Operations whose cancel handlers are to be handed to the executor, linked by their details.
   var firstNotice: OperationSlot.Pointer?
+  /// Who is to be told that an operation has ended, or that it has its names.
+  var firstRelease: Edge.Pointer?
+  var lastRelease: Edge.Pointer?
+  var order: UnsafeMutablePointer<LaneOrder>?
   /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
   var graveyard: Chunk.Pointer?
   var lastGrave: Chunk.Pointer?
@@ -88,14 +90,7 @@ struct InteractionTiming {
 
 extension UnsafeMutablePointer<Lane> {
   var view: LaneMachine.View {
-    @inline(__always) get { LaneMachine.View(hasJobs: hasJobs, limit: limit) }
-  }
-
-  private var hasJobs: Bool {
-    @inline(__always) get {
-      guard let head = pointee.head else { return false }
-      return !head.isConsumed || head.pointee.next != nil
-    }
+    @inline(__always) get { LaneMachine.View(hasJobs: hasJobsLocked, limit: limit) }
   }
 
   private var limit: UInt32 {
@@ -149,7 +144,7 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func unlockAndAskForDrainer() {
     if pointee.machine.flags.contains(.hasNotices) {
-      submitNoticesLocked()
+      unlockAndTellOthers()
     } else if pointee.machine.askForDrainer(view) {
       let executor = self.executor
       pointee.lock.unlock()
@@ -159,10 +154,12 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Hands cancel handlers to the executor. Submitting may call the host's wake callback, so the
+  /// Hands cancel handlers to the executor, and tells the operations that come after others.
+  /// Submitting may call the host's wake callback, and the others may be another lane's, so the
   /// lock is given up first.
   @inline(never)
-  private func submitNoticesLocked() {
+  private func unlockAndTellOthers() {
+    let releases = takeReleasesLocked()
     let extra = pointee.extra!
     var next = extra.pointee.firstNotice
     extra.pointee.firstNotice = nil
@@ -172,9 +169,10 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.unlockAfterReadingObject()
     while let slot = next {
       next = slot.pointee.details!.pointee.nextNotice
-      executor.submit(ReadyRing.Item(cancelNoticeOf: slot))
+      executor.submit(ReadyRing.Item(noticesOf: slot))
     }
     if asks { executor.submit(ReadyRing.Item(lane: self)) }
+    Self.tell(releases)
   }
 
   /// Gives the lock back, and wakes who waits for the lane to be quiet when it is.

@@ -22,10 +22,12 @@ struct LaneMachine: Hashable {
     static let hasDeliveries = Flags(rawValue: 1 << 4)
     /// The drainer is in a batch: it starts operations without the lock.
     static let batching = Flags(rawValue: 1 << 5)
-    /// Cancel handlers wait to be handed to the executor.
+    /// Others are to be told something, without the lock: cancel handlers, later operations.
     static let hasNotices = Flags(rawValue: 1 << 7)
     /// Somebody sleeps until nothing is left.
     static let waitedFor = Flags(rawValue: 1 << 6)
+    /// The operation whose turn it is waits for something, and all of them with it.
+    static let headBlocked = Flags(rawValue: 1 << 8)
   }
 
   var flags: Flags = []
@@ -47,7 +49,7 @@ struct LaneMachine: Hashable {
 
   enum Next: Equatable { case deliver, start, leave }
 
-  private static var stopped: Flags { [.suspended, .held, .destroyed] }
+  private static var stopped: Flags { [.suspended, .held, .destroyed, .headBlocked] }
 
   @inline(__always)
   func canStart(_ view: View) -> Bool {

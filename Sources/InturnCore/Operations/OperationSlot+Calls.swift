@@ -20,11 +20,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   private func waitForEndedFlag(timeoutNanoseconds: Int64) -> Status {
-    if loadWord().contains(.ended) { return .ok }
+    if loadWord().isEnded { return .ok }
     if timeoutNanoseconds == 0 { return .timedOut }
     guard let entry = WaitGraph.enter(.operation(self)) else {
       // It may have ended meanwhile, and its queue be gone.
-      return loadWord().contains(.ended) ? .ok : .deadlock
+      return loadWord().isEnded ? .ok : .deadlock
     }
     defer { WaitGraph.leave(entry) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
@@ -32,13 +32,13 @@ extension UnsafeMutablePointer<OperationSlot> {
     while true {
       // Before the look at the word, so that no wake-up is missed after it.
       let seen = wakeups.pointee.load(ordering: .acquiring)
-      if loadWord().contains(.ended) { return .ok }
+      if loadWord().isEnded { return .ok }
       if backoff.isShort {
         backoff.pause()
         continue
       }
       guard let rest = limit.remaining else { return .timedOut }
-      if change({ $0.contains(.ended) ? nil : $0.adding(.waitedFor) }) == nil { return .ok }
+      if change({ $0.isEnded ? nil : $0.adding(.waitedFor) }) == nil { return .ok }
       wakeups.wait(while: seen, timeoutNanoseconds: rest)
     }
   }
@@ -50,100 +50,33 @@ extension UnsafeMutablePointer<OperationSlot> {
     return true
   }
 
-  // MARK: Cancel handlers
-
-  /// Sets the handler of a running operation, or none. The caller holds a reference. Gives back
-  /// what is to be destroyed: the context of the handler that was replaced.
-  func setCancelHandler(
-    _ handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?,
-    generation: UInt32
-  ) -> (status: Status, oldContext: UnsafeMutableRawPointer?, oldDestroy: RawDestroy?) {
-    let lane = self.lane
-    lane.pointee.lock.lock()
-    // A gate goes from one operation to the next without the lock, unless it has `attention`.
-    let word = set(.attention)
-    guard word.generation == generation, !word.contains(.claimed), self.lane == lane else {
-      lane.pointee.lock.unlock()
-      return (.alreadyFinished, nil, nil)
-    }
-    if pointee.details == nil {
-      pointee.details = .allocate(capacity: 1)
-      pointee.details!.initialize(to: OperationDetails())
-    }
-    let details = pointee.details!
-    let old = (details.pointee.cancelContext, details.pointee.cancelDestroy)
-    details.pointee.cancelHandler = handler
-    details.pointee.cancelContext = context
-    details.pointee.cancelDestroy = destroy
-    if word.contains(.cancelRequested) { lane.noticeCancelLocked(self) }
-    lane.unlockAndAskForDrainer()
-    return (.ok, old.0, old.1)
+  /// The details, made if there are none yet.
+  func needDetailsLocked() -> UnsafeMutablePointer<OperationDetails> {
+    if let details = pointee.details { return details }
+    let details = UnsafeMutablePointer<OperationDetails>.allocate(capacity: 1)
+    details.initialize(to: OperationDetails())
+    pointee.details = details
+    return details
   }
 
-  /// Takes the cancel handler out, so that it is called and destroyed once.
-  func takeCancelHandlerLocked()
-    -> (function: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?)
-  {
-    guard let details = pointee.details else { return (nil, nil, nil) }
-    defer {
-      details.pointee.cancelHandler = nil
-      details.pointee.cancelContext = nil
-      details.pointee.cancelDestroy = nil
-    }
-    return (
-      details.pointee.cancelHandler, details.pointee.cancelContext, details.pointee.cancelDestroy
-    )
+  func needPlanLocked() {
+    let details = needDetailsLocked()
+    if details.pointee.plan != nil { return }
+    let plan = OperationPlan.Pointer.allocate(capacity: 1)
+    plan.initialize(to: OperationPlan())
+    plan.pointee.attempts = 1
+    details.pointee.plan = plan
   }
 
-  /// Calls the cancel handler: an executor's turn.
-  func deliverCancelNotice() {
-    let lane = self.lane
-    lane.pointee.lock.lock()
-    // The queue may be gone, and its lane be another one's.
-    let isCurrent =
-      lane.pointee.generation == pointee.laneGeneration
-      && !lane.pointee.machine.flags.contains(.destroyed)
-    let word = loadWord()
-    let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
-    guard isCurrent && !isEndedByToken, pointee.details?.pointee.cancelHandler != nil else {
-      lane.pointee.lock.unlock()
-      dropReference()
-      return
+  /// Asks the operation's condition just before its work is called. False when the work is not to
+  /// be called: then the operation has ended. No lock is held.
+  func isStillWanted(_ token: Handle, _ condition: RawCondition) -> Bool {
+    switch condition(pointee.context) {
+    case 0: break
+    case 1: _ = end(token, as: .finished, payload: .init(cause: .skipped))
+    default: _ = end(token, as: .cancelled, payload: .init(cause: .condition))
     }
-    let handler = takeCancelHandlerLocked()
-    pointee.details!.pointee.isNoticed = false
-    let token = self.handle(.token)
-    lane.needExtra().pointee.outside += 1
-    lane.pointee.lock.unlock()
-
-    var frame = CallFrame(lane: lane)
-    let process = ProcessState.current
-    withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      handler.function!(handler.context, token.bits)
-      if let destroy = handler.destroy { destroy(handler.context) }
-      frame.pop()
-    }
-    if ProcessState.current != process { return }
-    dropReference()
-    lane.pointee.lock.lock()
-    lane.pointee.extra!.pointee.outside -= 1
-    lane.leaveLocked()
-  }
-}
-
-extension UnsafeMutablePointer<Lane> {
-  /// Has the cancel handler called, if there is one: once the lock is given up. The lane is locked,
-  /// and the caller ends with `unlockAndAskForDrainer`.
-  func noticeCancelLocked(_ slot: OperationSlot.Pointer) {
-    guard let details = slot.pointee.details, details.pointee.cancelHandler != nil,
-      !details.pointee.isNoticed
-    else { return }
-    details.pointee.isNoticed = true
-    slot.addReference()
-    let extra = needExtra()
-    details.pointee.nextNotice = extra.pointee.firstNotice
-    extra.pointee.firstNotice = slot
-    pointee.machine.flags.insert(.hasNotices)
+    // A deadline may have cut it off meanwhile.
+    return !loadWord().contains(.claimed)
   }
 }

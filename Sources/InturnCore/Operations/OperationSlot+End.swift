@@ -6,6 +6,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// The result of `inturn_token_finish_with`, or none.
   struct Payload {
     var code: Int32 = 0
+    var cause = Cause.none
     var result: UnsafeMutableRawPointer?
     var resultDestroy: RawDestroy?
   }
@@ -57,6 +58,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
       if exchanged {
         if !next.contains(.ended) {
+          pointee.cause = payload.cause
           if outcome == .cancelled && word.contains(.cancelRequested) { pointee.cause = .request }
           pointee.code = payload.code
           pointee.result = payload.result
@@ -83,7 +85,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     addReference()
     let before = set(.ended)
     if before.contains(.returned) { lane.carryOn(after: self) }
-    wakeWaiters(before)
+    if !before.contains(.restarting) { wakeWaiters(before) }
     dropReference()
   }
 
@@ -139,6 +141,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     OperationEnd(
       outcome: loadWord().outcome!, cause: pointee.cause, code: pointee.code,
       result: pointee.result, label: pointee.details?.pointee.label.map { UnsafePointer($0) },
+      attempts: pointee.details?.pointee.plan?.pointee.attempts
+        ?? (loadWord().contains(.started) ? 1 : 0),
       enqueuedAt: pointee.enqueuedAt, startedAt: pointee.startedAt, endedAt: pointee.endedAt)
   }
 }

@@ -64,7 +64,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   func addReference() { pointee.references.wrappingAdd(1, ordering: .relaxed) }
 
   /// Adds a reference to a slot that may be free. False when it is.
-  private func tryAddReference() -> Bool {
+  func tryAddReference() -> Bool {
     var count = pointee.references.load(ordering: .relaxed)
     while count != 0 {
       let (exchanged, original) = pointee.references.weakCompareExchange(
@@ -98,9 +98,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   func recycle() {
     if let destroy = pointee.resultDestroy { destroy(pointee.result) }
     if let details = pointee.details {
-      if let destroy = details.pointee.cancelDestroy { destroy(details.pointee.cancelContext) }
+      details.pointee.onCancel.destroyContext()
+      details.pointee.onPreempt.destroyContext()
       free(details.pointee.label)
       details.pointee.timer?.deallocate()
+      details.pointee.plan?.destroy()
       details.deinitialize(count: 1)
       details.deallocate()
     }
@@ -133,10 +135,18 @@ extension UnsafeMutablePointer<OperationSlot> {
     else { return .failure(Refusal(handle.refusal(for: kind))) }
     guard slot.tryAddReference() else { return .failure(slot.refusal(of: handle, as: kind)) }
     let word = slot.loadWord()
-    if word.generation == handle.generation && isRight(word) { return .success(slot) }
+    if slot.isNamed(by: handle, as: kind, word) && isRight(word) { return .success(slot) }
     let refusal = slot.refusal(of: handle, as: kind)
     slot.dropReference()
     return .failure(refusal)
+  }
+
+  private func isNamed(by handle: Handle, as kind: HandleKind, _ word: OperationWord) -> Bool {
+    if kind == .operation && word.contains([.handleHeld, .reattempted]) {
+      // Written before the flag, and not again.
+      return plan!.pointee.handleGeneration == handle.generation
+    }
+    return word.generation == handle.generation
   }
 
   private func refusal(of handle: Handle, as kind: HandleKind) -> Refusal {

@@ -13,7 +13,7 @@ struct OperationSlot: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<OperationSlot>
 
   // First, for the thread sanitizer; see `Lane`.
-  /// In the lane's list of running operations.
+  /// In the lane's list of running operations, or of blocked ones.
   var link: UInt32
   var previous: UInt32
   let word: Atomic<UInt64>
@@ -58,6 +58,10 @@ struct OperationSlot: ~Copyable {
     static let detached = Flags(rawValue: 1 << 4)
     /// The queue's statistics had it as finished when it started.
     static let countedAtStart = Flags(rawValue: 1 << 5)
+    /// It is pending, and among its lane's blocked operations.
+    static let isBlocked = Flags(rawValue: 1 << 6)
+    /// It is its lane's fence.
+    static let isFence = Flags(rawValue: 1 << 7)
   }
 }
 
@@ -65,9 +69,10 @@ struct OperationSlot: ~Copyable {
 struct OperationDetails {
   var label: UnsafeMutablePointer<CChar>?
   var endCallback = EndCallback()
-  var cancelHandler: RawWork?
-  var cancelContext: UnsafeMutableRawPointer?
-  var cancelDestroy: RawDestroy?
+  var onCancel = NoticeHandler()
+  var onPreempt = NoticeHandler()
+  /// An urgent operation wants its place.
+  var isPreempted = false
   var maxWait: Int64 = 0
   var maxRun: Int64 = 0
   var freesPlaceAtMaxRun = false
@@ -77,11 +82,26 @@ struct OperationDetails {
   var stallAt = Int64.max
   var deadlineAt = Int64.max
   var graceAt = Int64.max
-  /// In the lane's list of cancel handlers that are to be handed to the executor.
+  /// In the lane's list of operations whose handlers are to be handed to the executor.
   var nextNotice: OperationSlot.Pointer?
   var isNoticed = false
   /// Of an operation that has deadlines; made when it is armed first.
   var timer: TimerNode.Pointer?
+  /// When it starts, and how often, if there is more to that than its turn.
+  var plan: OperationPlan.Pointer?
+  /// The operations that come after it.
+  var firstEdge: Edge.Pointer?
+  var lastEdge: Edge.Pointer?
+  var progress = Progress()
+}
+
+/// How far an operation has come, in units of its own.
+package struct Progress {
+  package var completed: Int64 = 0
+  /// Zero while it is not known.
+  package var total: Int64 = 0
+
+  package init() {}
 }
 
 /// The end of an operation, for its callback and for who waits.
@@ -91,6 +111,7 @@ package struct OperationEnd {
   package var code: Int32
   package var result: UnsafeMutableRawPointer?
   package var label: UnsafePointer<CChar>?
+  package var attempts: UInt32
   package var enqueuedAt: Int64
   package var startedAt: Int64
   package var endedAt: Int64

@@ -9,7 +9,8 @@
 ///                           ▼
 ///               claimed ──the end's data is written──▶ ended
 ///
-/// Whoever sets the second of `returned` and `ended` carries on the queue.
+/// Whoever sets the second of `returned` and `ended` carries on the queue. With `restarting`, an
+/// attempt ends in the same way, and the next one begins with the next generation: pending again.
 struct OperationWord: Equatable {
   var bits: UInt64
 
@@ -41,6 +42,12 @@ struct OperationWord: Equatable {
     static let ownClock = Flags(rawValue: 1 << 12)
     /// The slot is a segment of another operation.
     static let segment = Flags(rawValue: 1 << 10)
+    /// Its retry policy has a say when it fails.
+    static let retries = Flags(rawValue: 1 << 13)
+    /// An attempt is over, which need not be the operation's end.
+    static let restarting = Flags(rawValue: 1 << 14)
+    /// It is not the first attempt: the handle has another generation.
+    static let reattempted = Flags(rawValue: 1 << 15)
   }
 
   private static var outcomeShift: UInt64 { 16 }
@@ -100,7 +107,30 @@ struct OperationWord: Equatable {
     }
     if !contains(.started) { return .refused(contains(.claimed) ? .alreadyFinished : .stale) }
     if contains(.claimed) { return .refused(.alreadyFinished) }
-    return .to(claimed(outcome, withData: contains(.observed)))
+    let next = claimed(outcome, withData: contains(.observed))
+    return .to(outcome == .failed && contains(.retries) ? next.adding(.restarting) : next)
+  }
+
+  /// A token of `generation` ends the attempt, and asks for another one. Nil when it cannot.
+  func yielding(generation: UInt32) -> OperationWord? {
+    guard self.generation == generation, contains(.started), !contains(.claimed) else { return nil }
+    return adding([.claimed, .ended, .restarting])
+  }
+
+  /// The operation is pending again, for its next attempt. Nil when it has ended for good.
+  func restarted() -> OperationWord? {
+    guard contains(.restarting) else { return nil }
+    let kept: Flags = [.observed, .handleHeld, .ownClock, .waitedFor, .retries]
+    return OperationWord(
+      generation: generation + 1, flags.intersection(kept).union(.reattempted))
+  }
+
+  /// There is no further attempt. One that only gave way ends cancelled. Nil when it has ended so.
+  func endedForGood() -> OperationWord? {
+    guard contains(.restarting) else { return nil }
+    let word = removing(.restarting)
+    if outcome != nil { return word }
+    return OperationWord(bits: word.bits | UInt64(Outcome.cancelled.rawValue) << Self.outcomeShift)
   }
 
   /// The engine itself ends the operation: a cancel before its start, a deadline, a destroyed
@@ -115,7 +145,7 @@ struct OperationWord: Equatable {
 
   /// The operation is asked to end. Nil when it was asked, or its end is decided.
   func requestingCancel() -> OperationWord? {
-    if contains(.claimed) || contains(.cancelRequested) { return nil }
+    if isDecided || contains(.cancelRequested) { return nil }
     return adding(.cancelRequested)
   }
 
@@ -128,9 +158,17 @@ struct OperationWord: Equatable {
   /// Whether the operation is over for the engine: it has ended, nobody runs its work, and its
   /// place is not held.
   @inline(__always)
-  var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) }
+  var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) && isEnded }
+
+  /// Whether it has ended, and not only an attempt.
+  @inline(__always)
+  var isEnded: Bool { contains(.ended) && !contains(.restarting) }
+
+  /// Whether its end is decided.
+  @inline(__always)
+  var isDecided: Bool { contains(.claimed) && !contains(.restarting) }
 
   var state: OperationState {
-    contains(.ended) ? .ended : contains(.started) ? .running : .pending
+    isEnded ? .ended : contains(.started) ? .running : .pending
   }
 }

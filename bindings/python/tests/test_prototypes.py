@@ -38,6 +38,7 @@ SIZES = re.findall(
 SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
     "char": ctypes.c_char,
+    "double": ctypes.c_double,
     "int": ctypes.c_int,
     "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
@@ -52,6 +53,8 @@ def type_of(declaration: str) -> Any:
     words = declaration.replace("*", " * ").split()
     pointers = words.count("*")
     name = next(word for word in words if word not in ("const", "*"))
+    if name == "char" and pointers == 2:
+        return ctypes.POINTER(ctypes.c_char_p)
     if name in ("char", "void") and pointers == 1:
         return ctypes.c_char_p if name == "char" else ctypes.c_void_p
     kind = ctypes.c_int if name in ENUMS else SCALARS.get(name) or getattr(c, name)

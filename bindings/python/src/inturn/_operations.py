@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 # The header's, from 1, but for the causes, which are from 0.
 Outcome = IntEnum("Outcome", "FINISHED FAILED CANCELLED TIMED_OUT ABANDONED")
-Cause = IntEnum("Cause", "NONE REQUEST GRACE DESTROYED MAX_WAIT MAX_RUN", start=0)
+Cause = IntEnum(
+    "Cause",
+    "NONE REQUEST GRACE DESTROYED MAX_WAIT MAX_RUN DEPENDENCY SKIPPED CONDITION",
+    start=0,
+)
 State = IntEnum("State", "PENDING RUNNING ENDED")
 
 

@@ -50,7 +50,7 @@ class inturn_end(t.Structure):
         ("outcome", _enum),
         ("cause", _enum),
         ("code", _i32),
-        ("reserved32", _i32),
+        ("attempts", _u32),
         ("result", _pointer),
         ("label", _string),
         ("enqueued_ns", _i64),
@@ -64,7 +64,10 @@ inturn_work_fn = t.CFUNCTYPE(None, _pointer, inturn_token)
 inturn_destroy_fn = t.CFUNCTYPE(None, _pointer)
 inturn_end_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_end))
 inturn_cancel_fn = t.CFUNCTYPE(None, _pointer, inturn_token)
+inturn_preempt_fn = t.CFUNCTYPE(None, _pointer, inturn_token)
 inturn_wake_fn = t.CFUNCTYPE(None, _pointer)
+inturn_condition_fn = t.CFUNCTYPE(_enum, _pointer)
+inturn_retry_fn = t.CFUNCTYPE(_bool, _pointer, _i32, _u32)
 
 
 class inturn_executor_options(_Sized):
@@ -99,6 +102,18 @@ class inturn_queue_options(_Sized):
     )
 
 
+class inturn_retry(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("max_attempts", _u32),
+        ("delay_ns", _i64),
+        ("factor", t.c_double),
+        ("max_delay_ns", _i64),
+        ("jitter", t.c_double),
+        ("decide", inturn_retry_fn),
+    )
+
+
 class inturn_operation_options(_Sized):
     _fields_ = (
         ("size", _u32),
@@ -106,8 +121,12 @@ class inturn_operation_options(_Sized):
         ("label", _string),
         ("after", t.POINTER(inturn_operation)),
         ("after_count", _size),
-        ("barrier", _bool),
+        ("after_policy", _enum),
         ("max_run_policy", _enum),
+        ("exclusive", t.POINTER(_string)),
+        ("exclusive_count", _size),
+        ("condition", inturn_condition_fn),
+        ("retry", t.POINTER(inturn_retry)),
         ("max_wait_ns", _i64),
         ("max_run_ns", _i64),
         ("stall_ns", _i64),
@@ -115,6 +134,8 @@ class inturn_operation_options(_Sized):
         ("on_end", inturn_end_fn),
         ("end_context", _pointer),
         ("end_destroy", inturn_destroy_fn),
+        ("barrier", _bool),
+        ("urgent", _bool),
     )
 
 
@@ -188,6 +209,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         _S,
         [_queue, _P(inturn_operation_options), *_work, _P(_operation)],
     ),
+    "inturn_queue_set_max_concurrent": (_S, [_queue, _u32]),
     "inturn_queue_suspend": (_S, [_queue]),
     "inturn_queue_resume": (_S, [_queue]),
     "inturn_queue_view_did_appear": (_S, [_queue]),
@@ -199,6 +221,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_operation_get_state": (_S, [_operation, _P(_enum)]),
     "inturn_operation_cancel": (_S, [_operation]),
     "inturn_operation_wait": (_S, [_operation, _i64, _P(inturn_end)]),
+    "inturn_operation_get_progress": (_S, [_operation, _P(_i64), _P(_i64)]),
     "inturn_operation_release": (_S, [_operation]),
     "inturn_token_finish": (_S, [_token]),
     "inturn_token_finish_with": (_S, [_token, _pointer, inturn_destroy_fn]),
@@ -207,6 +230,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_token_abandon": (_S, [_token]),
     "inturn_token_is_cancelled": (_S, [_token, _P(_bool)]),
     "inturn_token_on_cancel": (_S, [_token, inturn_cancel_fn, _pointer, inturn_destroy_fn]),
+    "inturn_token_set_progress": (_S, [_token, _i64, _i64]),
+    "inturn_token_on_preempt": (_S, [_token, inturn_preempt_fn, _pointer, inturn_destroy_fn]),
+    "inturn_token_yield": (_S, [_token]),
     "inturn_token_resume": (_S, [_token, *_work]),
     "inturn_clock_create_manual": (_S, [_P(_clock)]),
     "inturn_clock_now": (_S, [_clock, _P(_i64)]),

@@ -1,0 +1,217 @@
+/// Operations that come after others, and operations that share names.
+extension UnsafeMutablePointer<Lane> {
+  // MARK: Waiting
+
+  /// Makes an accepted operation come after the ones of its plan. Until this is done, the plan
+  /// counts one blocker more than there are edges. No lock is held; the caller holds a reference of
+  /// each of the earlier ones, and of the operation.
+  func link(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ earlier: [OperationSlot.Pointer]
+  ) {
+    var over: UInt32 = 1
+    var isLost = false
+    for (place, target) in earlier.enumerated() {
+      let edge = plan.pointee.edges! + place
+      edge.initialize(
+        to: Edge(
+          later: slot, earlier: target, earlierGeneration: target.loadWord().generation))
+      if target.lane.append(edge, to: target) { continue }
+      edge.pointee.earlier = nil
+      over += 1
+      isLost = isLost || target.loadWord().outcome != .finished
+    }
+    pointee.lock.lock()
+    var isFree = false
+    plan.pointee.linkedCount = earlier.count
+    plan.pointee.blockers -= over
+    if !slot.loadWord().contains(.claimed) {
+      if isLost && plan.pointee.needsFinished {
+        isFree = cutOffLocked(slot, .cancelled, .dependency)
+      } else if plan.pointee.blockers == 0 {
+        becameReadyLocked(slot, plan)
+      }
+    }
+    unlockAndAskForDrainer()
+    if isFree { slot.dropReference() }
+  }
+
+  /// Adds an edge to one of the lane's operations. False when that one has ended.
+  private func append(_ edge: Edge.Pointer, to slot: OperationSlot.Pointer) -> Bool {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    // From then on, nobody looks for edges any more.
+    if slot.pointee.flags.contains(.counted) { return false }
+    let details = slot.needDetailsLocked()
+    edge.pointee.later.addReference()
+    if let last = details.pointee.lastEdge {
+      last.pointee.next = edge
+    } else {
+      details.pointee.firstEdge = edge
+    }
+    details.pointee.lastEdge = edge
+    return true
+  }
+
+  // MARK: Telling
+
+  /// Tells others what there is to tell, in the middle of a drainer's turn. Called with the lock,
+  /// which it gives up and takes again. False when the process is not the same any more.
+  func tellOthersLocked(_ budget: DrainBudget) -> Bool {
+    unlockAndAskForDrainer()
+    return relock(budget)
+  }
+
+  /// The operation has ended: those that come after it are to be told, once the lock is given up.
+  func releaseEdgesLocked(_ slot: OperationSlot.Pointer) {
+    guard let details = slot.pointee.details, let first = details.pointee.firstEdge else { return }
+    first.pointee.outcome = slot.loadWord().outcome
+    enqueueReleasesLocked(first, details.pointee.lastEdge!)
+    details.pointee.firstEdge = nil
+    details.pointee.lastEdge = nil
+  }
+
+  /// The operation gives its names back, or does not want them any more.
+  func releaseNamesLocked(_ slot: OperationSlot.Pointer) {
+    guard let names = slot.plan?.pointee.names, names.isMade else { return }
+    names.isMade = false
+    for granted in Engine.current.pointee.names.release(names) {
+      let edge = granted.plan!.pointee.names!.edge
+      edge.initialize(to: Edge(later: granted, outcome: .finished))
+      enqueueReleasesLocked(edge, edge)
+    }
+  }
+
+  private func enqueueReleasesLocked(_ first: Edge.Pointer, _ last: Edge.Pointer) {
+    let extra = needExtra()
+    if let previous = extra.pointee.lastRelease {
+      previous.pointee.next = first
+    } else {
+      extra.pointee.firstRelease = first
+    }
+    extra.pointee.lastRelease = last
+    pointee.machine.flags.insert(.hasNotices)
+  }
+
+  /// Tells them at once, with the lock given up meanwhile.
+  func tellReleasesLocked() {
+    guard let releases = takeReleasesLocked() else { return }
+    pointee.lock.unlock()
+    Self.tell(releases)
+    pointee.lock.lock()
+  }
+
+  func takeReleasesLocked() -> Edge.Pointer? {
+    guard let extra = pointee.extra else { return nil }
+    defer {
+      extra.pointee.firstRelease = nil
+      extra.pointee.lastRelease = nil
+    }
+    return extra.pointee.firstRelease
+  }
+
+  /// Tells the operations of a list of edges. One that ends by that has others come after it, which
+  /// get to the list's end: a long chain takes no stack. No lock is held.
+  static func tell(_ edges: Edge.Pointer?) {
+    var next = edges
+    var outcome: Outcome?
+    var rest: [Edge.Pointer] = []
+    while let edge = next ?? rest.popLast() {
+      next = edge.pointee.next
+      outcome = edge.pointee.outcome ?? outcome
+      let slot = edge.pointee.later
+      if let more = slot.lane.tell(slot, edge, outcome!) { rest.append(more) }
+      slot.dropReference()
+    }
+  }
+
+  /// Gives what follows from that.
+  private func tell(
+    _ slot: OperationSlot.Pointer, _ edge: Edge.Pointer, _ outcome: Outcome
+  ) -> Edge.Pointer? {
+    pointee.lock.lock()
+    var isFree = false
+    if let plan = slot.plan {
+      edge.pointee.next = nil
+      edge.pointee.earlier = nil
+      plan.pointee.blockers -= 1
+      if !slot.loadWord().contains(.claimed) {
+        if plan.pointee.needsFinished && outcome != .finished {
+          isFree = cutOffLocked(slot, .cancelled, .dependency)
+        } else if plan.pointee.blockers == 0 {
+          becameReadyLocked(slot, plan)
+        }
+      }
+    }
+    let more = takeReleasesLocked()
+    unlockAndAskForDrainer()
+    if isFree { slot.dropReference() }
+    return more
+  }
+
+  // MARK: Starting
+
+  /// Nothing keeps a pending operation from starting any more.
+  private func becameReadyLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) {
+    pointee.machine.flags.remove(.headBlocked)
+    guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
+    order.unblock(slot)
+    let isPlaced: Bool
+    if !isSelective {
+      isPlaced = pointee.buffer.append(Job(slot: slot))
+    } else if plan.pointee.names?.isMade == true {
+      isPlaced = order.pointee.front.append(Job(slot: slot))
+    } else {
+      isPlaced = order.push(Job(slot: slot), priority: slot.level)
+    }
+    if !isPlaced { Self.outOfMemory() }
+  }
+
+  /// One thing less keeps a pending operation from starting.
+  func unblockLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) {
+    plan.pointee.blockers -= 1
+    if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan) }
+  }
+
+  /// Whether the operation whose turn it is must wait, and everything with it. A concurrent lane
+  /// goes on with others.
+  func isHeadBlockedLocked() -> Bool {
+    if pointee.machine.kind == .concurrent { return false }
+    let slot: OperationSlot.Pointer?
+    if isSelective {
+      guard let order, !order.pointee.hasUrgent else { return false }
+      slot = order.pointee.front.first()?.slot
+    } else {
+      slot = firstSlotLocked()
+    }
+    guard let slot, let plan = slot.plan, !slot.loadWord().contains(.claimed) else { return false }
+    return plan.pointee.blockers > 0 || !hasNamesLocked(slot, plan)
+  }
+
+  /// Whether a pending operation whose turn it is has all its names. It gets into line for them;
+  /// if it has to wait, that is one more blocker.
+  private func hasNamesLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer
+  ) -> Bool {
+    guard let names = plan.pointee.names, !names.isMade else { return true }
+    names.isMade = true
+    if Engine.current.pointee.names.claim(names, for: slot) { return true }
+    plan.pointee.blockers += 1
+    return false
+  }
+
+  /// The same for an operation that has been taken out to be started. False: it is put aside.
+  func claimNamesLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) -> Bool {
+    if hasNamesLocked(slot, plan) { return true }
+    let order = needOrder()
+    if slot.pointee.flags.contains(.isFence) {
+      order.pointee.isFenceRunning = false
+    } else if pointee.machine.kind == .concurrent {
+      order.block(slot)
+    } else {
+      // It keeps its turn.
+      if !order.pointee.front.append(Job(slot: slot)) { Self.outOfMemory() }
+      pointee.machine.flags.insert(.headBlocked)
+    }
+    return false
+  }
+}

@@ -1,0 +1,140 @@
+/// Operations that start more than once: after a failure, by their retry policy, and after giving
+/// way to an urgent one.
+///
+/// Each attempt has a token of its own. Its end is claimed as any end is, with `restarting` in the
+/// word; who carries on after it decides whether it is the operation's end, too. Until then the
+/// operation counts as running, for everybody who looks.
+extension UnsafeMutablePointer<Lane> {
+  /// Draws the conclusions from an attempt's end. True: it is the operation's end.
+  func concludeAttemptLocked(_ slot: OperationSlot.Pointer) -> Bool {
+    let plan = slot.plan!
+    let word = slot.loadWord()
+    let isDestroyed = pointee.machine.flags.contains(.destroyed)
+    if word.contains(.cancelRequested) || isDestroyed
+      || word.generation == Handle.maximumGeneration
+    {
+      slot.endForGoodLocked(isDestroyed ? .destroyed : .request)
+      return true
+    }
+    if word.outcome == nil {
+      restartLocked(slot, plan, delay: 0)
+      return false
+    }
+    let policy = plan.pointee.retry!
+    if plan.pointee.verdict == .enough || !policy.allows(attemptsSoFar: plan.pointee.attempts) {
+      slot.endForGoodLocked(.none)
+      return true
+    }
+    if policy.decide != nil && plan.pointee.verdict == .open {
+      queueDeliveryLocked(slot)
+      return false
+    }
+    plan.pointee.verdict = .open
+    let chance = Double.random(in: 0..<1)
+    restartLocked(
+      slot, plan, delay: policy.delay(afterAttempts: plan.pointee.attempts, chance: chance))
+    return false
+  }
+
+  /// Makes the operation pending again.
+  private func restartLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, delay: Int64
+  ) {
+    let details = slot.pointee.details!
+    let wasBarrier = slot.pointee.flags.contains(.isFence)
+    if !slot.loadWord().contains(.reattempted) {
+      plan.pointee.handleGeneration = slot.loadWord().generation
+    }
+    removeRunningLocked(slot)
+    releaseNamesLocked(slot)
+    slot.pointee.code = 0
+    details.pointee.isPreempted = false
+    slot.pointee.flags.remove(.inDelivery)
+    slot.addReference()
+    pointee.pending += 1
+    details.pointee.deadlineAt = Int64.max
+    details.pointee.stallAt = Int64.max
+    details.pointee.graceAt = Int64.max
+    // From here on, the old token is a past one's.
+    _ = slot.change { $0.restarted() }
+    let order = needOrder()
+    if delay > 0 {
+      plan.pointee.blockers += 1
+      plan.pointee.retryAt = clock.moment(after: delay)
+      armLocked(slot, details)
+    }
+    if wasBarrier {
+      order.pointee.isFenceRunning = false
+    } else if isOneAtATime {
+      if !order.pointee.front.append(Job(slot: slot)) { Self.outOfMemory() }
+    } else if delay > 0 {
+      order.block(slot)
+    } else if !(isSelective
+      ? order.push(Job(slot: slot), priority: slot.level)
+      : pointee.buffer.append(Job(slot: slot)))
+    {
+      Self.outOfMemory()
+    }
+    if pointee.machine.kind == .interaction { holdForGapLocked() }
+  }
+
+  /// Whether the next operation has to wait until this one has ended.
+  private var isOneAtATime: Bool {
+    pointee.machine.kind == .fifo || pointee.machine.kind == .interaction
+  }
+
+  /// Asks the retry policy's function about an attempt that has failed: a delivery. Called with the
+  /// lock, which it gives up and takes again. False when the process is not the same any more.
+  func askForVerdictLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
+    let plan = slot.plan!
+    let decide = plan.pointee.retry!.decide!
+    let (code, attempts) = (slot.pointee.code, plan.pointee.attempts)
+    pointee.lock.unlock()
+    let isWorthIt = decide(slot.pointee.context, code, attempts)
+    if !relock(budget) { return false }
+    plan.pointee.verdict = isWorthIt ? .again : .enough
+    slot.pointee.flags.remove(.inDelivery)
+    // Nothing is free: its contexts are to be destroyed, or it goes on.
+    let isFree = settleLocked(slot, endedInsideCall: false)
+    if isFree {
+      pointee.lock.unlock()
+      slot.dropReference()
+      return relock(budget)
+    }
+    return true
+  }
+
+  /// The running operation gives way: it is started again, before all but urgent ones.
+  func yield(_ token: Handle, of slot: OperationSlot.Pointer) -> Status {
+    pointee.lock.lock()
+    guard pointee.machine.kind == .interaction else {
+      pointee.lock.unlock()
+      return .wrongKind
+    }
+    let word = slot.loadWord()
+    guard word.generation == token.generation, word.contains(.started), !word.contains(.claimed),
+      slot.lane == self
+    else {
+      pointee.lock.unlock()
+      return .alreadyFinished
+    }
+    slot.needPlanLocked()
+    guard let before = slot.change({ $0.yielding(generation: token.generation) }) else {
+      pointee.lock.unlock()
+      return .alreadyFinished
+    }
+    pointee.lock.unlock()
+    if before.contains(.returned) { carryOn(after: slot) }
+    return .ok
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// The attempt's end is the operation's, after all. One that only gave way ends cancelled, by
+  /// that cause.
+  func endForGoodLocked(_ cause: Cause) {
+    if loadWord().outcome == nil { pointee.cause = cause }
+    pointee.endedAt = lane.nowLocked
+    if let changed = change({ $0.endedForGood() }) { wakeWaiters(changed) }
+  }
+}

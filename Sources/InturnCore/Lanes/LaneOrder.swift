@@ -1,0 +1,314 @@
+/// What a lane knows of operations that are not simply taken in their order: those with priorities,
+/// those that wait for something, barriers, and those that come again. Its lane's lock protects it.
+///
+/// A pending operation is in exactly one place:
+///
+///     front      comes next, after urgent ones: it has had its turn, and has to take it again
+///     levels     may start; those of one priority in order
+///     blocked    waits for others' ends, for names, or for its next attempt
+///     fence      the first barrier: starts when nothing before it is left
+///     behind     came after the fence; comes before it in nothing
+struct LaneOrder: ~Copyable {
+  /// Operations of one priority, of which at least one is pending.
+  struct Level {
+    typealias Pointer = UnsafeMutablePointer<Level>
+
+    let priority: Int64
+    var jobs = JobBuffer()
+    /// Where the heap has it.
+    var position = 0
+    /// In the list of turns.
+    var previous: Pointer?
+    var next: Pointer?
+  }
+
+  /// Before all levels but the urgent one, in this order.
+  var front = JobBuffer()
+  var behind = JobBuffer()
+  var fence: OperationSlot.Pointer?
+  /// The fence has been started.
+  var isFenceRunning = false
+  /// The first of the blocked operations' slots; zero for none. They are linked by `link`.
+  var firstBlocked: UInt32 = 0
+  var blocked: UInt32 = 0
+
+  /// A binary heap: the level of the highest priority first.
+  private var heap: [Level.Pointer] = []
+  private var byPriority: [Int64: Level.Pointer] = [:]
+  /// The levels by when one of theirs was started last: the longest ago first.
+  private var firstTurn: Level.Pointer?
+  private var lastTurn: Level.Pointer?
+  /// How many starts in a row have passed by an operation of a lower priority.
+  private var passedBy: UInt32 = 0
+
+  /// After so many starts that passed lower priorities by, one of those is started.
+  static var patience: UInt32 { 64 }
+  /// Where the urgent ones are: above every priority.
+  static var urgent: Int64 { Int64.max }
+
+  init() {}
+
+  /// When its lane is gone, and nothing is pending.
+  deinit {
+    var rest = self.heap
+    while let level = rest.popLast() {
+      level.pointee.jobs.release()
+      level.deallocate()
+    }
+  }
+}
+
+extension UnsafeMutablePointer<LaneOrder> {
+  /// Takes over what a lane has that had no order.
+  func adopt(_ jobs: JobBuffer) {
+    if jobs.isEmpty {
+      var jobs = jobs
+      jobs.release()
+    } else {
+      pointee.addLevel(0).pointee.jobs = jobs
+    }
+  }
+
+  func hasStartable(running: UInt32) -> Bool {
+    if pointee.hasLevels || !pointee.front.isEmpty { return true }
+    return isFenceReady(running: running)
+  }
+
+  private func isFenceReady(running: UInt32) -> Bool {
+    guard let fence = pointee.fence, running == 0 && pointee.blocked == 0 else { return false }
+    return !pointee.isFenceRunning && fence.blockers == 0
+  }
+
+  // MARK: In
+
+  /// Puts a job where it can be started from. False when memory runs out.
+  func push(_ job: Job, priority: Int64) -> Bool {
+    pointee.level(priority).pointee.jobs.append(job)
+  }
+
+  /// Puts an operation where it belongs that no fence holds back. False when memory runs out.
+  func admit(_ slot: OperationSlot.Pointer) -> Bool {
+    if slot.plan?.pointee.isBarrier == true {
+      pointee.fence = slot
+      slot.pointee.flags.insert(.isFence)
+      return true
+    }
+    if slot.blockers > 0 {
+      block(slot)
+      return true
+    }
+    return push(Job(slot: slot), priority: slot.level)
+  }
+
+  func block(_ slot: OperationSlot.Pointer) {
+    slot.pointee.flags.insert(.isBlocked)
+    slot.pointee.previous = 0
+    slot.pointee.link = pointee.firstBlocked
+    if pointee.firstBlocked != 0 { Self.slot(pointee.firstBlocked).pointee.previous = slot.index }
+    pointee.firstBlocked = slot.index
+    pointee.blocked += 1
+  }
+
+  func unblock(_ slot: OperationSlot.Pointer) {
+    slot.pointee.flags.remove(.isBlocked)
+    let (previous, next) = (slot.pointee.previous, slot.pointee.link)
+    if previous == 0 {
+      pointee.firstBlocked = next
+    } else {
+      Self.slot(previous).pointee.link = next
+    }
+    if next != 0 { Self.slot(next).pointee.previous = previous }
+    pointee.blocked -= 1
+  }
+
+  private static func slot(_ index: UInt32) -> OperationSlot.Pointer {
+    Engine.current.pointee.operations.pointer(at: index).unsafelyUnwrapped
+  }
+
+  func forEachBlocked(_ body: (OperationSlot.Pointer) -> Bool) -> Bool {
+    var index = pointee.firstBlocked
+    while index != 0 {
+      let slot = Self.slot(index)
+      index = slot.pointee.link
+      if !body(slot) { return false }
+    }
+    return true
+  }
+
+  // MARK: Out
+
+  /// Takes out what is to be started next, or nil. `ages`: no priority waits for ever.
+  func pop(ages: Bool) -> Job? {
+    if !pointee.hasUrgent, let job = pointee.front.pop() { return job }
+    if let level = pointee.chooseLevel(ages: ages) {
+      let job = level.pointee.jobs.pop()
+      if level.pointee.jobs.isEmpty { pointee.removeLevel(level) }
+      return job
+    }
+    guard let fence = pointee.fence, !pointee.isFenceRunning else { return nil }
+    pointee.isFenceRunning = true
+    return Job(slot: fence)
+  }
+
+  /// Takes a pending operation out that is not in a buffer. False when it is in one.
+  func remove(_ slot: OperationSlot.Pointer) -> Bool {
+    if slot.pointee.flags.contains(.isBlocked) {
+      unblock(slot)
+      return true
+    }
+    if slot.pointee.flags.contains(.isFence) {
+      liftFence(slot)
+      return true
+    }
+    return false
+  }
+
+  /// The fence has run, or is cancelled: what came after it may start, up to the next one.
+  func liftFence(_ slot: OperationSlot.Pointer) {
+    slot.pointee.flags.remove(.isFence)
+    pointee.fence = nil
+    pointee.isFenceRunning = false
+    while pointee.fence == nil, let job = pointee.behind.pop() {
+      let isKept = job.slot.map(admit) ?? push(job, priority: 0)
+      if !isKept { Lane.Pointer.outOfMemory() }
+    }
+    pointee.behind.release()
+  }
+
+  /// Takes everything out that is in a buffer.
+  func takeAll() -> [Chunk.Pointer] {
+    var lists: [Chunk.Pointer?] = [pointee.front.takeAll() ?? nil]
+    while let level = pointee.highest {
+      lists.append(level.pointee.jobs.takeAll() ?? nil)
+      pointee.removeLevel(level)
+    }
+    lists.append(pointee.behind.takeAll() ?? nil)
+    return lists.compactMap { $0 }
+  }
+
+  func removeAll(where isDead: (Job) -> Bool) {
+    pointee.front.removeAll(isRead: false, where: isDead)
+    pointee.behind.removeAll(isRead: false, where: isDead)
+    for level in pointee.levels {
+      level.pointee.jobs.removeAll(isRead: false, where: isDead)
+      if level.pointee.jobs.isEmpty { pointee.removeLevel(level) }
+    }
+  }
+
+  /// Tells each pending job in about the order of the starts, until `body` says that it is enough.
+  func forEach(_ body: (Job) -> Bool) {
+    guard pointee.front.forEach(body) else { return }
+    for level in pointee.levels.sorted(by: { $0.pointee.priority > $1.pointee.priority }) {
+      guard level.pointee.jobs.forEach(body) else { return }
+    }
+    guard forEachBlocked({ body(Job(slot: $0)) }) else { return }
+    if let fence = pointee.fence, !pointee.isFenceRunning, !body(Job(slot: fence)) { return }
+    _ = pointee.behind.forEach(body)
+  }
+}
+
+// MARK: The levels
+
+extension LaneOrder {
+  @inline(__always)
+  var hasLevels: Bool { !heap.isEmpty }
+
+  var hasUrgent: Bool { heap.first?.pointee.priority == Self.urgent }
+
+  fileprivate var highest: Level.Pointer? { heap.first }
+  fileprivate var levels: [Level.Pointer] { heap }
+
+  /// The level of a priority, made if there is none.
+  fileprivate mutating func level(_ priority: Int64) -> Level.Pointer {
+    // Most often the only one.
+    if let first = heap.first, first.pointee.priority == priority { return first }
+    return byPriority[priority] ?? addLevel(priority)
+  }
+
+  fileprivate mutating func addLevel(_ priority: Int64) -> Level.Pointer {
+    let level = Level.Pointer.allocate(capacity: 1)
+    level.initialize(to: Level(priority: priority))
+    byPriority[priority] = level
+    level.pointee.position = heap.count
+    heap.append(level)
+    siftUp(level)
+    appendTurn(level)
+    return level
+  }
+
+  fileprivate mutating func removeLevel(_ level: Level.Pointer) {
+    let last = heap.removeLast()
+    if last != level {
+      heap[level.pointee.position] = last
+      last.pointee.position = level.pointee.position
+      siftUp(last)
+      siftDown(last)
+    }
+    removeTurn(level)
+    byPriority[level.pointee.priority] = nil
+    level.pointee.jobs.release()
+    level.deallocate()
+  }
+
+  /// The highest level; or, when that has passed lower ones by too often, the one whose last turn
+  /// is longest ago.
+  fileprivate mutating func chooseLevel(ages: Bool) -> Level.Pointer? {
+    guard let highest = heap.first else { return nil }
+    if heap.count == 1 || !ages { return highest }
+    passedBy += 1
+    var chosen = highest
+    if passedBy > Self.patience {
+      passedBy = 0
+      chosen = firstTurn!
+    }
+    removeTurn(chosen)
+    appendTurn(chosen)
+    return chosen
+  }
+
+  private mutating func appendTurn(_ level: Level.Pointer) {
+    level.pointee.previous = lastTurn
+    level.pointee.next = nil
+    if let lastTurn { lastTurn.pointee.next = level } else { firstTurn = level }
+    lastTurn = level
+  }
+
+  private mutating func removeTurn(_ level: Level.Pointer) {
+    let (previous, next) = (level.pointee.previous, level.pointee.next)
+    if let previous { previous.pointee.next = next } else { firstTurn = next }
+    if let next { next.pointee.previous = previous } else { lastTurn = previous }
+  }
+
+  private mutating func siftUp(_ level: Level.Pointer) {
+    var position = level.pointee.position
+    while position > 0 {
+      let parent = (position - 1) / 2
+      if heap[parent].pointee.priority >= level.pointee.priority { break }
+      place(heap[parent], at: position)
+      position = parent
+    }
+    place(level, at: position)
+  }
+
+  private mutating func siftDown(_ level: Level.Pointer) {
+    var position = level.pointee.position
+    while true {
+      var child = 2 * position + 1
+      if child >= heap.count { break }
+      if child + 1 < heap.count,
+        heap[child + 1].pointee.priority > heap[child].pointee.priority
+      {
+        child += 1
+      }
+      if heap[child].pointee.priority <= level.pointee.priority { break }
+      place(heap[child], at: position)
+      position = child
+    }
+    place(level, at: position)
+  }
+
+  private mutating func place(_ level: Level.Pointer, at position: Int) {
+    heap[position] = level
+    level.pointee.position = position
+  }
+}

@@ -1,0 +1,96 @@
+/// What decides when an operation starts, and how often; of operations whose options say something
+/// about that.
+///
+/// Protected by its lane's lock, but for what never changes once the operation is accepted.
+struct OperationPlan {
+  typealias Pointer = UnsafeMutablePointer<OperationPlan>
+
+  var priority: Int32 = 0
+  var isBarrier = false
+  var isUrgent = false
+  var condition: RawCondition?
+  var retry: RetryPolicy?
+  /// What keeps a pending operation from starting: others that have not ended, names that others
+  /// have, a delay.
+  var blockers: UInt32 = 0
+  /// The operations that it comes after.
+  var edges: UnsafeMutablePointer<Edge>?
+  /// How many of them are set up.
+  var linkedCount = 0
+  /// Whether it is only to start when all of those have finished.
+  var needsFinished = false
+  /// The names that no two operations have at a time.
+  var names: NameClaims?
+  /// The generation that its handle has; its tokens have later ones from the second attempt on.
+  var handleGeneration: UInt32 = 0
+  /// How often its work was called.
+  var attempts: UInt32 = 0
+  /// When its next attempt is due; `Int64.max` for none.
+  var retryAt = Int64.max
+  /// What the retry policy's function said of the attempt that is over.
+  var verdict = Verdict.open
+
+  enum Verdict { case open, again, enough }
+}
+
+/// One operation that another one comes after: a link in the list that the earlier one's end works
+/// through.
+struct Edge {
+  typealias Pointer = UnsafeMutablePointer<Edge>
+
+  /// In the earlier operation's list, and then in that of the thread that works through it.
+  var next: Pointer?
+  /// The one that comes after. A reference of it is held while the edge is in a list.
+  var later: OperationSlot.Pointer
+  /// The earlier one, until this one has been told of its end. Not a reference: whoever looks at
+  /// it compares the generation. Nil in the edge by which an operation gets its names.
+  var earlier: OperationSlot.Pointer?
+  var earlierGeneration: UInt32 = 0
+  /// How the earlier ones ended: of this edge and those that follow it in a list of several.
+  var outcome: Outcome?
+}
+
+/// Says just before the start whether an operation is still wanted; see `inturn_condition_fn`.
+package typealias RawCondition = @convention(c) (UnsafeMutableRawPointer?) -> UInt32
+
+extension OperationPlan.Pointer {
+  /// The plan of these options, or nil when they need none.
+  static func make(
+    _ options: borrowing OperationOptions, earlier: [OperationSlot.Pointer]
+  ) -> OperationPlan.Pointer? {
+    let isNeeded =
+      options.priority != 0 || options.isBarrier || options.isUrgent || options.condition != nil
+      || options.retry != nil || !earlier.isEmpty || !options.names.isEmpty
+    if !isNeeded { return nil }
+    var edges: UnsafeMutablePointer<Edge>?
+    if !earlier.isEmpty { edges = .allocate(capacity: earlier.count) }
+    let plan = OperationPlan.Pointer.allocate(capacity: 1)
+    plan.initialize(
+      to: OperationPlan(
+        priority: options.priority, isBarrier: options.isBarrier, isUrgent: options.isUrgent,
+        condition: options.condition, retry: options.retry, edges: edges,
+        needsFinished: options.needsFinished,
+        names: options.names.isEmpty ? nil : NameClaims(options.names)))
+    return plan
+  }
+
+  func destroy() {
+    pointee.edges?.deallocate()
+    deinitialize(count: 1)
+    deallocate()
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  var plan: OperationPlan.Pointer? { pointee.details?.pointee.plan }
+
+  var blockers: UInt32 { plan?.pointee.blockers ?? 0 }
+
+  /// Where a lane's order has it.
+  var level: Int64 {
+    guard let plan else { return 0 }
+    return plan.pointee.isUrgent ? LaneOrder.urgent : Int64(plan.pointee.priority)
+  }
+
+  var index: UInt32 { pointee.index }
+}

@@ -1,0 +1,146 @@
+import Synchronization
+
+/// A handler that running work has set, until it is called or replaced.
+struct NoticeHandler {
+  var function: RawWork?
+  var context: UnsafeMutableRawPointer?
+  var destroy: RawDestroy?
+
+  func destroyContext() {
+    if let destroy { destroy(context) }
+  }
+}
+
+/// What running work is told: that it is to end, that an urgent operation wants its place.
+extension UnsafeMutablePointer<OperationSlot> {
+  enum Notice { case cancel, preempt }
+
+  /// Sets the handler of a running operation, or none. The caller holds a reference. Gives back
+  /// the handler that was replaced, whose context is to be destroyed.
+  func setHandler(
+    _ handler: NoticeHandler, for notice: Notice, generation: UInt32
+  ) -> (status: Status, old: NoticeHandler) {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    // A gate goes from one operation to the next without the lock, unless it has `attention`.
+    let word = set(.attention)
+    guard word.generation == generation, !word.contains(.claimed), self.lane == lane else {
+      lane.pointee.lock.unlock()
+      return (.alreadyFinished, NoticeHandler())
+    }
+    if notice == .preempt && lane.pointee.machine.kind != .interaction {
+      lane.pointee.lock.unlock()
+      return (.wrongKind, NoticeHandler())
+    }
+    let details = needDetailsLocked()
+    let old: NoticeHandler
+    switch notice {
+    case .cancel:
+      old = details.pointee.onCancel
+      details.pointee.onCancel = handler
+    case .preempt:
+      old = details.pointee.onPreempt
+      details.pointee.onPreempt = handler
+    }
+    lane.noticeLocked(self)
+    lane.unlockAndAskForDrainer()
+    return (.ok, old)
+  }
+
+  /// Takes a handler out, so that it is called and destroyed once.
+  func takeHandlerLocked(for notice: Notice) -> NoticeHandler {
+    guard let details = pointee.details else { return NoticeHandler() }
+    switch notice {
+    case .cancel:
+      defer { details.pointee.onCancel = NoticeHandler() }
+      return details.pointee.onCancel
+    case .preempt:
+      defer { details.pointee.onPreempt = NoticeHandler() }
+      return details.pointee.onPreempt
+    }
+  }
+
+  /// Which handlers are to be called.
+  fileprivate func isDueLocked(_ notice: Notice) -> Bool {
+    guard let details = pointee.details else { return false }
+    switch notice {
+    case .cancel:
+      return details.pointee.onCancel.function != nil && loadWord().contains(.cancelRequested)
+    case .preempt: return details.pointee.onPreempt.function != nil && details.pointee.isPreempted
+    }
+  }
+
+  /// Calls the handlers that are due: an executor's turn.
+  func deliverNotices() {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    // The queue may be gone, and its lane be another one's.
+    let isCurrent =
+      lane.pointee.generation == pointee.laneGeneration
+      && !lane.pointee.machine.flags.contains(.destroyed)
+    let word = loadWord()
+    let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
+    var handlers: [NoticeHandler] = []
+    if isCurrent {
+      pointee.details!.pointee.isNoticed = false
+      if !isEndedByToken && word.contains(.started) {
+        for notice in [Notice.cancel, .preempt] where isDueLocked(notice) {
+          handlers.append(takeHandlerLocked(for: notice))
+        }
+      }
+    }
+    if handlers.isEmpty {
+      lane.pointee.lock.unlock()
+      dropReference()
+      return
+    }
+    let token = self.handle(.token)
+    lane.needExtra().pointee.outside += 1
+    lane.pointee.lock.unlock()
+
+    var frame = CallFrame(lane: lane)
+    let process = ProcessState.current
+    withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      for handler in handlers {
+        handler.function!(handler.context, token.bits)
+        handler.destroyContext()
+      }
+      frame.pop()
+    }
+    if ProcessState.current != process { return }
+    dropReference()
+    lane.pointee.lock.lock()
+    lane.pointee.extra!.pointee.outside -= 1
+    lane.leaveLocked()
+  }
+}
+
+extension UnsafeMutablePointer<Lane> {
+  /// Has the handlers called that are due, once the lock is given up. The lane is locked, and the
+  /// caller ends with `unlockAndAskForDrainer`.
+  func noticeLocked(_ slot: OperationSlot.Pointer) {
+    guard let details = slot.pointee.details, !details.pointee.isNoticed,
+      slot.isDueLocked(.cancel) || slot.isDueLocked(.preempt)
+    else { return }
+    details.pointee.isNoticed = true
+    slot.addReference()
+    let extra = needExtra()
+    details.pointee.nextNotice = extra.pointee.firstNotice
+    extra.pointee.firstNotice = slot
+    pointee.machine.flags.insert(.hasNotices)
+  }
+
+  /// Tells the running interaction that an urgent one could start in its place, if that is so.
+  func askToGiveWayLocked() {
+    guard let order, order.pointee.hasUrgent, pointee.firstRunning != 0,
+      pointee.machine.flags.isDisjoint(with: [.suspended, .destroyed]),
+      pointee.extra!.pointee.interaction.isVisible
+    else { return }
+    forEachRunningLocked { slot in
+      if slot.plan?.pointee.isUrgent == true { return }
+      slot.needDetailsLocked().pointee.isPreempted = true
+      noticeLocked(slot)
+    }
+  }
+}

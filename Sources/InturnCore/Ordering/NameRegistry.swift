@@ -1,0 +1,109 @@
+/// Which operations have, or wait for, which names: of all the operations that share a name, one
+/// runs at a time.
+///
+/// An operation asks for all of its names at once, when it could start otherwise, and gets into the
+/// line of each under one lock. So of any two operations one is before the other in every line
+/// that they share, and no order of names can make a ring; and whoever comes later stands behind.
+final class NameRegistry: @unchecked Sendable {
+  // Safe to share: `lock` protects all that is in it, and all `NameClaims`.
+
+  /// Taken while a lane's lock is held, never the other way round.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var lines: [String: NameLine] = [:]
+
+  /// Puts an operation into the line of each of its names. True when it has them all.
+  func claim(_ claims: NameClaims, for slot: OperationSlot.Pointer) -> Bool {
+    lock.lock()
+    defer { lock.unlockAfterReadingObject() }
+    claims.slot = slot
+    for place in claims.places {
+      let line = lines[place.name] ?? NameLine()
+      lines[place.name] = line
+      place.line = line
+      place.previous = line.last
+      if let last = line.last {
+        last.next = place
+        claims.waitingFor += 1
+      } else {
+        line.first = place
+      }
+      line.last = place
+    }
+    return claims.waitingFor == 0
+  }
+
+  /// Takes an operation out of its lines. Gives the operations that have all their names now, each
+  /// with a reference.
+  func release(_ claims: NameClaims) -> [OperationSlot.Pointer] {
+    lock.lock()
+    defer { lock.unlockAfterReadingObject() }
+    var granted: [OperationSlot.Pointer] = []
+    for place in claims.places {
+      guard let line = place.line else { continue }
+      let next = place.next
+      if let previous = place.previous {
+        previous.next = next
+      } else {
+        line.first = next
+        if let claims = next?.claims {
+          claims.waitingFor -= 1
+          if claims.waitingFor == 0, let slot = claims.slot {
+            slot.addReference()
+            granted.append(slot)
+          }
+        }
+      }
+      if let next { next.previous = place.previous } else { line.last = place.previous }
+      if line.first == nil { lines[place.name] = nil }
+      place.line = nil
+      place.next = nil
+      place.previous = nil
+    }
+    claims.slot = nil
+    claims.waitingFor = 0
+    return granted
+  }
+
+  /// How many names somebody has.
+  var count: Int { lock.withLock { lines.count } }
+}
+
+/// The names of one operation. The registry's lock protects it.
+final class NameClaims: @unchecked Sendable {
+  // Safe to share: as above.
+
+  let places: [NamePlace]
+  @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
+  /// The operation, while it stands in the lines.
+  @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
+  /// Whether it stands in the lines; protected by the operation's lane's lock.
+  @exclusivity(unchecked) var isMade = false
+  /// By which the operation is told that it has its names.
+  let edge = Edge.Pointer.allocate(capacity: 1)
+
+  init(_ names: [String]) {
+    places = Set(names).map(NamePlace.init)
+    for place in places { place.claims = self }
+  }
+
+  deinit { edge.deallocate() }
+}
+
+/// An operation's place in the line of a name.
+final class NamePlace: @unchecked Sendable {
+  // Safe to share: the registry's lock protects it.
+
+  let name: String
+  @exclusivity(unchecked) fileprivate(set) unowned(unsafe) var claims: NameClaims?
+  @exclusivity(unchecked) fileprivate var line: NameLine?
+  @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: NamePlace?
+  @exclusivity(unchecked) fileprivate unowned(unsafe) var next: NamePlace?
+
+  init(_ name: String) { self.name = name }
+}
+
+/// Who stands in line for a name: the first one has it.
+private final class NameLine {
+  unowned(unsafe) var first: NamePlace?
+  unowned(unsafe) var last: NamePlace?
+}
