@@ -50,9 +50,9 @@
  *
  * 3. Handles
  * ----------
- * Queues, operations, tokens, executors and clocks are named by handles:
- * structs of one 64-bit number, passed by value. All bits zero is the null
- * handle. A handle is checked at each call. One whose object is gone gives
+ * Queues, operations, tokens, batches, executors and clocks are named by
+ * handles: structs of one 64-bit number, passed by value. All bits zero is the
+ * null handle. A handle is checked at each call. One whose object is gone gives
  * INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the null handle
  * INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED: these four are
  * "the handle statuses" below. A handle is never reused for another object.
@@ -239,7 +239,7 @@ typedef enum inturn_status {
   INTURN_E_NO_MEMORY = -14,
   /* Not available for this object or on this system. */
   INTURN_E_UNSUPPORTED = -15,
-  /* The object is still used by another one. */
+  /* The object is in use, or what is asked for is not there yet. */
   INTURN_E_BUSY = -16
 } inturn_status;
 
@@ -259,6 +259,7 @@ const char *INTURN_NONNULL inturn_status_message(inturn_status status);
 typedef struct inturn_queue { uint64_t bits; } inturn_queue;
 typedef struct inturn_operation { uint64_t bits; } inturn_operation;
 typedef struct inturn_token { uint64_t bits; } inturn_token;
+typedef struct inturn_batch { uint64_t bits; } inturn_batch;
 typedef struct inturn_executor { uint64_t bits; } inturn_executor;
 typedef struct inturn_clock { uint64_t bits; } inturn_clock;
 /* clang-format on */
@@ -781,6 +782,107 @@ inturn_status inturn_token_resume(inturn_token token,
                                   inturn_work_fn INTURN_NULLABLE work,
                                   void *INTURN_NULLABLE context,
                                   inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Batches ----------------------------------------------------------------- */
+
+/* A batch is a list of operations of one queue with one completion. The queue
+   runs them as it runs any operations of its kind; the batch sees to the end.
+   Its own end is FINISHED, or the end of the operation that decided it. */
+
+/* When the rest is cancelled, and which operation's end is the batch's. */
+typedef enum inturn_batch_policy {
+  /* Never; of those that did not finish, the first in the list. */
+  INTURN_BATCH_ALL = 0,
+  /* As soon as one ends otherwise than finished; that one. */
+  INTURN_BATCH_FIRST_ERROR = 1,
+  /* Never; none. (If inturn_batch_cancel cancelled any: the first of those.) */
+  INTURN_BATCH_COLLECT = 2,
+  /* As soon as `enough` have finished; none, or if fewer finish, the first in
+     the list that did not. */
+  INTURN_BATCH_ENOUGH = 3
+} inturn_batch_policy;
+
+/* One operation of a batch; as for inturn_queue_enqueue. */
+typedef struct inturn_batch_item {
+  inturn_work_fn INTURN_NULLABLE work;
+  void *INTURN_NULLABLE context;
+  inturn_destroy_fn INTURN_NULLABLE destroy;
+} inturn_batch_item;
+
+typedef struct inturn_batch_end {
+  inturn_batch batch; /* for inturn_batch_get_end, during the call */
+  inturn_outcome outcome;
+  int32_t code;      /* of the operation that decided, else 0 */
+  size_t count;      /* operations */
+  size_t finished;   /* those that ended as finished */
+  size_t decided_by; /* the operation's place in the list; else `count` */
+} inturn_batch_end;
+
+/* Tells a batch's end, when each of its operations has ended and its context is
+   destroyed. Called exactly once for each accepted batch, by the queue's
+   executor or by inturn_queue_destroy. `end` is valid during the call. */
+typedef void (*inturn_batch_end_fn)(void *INTURN_NULLABLE context,
+                                    const inturn_batch_end *INTURN_NONNULL end);
+
+typedef struct inturn_batch_options {
+  uint32_t size; /* sizeof(inturn_batch_options) */
+  inturn_batch_policy policy;
+  size_t enough; /* INTURN_BATCH_ENOUGH: at least 1, at most the count */
+  /* Of each operation; NULL: none. Its on_end and contexts must be NULL. */
+  const inturn_operation_options *INTURN_NULLABLE operation;
+  inturn_batch_end_fn INTURN_NULLABLE on_end;
+  void *INTURN_NULLABLE end_context;
+  inturn_destroy_fn INTURN_NULLABLE end_destroy;
+} inturn_batch_options;
+
+#define INTURN_BATCH_OPTIONS_INIT                                              \
+  { sizeof(inturn_batch_options), INTURN_BATCH_ALL, 0, NULL, NULL, NULL, NULL }
+
+/* Enqueues a batch: all of its operations, with none of others between them,
+   or, when this fails, none. An empty one ends at once, though not inside this
+   call. NULL options: INTURN_BATCH_OPTIONS_INIT.
+   Statuses: those of inturn_queue_enqueue_with; E_INVALID_ARGUMENT also when
+   an item's work is NULL.
+   Ownership: all contexts, end_context included, follow the rule of section 5.
+   out_batch may be NULL; else the caller releases the handle.
+   Memory: a pending operation of a batch takes 240 bytes more than without,
+   and its end stays in memory until the batch has ended and is released. */
+inturn_status inturn_queue_enqueue_batch(
+    inturn_queue queue, const inturn_batch_options *INTURN_NULLABLE options,
+    const inturn_batch_item *INTURN_NULLABLE items, size_t count,
+    inturn_batch *INTURN_NULLABLE out_batch);
+
+/* Cancels the operations of the batch that have not ended, as
+   inturn_operation_cancel does. Takes time for each of them.
+   Statuses: handle statuses, E_CANCELLED (asked for already),
+   E_ALREADY_FINISHED (all have ended). */
+inturn_status inturn_batch_cancel(inturn_batch batch);
+
+/* How many of the batch's operations have ended, and how many there are. The
+   out parameters may be NULL.
+   Statuses: handle statuses. */
+inturn_status inturn_batch_get_progress(inturn_batch batch,
+                                        size_t *INTURN_NULLABLE out_ended,
+                                        size_t *INTURN_NULLABLE out_count);
+
+/* How the operation at a place of the list has ended. Its result is valid
+   until the batch is released, or to the end of its on_end.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (no such place), E_BUSY (it
+   has not ended, or its end is still being delivered). */
+inturn_status inturn_batch_get_end(inturn_batch batch, size_t place,
+                                   inturn_end *INTURN_NULLABLE out_end);
+
+/* Waits until the batch has ended and its on_end has returned. timeout_ns is of
+   the system's clock; below zero: no limit; zero: just asks, and is never
+   refused. out_end may be NULL.
+   Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
+   Deadlock: refused inside the queue's own callbacks, and round a ring. */
+inturn_status inturn_batch_wait(inturn_batch batch, int64_t timeout_ns,
+                                inturn_batch_end *INTURN_NULLABLE out_end);
+
+/* Gives the handle back. The batch itself goes on.
+   Statuses: handle statuses. */
+inturn_status inturn_batch_release(inturn_batch batch);
 
 /* Clocks ------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
 _Static_assert(sizeof(inturn_queue) == 8, "handles are 64 bits");
 _Static_assert(sizeof(inturn_operation) == 8, "handles are 64 bits");
 _Static_assert(sizeof(inturn_token) == 8, "handles are 64 bits");
+_Static_assert(sizeof(inturn_batch) == 8, "handles are 64 bits");
 _Static_assert(sizeof(inturn_executor) == 8, "handles are 64 bits");
 _Static_assert(sizeof(inturn_clock) == 8, "handles are 64 bits");
 _Static_assert(sizeof(inturn_status) == 4, "enums are 32 bits");
@@ -14,6 +15,8 @@ _Static_assert(sizeof(inturn_executor_options) == 48, "grows with a version");
 _Static_assert(sizeof(inturn_queue_options) == 56, "grows with a version");
 _Static_assert(sizeof(inturn_operation_options) == 136, "grows with a version");
 _Static_assert(sizeof(inturn_retry) == 48, "grows with a version");
+_Static_assert(sizeof(inturn_batch_options) == 48, "grows with a version");
+_Static_assert(sizeof(inturn_batch_end) == 40, "fixed: callers own it");
 _Static_assert(sizeof(inturn_queue_statistics) == 64, "grows with a version");
 _Static_assert(sizeof(inturn_library_statistics) == 40, "grows with a version");
 _Static_assert(sizeof(inturn_operation_info) == 72, "fixed: callers own it");

@@ -8,6 +8,7 @@ extension Handle {
     self = unsafeBitCast(handle, to: Handle.self)
   }
   @inline(__always) init(_ handle: inturn_token) { self = unsafeBitCast(handle, to: Handle.self) }
+  @inline(__always) init(_ handle: inturn_batch) { self = unsafeBitCast(handle, to: Handle.self) }
   @inline(__always) init(_ handle: inturn_executor) {
     self = unsafeBitCast(handle, to: Handle.self)
   }

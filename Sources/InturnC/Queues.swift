@@ -85,7 +85,7 @@ public func inturn_queue_enqueue_with(
   return inturn_status(status)
 }
 
-private func isValid(_ options: inturn_operation_options) -> Bool {
+func isValid(_ options: inturn_operation_options) -> Bool {
   isValidLabel(options.label)
     && options.max_wait_ns >= 0 && options.max_run_ns >= 0 && options.stall_ns >= 0
     && options.cancel_grace_ns >= 0
@@ -99,7 +99,7 @@ private func isValid(_ options: inturn_operation_options) -> Bool {
 
 /// The options in the engine's form, or nil when a name is not one, or the retry policy makes no
 /// sense.
-private func operationOptions(_ options: inturn_operation_options) -> OperationOptions? {
+func operationOptions(_ options: inturn_operation_options) -> OperationOptions? {
   var result = OperationOptions()
   result.label = options.label
   result.maxWait = options.max_wait_ns

@@ -47,7 +47,7 @@ public func inturn_status_message(_ status: inturn_status) -> UnsafePointer<CCha
     case INTURN_E_FORKED: "The handle was made before a fork, in the parent process."
     case INTURN_E_NO_MEMORY: "Out of memory, threads or file descriptors."
     case INTURN_E_UNSUPPORTED: "Not available for this object, or on this system."
-    case INTURN_E_BUSY: "The object is still used by another one."
+    case INTURN_E_BUSY: "The object is in use, or what is asked for is not there yet."
     default: "The number is not a status of this version."
     }
   return staticText(text)

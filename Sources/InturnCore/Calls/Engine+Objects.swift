@@ -106,7 +106,7 @@ extension Engine {
     _ = current.pointee.reportHandler.replace(with: handler)
   }
 
-  private static func withObjects<Result>(_ body: (EngineObjects) -> Result) -> Result {
+  static func withObjects<Result>(_ body: (EngineObjects) -> Result) -> Result {
     let objects = current.pointee.objects
     objects.lock.lock()
     defer { objects.lock.unlockAfterReadingObject() }

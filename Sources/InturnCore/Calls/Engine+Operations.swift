@@ -22,7 +22,7 @@ extension Engine {
   }
 
   package static func cancel(_ operation: Handle) -> Status {
-    withSlot(.find(operation: operation)) { $0.lane.cancel($0, generation: operation.generation) }
+    withSlot(.find(operation: operation)) { $0.lane.cancel($0) }
   }
 
   package static func wait(

@@ -80,7 +80,7 @@ extension Engine {
 
   /// Calls `body` with the lane that a handle names.
   @inline(__always)
-  private static func withLane(
+  static func withLane(
     _ queue: Handle, _ body: (Lane.Pointer) -> Status
   ) -> Status {
     guard let lane = lane(queue) else { return queue.refusal(for: .queue) }

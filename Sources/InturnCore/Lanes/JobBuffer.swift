@@ -38,6 +38,18 @@ struct JobBuffer {
     return chunk
   }
 
+  /// Puts another buffer's jobs at the end; it is empty then.
+  mutating func append(_ other: inout JobBuffer) {
+    guard other.head != nil else { return }
+    if let tail {
+      tail.pointee.next = other.head
+    } else {
+      head = other.head
+    }
+    tail = other.tail
+    other = JobBuffer()
+  }
+
   /// The chunk with the next job, or nil when there is none; gives consumed ones back. The last one
   /// is kept for what comes next, and begun again when it is consumed.
   ///

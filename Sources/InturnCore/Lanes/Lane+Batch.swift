@@ -121,7 +121,8 @@ extension UnsafeMutablePointer<Lane> {
   /// up. Called with the lock, which it may give up and take again;
   /// false when the process is not the same any more.
   private func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
-    let isClean = gate.pointee.details == nil && gate.pointee.resultDestroy == nil
+    let isClean =
+      gate.pointee.details == nil && gate.pointee.resultDestroy == nil && gate.pointee.code == 0
     if isClean && budget.spareGate == nil {
       // The next lane's gate begins without the marks that this lane's callers have left.
       gate.pointee.word.store(

@@ -43,6 +43,16 @@ extension UnsafeMutablePointer<Lane> {
     return isAppended
   }
 
+  /// Puts so many jobs at the end of those of no special priority.
+  func spliceLocked(_ jobs: inout JobBuffer, _ count: Int) {
+    if isSelective, let order {
+      order.append(&jobs)
+    } else {
+      pointee.buffer.append(&jobs)
+    }
+    pointee.pending += UInt32(count)
+  }
+
   @inline(never)
   private func appendInOrderLocked(_ job: Job) -> Bool {
     let order = order.unsafelyUnwrapped

@@ -60,7 +60,7 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Cancelling
 
   /// Cancels one operation, of which the caller holds a reference.
-  func cancel(_ slot: OperationSlot.Pointer, generation: UInt32) -> Status {
+  func cancel(_ slot: OperationSlot.Pointer) -> Status {
     pointee.lock.lock()
     let word = slot.loadWord()
     // An ended operation may have outlived its queue.
@@ -193,7 +193,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Leaves a chunk of cancelled jobs to whoever destroys their contexts.
-  private func buryLocked(_ chunk: Chunk.Pointer) {
+  func buryLocked(_ chunk: Chunk.Pointer) {
     let extra = needExtra()
     if let last = extra.pointee.lastGrave {
       last.pointee.next = chunk

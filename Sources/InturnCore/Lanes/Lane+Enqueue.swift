@@ -52,37 +52,14 @@ extension UnsafeMutablePointer<Lane> {
     generation: UInt32, options: OperationOptions?, work: @escaping RawWork,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
-    var details: UnsafeMutablePointer<OperationDetails>?
     var earlier: [OperationSlot.Pointer] = []
     defer { for slot in earlier { slot.dropReference() } }
-    if let options {
-      for operation in options.after {
-        switch OperationSlot.Pointer.find(operation: operation) {
-        case .failure(let refusal): return (refusal.status, Handle(bits: 0))
-        case .success(let slot): earlier.append(slot)
-        }
+    for operation in options?.after ?? [] {
+      switch OperationSlot.Pointer.find(operation: operation) {
+      case .failure(let refusal): return (refusal.status, Handle(bits: 0))
+      case .success(let slot): earlier.append(slot)
       }
-      details = .allocate(capacity: 1)
-      details!.initialize(to: OperationDetails(options))
-      details!.pointee.plan = .make(options, earlier: earlier)
     }
-    let (status, handle) = enqueueObserved(
-      generation, details, earlier, work, context, destroy, wantsHandle)
-    if status != .ok, let details {
-      details.pointee.plan?.destroy()
-      free(details.pointee.label)
-      details.deinitialize(count: 1)
-      details.deallocate()
-    }
-    return (status, handle)
-  }
-
-  private func enqueueObserved(
-    _ generation: UInt32, _ details: UnsafeMutablePointer<OperationDetails>?,
-    _ earlier: [OperationSlot.Pointer], _ work: @escaping RawWork,
-    _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?,
-    _ wantsHandle: Bool
-  ) -> (Status, Handle) {
     // All that can be done before the lock is.
     guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
       return (.noMemory, Handle(bits: 0))
@@ -92,18 +69,12 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.work = work
     slot.pointee.context = context
     slot.pointee.destroy = destroy
-    slot.pointee.details = details
     slot.pointee.enqueuedAt = inturn_system_now()
+    if let options { slot.giveDetails(options, earlier: earlier) }
     let handle = slot.handle(.operation)
-    let plan = details?.pointee.plan
-    if let plan {
-      if plan.pointee.retry != nil { _ = slot.set(.retries) }
-      if !earlier.isEmpty {
-        plan.pointee.blockers = UInt32(earlier.count) + 1
-        // For `link`.
-        slot.addReference()
-      }
-    }
+    let plan = slot.plan
+    // For `link`.
+    if !earlier.isEmpty { slot.addReference() }
     pointee.lock.lock()
     var status = admitLocked(generation)
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
@@ -113,10 +84,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     if status != .ok {
       pointee.lock.unlock()
-      slot.pointee.destroy = nil
-      slot.pointee.details = nil
-      slot.pointee.references.store(1, ordering: .relaxed)
-      slot.dropReference()
+      slot.discard()
       return (status, Handle(bits: 0))
     }
     // Only now does a handle with these bits name an operation.
@@ -168,17 +136,18 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
+  /// Whether the queue takes so many operations more.
   @inline(__always)
-  private func admitLocked(_ generation: UInt32) -> Status {
+  func admitLocked(_ generation: UInt32, count: UInt64 = 1) -> Status {
     if pointee.generation != generation { return .stale }
     if pointee.machine.flags.contains(.closed) { return .closed }
-    if pointee.pending == UInt32.max { return .noMemory }
+    if UInt64(pointee.pending) + count > UInt64(UInt32.max) { return .noMemory }
     guard let extra = pointee.extra, extra.pointee.capacity != 0 else { return .ok }
-    return waitingCountLocked >= extra.pointee.capacity ? .full : .ok
+    return waitingCountLocked + count > extra.pointee.capacity ? .full : .ok
   }
 
   /// Whether this kind of queue has a place for what the plan asks.
-  private func canHonourLocked(_ plan: OperationPlan.Pointer) -> Bool {
+  func canHonourLocked(_ plan: OperationPlan.Pointer) -> Bool {
     let kind = pointee.machine.kind
     if plan.pointee.isBarrier && kind != .concurrent { return false }
     if plan.pointee.isUrgent && kind != .interaction { return false }
@@ -189,6 +158,27 @@ extension UnsafeMutablePointer<Lane> {
   var waitingCountLocked: UInt64 {
     countBatchLocked()
     return UInt64(pointee.pending) - UInt64(pointee.extra?.pointee.segments ?? 0)
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// Takes options over, before the slot is in a lane. `earlier`: the operations that it comes
+  /// after.
+  func giveDetails(_ options: OperationOptions, earlier: [OperationSlot.Pointer]) {
+    let details = UnsafeMutablePointer<OperationDetails>.allocate(capacity: 1)
+    details.initialize(to: OperationDetails(options))
+    pointee.details = details
+    guard let plan = OperationPlan.Pointer.make(options, earlier: earlier) else { return }
+    details.pointee.plan = plan
+    if plan.pointee.retry != nil { _ = set(.retries) }
+    if !earlier.isEmpty { plan.pointee.blockers = UInt32(earlier.count) + 1 }
+  }
+
+  /// Lets go of the slot of an operation that was not accepted, whose contexts are the caller's.
+  func discard() {
+    pointee.destroy = nil
+    pointee.references.store(1, ordering: .relaxed)
+    dropReference()
   }
 }
 

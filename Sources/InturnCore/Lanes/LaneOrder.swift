@@ -86,6 +86,15 @@ extension UnsafeMutablePointer<LaneOrder> {
     pointee.level(priority).pointee.jobs.append(job)
   }
 
+  /// Puts jobs of no special priority at the end.
+  func append(_ jobs: inout JobBuffer) {
+    if pointee.fence != nil {
+      pointee.behind.append(&jobs)
+    } else if !jobs.isEmpty {
+      pointee.level(0).pointee.jobs.append(&jobs)
+    }
+  }
+
   /// Puts an operation where it belongs that no fence holds back. False when memory runs out.
   func admit(_ slot: OperationSlot.Pointer) -> Bool {
     if slot.plan?.pointee.isBarrier == true {

@@ -49,8 +49,8 @@ extension UnsafeMutablePointer<OperationSlot> {
         }
         return token.generation == 0 ? .stale : status
       }
-      if payload.resultDestroy != nil {
-        // There is something to clean up: a batch must not just go on with the next operation.
+      if payload.resultDestroy != nil || payload.code != 0 {
+        // There is something to keep: a batch must not just go on with the next operation.
         next = next.removing(.ended).adding(.attention)
       }
       let (exchanged, original) = pointee.word.weakCompareExchange(

@@ -117,6 +117,15 @@ package struct OperationEnd {
   package var endedAt: Int64
 }
 
+extension OperationEnd {
+  /// Of an operation of which nothing else is known.
+  init(outcome: Outcome, cause: Cause) {
+    self.init(
+      outcome: outcome, cause: cause, code: 0, attempts: 0, enqueuedAt: 0, startedAt: 0,
+      endedAt: 0)
+  }
+}
+
 /// An end callback: the caller's function, kept as a bare pointer, and how to call it.
 package struct EndCallback {
   package typealias Function = @convention(c) () -> Void

@@ -70,7 +70,7 @@ class UnsupportedError(Error):
 
 
 class BusyError(Error):
-    """The object is still used by another one."""
+    """The object is in use, or what is asked for is not there yet."""
 
 
 BY_STATUS: dict[int, type[Error]] = {}

@@ -37,6 +37,10 @@ class inturn_token(t.Structure):
     _fields_ = (("bits", _u64),)
 
 
+class inturn_batch(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
 class inturn_executor(t.Structure):
     _fields_ = (("bits", _u64),)
 
@@ -139,6 +143,40 @@ class inturn_operation_options(_Sized):
     )
 
 
+class inturn_batch_item(t.Structure):
+    _fields_ = (
+        ("work", inturn_work_fn),
+        ("context", _pointer),
+        ("destroy", inturn_destroy_fn),
+    )
+
+
+class inturn_batch_end(t.Structure):
+    _fields_ = (
+        ("batch", inturn_batch),
+        ("outcome", _enum),
+        ("code", _i32),
+        ("count", _size),
+        ("finished", _size),
+        ("decided_by", _size),
+    )
+
+
+inturn_batch_end_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_batch_end))
+
+
+class inturn_batch_options(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("policy", _enum),
+        ("enough", _size),
+        ("operation", t.POINTER(inturn_operation_options)),
+        ("on_end", inturn_batch_end_fn),
+        ("end_context", _pointer),
+        ("end_destroy", inturn_destroy_fn),
+    )
+
+
 class inturn_queue_statistics(_Sized):
     _fields_ = (
         ("size", _u32),
@@ -187,7 +225,7 @@ inturn_report_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_report))
 
 _S, _P = inturn_status, t.POINTER
 _queue, _operation, _token = inturn_queue, inturn_operation, inturn_token
-_executor, _clock = inturn_executor, inturn_clock
+_executor, _clock, _batch = inturn_executor, inturn_clock, inturn_batch
 _work = [inturn_work_fn, _pointer, inturn_destroy_fn]  # function, context, destroy
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
@@ -234,6 +272,15 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_token_on_preempt": (_S, [_token, inturn_preempt_fn, _pointer, inturn_destroy_fn]),
     "inturn_token_yield": (_S, [_token]),
     "inturn_token_resume": (_S, [_token, *_work]),
+    "inturn_queue_enqueue_batch": (
+        _S,
+        [_queue, _P(inturn_batch_options), _P(inturn_batch_item), _size, _P(_batch)],
+    ),
+    "inturn_batch_cancel": (_S, [_batch]),
+    "inturn_batch_get_progress": (_S, [_batch, _P(_size), _P(_size)]),
+    "inturn_batch_get_end": (_S, [_batch, _size, _P(inturn_end)]),
+    "inturn_batch_wait": (_S, [_batch, _i64, _P(inturn_batch_end)]),
+    "inturn_batch_release": (_S, [_batch]),
     "inturn_clock_create_manual": (_S, [_P(_clock)]),
     "inturn_clock_now": (_S, [_clock, _P(_i64)]),
     "inturn_clock_advance": (_S, [_clock, _i64]),

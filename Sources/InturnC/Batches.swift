@@ -1,0 +1,127 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_queue_enqueue_batch") @implementation
+public func inturn_queue_enqueue_batch(
+  _ queue: inturn_queue, _ options: UnsafePointer<inturn_batch_options>?,
+  _ items: UnsafePointer<inturn_batch_item>?, _ count: Int,
+  _ out_batch: UnsafeMutablePointer<inturn_batch>?
+) -> inturn_status {
+  let given = options.map { sized($0) }
+  let onEnd = CallbackContext(given ?? nil)
+  var status = Status.invalidArgument
+  if items != nil || count == 0 {
+    let items = UnsafeBufferPointer(start: items, count: count)
+    if let options = batchOptions(given, count: count, onEnd: onEnd),
+      items.allSatisfy({ $0.work != nil })
+    {
+      let (result, batch) = Engine.enqueueBatch(
+        Handle(queue), options, count: count, wantsHandle: out_batch != nil
+      ) {
+        BatchItem(
+          work: rawWork(items[$0].work)!, context: items[$0].context, destroy: items[$0].destroy)
+      }
+      status = result
+      if result.isOK { out_batch?.pointee.bits = batch.bits }
+    }
+    if !status.isOK { for item in items { item.destroy?(item.context) } }
+  }
+  if !status.isOK { onEnd.release() }
+  return inturn_status(status)
+}
+
+extension CallbackContext {
+  fileprivate init(_ options: inturn_batch_options?) {
+    self.init(context: options?.end_context, destroy: options?.end_destroy)
+  }
+}
+
+/// The options in the engine's form, or nil when they are not valid. `given` is nil for none, and
+/// holds nil when its size is wrong.
+private func batchOptions(
+  _ given: inturn_batch_options??, count: Int, onEnd: CallbackContext
+) -> BatchOptions? {
+  var result = BatchOptions()
+  guard let given else { return result }
+  guard let options = given,
+    let policy = BatchPolicy(rawValue: UInt8(clamping: options.policy.rawValue)),
+    policy == .enough ? (1...max(1, count)).contains(options.enough) : options.enough == 0
+  else { return nil }
+  result.policy = policy
+  result.enough = options.enough
+  if let pointer = options.operation {
+    guard let operation = sized(pointer), isValid(operation), operation.on_end == nil,
+      operation.end_context == nil, operation.end_destroy == nil,
+      let checked = operationOptions(operation)
+    else { return nil }
+    result.operation = checked
+  }
+  let function = options.on_end
+  if function == nil && onEnd.destroy == nil { return result }
+  result.onEnd = { batch in
+    if let function, var end = inturn_batch_end(batch) { function(onEnd.context, &end) }
+    onEnd.release()
+  }
+  return result
+}
+
+extension inturn_batch_end {
+  /// Nil while the batch has not ended.
+  fileprivate init?(_ batch: Batch) {
+    guard let summary = batch.summary else { return nil }
+    self.init()
+    self.batch.bits = batch.handle.bits
+    outcome = inturn_outcome(UInt32(summary.outcome.rawValue))
+    code = summary.code
+    count = batch.count
+    finished = summary.finished
+    decided_by = summary.decidedBy ?? batch.count
+  }
+}
+
+@_cdecl("inturn_batch_cancel") @implementation
+public func inturn_batch_cancel(_ batch: inturn_batch) -> inturn_status {
+  let (status, batch) = Engine.batch(Handle(batch))
+  return inturn_status(batch?.cancel() ?? status)
+}
+
+@_cdecl("inturn_batch_get_progress") @implementation
+public func inturn_batch_get_progress(
+  _ batch: inturn_batch, _ out_ended: UnsafeMutablePointer<Int>?,
+  _ out_count: UnsafeMutablePointer<Int>?
+) -> inturn_status {
+  let (status, batch) = Engine.batch(Handle(batch))
+  if let batch {
+    out_ended?.pointee = batch.ended
+    out_count?.pointee = batch.count
+  }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_batch_get_end") @implementation
+public func inturn_batch_get_end(
+  _ batch: inturn_batch, _ place: Int, _ out_end: UnsafeMutablePointer<inturn_end>?
+) -> inturn_status {
+  let (status, batch) = Engine.batch(Handle(batch))
+  guard let batch else { return inturn_status(status) }
+  guard let out_end, (0..<batch.count).contains(place) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let end = batch.end(of: place) else { return INTURN_E_BUSY }
+  out_end.pointee = inturn_end(end)
+  return INTURN_OK
+}
+
+@_cdecl("inturn_batch_wait") @implementation
+public func inturn_batch_wait(
+  _ batch: inturn_batch, _ timeout_ns: Int64, _ out_end: UnsafeMutablePointer<inturn_batch_end>?
+) -> inturn_status {
+  let (status, batch) = Engine.batch(Handle(batch))
+  guard let batch else { return inturn_status(status) }
+  let result = batch.wait(timeoutNanoseconds: timeout_ns)
+  if result.isOK, let end = inturn_batch_end(batch) { out_end?.pointee = end }
+  return inturn_status(result)
+}
+
+@_cdecl("inturn_batch_release") @implementation
+public func inturn_batch_release(_ batch: inturn_batch) -> inturn_status {
+  inturn_status(Engine.release(batch: Handle(batch)))
+}

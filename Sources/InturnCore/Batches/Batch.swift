@@ -1,0 +1,317 @@
+import Synchronization
+
+/// The options of a batch, checked; see `inturn_batch_options`.
+package struct BatchOptions {
+  package var policy = BatchPolicy.all
+  package var enough = 0
+  /// Of each operation; without an end callback.
+  package var operation: OperationOptions?
+  package var onEnd: (@Sendable (Batch) -> Void)?
+
+  package init() {}
+}
+
+/// Operations of one queue with one completion.
+///
+/// Each of them has an entry here, which is its context as far as its lane is concerned, and whose
+/// destruction is the last that happens to it: that is when its end is taken down. The batch keeps
+/// itself alive until the last one.
+///
+/// Operations with options have slots from the start, and are cancelled as any operation is. The
+/// others are bare jobs, of which the lane can only take out all that wait; those that it cannot
+/// take out give up when they are started.
+package final class Batch: @unchecked Sendable {
+  // Safe to share: `lock` protects all that changes after the enqueue.
+
+  /// Protects `decision`, `isComplete`, and the entries' slots and ends.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var decision: BatchDecision
+  @exclusivity(unchecked) private var isComplete = false
+  private let entries: UnsafeMutablePointer<BatchEntry>
+  package let count: Int
+  private let queue: Handle
+  /// Of each operation. The slots have copies that do not live as long.
+  private let label: UnsafeMutablePointer<CChar>?
+  private let onEnd: (@Sendable (Batch) -> Void)?
+  private let condition: RawCondition?
+  private let decide: RetryPolicy.RawDecide?
+  /// Operations that are started give up. Sequentially consistent, as the entries' tokens are: who
+  /// cancels sets this and then looks for tokens, who starts stores its token and then looks here,
+  /// so that one of the two sees the other.
+  private let isStopped = Atomic<Bool>(false)
+  /// Changes when the batch is complete. Who waits for that sleeps on it.
+  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  /// Set before the operations are enqueued.
+  @exclusivity(unchecked) package internal(set) var handle = Handle(bits: 0)
+  /// Who may use the handle; protected by the engine's object lock.
+  @exclusivity(unchecked) var use = Use()
+
+  struct Use {
+    /// Somebody asked for it, and has not given it back.
+    var isHeld = false
+    /// The completion is being called, to which it is told.
+    var isCompleting = false
+    var isComplete = false
+  }
+
+  init(_ options: BatchOptions, queue: Handle, count: Int) {
+    self.count = count
+    self.queue = queue
+    label = options.operation?.label.map { strdup($0) }
+    onEnd = options.onEnd
+    condition = options.operation?.condition
+    decide = options.operation?.retry?.decide
+    decision = BatchDecision(policy: options.policy, count: count, enough: options.enough)
+    entries = .allocate(capacity: count)
+    wakeups.initialize(to: Atomic(0))
+  }
+
+  deinit {
+    // The entries of a batch that was refused have no ends, or are no entries.
+    let last = isComplete ? count : 0
+    for entry in entries..<entries + last {
+      if let end = entry.pointee.end, let destroy = end.resultDestroy { destroy(end.end.result) }
+    }
+    entries.deallocate()
+    free(label)
+    wakeups.deallocate()
+  }
+
+  func fill(_ index: Int, with item: BatchItem) -> UnsafeMutablePointer<BatchEntry> {
+    (entries + index).initialize(to: BatchEntry(item: item, batch: Unmanaged.passUnretained(self)))
+    return entries + index
+  }
+
+  /// The operations are about to be accepted: the batch keeps itself until it is complete.
+  func willBeEnqueued() { _ = Unmanaged.passRetained(self) }
+
+  /// They were not.
+  func wasRefused() { Unmanaged.passUnretained(self).release() }
+
+  // MARK: What the lanes call
+
+  static let work: RawWork = { context, token in
+    let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    entry.pointee.token.store(token, ordering: .sequentiallyConsistent)
+    if entry.pointee.slot == nil && entry.pointee.batch.takeUnretainedValue().isStoppedNow {
+      _ = Engine.end(Handle(bits: token), as: .cancelled)
+    } else {
+      entry.pointee.item.work(entry.pointee.item.context, token)
+    }
+  }
+
+  private var isStoppedNow: Bool { isStopped.load(ordering: .sequentiallyConsistent) }
+
+  static let condition: RawCondition = { context in
+    let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    return entry.pointee.batch.takeUnretainedValue().condition!(entry.pointee.item.context)
+  }
+
+  static let decide: RetryPolicy.RawDecide = { context, code, attempts in
+    let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    let batch = entry.pointee.batch.takeUnretainedValue()
+    return batch.decide!(entry.pointee.item.context, code, attempts)
+  }
+
+  static let destroy: RawDestroy = { context in
+    let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    entry.pointee.item.destroy?(entry.pointee.item.context)
+    entry.pointee.batch.takeUnretainedValue().takeDown(entry)
+  }
+
+  /// Of a batch without operations: the end of an operation that was never one.
+  static let destroyEmpty: RawDestroy = { context in
+    Unmanaged<Batch>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue().complete()
+  }
+
+  private func takeDown(_ entry: UnsafeMutablePointer<BatchEntry>) {
+    let slot = entry.pointee.slot
+    let end = slot.map(makeEnd) ?? makeEndOfBareJob(entry)
+    lock.lock()
+    entry.pointee.slot = nil
+    entry.pointee.end = end
+    let stops = decision.add(end.end.outcome, of: entry - entries)
+    let isOver = decision.isOver
+    lock.unlock()
+    slot?.dropReference()
+    if stops { cancelRest() }
+    if isOver { complete() }
+  }
+
+  private func makeEnd(_ slot: OperationSlot.Pointer) -> BatchEntry.End {
+    var end = BatchEntry.End(end: slot.makeEnd(), resultDestroy: slot.pointee.resultDestroy)
+    end.end.label = label.map { UnsafePointer($0) }
+    // It is the batch's from now on.
+    slot.pointee.resultDestroy = nil
+    return end
+  }
+
+  private func makeEndOfBareJob(_ entry: UnsafeMutablePointer<BatchEntry>) -> BatchEntry.End {
+    let token = Handle(bits: entry.pointee.token.load(ordering: .relaxed))
+    guard token.bits != 0 else {
+      // The lane has taken it out before its start.
+      let cause: Cause = Engine.isAlive(queue) ? .request : .destroyed
+      return BatchEntry.End(end: OperationEnd(outcome: .cancelled, cause: cause))
+    }
+    // The slot is still the operation's while its context is destroyed.
+    let slot = Engine.current.pointee.operations.pointer(at: token.index).unsafelyUnwrapped
+    let word = slot.loadWord()
+    var end = makeEnd(slot)
+    // What is in the slot besides may be of one that it served before.
+    if !word.contains(.cutOff) {
+      let isRequested =
+        end.end.outcome == .cancelled && (word.contains(.cancelRequested) || isStoppedNow)
+      end.end.cause = isRequested ? .request : .none
+    }
+    (end.end.enqueuedAt, end.end.startedAt, end.end.endedAt) = (0, 0, 0)
+    if end.resultDestroy == nil { end.end.result = nil }
+    return end
+  }
+
+  private func complete() {
+    Engine.withUse(of: self) { $0.isCompleting = true }
+    onEnd?(self)
+    lock.lock()
+    isComplete = true
+    lock.unlock()
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeAll()
+    Engine.withUse(of: self) {
+      $0.isCompleting = false
+      $0.isComplete = true
+    }
+    Unmanaged.passUnretained(self).release()
+  }
+
+  // MARK: What can be asked of a batch
+
+  /// Cancels the operations that have not ended.
+  package func cancel() -> Status {
+    lock.lock()
+    let status: Status =
+      decision.isOver ? .alreadyFinished : decision.isCancelled ? .cancelled : .ok
+    if status == .ok { decision.isCancelled = true }
+    lock.unlock()
+    if status == .ok { cancelRest() }
+    return status
+  }
+
+  private func cancelRest() {
+    if !isStopped.exchange(true, ordering: .sequentiallyConsistent) {
+      Engine.removeJobs(of: self, from: queue)
+    }
+    var next = 0
+    var slots: [OperationSlot.Pointer] = []
+    // So many at a time, as the lock is to be held for a moment only.
+    let portion = 64
+    while next < count {
+      lock.lock()
+      let last = min(next + portion, count)
+      for index in next..<last {
+        let entry = entries + index
+        if entry.pointee.end != nil { continue }
+        if let slot = entry.pointee.slot {
+          slot.addReference()
+          slots.append(slot)
+        } else if let slot = entry.runningSlot {
+          slots.append(slot)
+        }
+      }
+      lock.unlock()
+      next = last
+      for slot in slots {
+        _ = slot.lane.cancel(slot)
+        slot.dropReference()
+      }
+      slots.removeAll(keepingCapacity: true)
+    }
+  }
+
+  package struct Summary {
+    package var outcome: Outcome
+    package var code: Int32
+    package var finished: Int
+    /// Nil when no operation's end is the batch's.
+    package var decidedBy: Int?
+  }
+
+  /// How the batch has ended; nil while it has not.
+  package var summary: Summary? {
+    lock.lock()
+    defer { lock.unlock() }
+    guard decision.isOver else { return nil }
+    let index = decision.decidedBy
+    return Summary(
+      outcome: decision.outcome, code: index.map { entries[$0].end!.end.code } ?? 0,
+      finished: decision.finished, decidedBy: index)
+  }
+
+  /// How many have ended.
+  package var ended: Int { lock.withLock { decision.ended } }
+
+  /// How one of the operations has ended; nil while it has not.
+  package func end(of index: Int) -> OperationEnd? {
+    lock.lock()
+    defer { lock.unlock() }
+    return entries[index].end?.end
+  }
+
+  /// Waits until the batch has ended and its completion has returned.
+  package func wait(timeoutNanoseconds: Int64) -> Status {
+    if isCompleteNow { return .ok }
+    if timeoutNanoseconds == 0 { return .timedOut }
+    let lane = Engine.current.pointee.lanes.pointer(at: queue.index)!
+    guard let entry = WaitGraph.enter(.queue(lane)) else {
+      return isCompleteNow ? .ok : .deadlock
+    }
+    defer { WaitGraph.leave(entry) }
+    let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
+    while true {
+      // Before the look, so that no wake-up is missed after it.
+      let seen = wakeups.pointee.load(ordering: .acquiring)
+      if isCompleteNow { return .ok }
+      guard let rest = limit.remaining else { return .timedOut }
+      wakeups.wait(while: seen, timeoutNanoseconds: rest)
+    }
+  }
+
+  private var isCompleteNow: Bool { lock.withLock { isComplete } }
+}
+
+/// What one operation of a batch is to do.
+package struct BatchItem {
+  package let work: RawWork
+  package let context: UnsafeMutableRawPointer?
+  package let destroy: RawDestroy?
+
+  package init(work: @escaping RawWork, context: UnsafeMutableRawPointer?, destroy: RawDestroy?) {
+    self.work = work
+    self.context = context
+    self.destroy = destroy
+  }
+}
+
+/// One operation of a batch.
+struct BatchEntry: ~Copyable {
+  struct End {
+    var end: OperationEnd
+    var resultDestroy: RawDestroy?
+  }
+
+  let item: BatchItem
+  let batch: Unmanaged<Batch>
+  /// The token's bits, once it has been started; the last attempt's.
+  let token = Atomic<UInt64>(0)
+  /// With a reference, until the operation has ended; nil for a bare job.
+  var slot: OperationSlot.Pointer?
+  var end: End?
+}
+
+extension UnsafeMutablePointer<BatchEntry> {
+  /// The slot of a bare job that runs, with a reference.
+  fileprivate var runningSlot: OperationSlot.Pointer? {
+    let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
+    if token.bits == 0 { return nil }
+    return try? OperationSlot.Pointer.find(token: token).get()
+  }
+}

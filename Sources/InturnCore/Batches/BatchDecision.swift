@@ -1,0 +1,70 @@
+/// When a batch is over early, and how it has ended; see `inturn_batch_policy`.
+package enum BatchPolicy: UInt8, CaseIterable {
+  case all = 0
+  case firstError, collect, enough
+}
+
+/// What a batch makes of the ends of its operations, as a value: they are told as they come, in any
+/// order, each once.
+struct BatchDecision: Hashable {
+  let policy: BatchPolicy
+  let count: Int
+  /// `.enough`: how many have to finish.
+  let enough: Int
+  private(set) var ended = 0
+  private(set) var finished = 0
+  /// Somebody has cancelled the batch.
+  var isCancelled = false
+  /// The operation whose end is the batch's; nil when none's is.
+  private(set) var decidedBy: Int?
+  private(set) var outcome = Outcome.finished
+  /// The rest has been cancelled, or is just being.
+  private(set) var isStopped = false
+
+  init(policy: BatchPolicy, count: Int, enough: Int) {
+    self.policy = policy
+    self.count = count
+    self.enough = enough
+  }
+
+  var isOver: Bool { ended == count }
+
+  /// Counts an end. True: the operations that have not ended are to be cancelled now.
+  mutating func add(_ outcome: Outcome, of index: Int) -> Bool {
+    ended += 1
+    if outcome == .finished { finished += 1 }
+    switch policy {
+    case .all: note(outcome, of: index, isBetter: decidedBy.map { index < $0 } ?? true)
+    case .firstError: note(outcome, of: index, isBetter: decidedBy == nil)
+    case .collect:
+      let isWhatWasAsked = isCancelled && outcome == .cancelled
+      note(outcome, of: index, isBetter: isWhatWasAsked && decidedBy == nil)
+    case .enough:
+      note(outcome, of: index, isBetter: decidedBy.map { index < $0 } ?? true)
+      // What was cancelled as not needed any more says nothing.
+      if finished >= enough {
+        decidedBy = nil
+        self.outcome = .finished
+      }
+    }
+    return stops
+  }
+
+  private mutating func note(_ outcome: Outcome, of index: Int, isBetter: Bool) {
+    if outcome == .finished || !isBetter { return }
+    decidedBy = index
+    self.outcome = outcome
+  }
+
+  private var stops: Bool {
+    mutating get {
+      if isStopped || isOver { return false }
+      switch policy {
+      case .all, .collect: return false
+      case .firstError: isStopped = decidedBy != nil
+      case .enough: isStopped = finished >= enough
+      }
+      return isStopped
+    }
+  }
+}

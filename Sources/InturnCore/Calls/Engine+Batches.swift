@@ -1,0 +1,73 @@
+/// What can be asked of a batch by its handle.
+extension Engine {
+  /// Enqueues a batch. `item` gives the operations in order. When this is refused, the caller
+  /// destroys all contexts.
+  package static func enqueueBatch(
+    _ queue: Handle, _ options: BatchOptions, count: Int, wantsHandle: Bool,
+    item: (Int) -> BatchItem
+  ) -> (Status, Handle) {
+    let batch = Batch(options, queue: queue, count: count)
+    batch.use.isHeld = wantsHandle
+    let status = withLane(queue) { lane in
+      batch.handle = withObjects { $0.batches.add(batch) }
+      let status =
+        count == 0
+        ? lane.enqueueEmpty(batch, generation: queue.generation)
+        : lane.enqueue(
+          batch, generation: queue.generation, options: options.operation, item: item)
+      if status != .ok { _ = withObjects { $0.batches.remove(batch.handle) } }
+      return status
+    }
+    return (status, status == .ok ? batch.handle : Handle(bits: 0))
+  }
+
+  static func removeJobs(of batch: Batch, from queue: Handle) {
+    _ = withLane(queue) {
+      $0.removeJobs(of: batch, generation: queue.generation)
+      return .ok
+    }
+  }
+
+  /// Whether a queue has not been destroyed.
+  static func isAlive(_ queue: Handle) -> Bool {
+    withLane(queue) { lane in
+      lane.pointee.lock.lock()
+      defer { lane.pointee.lock.unlock() }
+      return lane.pointee.generation == queue.generation ? .ok : .stale
+    } == .ok
+  }
+
+  /// The batch that a handle names.
+  package static func batch(_ handle: Handle) -> (Status, Batch?) {
+    withObjects { objects in
+      switch objects.batches.find(handle) {
+      case .failure(let refusal): return (refusal.status, nil)
+      case .success(let batch):
+        let isNamed = batch.use.isHeld || batch.use.isCompleting
+        return isNamed ? (.ok, batch) : (.stale, nil)
+      }
+    }
+  }
+
+  package static func release(batch handle: Handle) -> Status {
+    let (status, batch) = batch(handle)
+    guard let batch else { return status }
+    var wasHeld = false
+    withUse(of: batch) {
+      wasHeld = $0.isHeld
+      $0.isHeld = false
+    }
+    return wasHeld ? .ok : .stale
+  }
+
+  /// Changes who uses a batch's handle, and forgets the batch when nobody does or will.
+  static func withUse(of batch: Batch, _ change: (inout Batch.Use) -> Void) {
+    withObjects { objects in
+      let before = batch.use
+      change(&batch.use)
+      if batch.use.isComplete && !batch.use.isHeld && (before.isHeld || !before.isComplete) {
+        _ = objects.batches.remove(batch.handle)
+      }
+    }
+  }
+}
