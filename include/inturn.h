@@ -50,12 +50,13 @@
  *
  * 3. Handles
  * ----------
- * Queues, operations, tokens, batches, executors and clocks are named by
- * handles: structs of one 64-bit number, passed by value. All bits zero is the
- * null handle. A handle is checked at each call. One whose object is gone gives
- * INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the null handle
- * INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED: these four are
- * "the handle statuses" below. A handle is never reused for another object.
+ * Queues, operations, tokens, owners, batches, executors and clocks are named
+ * by handles: structs of one 64-bit number, passed by value. All bits zero is
+ * the null handle. A handle is checked at each call. One whose object is gone
+ * gives INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the null
+ * handle INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED: these
+ * four are "the handle statuses" below. A handle is never reused for another
+ * object.
  *
  * 4. Ownership
  * ------------
@@ -260,6 +261,7 @@ typedef struct inturn_queue { uint64_t bits; } inturn_queue;
 typedef struct inturn_operation { uint64_t bits; } inturn_operation;
 typedef struct inturn_token { uint64_t bits; } inturn_token;
 typedef struct inturn_batch { uint64_t bits; } inturn_batch;
+typedef struct inturn_owner { uint64_t bits; } inturn_owner;
 typedef struct inturn_executor { uint64_t bits; } inturn_executor;
 typedef struct inturn_clock { uint64_t bits; } inturn_clock;
 /* clang-format on */
@@ -283,8 +285,11 @@ typedef enum inturn_cause {
   INTURN_CAUSE_MAX_RUN = 5,   /* max_run_ns passed after its start */
   /* One that it comes after did not finish, and it needs that. */
   INTURN_CAUSE_DEPENDENCY = 6,
-  INTURN_CAUSE_SKIPPED = 7,  /* its condition said INTURN_SKIP */
-  INTURN_CAUSE_CONDITION = 8 /* its condition said INTURN_GIVE_UP */
+  INTURN_CAUSE_SKIPPED = 7,   /* its condition said INTURN_SKIP */
+  INTURN_CAUSE_CONDITION = 8, /* its condition said INTURN_GIVE_UP */
+  INTURN_CAUSE_RESOLVED = 9,  /* inturn_queue_resolve_key */
+  INTURN_CAUSE_JOINED = 10,   /* the operation that it had joined ended so */
+  INTURN_CAUSE_OWNER = 11     /* its owner was destroyed */
 } inturn_cause;
 
 /* The end of an operation. Times are nanoseconds of the queue's clock; the
@@ -441,6 +446,36 @@ typedef enum inturn_queue_kind {
   INTURN_QUEUE_CONCURRENT
 } inturn_queue_kind;
 
+typedef enum inturn_event_kind {
+  INTURN_EVENT_ENQUEUED = 1,   /* an operation was accepted */
+  INTURN_EVENT_JOINED = 2,     /* the same, and has joined one of its key */
+  INTURN_EVENT_STARTED = 3,    /* an attempt begins; its work is called next */
+  INTURN_EVENT_RESTARTING = 4, /* an attempt is over: retry (code), or yield */
+  INTURN_EVENT_ENDED = 5,      /* an operation has ended; see outcome */
+  INTURN_EVENT_SUSPENDED = 6,  /* by the first suspend */
+  INTURN_EVENT_RESUMED = 7,    /* by the last resume */
+  INTURN_EVENT_CLOSED = 8,
+  INTURN_EVENT_IDLE = 9 /* nothing is pending or running any more */
+} inturn_event_kind;
+
+typedef struct inturn_event {
+  inturn_event_kind kind;
+  inturn_outcome outcome; /* ENDED; else 0 */
+  inturn_cause cause;     /* ENDED */
+  int32_t code;           /* ENDED, RESTARTING */
+  uint64_t operation;     /* 1 for the first that was accepted; 0: none's */
+  const char *INTURN_NULLABLE label; /* the operation's */
+  int64_t at_ns;                     /* of the queue's clock */
+} inturn_event;
+
+/* Tells an event of a queue. Called by the queue's executor, or by
+   inturn_queue_destroy, one event at a time, in the order in which they
+   happened. STARTED is told before the work is called, unless another thread
+   of a pool is just telling the one before. Events of a suspended queue are
+   told, too. `event` is valid during the call. */
+typedef void (*inturn_event_fn)(void *INTURN_NULLABLE context,
+                                const inturn_event *INTURN_NONNULL event);
+
 /* Zero in a field means its default, but for the two delays, where zero means
    no delay: initialise with INTURN_QUEUE_OPTIONS_INIT. */
 typedef struct inturn_queue_options {
@@ -457,16 +492,24 @@ typedef struct inturn_queue_options {
      has ended by the time its work returns has shown nothing: no gap. */
   int64_t settle_ns;
   int64_t gap_ns;
+  /* Is told the queue's events. Costs a slot for each operation. */
+  inturn_event_fn INTURN_NULLABLE on_event;
+  void *INTURN_NULLABLE event_context;
+  inturn_destroy_fn INTURN_NULLABLE event_destroy;
 } inturn_queue_options;
 
 #define INTURN_QUEUE_OPTIONS_INIT                                              \
-  { sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000 }
+  {                                                                            \
+    sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000,  \
+        NULL, NULL, NULL                                                       \
+  }
 
 /* Creates a queue. An interaction queue starts with its view not visible; the
    others start at once. NULL options: INTURN_QUEUE_OPTIONS_INIT.
    Statuses: handle statuses (executor, clock), E_INVALID_ARGUMENT,
    E_NO_MEMORY.
-   Ownership: the caller destroys it. */
+   Ownership: the caller destroys it. event_context follows the rule of section
+   5; it is destroyed after the queue is, and its last event was told. */
 inturn_status
 inturn_queue_create(inturn_queue_kind kind,
                     const inturn_queue_options *INTURN_NULLABLE options,
@@ -576,13 +619,24 @@ typedef struct inturn_operation_options {
      that are not urgent, and the running one, unless that is urgent, is asked
      to give way: see inturn_token_on_preempt. */
   bool urgent;
+  /* With a key: if the queue has one of that key that has not ended, this one
+     joins it. Its work is never called; it ends when that one ends and in the
+     same way, with the same result and INTURN_CAUSE_JOINED. But when that one
+     was cancelled by its own caller, owner or grace time, the first that has
+     joined it stands in for it, with its own work: next, if it had started, and
+     else at the end of those of its priority. */
+  bool join;
+  const char *INTURN_NULLABLE key; /* UTF-8; see inturn_queue_resolve_key */
+  inturn_owner owner;              /* null: none */
 } inturn_operation_options;
 
 #define INTURN_OPERATION_OPTIONS_INIT                                          \
   {                                                                            \
     sizeof(inturn_operation_options), 0, NULL, NULL, 0, INTURN_AFTER_ENDED,    \
         INTURN_MAX_RUN_HOLD, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL,      \
-        NULL, false, false                                                     \
+        NULL, false, false, false, NULL, {                                     \
+      0                                                                        \
+    }                                                                          \
   }
 
 /* Enqueues an operation with options; NULL options: as inturn_queue_enqueue.
@@ -615,6 +669,19 @@ inturn_status inturn_queue_suspend(inturn_queue queue);
    Statuses: handle statuses, E_NOT_SUSPENDED. */
 inturn_status inturn_queue_resume(inturn_queue queue);
 
+/* The same for a reason, such as "a call is in progress", under which suspends
+   are counted by themselves. The queue goes on when no reason is left and each
+   inturn_queue_suspend is taken back, too.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (not UTF-8), E_FULL. */
+inturn_status inturn_queue_suspend_for(inturn_queue queue,
+                                       const char *INTURN_NULLABLE reason);
+
+/* Takes one suspend of this reason back.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_NOT_SUSPENDED (not for this
+   reason). */
+inturn_status inturn_queue_resume_for(inturn_queue queue,
+                                      const char *INTURN_NULLABLE reason);
+
 /* Says that the view of an interaction queue has appeared: the queue goes on
    when settle_ns have passed and the view is still visible. Nothing happens
    when it was visible already.
@@ -626,6 +693,22 @@ inturn_status inturn_queue_view_did_appear(inturn_queue queue);
    touched. Nothing happens when it was not visible.
    Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
 inturn_status inturn_queue_view_will_disappear(inturn_queue queue);
+
+/* Ends the pending operations of a key as finished, INTURN_CAUSE_RESOLVED,
+   without calling their work: what they were to ask has been answered. The
+   running one is not touched. out_count, which may be NULL, gets how many.
+   Takes time for each of them, not for others.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status inturn_queue_resolve_key(inturn_queue queue,
+                                       const char *INTURN_NULLABLE key,
+                                       uint64_t *INTURN_NULLABLE out_count);
+
+/* Cancels the operations of a key, running ones as well, as
+   inturn_operation_cancel does. out_count, which may be NULL, gets how many.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status inturn_queue_cancel_key(inturn_queue queue,
+                                      const char *INTURN_NULLABLE key,
+                                      uint64_t *INTURN_NULLABLE out_count);
 
 /* Cancels each operation of the queue, as inturn_operation_cancel does.
    Operations that are enqueued later are not affected. Takes time for each
@@ -783,6 +866,29 @@ inturn_status inturn_token_resume(inturn_token token,
                                   void *INTURN_NULLABLE context,
                                   inturn_destroy_fn INTURN_NULLABLE destroy);
 
+/* Owners ------------------------------------------------------------------ */
+
+/* An owner is whoever operations are for: a window, a document, a connection.
+   When it goes away, so do its operations, in whatever queues they are. */
+
+/* Creates an owner, that may have so many operations which have not ended (0:
+   no limit); one more is refused with E_FULL.
+   Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the caller destroys it. */
+inturn_status inturn_owner_create(uint64_t capacity,
+                                  inturn_owner *INTURN_NULLABLE out_owner);
+
+/* How many of its operations have not ended.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status inturn_owner_get_count(inturn_owner owner,
+                                     uint64_t *INTURN_NULLABLE out_count);
+
+/* Destroys an owner, and cancels its operations as inturn_operation_cancel
+   does, in the order in which it got them, with INTURN_CAUSE_OWNER. Takes time
+   for each of them. Work that runs goes on until it gives in.
+   Statuses: handle statuses. */
+inturn_status inturn_owner_destroy(inturn_owner owner);
+
 /* Batches ----------------------------------------------------------------- */
 
 /* A batch is a list of operations of one queue with one completion. The queue
@@ -828,7 +934,8 @@ typedef struct inturn_batch_options {
   uint32_t size; /* sizeof(inturn_batch_options) */
   inturn_batch_policy policy;
   size_t enough; /* INTURN_BATCH_ENOUGH: at least 1, at most the count */
-  /* Of each operation; NULL: none. Its on_end and contexts must be NULL. */
+  /* Of each operation; NULL: none. Its on_end and contexts must be NULL, and
+     its join false. */
   const inturn_operation_options *INTURN_NULLABLE operation;
   inturn_batch_end_fn INTURN_NULLABLE on_end;
   void *INTURN_NULLABLE end_context;

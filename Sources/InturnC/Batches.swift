@@ -12,11 +12,13 @@ public func inturn_queue_enqueue_batch(
   var status = Status.invalidArgument
   if items != nil || count == 0 {
     let items = UnsafeBufferPointer(start: items, count: count)
-    if let options = batchOptions(given, count: count, onEnd: onEnd),
-      items.allSatisfy({ $0.work != nil })
-    {
+    var checked = BatchOptions()
+    if items.allSatisfy({ $0.work != nil }) {
+      status = check(given, count: count, onEnd: onEnd, into: &checked)
+    }
+    if status.isOK {
       let (result, batch) = Engine.enqueueBatch(
-        Handle(queue), options, count: count, wantsHandle: out_batch != nil
+        Handle(queue), checked, count: count, wantsHandle: out_batch != nil
       ) {
         BatchItem(
           work: rawWork(items[$0].work)!, context: items[$0].context, destroy: items[$0].destroy)
@@ -36,33 +38,35 @@ extension CallbackContext {
   }
 }
 
-/// The options in the engine's form, or nil when they are not valid. `given` is nil for none, and
-/// holds nil when its size is wrong.
-private func batchOptions(
-  _ given: inturn_batch_options??, count: Int, onEnd: CallbackContext
-) -> BatchOptions? {
-  var result = BatchOptions()
-  guard let given else { return result }
+/// Gives the options in the engine's form, or says what is wrong with them. `given` is nil for
+/// none, and holds nil when its size is wrong.
+private func check(
+  _ given: inturn_batch_options??, count: Int, onEnd: CallbackContext,
+  into result: inout BatchOptions
+) -> Status {
+  guard let given else { return .ok }
   guard let options = given,
     let policy = BatchPolicy(rawValue: UInt8(clamping: options.policy.rawValue)),
     policy == .enough ? (1...max(1, count)).contains(options.enough) : options.enough == 0
-  else { return nil }
+  else { return .invalidArgument }
   result.policy = policy
   result.enough = options.enough
   if let pointer = options.operation {
-    guard let operation = sized(pointer), isValid(operation), operation.on_end == nil,
-      operation.end_context == nil, operation.end_destroy == nil,
-      let checked = operationOptions(operation)
-    else { return nil }
+    guard let operation = sized(pointer), operation.on_end == nil, operation.end_context == nil,
+      operation.end_destroy == nil, !operation.join
+    else { return .invalidArgument }
+    var checked = OperationOptions()
+    let status = check(operation, into: &checked)
+    if !status.isOK { return status }
     result.operation = checked
   }
   let function = options.on_end
-  if function == nil && onEnd.destroy == nil { return result }
+  if function == nil && onEnd.destroy == nil { return .ok }
   result.onEnd = { batch in
     if let function, var end = inturn_batch_end(batch) { function(onEnd.context, &end) }
     onEnd.release()
   }
-  return result
+  return .ok
 }
 
 extension inturn_batch_end {

@@ -8,6 +8,7 @@ extension Handle {
     self = unsafeBitCast(handle, to: Handle.self)
   }
   @inline(__always) init(_ handle: inturn_token) { self = unsafeBitCast(handle, to: Handle.self) }
+  @inline(__always) init(_ handle: inturn_owner) { self = unsafeBitCast(handle, to: Handle.self) }
   @inline(__always) init(_ handle: inturn_batch) { self = unsafeBitCast(handle, to: Handle.self) }
   @inline(__always) init(_ handle: inturn_executor) {
     self = unsafeBitCast(handle, to: Handle.self)
@@ -43,6 +44,20 @@ struct CallbackContext: @unchecked Sendable {
 func sized<Struct>(_ pointer: UnsafePointer<Struct>) -> Struct? {
   let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
   return size == MemoryLayout<Struct>.size ? pointer.pointee : nil
+}
+
+/// A key or a reason; nil when it is NULL or not UTF-8.
+func name(_ text: UnsafePointer<CChar>?) -> String? {
+  text.flatMap { String(validatingCString: $0) }
+}
+
+/// A callback's context that is destroyed with the last use of this object.
+final class ReleasedContext: Sendable {
+  private let context: CallbackContext
+
+  init(_ context: CallbackContext) { self.context = context }
+
+  deinit { context.release() }
 }
 
 /// Whether a label is none, or UTF-8.

@@ -10,6 +10,7 @@ public func inturn_queue_create(
   if case .some(nil) = given { return INTURN_E_INVALID_ARGUMENT }
   let options = given ?? nil
   guard let out_queue, let checked = queueOptions(kind, options) else {
+    options?.event_destroy?(options?.event_context)
     return INTURN_E_INVALID_ARGUMENT
   }
   let (status, queue) = Engine.createQueue(
@@ -34,7 +35,33 @@ private func queueOptions(
   result.limit = options.max_concurrent
   result.settle = options.settle_ns
   result.gap = options.gap_ns
+  result.onEvent = eventHandler(options)
   return result
+}
+
+/// The handler of events, which keeps its context until the last use of it.
+private func eventHandler(_ options: inturn_queue_options) -> (@Sendable (QueueEvent) -> Void)? {
+  let context = CallbackContext(context: options.event_context, destroy: options.event_destroy)
+  let function = options.on_event
+  if function == nil && options.event_destroy == nil { return nil }
+  let kept = ReleasedContext(context)
+  return { event in
+    var told = inturn_event(event)
+    withExtendedLifetime(kept) { function?(context.context, &told) }
+  }
+}
+
+extension inturn_event {
+  fileprivate init(_ event: QueueEvent) {
+    self.init()
+    kind = inturn_event_kind(event.kind.rawValue)
+    if let ended = event.outcome { outcome = inturn_outcome(UInt32(ended.rawValue)) }
+    cause = inturn_cause(UInt32(event.cause.rawValue))
+    code = event.code
+    operation = event.operation
+    label = event.label
+    at_ns = event.at
+  }
 }
 
 @_cdecl("inturn_queue_enqueue") @implementation
@@ -70,8 +97,9 @@ public func inturn_queue_enqueue_with(
     destroy?(context)
     return INTURN_E_INVALID_ARGUMENT
   }
-  var status = Status.invalidArgument
-  if isValid(options), let checked = operationOptions(options) {
+  var checked = OperationOptions()
+  var status = check(options, into: &checked)
+  if status.isOK {
     let (result, operation) = Engine.enqueue(
       Handle(queue), options: checked, work: rawWork(work), context: context,
       destroy: destroy, wantsHandle: out_operation != nil)
@@ -85,7 +113,7 @@ public func inturn_queue_enqueue_with(
   return inturn_status(status)
 }
 
-func isValid(_ options: inturn_operation_options) -> Bool {
+private func isValid(_ options: inturn_operation_options) -> Bool {
   isValidLabel(options.label)
     && options.max_wait_ns >= 0 && options.max_run_ns >= 0 && options.stall_ns >= 0
     && options.cancel_grace_ns >= 0
@@ -95,12 +123,12 @@ func isValid(_ options: inturn_operation_options) -> Bool {
       || options.after_policy == INTURN_AFTER_FINISHED)
     && (options.after != nil || options.after_count == 0)
     && (options.exclusive != nil || options.exclusive_count == 0)
+    && isValidLabel(options.key) && (options.key != nil || !options.join)
 }
 
-/// The options in the engine's form, or nil when a name is not one, or the retry policy makes no
-/// sense.
-func operationOptions(_ options: inturn_operation_options) -> OperationOptions? {
-  var result = OperationOptions()
+/// Gives the options in the engine's form, or says what is wrong with them.
+func check(_ options: inturn_operation_options, into result: inout OperationOptions) -> Status {
+  guard isValid(options), addNamesAndRetry(options, to: &result) else { return .invalidArgument }
   result.label = options.label
   result.maxWait = options.max_wait_ns
   result.maxRun = options.max_run_ns
@@ -114,6 +142,8 @@ func operationOptions(_ options: inturn_operation_options) -> OperationOptions? 
     Handle($0)
   }
   result.needsFinished = options.after_policy == INTURN_AFTER_FINISHED
+  result.key = name(options.key)
+  result.joins = options.join
   result.condition = unsafeBitCast(options.condition, to: RawCondition?.self)
   if let function = options.on_end {
     result.endCallback = EndCallback(
@@ -123,7 +153,10 @@ func operationOptions(_ options: inturn_operation_options) -> OperationOptions? 
     result.endCallback.context = options.end_context
     result.endCallback.destroy = options.end_destroy
   }
-  return addNamesAndRetry(options, to: &result) ? result : nil
+  if options.owner.bits == 0 { return .ok }
+  let (status, owner) = Engine.owner(Handle(options.owner))
+  result.owner = owner
+  return status
 }
 
 /// False when a name is not one, or the retry policy makes no sense.
@@ -174,6 +207,22 @@ public func inturn_queue_resume(_ queue: inturn_queue) -> inturn_status {
   inturn_status(Engine.resume(Handle(queue)))
 }
 
+@_cdecl("inturn_queue_suspend_for") @implementation
+public func inturn_queue_suspend_for(
+  _ queue: inturn_queue, _ reason: UnsafePointer<CChar>?
+) -> inturn_status {
+  guard let reason = name(reason) else { return INTURN_E_INVALID_ARGUMENT }
+  return inturn_status(Engine.suspend(Handle(queue), reason: reason))
+}
+
+@_cdecl("inturn_queue_resume_for") @implementation
+public func inturn_queue_resume_for(
+  _ queue: inturn_queue, _ reason: UnsafePointer<CChar>?
+) -> inturn_status {
+  guard let reason = name(reason) else { return INTURN_E_INVALID_ARGUMENT }
+  return inturn_status(Engine.resume(Handle(queue), reason: reason))
+}
+
 @_cdecl("inturn_queue_view_did_appear") @implementation
 public func inturn_queue_view_did_appear(_ queue: inturn_queue) -> inturn_status {
   inturn_status(Engine.setVisible(Handle(queue), true))
@@ -182,6 +231,26 @@ public func inturn_queue_view_did_appear(_ queue: inturn_queue) -> inturn_status
 @_cdecl("inturn_queue_view_will_disappear") @implementation
 public func inturn_queue_view_will_disappear(_ queue: inturn_queue) -> inturn_status {
   inturn_status(Engine.setVisible(Handle(queue), false))
+}
+
+@_cdecl("inturn_queue_resolve_key") @implementation
+public func inturn_queue_resolve_key(
+  _ queue: inturn_queue, _ key: UnsafePointer<CChar>?, _ out_count: UnsafeMutablePointer<UInt64>?
+) -> inturn_status {
+  guard let key = name(key) else { return INTURN_E_INVALID_ARGUMENT }
+  let (status, count) = Engine.resolve(key, of: Handle(queue))
+  if status.isOK { out_count?.pointee = count }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_queue_cancel_key") @implementation
+public func inturn_queue_cancel_key(
+  _ queue: inturn_queue, _ key: UnsafePointer<CChar>?, _ out_count: UnsafeMutablePointer<UInt64>?
+) -> inturn_status {
+  guard let key = name(key) else { return INTURN_E_INVALID_ARGUMENT }
+  let (status, count) = Engine.cancel(key, of: Handle(queue))
+  if status.isOK { out_count?.pointee = count }
+  return inturn_status(status)
 }
 
 @_cdecl("inturn_queue_cancel_all") @implementation

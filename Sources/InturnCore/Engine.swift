@@ -46,6 +46,7 @@ final class EngineObjects: @unchecked Sendable {
   let lock = BriefLock()
   @exclusivity(unchecked) var executors = ObjectTable<Executor>(kind: .executor)
   @exclusivity(unchecked) var clocks = ObjectTable<Clock>(kind: .clock)
+  @exclusivity(unchecked) var owners = ObjectTable<Owner>(kind: .owner)
   @exclusivity(unchecked) var batches = ObjectTable<Batch>(kind: .batch)
 }
 

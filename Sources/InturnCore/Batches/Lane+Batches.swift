@@ -7,6 +7,8 @@ extension UnsafeMutablePointer<Lane> {
   func enqueue(
     _ batch: Batch, generation: UInt32, options: OperationOptions?, item: (Int) -> BatchItem
   ) -> Status {
+    // Whoever is told the queue's events is told of each operation, which then needs a slot.
+    let options = options ?? (isObserved ? OperationOptions() : nil)
     var earlier: [OperationSlot.Pointer] = []
     defer { for slot in earlier { slot.dropReference() } }
     for operation in options?.after ?? [] {
@@ -44,6 +46,12 @@ extension UnsafeMutablePointer<Lane> {
     return status
   }
 
+  private var isObserved: Bool {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    return pointee.machine.flags.contains(.isObserved)
+  }
+
   /// A slot of an operation to come. The engine has a reference, the buffer, and the batch.
   private func makeSlot(
     for entry: UnsafeMutablePointer<BatchEntry>, _ generation: UInt32, _ options: OperationOptions,
@@ -72,17 +80,20 @@ extension UnsafeMutablePointer<Lane> {
     var status = admitLocked(generation, count: UInt64(count))
     let plan = jobs.first()?.slot?.plan
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
-    if status != .ok {
-      pointee.lock.unlock()
-      return status
-    }
+    if options?.joins == true { status = .unsupported }
     // Each has a reference of the batch's, so that it stays.
     var slots: [OperationSlot.Pointer] = []
-    if options != nil {
+    if status == .ok && options != nil {
       _ = jobs.forEach {
-        slots.append($0.slot!)
-        return true
+        status = enterGroupsLocked($0.slot!)
+        if status == .ok { slots.append($0.slot!) }
+        return status == .ok
       }
+    }
+    if status != .ok {
+      for slot in slots { leaveGroupsLocked(slot) }
+      pointee.lock.unlock()
+      return status
     }
     if hasOwnClock {
       let now = clock.now
@@ -99,7 +110,10 @@ extension UnsafeMutablePointer<Lane> {
     } else {
       spliceLocked(&jobs, count)
     }
-    for slot in slots { armForWaitLocked(slot) }
+    for slot in slots {
+      armForWaitLocked(slot)
+      noteLocked(.enqueued, of: slot)
+    }
     let linked = earlier.isEmpty ? [] : slots
     for slot in linked { slot.addReference() }
     unlockAndAskForDrainer()

@@ -76,6 +76,32 @@ extension Engine {
     }.0
   }
 
+  // MARK: Owners
+
+  package static func createOwner(capacity: UInt64) -> Handle {
+    let owner = Owner(capacity: capacity)
+    return withObjects { $0.owners.add(owner) }
+  }
+
+  /// The owner that a handle names.
+  package static func owner(_ handle: Handle) -> (Status, Owner?) {
+    switch withObjects({ $0.owners.find(handle) }) {
+    case .failure(let refusal): return (refusal.status, nil)
+    case .success(let owner): return (.ok, owner)
+    }
+  }
+
+  package static func destroy(owner handle: Handle) -> Status {
+    let (status, owner) = withObjects { objects -> (Status, Owner?) in
+      switch objects.owners.find(handle) {
+      case .failure(let refusal): return (refusal.status, nil)
+      case .success: return (.ok, objects.owners.remove(handle))
+      }
+    }
+    owner?.goAway()
+    return status
+  }
+
   // MARK: The library
 
   package struct LibraryStatistics {

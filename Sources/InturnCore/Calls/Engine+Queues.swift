@@ -9,6 +9,7 @@ package struct QueueOptions {
   package var limit: UInt32 = 0
   package var settle: Int64 = 500_000_000
   package var gap: Int64 = 250_000_000
+  package var onEvent: (@Sendable (QueueEvent) -> Void)?
 
   package init(kind: QueueKind) { self.kind = kind }
 }
@@ -121,12 +122,34 @@ extension Engine {
     return withLane(queue) { $0.setLimit(limit, generation: queue.generation) }
   }
 
-  package static func suspend(_ queue: Handle) -> Status {
-    withLane(queue) { $0.suspend(generation: queue.generation) }
+  package static func suspend(_ queue: Handle, reason: String? = nil) -> Status {
+    withLane(queue) { $0.suspend(generation: queue.generation, reason: reason) }
   }
 
-  package static func resume(_ queue: Handle) -> Status {
-    withLane(queue) { $0.resume(generation: queue.generation) }
+  package static func resume(_ queue: Handle, reason: String? = nil) -> Status {
+    withLane(queue) { $0.resume(generation: queue.generation, reason: reason) }
+  }
+
+  /// Ends as finished what is pending of a key; gives how many there were.
+  package static func resolve(_ key: String, of queue: Handle) -> (Status, UInt64) {
+    var count: UInt64 = 0
+    let status = withLane(queue) {
+      let (status, resolved) = $0.resolve(key, generation: queue.generation)
+      count = resolved
+      return status
+    }
+    return (status, count)
+  }
+
+  /// Cancels all of a key; gives how many there were.
+  package static func cancel(_ key: String, of queue: Handle) -> (Status, UInt64) {
+    var count: UInt64 = 0
+    let status = withLane(queue) {
+      let (status, cancelled) = $0.cancel(key, generation: queue.generation)
+      count = cancelled
+      return status
+    }
+    return (status, count)
   }
 
   package static func setVisible(_ queue: Handle, _ isVisible: Bool) -> Status {

@@ -3,6 +3,7 @@ package enum HandleKind: UInt8, CaseIterable {
   case queue = 1
   case operation, token, executor, clock
   case batch = 8
+  case owner
 }
 
 /// A 64-bit name: kind (4 bits), process epoch (4), index (26), generation (30).

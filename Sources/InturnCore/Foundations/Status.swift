@@ -37,7 +37,8 @@ package enum Outcome: UInt8, CaseIterable {
 
 /// Why an operation ended otherwise than by its token alone. The numbers are those of `inturn_cause`.
 package enum Cause: UInt8, CaseIterable {
-  case none, request, grace, destroyed, maxWait, maxRun, dependency, skipped, condition
+  case none, request, grace, destroyed, maxWait, maxRun, dependency, skipped, condition,
+    resolved, joined, owner
 }
 
 /// Where an operation is. The numbers are those of `inturn_operation_state`.

@@ -116,6 +116,7 @@ extension UnsafeMutablePointer<Lane> {
   func removePendingLocked(_ slot: OperationSlot.Pointer) {
     pointee.pending -= 1
     pointee.machine.flags.remove(.headBlocked)
+    leaveLeaderLocked(slot)
     if let order, order.remove(slot) {
       // The buffer's reference; the engine's is still there.
       slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)

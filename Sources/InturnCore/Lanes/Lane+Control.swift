@@ -20,28 +20,34 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  func suspend(generation: UInt32) -> Status {
+  func suspend(generation: UInt32, reason: String? = nil) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    defer { pointee.lock.unlock() }
     let extra = needExtra()
-    if extra.pointee.suspends == UInt32.max { return .full }
+    if extra.pointee.suspends == UInt32.max {
+      pointee.lock.unlock()
+      return .full
+    }
     extra.pointee.suspends += 1
+    if let reason { extra.pointee.reasons[reason, default: 0] += 1 }
+    if extra.pointee.suspends == 1 { noteLocked(.suspended) }
     pointee.machine.flags.insert(.suspended)
     stopBatchLocked()
+    unlockAndAskForDrainer()
     return .ok
   }
 
-  func resume(generation: UInt32) -> Status {
+  /// Takes one suspend back, of this reason or of none.
+  func resume(generation: UInt32, reason: String? = nil) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    guard let extra = pointee.extra, extra.pointee.suspends > 0 else {
+    guard let extra = pointee.extra, extra.pointee.takeSuspendBack(reason) else {
       pointee.lock.unlock()
       return .notSuspended
     }
-    extra.pointee.suspends -= 1
     if extra.pointee.suspends == 0 {
       pointee.machine.flags.remove(.suspended)
+      noteLocked(.resumed)
       askToGiveWayLocked()
     }
     unlockAndAskForDrainer()
@@ -51,16 +57,20 @@ extension UnsafeMutablePointer<Lane> {
   func close(generation: UInt32) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    defer { pointee.lock.unlock() }
-    if pointee.machine.flags.contains(.closed) { return .closed }
+    if pointee.machine.flags.contains(.closed) {
+      pointee.lock.unlock()
+      return .closed
+    }
     pointee.machine.flags.insert(.closed)
+    noteLocked(.closed)
+    unlockAndAskForDrainer()
     return .ok
   }
 
   // MARK: Cancelling
 
   /// Cancels one operation, of which the caller holds a reference.
-  func cancel(_ slot: OperationSlot.Pointer) -> Status {
+  func cancel(_ slot: OperationSlot.Pointer, cause: Cause = .request) -> Status {
     pointee.lock.lock()
     let word = slot.loadWord()
     // An ended operation may have outlived its queue.
@@ -70,12 +80,12 @@ extension UnsafeMutablePointer<Lane> {
     }
     var isFree = false
     if word.contains(.started) {
-      guard requestCancelLocked(slot) else {
+      guard requestCancelLocked(slot, cause) else {
         pointee.lock.unlock()
         return slot.loadWord().isDecided ? .alreadyFinished : .cancelled
       }
     } else {
-      isFree = cutOffLocked(slot, .cancelled, .request)
+      isFree = cutOffLocked(slot, .cancelled, cause)
     }
     unlockAndAskForDrainer()
     if isFree { slot.dropReference() }
@@ -83,7 +93,10 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Asks a running operation to end. False when it was asked already, or its end is decided.
-  private func requestCancelLocked(_ slot: OperationSlot.Pointer) -> Bool {
+  func requestCancelLocked(_ slot: OperationSlot.Pointer, _ cause: Cause) -> Bool {
+    // Who reads it has seen the request before.
+    let mayBeFirst = !slot.loadWord().contains(.cancelRequested)
+    if mayBeFirst, let details = slot.pointee.details { details.pointee.requestCause = cause }
     guard slot.change({ $0.requestingCancel() }) != nil else { return false }
     armForGraceLocked(slot)
     noticeLocked(slot)
@@ -96,7 +109,7 @@ extension UnsafeMutablePointer<Lane> {
     // Keeps the lane from being cleared away while the lock is given up in between.
     needExtra().pointee.outside += 1
     stopBatchLocked()
-    forEachRunningLocked { _ = requestCancelLocked($0) }
+    forEachRunningLocked { _ = requestCancelLocked($0, .request) }
     cancelPendingLocked(.request)
     needExtra().pointee.outside -= 1
     if pointee.machine.flags.contains(.destroyed) {
@@ -202,5 +215,19 @@ extension UnsafeMutablePointer<Lane> {
     }
     extra.pointee.lastGrave = chunk
     pointee.machine.flags.insert(.hasDeliveries)
+  }
+}
+
+extension LaneExtra {
+  /// Whether there is a suspend of this reason, or of none, which is taken back then.
+  fileprivate mutating func takeSuspendBack(_ reason: String?) -> Bool {
+    if let reason {
+      guard let count = reasons[reason] else { return false }
+      reasons[reason] = count > 1 ? count - 1 : nil
+    } else if suspends == reasons.values.reduce(0, +) {
+      return false
+    }
+    suspends -= 1
+    return true
   }
 }

@@ -77,10 +77,14 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Ends an operation from outside. True: the caller drops the engine's reference.
   func cutOffLocked(
-    _ slot: OperationSlot.Pointer, _ outcome: Outcome, _ cause: Cause, holdingPlace: Bool = false
+    _ slot: OperationSlot.Pointer, _ outcome: Outcome, _ cause: Cause, holdingPlace: Bool = false,
+    payload: OperationSlot.Pointer.Payload = .init()
   ) -> Bool {
     let wasPending = !slot.loadWord().contains(.started)
-    if slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace) == nil { return false }
+    if slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace, payload: payload) == nil
+    {
+      return false
+    }
     if wasPending { removePendingLocked(slot) } else { noticeLocked(slot) }
     return settleLocked(slot, endedInsideCall: false)
   }

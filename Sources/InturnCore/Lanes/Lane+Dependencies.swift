@@ -81,6 +81,28 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
+  /// Drops the engine's reference to an operation that is over, once the lock is given up.
+  func freeLaterLocked(_ slot: OperationSlot.Pointer) {
+    let extra = needExtra()
+    slot.pointee.nextDelivery = extra.pointee.firstFree
+    extra.pointee.firstFree = slot
+    pointee.machine.flags.insert(.hasNotices)
+  }
+
+  func takeFreeLocked() -> OperationSlot.Pointer? {
+    guard let extra = pointee.extra else { return nil }
+    defer { extra.pointee.firstFree = nil }
+    return extra.pointee.firstFree
+  }
+
+  static func drop(_ slots: OperationSlot.Pointer?) {
+    var next = slots
+    while let slot = next {
+      next = slot.pointee.nextDelivery
+      slot.dropReference()
+    }
+  }
+
   private func enqueueReleasesLocked(_ first: Edge.Pointer, _ last: Edge.Pointer) {
     let extra = needExtra()
     if let previous = extra.pointee.lastRelease {
@@ -94,9 +116,11 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells them at once, with the lock given up meanwhile.
   func tellReleasesLocked() {
-    guard let releases = takeReleasesLocked() else { return }
+    let (releases, free) = (takeReleasesLocked(), takeFreeLocked())
+    if releases == nil && free == nil { return }
     pointee.lock.unlock()
     Self.tell(releases)
+    Self.drop(free)
     pointee.lock.lock()
   }
 
@@ -156,10 +180,10 @@ extension UnsafeMutablePointer<Lane> {
     guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
     order.unblock(slot)
     let isPlaced: Bool
-    if !isSelective {
-      isPlaced = pointee.buffer.append(Job(slot: slot))
-    } else if plan.pointee.names?.isMade == true {
+    if plan.pointee.names?.isMade == true || plan.pointee.comesNext {
       isPlaced = order.pointee.front.append(Job(slot: slot))
+    } else if !isSelective {
+      isPlaced = pointee.buffer.append(Job(slot: slot))
     } else {
       isPlaced = order.push(Job(slot: slot), priority: slot.level)
     }

@@ -22,7 +22,8 @@ extension UnsafeMutablePointer<Lane> {
   private func applyLocked(_ options: borrowing QueueOptions) {
     let isPlain =
       options.label == nil && options.executor == nil && options.clock == nil
-      && options.capacity == 0 && (options.kind == .fifo || options.kind == .actor)
+      && options.onEvent == nil && options.capacity == 0
+      && (options.kind == .fifo || options.kind == .actor)
     if isPlain { return }
     let extra = needExtra()
     extra.pointee.label = options.label.map { strdup($0) }
@@ -32,6 +33,10 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.limit = options.limit
     extra.pointee.interaction.settle = options.settle
     extra.pointee.interaction.gap = options.gap
+    if let onEvent = options.onEvent {
+      extra.pointee.events = LaneEvents(onEvent)
+      pointee.machine.flags.insert(.isObserved)
+    }
     if options.kind == .interaction {
       extra.pointee.interaction.timer = .make()
       pointee.machine.flags.insert(.held)
@@ -147,7 +152,7 @@ extension UnsafeMutablePointer<Lane> {
   /// waiter that still sleeps, comes by later and does that. Gives the lock up.
   func leaveDestroyedLocked() {
     let extra = pointee.extra!
-    if extra.pointee.firstRelease != nil {
+    if extra.pointee.firstRelease != nil || extra.pointee.firstFree != nil {
       extra.pointee.outside += 1
       tellReleasesLocked()
       extra.pointee.outside -= 1
@@ -177,6 +182,8 @@ extension UnsafeMutablePointer<Lane> {
     let (executor, clock, index) = (
       extra.pointee.executor, extra.pointee.clock, extra.pointee.index
     )
+    // Its handler's context goes with it, after the lock.
+    let events = extra.pointee.events
     // Cancel handlers that have not got to the executor; their contexts have been destroyed.
     var notice = extra.pointee.firstNotice
     if let order = extra.pointee.order {
@@ -198,6 +205,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     executor?.release()
     clock?.release()
+    withExtendedLifetime(events) {}
   }
 
   /// Gives the lane back to the slab, and the lock up.

@@ -89,6 +89,10 @@ extension UnsafeMutablePointer<Lane> {
     _ = slot.set(.started)
     armForRunLocked(slot)
     addRunningLocked(slot)
+    if let events {
+      noteLocked(.started, of: slot)
+      while events.canBeTold { if !tellEventLocked(events, &budget) { return .stop } }
+    }
     return call(slot, &budget)
   }
 

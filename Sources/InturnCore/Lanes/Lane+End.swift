@@ -30,6 +30,9 @@ extension UnsafeMutablePointer<Lane> {
       countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
       if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
       releaseEdgesLocked(slot)
+      leaveGroupsLocked(slot)
+      noteLocked(.ended, of: slot)
+      endFollowersLocked(slot)
       if !word.contains(.started) { releaseNamesLocked(slot) }
     }
     if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
@@ -50,6 +53,7 @@ extension UnsafeMutablePointer<Lane> {
         if pointee.machine.kind == .interaction && !endedInsideCall { holdForGapLocked() }
       }
     }
+    noteIdleLocked()
     if slot.pointee.flags.contains(.inDelivery) { return false }
     let tellsEnd =
       !slot.pointee.flags.contains(.endDelivered)
@@ -105,6 +109,9 @@ extension UnsafeMutablePointer<Lane> {
   /// any more: then the lock is not taken.
   func deliverOneLocked(_ budget: inout DrainBudget) -> Bool {
     let extra = pointee.extra!
+    if let events = extra.pointee.events, events.canBeTold {
+      return tellEventLocked(events, &budget)
+    }
     if let slot = extra.pointee.firstDelivery {
       extra.pointee.firstDelivery = slot.pointee.nextDelivery
       if extra.pointee.firstDelivery == nil { extra.pointee.lastDelivery = nil }
@@ -135,7 +142,9 @@ extension UnsafeMutablePointer<Lane> {
   func noteDeliveriesLocked() {
     let extra = pointee.extra!
     pointee.machine.set(
-      .hasDeliveries, extra.pointee.firstDelivery != nil || extra.pointee.graveyard != nil)
+      .hasDeliveries,
+      extra.pointee.firstDelivery != nil || extra.pointee.graveyard != nil
+        || extra.pointee.events?.canBeTold == true)
   }
 
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
@@ -161,7 +170,9 @@ extension UnsafeMutablePointer<Lane> {
     handlers.0.destroyContext()
     handlers.1.destroyContext()
     // Nobody can ask for the result any more; a cancel notice may still refer to the slot.
-    if !slot.loadWord().contains(.handleHeld), let destroy = slot.pointee.resultDestroy {
+    if !slot.loadWord().contains(.handleHeld), slot.groups?.pointee.hasBeenJoined != true,
+      let destroy = slot.pointee.resultDestroy
+    {
       slot.pointee.resultDestroy = nil
       destroy(slot.pointee.result)
     }

@@ -21,6 +21,10 @@ package struct OperationOptions {
   package var names: [String] = []
   package var condition: RawCondition?
   package var retry: RetryPolicy?
+  /// By which it can be found, and others can join it.
+  package var key: String?
+  package var joins = false
+  package var owner: Owner?
 
   package init() {}
 }
@@ -38,6 +42,14 @@ extension UnsafeMutablePointer<Lane> {
     if refusal != .ok {
       pointee.lock.unlock()
       return refusal
+    }
+    if pointee.machine.flags.contains(.isObserved) {
+      // Whoever is told the queue's events is told of each operation.
+      pointee.lock.unlock()
+      return enqueue(
+        generation: generation, options: OperationOptions(), work: work, context: context,
+        destroy: destroy, wantsHandle: false
+      ).0
     }
     if !appendLocked(Job(work: work, context: context, destroy: destroy)) {
       pointee.lock.unlock()
@@ -78,9 +90,10 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     var status = admitLocked(generation)
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
-    if status == .ok {
-      let isPlaced = plan.map { placeLocked(slot, $0) } ?? appendLocked(Job(slot: slot))
-      if !isPlaced { status = .noMemory }
+    if status == .ok { status = enterGroupsLocked(slot) }
+    if status == .ok && !settleInLocked(slot) {
+      leaveGroupsLocked(slot)
+      status = .noMemory
     }
     if status != .ok {
       pointee.lock.unlock()
@@ -100,6 +113,22 @@ extension UnsafeMutablePointer<Lane> {
       slot.dropReference()
     }
     return (.ok, handle)
+  }
+
+  /// Puts an operation in its place, or has it join another one. False when memory runs out.
+  private func settleInLocked(_ slot: OperationSlot.Pointer) -> Bool {
+    if slot.pointee.details == nil && pointee.machine.flags.contains(.isObserved) {
+      _ = slot.needDetailsLocked()
+    }
+    if let leader = leaderLocked(for: slot) {
+      joinLocked(slot, leader)
+      pointee.pending += 1
+      noteLocked(.joined, of: slot)
+      return true
+    }
+    let isPlaced = slot.plan.map { placeLocked(slot, $0) } ?? appendLocked(Job(slot: slot))
+    if isPlaced { noteLocked(.enqueued, of: slot) }
+    return isPlaced
   }
 
   /// Adds a segment of a running operation of an actor lane.
@@ -168,6 +197,11 @@ extension UnsafeMutablePointer<OperationSlot> {
     let details = UnsafeMutablePointer<OperationDetails>.allocate(capacity: 1)
     details.initialize(to: OperationDetails(options))
     pointee.details = details
+    if options.key != nil || options.owner != nil {
+      details.pointee.groups = .allocate(capacity: 1)
+      details.pointee.groups!.initialize(
+        to: OperationGroups(key: options.key, owner: options.owner, joins: options.joins))
+    }
     guard let plan = OperationPlan.Pointer.make(options, earlier: earlier) else { return }
     details.pointee.plan = plan
     if plan.pointee.retry != nil { _ = set(.retries) }

@@ -47,6 +47,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     removeRunningLocked(slot)
     releaseNamesLocked(slot)
+    noteLocked(.restarting, of: slot)
     slot.pointee.code = 0
     details.pointee.isPreempted = false
     slot.pointee.flags.remove(.inDelivery)

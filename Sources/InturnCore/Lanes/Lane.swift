@@ -66,7 +66,13 @@ struct LaneExtra: ~Copyable {
   /// Who is to be told that an operation has ended, or that it has its names.
   var firstRelease: Edge.Pointer?
   var lastRelease: Edge.Pointer?
+  /// Operations that are over and to be let go of without the lock, linked by `nextDelivery`.
+  var firstFree: OperationSlot.Pointer?
   var order: UnsafeMutablePointer<LaneOrder>?
+  var keys: KeyTable?
+  var events: LaneEvents?
+  /// How often it was suspended for each reason; those are among `suspends`.
+  var reasons: [String: UInt32] = [:]
   /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
   var graveyard: Chunk.Pointer?
   var lastGrave: Chunk.Pointer?
@@ -159,7 +165,7 @@ extension UnsafeMutablePointer<Lane> {
   /// lock is given up first.
   @inline(never)
   private func unlockAndTellOthers() {
-    let releases = takeReleasesLocked()
+    let (releases, free) = (takeReleasesLocked(), takeFreeLocked())
     let extra = pointee.extra!
     var next = extra.pointee.firstNotice
     extra.pointee.firstNotice = nil
@@ -173,6 +179,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     if asks { executor.submit(ReadyRing.Item(lane: self)) }
     Self.tell(releases)
+    Self.drop(free)
   }
 
   /// Gives the lock back, and wakes who waits for the lane to be quiet when it is.

@@ -26,6 +26,8 @@ struct LaneMachine: Hashable {
     static let hasNotices = Flags(rawValue: 1 << 7)
     /// Somebody sleeps until nothing is left.
     static let waitedFor = Flags(rawValue: 1 << 6)
+    /// Somebody is told its events.
+    static let isObserved = Flags(rawValue: 1 << 9)
     /// The operation whose turn it is waits for something, and all of them with it.
     static let headBlocked = Flags(rawValue: 1 << 8)
   }

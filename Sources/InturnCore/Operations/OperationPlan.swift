@@ -19,6 +19,8 @@ struct OperationPlan {
   var linkedCount = 0
   /// Whether it is only to start when all of those have finished.
   var needsFinished = false
+  /// It goes before all that is not urgent once nothing blocks it.
+  var comesNext = false
   /// The names that no two operations have at a time.
   var names: NameClaims?
   /// The generation that its handle has; its tokens have later ones from the second attempt on.

@@ -59,7 +59,9 @@ extension UnsafeMutablePointer<OperationSlot> {
       if exchanged {
         if !next.contains(.ended) {
           pointee.cause = payload.cause
-          if outcome == .cancelled && word.contains(.cancelRequested) { pointee.cause = .request }
+          if outcome == .cancelled && word.contains(.cancelRequested) {
+            pointee.cause = requestCause
+          }
           pointee.code = payload.code
           pointee.result = payload.result
           pointee.resultDestroy = payload.resultDestroy
@@ -72,6 +74,10 @@ extension UnsafeMutablePointer<OperationSlot> {
       current = original
     }
   }
+
+  /// Why the operation was asked to end. The details and their cause were there before the word said
+  /// that it was.
+  private var requestCause: Cause { pointee.details?.pointee.requestCause ?? .request }
 
   /// Sets `ended`, wakes who waits for it, and goes on with the queue if the work has returned.
   private func publishEnd() {
@@ -125,11 +131,13 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// destroyed queue. Gives back the word from before the end was told, whose `returned` says who
   /// goes on; nil when the end is decided already.
   func cutOffLocked(
-    _ outcome: Outcome, cause: Cause, holdingPlace: Bool = false
+    _ outcome: Outcome, cause: Cause, holdingPlace: Bool = false, payload: Payload = Payload()
   ) -> OperationWord? {
     guard change({ $0.cutOff(outcome: outcome, holdingPlace: holdingPlace) }) != nil
     else { return nil }
     pointee.cause = cause
+    pointee.code = payload.code
+    pointee.result = payload.result
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
     let before = set(.ended)
     wakeWaiters(before)

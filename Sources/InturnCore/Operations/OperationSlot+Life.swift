@@ -97,12 +97,18 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Gives a slot back to which nothing refers any more.
   func recycle() {
     if let destroy = pointee.resultDestroy { destroy(pointee.result) }
+    var leader: OperationSlot.Pointer?
     if let details = pointee.details {
       details.pointee.onCancel.destroyContext()
       details.pointee.onPreempt.destroyContext()
       free(details.pointee.label)
       details.pointee.timer?.deallocate()
       details.pointee.plan?.destroy()
+      if let groups = details.pointee.groups {
+        leader = groups.pointee.leader
+        groups.deinitialize(count: 1)
+        groups.deallocate()
+      }
       details.deinitialize(count: 1)
       details.deallocate()
     }
@@ -123,6 +129,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     pointee.word.store(OperationWord(generation: generation).bits, ordering: .releasing)
     Engine.current.pointee.operations.giveBack(
       pointee.index, retired: generation > Handle.maximumGeneration)
+    leader?.dropReference()
   }
 
   // MARK: By handle

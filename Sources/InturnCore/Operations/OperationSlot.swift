@@ -89,6 +89,12 @@ struct OperationDetails {
   var timer: TimerNode.Pointer?
   /// When it starts, and how often, if there is more to that than its turn.
   var plan: OperationPlan.Pointer?
+  /// Those that it belongs to, if it has a key or an owner.
+  var groups: UnsafeMutablePointer<OperationGroups>?
+  /// Which one of its queue's, where somebody is told the queue's events.
+  var number: UInt64 = 0
+  /// Why it was asked to end.
+  var requestCause = Cause.request
   /// The operations that come after it.
   var firstEdge: Edge.Pointer?
   var lastEdge: Edge.Pointer?

@@ -37,6 +37,10 @@ class inturn_token(t.Structure):
     _fields_ = (("bits", _u64),)
 
 
+class inturn_owner(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
 class inturn_batch(t.Structure):
     _fields_ = (("bits", _u64),)
 
@@ -74,6 +78,21 @@ inturn_condition_fn = t.CFUNCTYPE(_enum, _pointer)
 inturn_retry_fn = t.CFUNCTYPE(_bool, _pointer, _i32, _u32)
 
 
+class inturn_event(t.Structure):
+    _fields_ = (
+        ("kind", _enum),
+        ("outcome", _enum),
+        ("cause", _enum),
+        ("code", _i32),
+        ("operation", _u64),
+        ("label", _string),
+        ("at_ns", _i64),
+    )
+
+
+inturn_event_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_event))
+
+
 class inturn_executor_options(_Sized):
     _fields_ = (
         ("size", _u32),
@@ -103,6 +122,9 @@ class inturn_queue_options(_Sized):
         ("clock", inturn_clock),
         ("settle_ns", _i64),
         ("gap_ns", _i64),
+        ("on_event", inturn_event_fn),
+        ("event_context", _pointer),
+        ("event_destroy", inturn_destroy_fn),
     )
 
 
@@ -140,6 +162,9 @@ class inturn_operation_options(_Sized):
         ("end_destroy", inturn_destroy_fn),
         ("barrier", _bool),
         ("urgent", _bool),
+        ("join", _bool),
+        ("key", _string),
+        ("owner", inturn_owner),
     )
 
 
@@ -225,7 +250,8 @@ inturn_report_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_report))
 
 _S, _P = inturn_status, t.POINTER
 _queue, _operation, _token = inturn_queue, inturn_operation, inturn_token
-_executor, _clock, _batch = inturn_executor, inturn_clock, inturn_batch
+_executor, _clock = inturn_executor, inturn_clock
+_owner, _batch = inturn_owner, inturn_batch
 _work = [inturn_work_fn, _pointer, inturn_destroy_fn]  # function, context, destroy
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
@@ -250,8 +276,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_queue_set_max_concurrent": (_S, [_queue, _u32]),
     "inturn_queue_suspend": (_S, [_queue]),
     "inturn_queue_resume": (_S, [_queue]),
+    "inturn_queue_suspend_for": (_S, [_queue, _string]),
+    "inturn_queue_resume_for": (_S, [_queue, _string]),
     "inturn_queue_view_did_appear": (_S, [_queue]),
     "inturn_queue_view_will_disappear": (_S, [_queue]),
+    "inturn_queue_resolve_key": (_S, [_queue, _string, _P(_u64)]),
+    "inturn_queue_cancel_key": (_S, [_queue, _string, _P(_u64)]),
     "inturn_queue_cancel_all": (_S, [_queue]),
     "inturn_queue_close": (_S, [_queue]),
     "inturn_queue_drain": (_S, [_queue, _i64]),
@@ -272,6 +302,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_token_on_preempt": (_S, [_token, inturn_preempt_fn, _pointer, inturn_destroy_fn]),
     "inturn_token_yield": (_S, [_token]),
     "inturn_token_resume": (_S, [_token, *_work]),
+    "inturn_owner_create": (_S, [_u64, _P(_owner)]),
+    "inturn_owner_get_count": (_S, [_owner, _P(_u64)]),
+    "inturn_owner_destroy": (_S, [_owner]),
     "inturn_queue_enqueue_batch": (
         _S,
         [_queue, _P(inturn_batch_options), _P(inturn_batch_item), _size, _P(_batch)],

@@ -1,0 +1,27 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_owner_create") @implementation
+public func inturn_owner_create(
+  _ capacity: UInt64, _ out_owner: UnsafeMutablePointer<inturn_owner>?
+) -> inturn_status {
+  guard let out_owner else { return INTURN_E_INVALID_ARGUMENT }
+  out_owner.pointee.bits = Engine.createOwner(capacity: capacity).bits
+  return INTURN_OK
+}
+
+@_cdecl("inturn_owner_get_count") @implementation
+public func inturn_owner_get_count(
+  _ owner: inturn_owner, _ out_count: UnsafeMutablePointer<UInt64>?
+) -> inturn_status {
+  let (status, owner) = Engine.owner(Handle(owner))
+  guard let owner else { return inturn_status(status) }
+  guard let out_count else { return INTURN_E_INVALID_ARGUMENT }
+  out_count.pointee = owner.operations
+  return INTURN_OK
+}
+
+@_cdecl("inturn_owner_destroy") @implementation
+public func inturn_owner_destroy(_ owner: inturn_owner) -> inturn_status {
+  inturn_status(Engine.destroy(owner: Handle(owner)))
+}

@@ -1,0 +1,64 @@
+/// Whose operations some are: when it goes away, they are cancelled; and it may have but so many.
+package final class Owner: @unchecked Sendable {
+  // Safe to share: `lock` protects the rest, and the links of the operations in its list.
+
+  /// Taken while a lane's lock is held, never the other way round.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var first: OperationSlot.Pointer?
+  @exclusivity(unchecked) private var count: UInt64 = 0
+  @exclusivity(unchecked) private var isGone = false
+  /// 0 for no limit.
+  private let capacity: UInt64
+
+  init(capacity: UInt64) { self.capacity = capacity }
+
+  /// Takes an operation in that is just being accepted, and that has details.
+  func add(_ slot: OperationSlot.Pointer) -> Status {
+    lock.lock()
+    defer { lock.unlock() }
+    if isGone { return .stale }
+    if capacity > 0 && count >= capacity { return .full }
+    let groups = slot.groups!
+    groups.pointee.ownedBefore = nil
+    groups.pointee.ownedAfter = first
+    first?.groups!.pointee.ownedBefore = slot
+    first = slot
+    count += 1
+    return .ok
+  }
+
+  /// Lets go of one that has ended.
+  func remove(_ slot: OperationSlot.Pointer) {
+    lock.lock()
+    defer { lock.unlock() }
+    let groups = slot.groups!
+    let (before, after) = (groups.pointee.ownedBefore, groups.pointee.ownedAfter)
+    if let before { before.groups!.pointee.ownedAfter = after } else { first = after }
+    if let after { after.groups!.pointee.ownedBefore = before }
+    count -= 1
+  }
+
+  /// Goes away: cancels all that have not ended.
+  func goAway() {
+    lock.lock()
+    isGone = true
+    var slots: [OperationSlot.Pointer] = []
+    slots.reserveCapacity(Int(count))
+    var next = first
+    while let slot = next {
+      next = slot.groups!.pointee.ownedAfter
+      // It is in the list, so it has not ended and the engine refers to it.
+      slot.addReference()
+      slots.append(slot)
+    }
+    lock.unlock()
+    // In the order in which they came.
+    for slot in slots.reversed() {
+      _ = slot.lane.cancel(slot, cause: .owner)
+      slot.dropReference()
+    }
+  }
+
+  /// How many of its operations have not ended.
+  package var operations: UInt64 { lock.withLock { count } }
+}

@@ -1,0 +1,168 @@
+/// Operations that belong together: by key, by owner, by having joined another one.
+extension UnsafeMutablePointer<Lane> {
+  /// Takes an operation into its groups. Called before it is placed; the caller has checked that
+  /// the queue takes it.
+  func enterGroupsLocked(_ slot: OperationSlot.Pointer) -> Status {
+    guard let groups = slot.groups else { return .ok }
+    if let owner = groups.pointee.owner {
+      let status = owner.add(slot)
+      if status != .ok {
+        groups.pointee.owner = nil
+        return status
+      }
+    }
+    if let key = groups.pointee.key { needKeysLocked().append(slot, key: key) }
+    return .ok
+  }
+
+  private func needKeysLocked() -> KeyTable {
+    let extra = needExtra()
+    if let keys = extra.pointee.keys { return keys }
+    let keys = KeyTable()
+    extra.pointee.keys = keys
+    return keys
+  }
+
+  /// Takes an operation out of its groups: it has ended, or was not accepted after all.
+  func leaveGroupsLocked(_ slot: OperationSlot.Pointer) {
+    guard let groups = slot.groups else { return }
+    if let owner = groups.pointee.owner {
+      owner.remove(slot)
+      groups.pointee.owner = nil
+    }
+    if let key = groups.pointee.key {
+      pointee.extra!.pointee.keys!.remove(slot, key: key)
+      groups.pointee.key = nil
+    }
+  }
+
+  // MARK: Joining
+
+  /// The operation that another one of this key, which is just being accepted, is to join.
+  func leaderLocked(for slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
+    guard let groups = slot.groups, groups.pointee.joins, let key = groups.pointee.key
+    else { return nil }
+    guard let first = pointee.extra?.pointee.keys?.first(key), first != slot else { return nil }
+    return first.groups!.pointee.leader ?? first
+  }
+
+  /// Lets an operation wait for another one's end, which will be its own.
+  func joinLocked(_ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer) {
+    let (groups, leading) = (slot.groups!, leader.groups!)
+    leader.addReference()
+    groups.pointee.leader = leader
+    groups.pointee.followerAfter = nil
+    groups.pointee.followerBefore = leading.pointee.lastFollower
+    if let last = leading.pointee.lastFollower {
+      last.groups!.pointee.followerAfter = slot
+    } else {
+      leading.pointee.firstFollower = slot
+    }
+    leading.pointee.lastFollower = slot
+    leading.pointee.hasBeenJoined = true
+    groups.pointee.isFollowing = true
+    slot.needPlanLocked()
+    slot.plan!.pointee.blockers += 1
+    needOrder().block(slot)
+  }
+
+  /// Takes one out that has joined another one and ends before it.
+  func leaveLeaderLocked(_ slot: OperationSlot.Pointer) {
+    guard let groups = slot.groups, groups.pointee.isFollowing else { return }
+    groups.pointee.isFollowing = false
+    let leader = groups.pointee.leader!
+    let leading = leader.groups!
+    let (before, after) = (groups.pointee.followerBefore, groups.pointee.followerAfter)
+    if let before {
+      before.groups!.pointee.followerAfter = after
+    } else {
+      leading.pointee.firstFollower = after
+    }
+    if let after {
+      after.groups!.pointee.followerBefore = before
+    } else {
+      leading.pointee.lastFollower = before
+    }
+  }
+
+  /// An operation that others have joined has ended: so have they, in the same way. But when it was
+  /// its own caller who cancelled it, the first of them stands in for it: next, if it had started.
+  func endFollowersLocked(_ leader: OperationSlot.Pointer) {
+    guard let leading = leader.groups, let first = leading.pointee.firstFollower
+    else { return }
+    let outcome = leader.loadWord().outcome!
+    let causes: [Cause] = [.request, .owner, .grace]
+    if outcome == .cancelled && causes.contains(leader.pointee.cause) {
+      promoteLocked(first)
+      return
+    }
+    while let slot = leading.pointee.firstFollower {
+      let payload = OperationSlot.Pointer.Payload(
+        code: leader.pointee.code, result: leader.pointee.result)
+      if cutOffLocked(slot, outcome, .joined, payload: payload) { freeLaterLocked(slot) }
+    }
+  }
+
+  private func promoteLocked(_ slot: OperationSlot.Pointer) {
+    let groups = slot.groups!
+    let old = groups.pointee.leader!
+    leaveLeaderLocked(slot)
+    groups.pointee.leader = nil
+    let (leading, plan) = (old.groups!, slot.plan!)
+    // The others follow it from now on.
+    groups.pointee.firstFollower = leading.pointee.firstFollower
+    groups.pointee.lastFollower = leading.pointee.lastFollower
+    groups.pointee.hasBeenJoined = groups.pointee.firstFollower != nil
+    leading.pointee.firstFollower = nil
+    leading.pointee.lastFollower = nil
+    var next = groups.pointee.firstFollower
+    while let follower = next {
+      next = follower.groups!.pointee.followerAfter
+      follower.groups!.pointee.leader = slot
+      slot.addReference()
+      // Not the last one: who ends the old one has its own.
+      old.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+    }
+    old.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+    plan.pointee.comesNext = old.loadWord().contains(.started)
+    unblockLocked(slot, plan)
+  }
+
+  // MARK: By key
+
+  /// Ends what is pending of a key as finished: what it was to ask for has been settled. Gives how
+  /// many there were.
+  func resolve(_ key: String, generation: UInt32) -> (Status, UInt64) {
+    forEach(key, generation: generation) { slot in
+      if slot.loadWord().contains(.started) { return false }
+      let before = slot.loadWord().contains(.claimed)
+      if cutOffLocked(slot, .finished, .resolved) { freeLaterLocked(slot) }
+      return !before
+    }
+  }
+
+  /// Cancels all of a key that has not ended.
+  func cancel(_ key: String, generation: UInt32) -> (Status, UInt64) {
+    forEach(key, generation: generation) { slot in
+      if slot.loadWord().contains(.started) { return requestCancelLocked(slot, .request) }
+      let before = slot.loadWord().contains(.claimed)
+      if cutOffLocked(slot, .cancelled, .request) { freeLaterLocked(slot) }
+      return !before
+    }
+  }
+
+  /// Calls `body` with each operation of a key, under the lock; it says whether that one counts.
+  private func forEach(
+    _ key: String, generation: UInt32, _ body: (OperationSlot.Pointer) -> Bool
+  ) -> (Status, UInt64) {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return (refusal, 0) }
+    let slots = pointee.extra?.pointee.keys?.all(key) ?? []
+    var count: UInt64 = 0
+    // The last one first, so that one that others have joined does not end them before their turn.
+    for slot in slots.reversed() where body(slot) { count += 1 }
+    unlockAndAskForDrainer()
+    for slot in slots { slot.dropReference() }
+    return (.ok, count)
+  }
+}

@@ -1,0 +1,136 @@
+import CInturnSystem
+
+/// Something that has happened to a queue; see `inturn_event`.
+package struct QueueEvent {
+  /// The numbers are those of `inturn_event_kind`.
+  package enum Kind: UInt32, CaseIterable {
+    case enqueued = 1
+    case joined, started, restarting, ended, suspended, resumed, closed, idle
+  }
+
+  package var kind: Kind
+  /// Of the operation: 1 for the first that its queue has accepted; 0 when it is none's event.
+  package var operation: UInt64 = 0
+  package var outcome: Outcome?
+  package var cause = Cause.none
+  package var code: Int32 = 0
+  /// Valid while the event is told.
+  package var label: UnsafePointer<CChar>?
+  package var at: Int64 = 0
+}
+
+/// Who is told a queue's events, and what is still to be told. Its lane's lock protects it.
+final class LaneEvents: @unchecked Sendable {
+  // Safe to share: as above.
+
+  private struct Entry {
+    var event: QueueEvent
+    var label: UnsafeMutablePointer<CChar>?
+  }
+
+  private let handler: @Sendable (QueueEvent) -> Void
+  @exclusivity(unchecked) private var entries: [Entry] = []
+  /// Those before this one have been told.
+  @exclusivity(unchecked) private var next = 0
+  /// Somebody is telling them just now; events are told one at a time.
+  @exclusivity(unchecked) private var isTelling = false
+  /// How many operations the queue has accepted.
+  @exclusivity(unchecked) private(set) var operations: UInt64 = 0
+  /// Nothing is pending or running, and that has been noted.
+  @exclusivity(unchecked) var isIdle = true
+
+  init(_ handler: @escaping @Sendable (QueueEvent) -> Void) { self.handler = handler }
+
+  var canBeTold: Bool { next < entries.count && !isTelling }
+
+  func nextNumber() -> UInt64 {
+    operations += 1
+    return operations
+  }
+
+  func add(_ event: QueueEvent) {
+    entries.append(Entry(event: event, label: event.label.map { strdup($0) }))
+  }
+
+  /// Takes out the next event. The caller tells it without the lock, and then says so.
+  fileprivate func begin() -> (() -> Void)? {
+    guard canBeTold else { return nil }
+    isTelling = true
+    var entry = entries[next]
+    next += 1
+    if next == entries.count {
+      entries.removeAll(keepingCapacity: true)
+      next = 0
+    } else if next == 4_096 {
+      // So that what has been told does not stay in memory while more and more comes.
+      entries.removeFirst(next)
+      next = 0
+    }
+    return { [handler] in
+      entry.event.label = entry.label.map { UnsafePointer($0) }
+      handler(entry.event)
+      free(entry.label)
+    }
+  }
+
+  fileprivate func end() { isTelling = false }
+}
+
+extension UnsafeMutablePointer<Lane> {
+  var events: LaneEvents? { pointee.extra?.pointee.events }
+
+  /// Notes an event of the queue.
+  @inline(__always)
+  func noteLocked(_ kind: QueueEvent.Kind) {
+    if events != nil { noteSlowlyLocked(kind, nil) }
+  }
+
+  /// Notes an event of one of its operations.
+  @inline(__always)
+  func noteLocked(_ kind: QueueEvent.Kind, of slot: OperationSlot.Pointer) {
+    if events != nil { noteSlowlyLocked(kind, slot) }
+  }
+
+  @inline(never)
+  private func noteSlowlyLocked(_ kind: QueueEvent.Kind, _ slot: OperationSlot.Pointer?) {
+    let events = events!
+    var event = QueueEvent(kind: kind, at: nowLocked)
+    if let slot, let details = slot.pointee.details {
+      if details.pointee.number == 0 { details.pointee.number = events.nextNumber() }
+      event.operation = details.pointee.number
+      event.label = slot.label
+      if kind == .ended {
+        event.outcome = slot.loadWord().outcome
+        event.cause = slot.pointee.cause
+      }
+      if kind == .ended || kind == .restarting { event.code = slot.pointee.code }
+      events.isIdle = false
+    }
+    events.add(event)
+    pointee.machine.flags.insert(.hasDeliveries)
+  }
+
+  /// Notes that nothing is pending or running any more, if that is so.
+  @inline(__always)
+  func noteIdleLocked() {
+    guard let events, !events.isIdle, pointee.pending == 0, pointee.machine.running == 0
+    else { return }
+    events.isIdle = true
+    events.add(QueueEvent(kind: .idle, at: nowLocked))
+    pointee.machine.flags.insert(.hasDeliveries)
+  }
+
+  /// Tells one event, if there is one to tell: a delivery. Called with the lock, which it gives up
+  /// and takes again. False when the process is not the same any more.
+  func tellEventLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
+    guard let tell = events.begin() else { return true }
+    noteDeliveriesLocked()
+    budget.remaining -= 1
+    pointee.lock.unlockAfterReadingObject()
+    tell()
+    if !relock(budget) { return false }
+    events.end()
+    noteDeliveriesLocked()
+    return true
+  }
+}
