@@ -1,0 +1,176 @@
+import Foundation
+import InturnCore
+import Synchronization
+
+/// One interaction that a queue was given.
+public final class Interaction: Sendable {
+  public enum State: Sendable { case pending, running, ended }
+
+  /// How an interaction ended.
+  public enum End: Sendable, Equatable {
+    /// It was marked as finished.
+    case finished
+    /// Its condition said that it was not needed.
+    case skipped
+    /// Its key was resolved before its turn.
+    case resolved
+    case cancelled(Cause)
+    /// It waited, or was on screen, too long.
+    case timedOut
+    /// Its callback was lost: nobody could have marked it as finished any more.
+    case abandoned
+
+    public enum Cause: Sendable {
+      /// Somebody cancelled it.
+      case request
+      /// Its owner has gone away.
+      case owner
+      /// Its condition said so.
+      case condition
+      /// It did not give in within its grace time.
+      case grace
+      /// Its queue is gone.
+      case queueReleased
+      /// Its queue did not accept it: it is closed.
+      case queueClosed
+      /// Its queue, or its owner, has as many as it may have.
+      case full
+    }
+  }
+
+  private struct Life {
+    var body: (@MainActor (Presentation) -> Void)?
+    var condition: (@MainActor @Sendable () -> InteractionQueue.Verdict)?
+    var end: End?
+    var waiters: [CheckedContinuation<End, Never>] = []
+    var operation = Handle(bits: 0)
+  }
+
+  /// Protects the state above. Nothing is called while it is held.
+  private let life: Mutex<Life>
+
+  init(
+    _ body: @escaping @MainActor (Presentation) -> Void,
+    _ condition: (@MainActor @Sendable () -> InteractionQueue.Verdict)?
+  ) {
+    life = Mutex(Life(body: body, condition: condition))
+  }
+
+  deinit {
+    let operation = life.withLock { $0.operation }
+    if operation.bits != 0 { _ = Engine.release(operation) }
+  }
+
+  /// Cancels the interaction: a pending one ends at once and is never presented, a running one is
+  /// asked to end, and stays until it is marked as finished or its grace time has passed.
+  public func cancel() {
+    let operation = life.withLock { $0.operation }
+    if operation.bits != 0 { _ = Engine.cancel(operation) }
+  }
+
+  public var state: State {
+    let (operation, end) = life.withLock { ($0.operation, $0.end) }
+    if end != nil { return .ended }
+    switch Engine.state(of: operation).1 {
+    case .pending: return .pending
+    case .running: return .running
+    case .ended: return .ended
+    }
+  }
+
+  /// How the interaction ended; waits until it has. Not affected by the task's cancellation.
+  public var end: End {
+    get async {
+      await withCheckedContinuation { continuation in
+        let end = life.withLock { life in
+          if life.end == nil { life.waiters.append(continuation) }
+          return life.end
+        }
+        if let end { continuation.resume(returning: end) }
+      }
+    }
+  }
+
+  // MARK: What the engine calls
+
+  func enqueue(on queue: Handle, _ options: OperationOptions, label: String) {
+    var options = options
+    // One reference as the work's context, one as the end's.
+    let context = Unmanaged.passRetained(self).toOpaque()
+    _ = Unmanaged.passRetained(self)
+    options.endCallback = EndCallback(
+      function: {}, call: { _, context, end in Self.from(context).hasEnded(End(end)) },
+      context: context, destroy: Self.letGo)
+    let (status, operation) = label.withCString { text in
+      options.label = text
+      return Engine.enqueue(
+        queue, options: options, work: Self.present, context: context, destroy: Self.forget,
+        wantsHandle: true)
+    }
+    if status == .ok {
+      life.withLock { $0.operation = operation }
+      return
+    }
+    Self.forget(context)
+    Self.letGo(context)
+    hasEnded(.cancelled(status == .full ? .full : status == .closed ? .queueClosed : .owner))
+  }
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> Interaction {
+    Unmanaged<Interaction>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  private static let present: RawWork = { context, token in
+    let interaction = from(context)
+    guard let body = interaction.life.withLock({ $0.body }) else { return }
+    let presentation = Presentation(Handle(bits: token))
+    MainActor.assumeIsolated { body(presentation) }
+  }
+
+  static let askCondition: RawCondition = { context in
+    guard let condition = from(context).life.withLock({ $0.condition }) else { return 0 }
+    switch MainActor.assumeIsolated({ condition() }) {
+    case .present: return 0
+    case .skip: return 1
+    case .giveUp: return 2
+    }
+  }
+
+  /// The engine does not use the interaction's closures any more: they go, whoever holds the handle.
+  private static let forget: RawDestroy = { context in
+    let interaction = Unmanaged<Interaction>.fromOpaque(context!).takeRetainedValue()
+    let closures = interaction.life.withLock { life in
+      defer { (life.body, life.condition) = (nil, nil) }
+      return (life.body, life.condition)
+    }
+    withExtendedLifetime(closures) {}
+  }
+
+  private static let letGo: RawDestroy = { Unmanaged<Interaction>.fromOpaque($0!).release() }
+
+  private func hasEnded(_ end: End) {
+    let waiters = life.withLock { life in
+      life.end = end
+      defer { life.waiters = [] }
+      return life.waiters
+    }
+    for waiter in waiters { waiter.resume(returning: end) }
+  }
+}
+
+extension Interaction.End {
+  fileprivate init(_ end: OperationEnd) {
+    switch (end.outcome, end.cause) {
+    case (.finished, .skipped): self = .skipped
+    case (.finished, .resolved): self = .resolved
+    case (.finished, _), (.failed, _): self = .finished
+    case (.timedOut, _): self = .timedOut
+    case (.abandoned, _): self = .abandoned
+    case (.cancelled, .owner): self = .cancelled(.owner)
+    case (.cancelled, .condition): self = .cancelled(.condition)
+    case (.cancelled, .grace): self = .cancelled(.grace)
+    case (.cancelled, .destroyed): self = .cancelled(.queueReleased)
+    case (.cancelled, _): self = .cancelled(.request)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import InturnCore
+
+/// Delivers the engine's calls to the main thread, inside `OperationQueue.main`.
+final class MainDelivery: Sendable {
+  static let shared = MainDelivery()
+
+  /// How many calls are made before others of the main queue get their turn.
+  private static let portion = 16
+
+  let executor: Handle
+
+  private init() {
+    let executor = Engine.createHostExecutor(label: "main", waker: nil)
+    self.executor = executor
+    let (_, host) = Engine.hostExecutor(executor)
+    host!.setWaker(HostExecutor.Waker(call: { Self.schedule(executor) }, onRelease: {}))
+  }
+
+  private static func schedule(_ executor: Handle) {
+    OperationQueue.main.addOperation {
+      guard let host = Engine.hostExecutor(executor).1 else { return }
+      let (_, calls) = host.drain(maximumCalls: portion)
+      // The waker tells when there is something where there was nothing; this may be the rest.
+      if calls >= portion { schedule(executor) }
+    }
+  }
+}

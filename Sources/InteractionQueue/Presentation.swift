@@ -1,0 +1,74 @@
+import InturnCore
+
+/// The right to end an interaction that is on screen: its finish token.
+///
+/// Keep it for as long as the interaction lasts. When its last reference goes away and the
+/// interaction has not been ended, it ends as abandoned: a report names the line that added it, and
+/// the queue goes on.
+///
+/// All members may be used from any thread.
+public final class Presentation: Sendable {
+  private let token: Handle
+
+  init(_ token: Handle) { self.token = token }
+
+  deinit { _ = Engine.abandon(token) }
+
+  /// Marks the interaction as finished. False when it has ended already; then nothing happens.
+  @discardableResult
+  public func finish() -> Bool { Engine.end(token, as: .finished) == .ok }
+
+  /// Ends the interaction as cancelled: it gives in. False when it has ended already.
+  @discardableResult
+  public func cancel() -> Bool { Engine.end(token, as: .cancelled) == .ok }
+
+  /// Gives way to an urgent interaction: call it when what was shown has been taken down. The
+  /// interaction is presented again afterwards, with another `Presentation`, before all that are not
+  /// urgent. False when it has ended already.
+  @discardableResult
+  public func yield() -> Bool { Engine.yield(token) == .ok }
+
+  /// Whether the interaction was asked to end, or has been cut off by a deadline.
+  public var isCancelled: Bool { Engine.isCancelled(token).1 }
+
+  /// Sets what is called on the main thread when the interaction is asked to end; soon, when it was
+  /// asked already. A later handler replaces an earlier one.
+  public func onCancel(_ handler: @escaping @MainActor @Sendable () -> Void) {
+    let context = Handler.context(handler)
+    let status = Engine.onCancel(
+      token, handler: Handler.call, context: context, destroy: Handler.drop)
+    if status != .ok { Handler.drop(context) }
+  }
+
+  /// Sets what is called on the main thread when an urgent interaction wants this one's place.
+  ///
+  /// What the interaction makes of it is its own affair: it may take down what it shows and then
+  /// ``yield()``, or end, or go on.
+  public func onPreempt(_ handler: @escaping @MainActor @Sendable () -> Void) {
+    let context = Handler.context(handler)
+    let status = Engine.onPreempt(
+      token, handler: Handler.call, context: context, destroy: Handler.drop)
+    if status != .ok { Handler.drop(context) }
+  }
+
+  /// A handler as the engine keeps it.
+  private final class Handler: Sendable {
+    private let body: @MainActor @Sendable () -> Void
+
+    private init(_ body: @escaping @MainActor @Sendable () -> Void) { self.body = body }
+
+    /// A context with a reference, which `drop` gives back.
+    static func context(_ body: @escaping @MainActor @Sendable () -> Void)
+      -> UnsafeMutableRawPointer
+    {
+      Unmanaged.passRetained(Handler(body)).toOpaque()
+    }
+
+    static let call: RawWork = { context, _ in
+      let handler = Unmanaged<Handler>.fromOpaque(context!).takeUnretainedValue()
+      MainActor.assumeIsolated { handler.body() }
+    }
+
+    static let drop: RawDestroy = { Unmanaged<Handler>.fromOpaque($0!).release() }
+  }
+}

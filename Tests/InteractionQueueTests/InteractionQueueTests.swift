@@ -1,0 +1,312 @@
+import Foundation
+import InturnCore
+import Testing
+
+@testable import InteractionQueue
+
+/// When interactions are presented, and how they end.
+@Suite(.timeLimit(.minutes(1))) struct InteractionQueueTests {
+  @Test func `work starts on the main queue and may be finished from any thread`() async {
+    let stage = await Stage.visible()
+    let interaction = stage.queue.add { markInteractionFinished in
+      stage.note("on main: \(OperationQueue.current === OperationQueue.main)")
+      DispatchQueue.global().async {
+        markInteractionFinished()
+        markInteractionFinished()
+      }
+    }
+    #expect(await interaction.end == .finished)
+    #expect(stage.noted() == ["on main: true"])
+  }
+
+  @Test func `a thousand interactions are presented one at a time in order`() async {
+    let stage = await Stage.visible()
+    var interactions: [Interaction] = []
+    for number in 0..<1_000 {
+      interactions.append(
+        stage.queue.add { markInteractionFinished in
+          stage.note("\(number) appears")
+          DispatchQueue.global().async {
+            stage.note("\(number) disappears")
+            markInteractionFinished()
+          }
+        })
+    }
+    for interaction in interactions {
+      await stage.advance(250)
+      #expect(await interaction.end == .finished)
+    }
+    let expected = (0..<1_000).flatMap { ["\($0) appears", "\($0) disappears"] }
+    #expect(stage.noted() == expected)
+  }
+
+  @Test func `the first one waits for the settle delay and each later one for the gap`() async {
+    let stage = Stage()
+    let first = stage.show("first")
+    let second = stage.show("second")
+    await stage.advance(10_000)
+    stage.queue.onViewDidAppear()
+    await stage.advance(499)
+    #expect(stage.noted() == [])
+    await stage.advance(1)
+    #expect(stage.noted() == ["first"])
+    await first.finish()
+    await stage.advance(249)
+    #expect(stage.noted() == [])
+    await stage.advance(1)
+    #expect(stage.noted() == ["second"])
+    await second.finish()
+  }
+
+  @Test func `one that shows nothing costs no gap`() async {
+    let stage = await Stage.visible()
+    stage.queue.add { markInteractionFinished in markInteractionFinished() }
+    let second = stage.show("second")
+    await Stage.settle()
+    #expect(stage.noted() == ["second"])
+    await second.finish()
+  }
+
+  @Test func `a timer of an earlier appearance does not resume the queue early`() async {
+    let stage = Stage()
+    let shown = stage.show("shown")
+    stage.queue.onViewDidAppear()
+    await stage.advance(400)
+    stage.queue.onViewWillDisappear()
+    stage.queue.onViewDidAppear()
+    await stage.advance(499)
+    #expect(stage.noted() == [])
+    await stage.advance(1)
+    #expect(stage.noted() == ["shown"])
+    await shown.finish()
+  }
+
+  @Test func `nothing is presented over a view that has disappeared during the gap`() async {
+    let stage = await Stage.visible()
+    let first = stage.show("first")
+    let second = stage.show("second")
+    await Stage.settle()
+    await first.finish()
+    await stage.advance(200)
+    stage.queue.onViewWillDisappear()
+    await stage.advance(10_000)
+    #expect(stage.noted() == ["first"])
+    stage.queue.onViewDidAppear()
+    await stage.advance(500)
+    #expect(stage.noted() == ["second"])
+    await second.finish()
+  }
+
+  @Test func `a queue goes on when no reason to suspend it is left`() async {
+    let stage = await Stage.visible()
+    stage.queue.suspend(for: "a call")
+    stage.queue.suspend(for: "a call")
+    stage.queue.suspend(for: "a backup")
+    let shown = stage.show("shown")
+    stage.queue.resume(for: "a backup")
+    stage.queue.resume(for: "a call")
+    await Stage.settle()
+    #expect(stage.noted() == [])
+    stage.queue.resume(for: "a call")
+    await Stage.settle()
+    #expect(stage.noted() == ["shown"])
+    await shown.finish()
+  }
+
+  @Test func `cancelling ends a pending one at once and asks a running one`() async {
+    let stage = await Stage.visible()
+    let running = stage.show("running")
+    let pending = stage.show("pending")
+    await Stage.settle()
+    #expect(running.interaction.state == .running)
+    #expect(pending.interaction.state == .pending)
+    running.presentation.onCancel { stage.note("cancelled") }
+    pending.interaction.cancel()
+    running.interaction.cancel()
+    #expect(await pending.interaction.end == .cancelled(.request))
+    await Stage.settle()
+    #expect(stage.noted() == ["running", "cancelled"])
+    #expect(running.presentation.isCancelled)
+    #expect(running.interaction.state == .running)
+    running.presentation.cancel()
+    #expect(await running.interaction.end == .cancelled(.request))
+    #expect(running.interaction.state == .ended)
+  }
+
+  @Test func `higher priorities come first and equal ones in order`() async {
+    let stage = await Stage.visible()
+    stage.queue.suspend(for: "the test")
+    for (number, priority) in [0, 2, -1, 2, 0].enumerated() {
+      stage.queue.add(.with { $0.priority = Int32(priority) }) { markInteractionFinished in
+        stage.note("\(number)")
+        markInteractionFinished()
+      }
+    }
+    stage.queue.resume(for: "the test")
+    await Stage.settle()
+    #expect(stage.noted() == ["1", "3", "0", "4", "2"])
+  }
+
+  @Test func `an urgent one may take the place of the running one which comes again`() async {
+    let stage = await Stage.visible()
+    let shown = Shown()
+    shown.interaction = stage.queue.addPresentation { presentation in
+      stage.note("form")
+      shown.presentation = presentation
+      presentation.onPreempt { [weak presentation] in
+        stage.note("gives way")
+        presentation?.yield()
+      }
+    }
+    await Stage.settle()
+    stage.show("behind")
+    let urgent = stage.show("urgent", .with { $0.isUrgent = true })
+    await Stage.settle()
+    await stage.advance(250)
+    #expect(stage.noted() == ["form", "gives way", "urgent"])
+    await urgent.finish()
+    await stage.advance(250)
+    #expect(stage.noted() == ["form"])
+    await shown.finish()
+    #expect(await shown.interaction.end == .finished)
+    await stage.advance(250)
+    #expect(stage.noted() == ["behind"])
+  }
+
+  @Test func `a condition is asked just before presenting`() async {
+    let stage = await Stage.visible()
+    let isGranted = Flag()
+    let running = stage.show("running")
+    let condition: @MainActor @Sendable () -> InteractionQueue.Verdict = {
+      isGranted.isSet ? .skip : .present
+    }
+    let second = stage.show("second", .with { $0.condition = condition })
+    let hopeless = stage.show("hopeless", .with { $0.condition = { .giveUp } })
+    let last = stage.show("last")
+    await Stage.settle()
+    isGranted.set()
+    await running.finish()
+    await stage.advance(250)
+    #expect(await second.interaction.end == .skipped)
+    #expect(await hopeless.interaction.end == .cancelled(.condition))
+    // Neither has cost a gap.
+    #expect(stage.noted() == ["running", "last"])
+    await last.finish()
+  }
+
+  @Test func `those of one key are presented once and end together`() async {
+    let stage = await Stage.visible()
+    let options = InteractionOptions.with {
+      $0.key = "service is down"
+      $0.joins = true
+    }
+    let first = stage.show("first", options)
+    let second = stage.show("second", options)
+    await Stage.settle()
+    let third = stage.show("third", options)
+    await first.finish()
+    for shown in [first, second, third] { #expect(await shown.interaction.end == .finished) }
+    #expect(stage.noted() == ["first"])
+  }
+
+  @Test func `resolving a key answers all that is pending of it`() async {
+    let stage = await Stage.visible()
+    let running = stage.show("running")
+    let options = InteractionOptions.with { $0.key = "microphone" }
+    let asked = [stage.show("a", options), stage.show("b", options)]
+    #expect(stage.queue.resolve(key: "microphone") == 2)
+    for shown in asked { #expect(await shown.interaction.end == .resolved) }
+    #expect(stage.queue.resolve(key: "microphone") == 0)
+    await running.finish()
+  }
+
+  @Test func `when an owner goes away its interactions are cancelled`() async {
+    let stage = await Stage.visible()
+    var owner: InteractionOwner? = InteractionOwner(capacity: 2)
+    let options = InteractionOptions.with { [owner] in $0.owner = owner }
+    let running = stage.show("running", options)
+    let pending = stage.show("pending", options)
+    let refused = stage.show("refused", options)
+    #expect(await refused.interaction.end == .cancelled(.full))
+    await Stage.settle()
+    owner!.goAway()
+    #expect(await pending.interaction.end == .cancelled(.owner))
+    #expect(running.presentation.isCancelled)
+    running.presentation.cancel()
+    #expect(await running.interaction.end == .cancelled(.owner))
+    owner = nil
+  }
+
+  @Test func `an interaction is on screen no longer than it may be`() async {
+    let stage = await Stage.visible()
+    let first = stage.show("first", .with { $0.maximumTimeOnScreen = .seconds(5) })
+    let second = stage.show("second")
+    await Stage.settle()
+    await stage.advance(5_000)
+    #expect(await first.interaction.end == .timedOut)
+    #expect(!first.presentation.finish())
+    await stage.advance(250)
+    #expect(stage.noted() == ["first", "second"])
+    await second.finish()
+  }
+
+  @Test func `an interaction added after close or to a full queue has ended`() async {
+    let full = Stage(capacity: 1)
+    full.show("first")
+    let second = full.show("second")
+    #expect(await second.interaction.end == .cancelled(.full))
+    let closed = Stage()
+    closed.queue.close()
+    let shown = closed.show("shown")
+    #expect(shown.interaction.state == .ended)
+    #expect(await shown.interaction.end == .cancelled(.queueClosed))
+    shown.interaction.cancel()
+  }
+
+  @Test func `a queue that is released ends what it has and lets go of everything`() async {
+    final class Witness: Sendable {}
+    weak var witness: Witness?
+    var stage: Stage? = await Stage.visible()
+    let pending: Interaction
+    do {
+      let kept = Witness()
+      witness = kept
+      stage!.queue.suspend(for: "the test")
+      pending = stage!.queue.add { _ in withExtendedLifetime(kept) {} }
+    }
+    #expect(witness != nil)
+    stage = nil
+    #expect(await pending.end == .cancelled(.queueReleased))
+    #expect(witness == nil)
+  }
+
+  @Test func `closures go when the interaction has ended, whoever holds its handle`() async {
+    final class Witness: Sendable {}
+    weak var witness: Witness?
+    let stage = await Stage.visible()
+    let interaction: Interaction
+    do {
+      let kept = Witness()
+      witness = kept
+      interaction = stage.queue.add { markInteractionFinished in
+        withExtendedLifetime(kept) {}
+        markInteractionFinished()
+      }
+    }
+    #expect(await interaction.end == .finished)
+    await Stage.settle()
+    #expect(witness == nil)
+  }
+
+  @Test func `statistics count what there is`() async {
+    let stage = await Stage.visible()
+    let running = stage.show("running")
+    stage.show("pending").interaction.cancel()
+    stage.show("pending")
+    await Stage.settle()
+    let statistics = stage.queue.statistics
+    #expect(statistics.pending == 1 && statistics.running == 1 && statistics.cancelled == 1)
+    await running.finish()
+    #expect(stage.queue.statistics.finished == 1)
+  }
+}

@@ -1,0 +1,112 @@
+import InturnCore
+import Testing
+
+@testable import InteractionQueue
+
+/// The async form, and the events.
+@Suite(.timeLimit(.minutes(1))) struct PresentTests {
+  struct Refusal: Error, Equatable {}
+
+  @Test @MainActor func `present gives the value of its closure`() async throws {
+    let stage = await Stage.visible()
+    let granted = try await stage.queue.present {
+      await Task.yield()
+      return true
+    }
+    #expect(granted)
+  }
+
+  @Test @MainActor func `present throws what its closure throws and the queue goes on`() async {
+    let stage = await Stage.visible()
+    await #expect(throws: Refusal()) {
+      try await stage.queue.present { throw Refusal() }
+    }
+    stage.show("next")
+    await stage.advance(250)
+    #expect(stage.noted() == ["next"])
+  }
+
+  @Test @MainActor func `interactions that suspend do not overlap`() async throws {
+    let stage = await Stage.visible()
+    async let first: Void = stage.queue.present {
+      stage.note("first begins")
+      await Task.yield()
+      stage.note("first ends")
+    }
+    async let second: Void = stage.queue.present {
+      stage.note("second begins")
+      await Task.yield()
+      stage.note("second ends")
+    }
+    try await first
+    await stage.advance(250)
+    try await second
+    let noted = stage.noted()
+    #expect(
+      noted == ["first begins", "first ends", "second begins", "second ends"]
+        || noted == ["second begins", "second ends", "first begins", "first ends"])
+  }
+
+  @Test @MainActor func `cancelling the task that waits cancels a pending interaction`() async {
+    let stage = await Stage.visible()
+    let running = stage.show("running")
+    await Stage.settle()
+    let task = Task { try await stage.queue.present { stage.note("never") } }
+    await Stage.settle()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await running.finish()
+    await stage.advance(1_000)
+    #expect(stage.noted() == ["running"])
+  }
+
+  @Test @MainActor func `cancelling the task that waits cancels the closure's task`() async {
+    let stage = await Stage.visible()
+    let task = Task {
+      try await stage.queue.present {
+        stage.note("begins")
+        while !Task.isCancelled { await Task.yield() }
+        throw CancellationError()
+      }
+    }
+    while stage.queue.statistics.running == 0 { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(stage.queue.statistics.cancelled == 1)
+  }
+
+  @Test @MainActor func `an interaction that ends without having been presented throws its end`()
+    async
+  {
+    let stage = await Stage.visible()
+    stage.queue.close()
+    await #expect(throws: InteractionError(end: .cancelled(.queueClosed))) {
+      try await stage.queue.present {}
+    }
+  }
+
+  @Test func `events are told in order to everybody who reads them`() async {
+    let stage = await Stage.visible()
+    var first = stage.queue.events.makeAsyncIterator()
+    var second = stage.queue.events.makeAsyncIterator()
+    let line = #line + 1
+    let interaction = stage.queue.add { markInteractionFinished in markInteractionFinished() }
+    #expect(await interaction.end == .finished)
+    let source = "InteractionQueueTests/PresentTests.swift:\(line)"
+    for kind in [InteractionQueue.Event.Kind.added, .presenting, .ended] {
+      let event = InteractionQueue.Event(kind: kind, number: 1, source: source)
+      #expect(await first.next() == event)
+      #expect(await second.next() == event)
+    }
+    #expect(await first.next()?.kind == .idle)
+  }
+
+  @Test func `the events end with the queue`() async {
+    var stage: Stage? = Stage()
+    let events = stage!.queue.events
+    stage = nil
+    var kinds: [InteractionQueue.Event.Kind] = []
+    for await event in events { kinds.append(event.kind) }
+    #expect(kinds.isEmpty)
+  }
+}
