@@ -9,14 +9,14 @@
 ///     fence      the first barrier: starts when nothing before it is left
 ///     behind     came after the fence; comes before it in nothing
 struct LaneOrder: ~Copyable {
-  /// Operations of one priority, of which at least one is pending.
+  /// Operations of one priority.
   struct Level {
     typealias Pointer = UnsafeMutablePointer<Level>
 
     let priority: Int64
     var jobs = JobBuffer()
-    /// Where the heap has it.
-    var position = 0
+    /// Where the heap has it; -1 while nothing is pending in it.
+    var position = -1
     /// In the list of turns.
     var previous: Pointer?
     var next: Pointer?
@@ -32,9 +32,13 @@ struct LaneOrder: ~Copyable {
   var firstBlocked: UInt32 = 0
   var blocked: UInt32 = 0
 
-  /// A binary heap: the level of the highest priority first.
+  /// The levels in which something is pending, as a binary heap: the highest priority first.
   private var heap: [Level.Pointer] = []
+  /// The level of priority zero, which there always is.
+  private let plain = Level.Pointer.allocate(capacity: 1)
+  /// The others. Some that are empty are kept for what comes next.
   private var byPriority: [Int64: Level.Pointer] = [:]
+  private var keptLevels: Int { 64 }
   /// The levels by when one of theirs was started last: the longest ago first.
   private var firstTurn: Level.Pointer?
   private var lastTurn: Level.Pointer?
@@ -46,12 +50,11 @@ struct LaneOrder: ~Copyable {
   /// Where the urgent ones are: above every priority.
   static var urgent: Int64 { Int64.max }
 
-  init() {}
+  init() { plain.initialize(to: Level(priority: 0)) }
 
   /// When its lane is gone, and nothing is pending.
   deinit {
-    var rest = self.heap
-    while let level = rest.popLast() {
+    for level in [plain] + byPriority.values {
       level.pointee.jobs.release()
       level.deallocate()
     }
@@ -65,7 +68,7 @@ extension UnsafeMutablePointer<LaneOrder> {
       var jobs = jobs
       jobs.release()
     } else {
-      pointee.addLevel(0).pointee.jobs = jobs
+      pointee.level(0).pointee.jobs = jobs
     }
   }
 
@@ -227,21 +230,22 @@ extension LaneOrder {
   fileprivate var highest: Level.Pointer? { heap.first }
   fileprivate var levels: [Level.Pointer] { heap }
 
-  /// The level of a priority, made if there is none.
+  /// The level of a priority, into which something is put.
   fileprivate mutating func level(_ priority: Int64) -> Level.Pointer {
-    // Most often the only one.
-    if let first = heap.first, first.pointee.priority == priority { return first }
-    return byPriority[priority] ?? addLevel(priority)
+    let level = priority == 0 ? plain : byPriority[priority] ?? makeLevel(priority)
+    if level.pointee.position < 0 {
+      level.pointee.position = heap.count
+      heap.append(level)
+      siftUp(level)
+      appendTurn(level)
+    }
+    return level
   }
 
-  fileprivate mutating func addLevel(_ priority: Int64) -> Level.Pointer {
+  private mutating func makeLevel(_ priority: Int64) -> Level.Pointer {
     let level = Level.Pointer.allocate(capacity: 1)
     level.initialize(to: Level(priority: priority))
     byPriority[priority] = level
-    level.pointee.position = heap.count
-    heap.append(level)
-    siftUp(level)
-    appendTurn(level)
     return level
   }
 
@@ -253,7 +257,9 @@ extension LaneOrder {
       siftUp(last)
       siftDown(last)
     }
+    level.pointee.position = -1
     removeTurn(level)
+    if level == plain || byPriority.count <= keptLevels { return }
     byPriority[level.pointee.priority] = nil
     level.pointee.jobs.release()
     level.deallocate()

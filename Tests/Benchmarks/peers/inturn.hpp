@@ -1,5 +1,5 @@
-/* Inturn: a FIFO queue on the library's own pool. Each operation finishes its
-   token, and every status is checked. */
+/* Inturn: queues on the library's own pool. Each operation finishes its token,
+   and every status is checked. */
 #pragma once
 
 #include "../bench.hpp"
@@ -57,6 +57,71 @@ private:
   }
 
   inturn_queue queue;
+};
+
+template <bench::Work work> void run(void *context, inturn_token token) {
+  work(context);
+  check(inturn_token_finish(token));
+}
+
+/* A concurrent queue. */
+class Concurrent {
+public:
+  explicit Concurrent(unsigned limit) {
+    inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+    options.max_concurrent = limit;
+    check(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &options, &queue));
+  }
+  Concurrent(const Concurrent &) = delete;
+  ~Concurrent() { check(inturn_queue_destroy(queue)); }
+
+  template <bench::Work work> void enqueue(void *context) {
+    check(inturn_queue_enqueue(queue, run<work>, context, nullptr, nullptr));
+  }
+  void drain() { check(inturn_queue_drain(queue, -1)); }
+
+  /* Runs operations as one batch, and waits for its end. */
+  void run_batch(const std::vector<inturn_batch_item> &items) {
+    inturn_batch batch;
+    check(inturn_queue_enqueue_batch(queue, nullptr, items.data(), items.size(),
+                                     &batch));
+    check(inturn_batch_wait(batch, -1, nullptr));
+    check(inturn_batch_release(batch));
+  }
+
+protected:
+  inturn_queue queue;
+};
+
+/* Operations that come after others. A node holds the operation's handle until
+   the graph goes. */
+class Graph : Concurrent {
+public:
+  using Node = inturn_operation;
+
+  Graph(unsigned limit, std::size_t operations) : Concurrent(limit) {
+    nodes.reserve(operations);
+  }
+  ~Graph() {
+    for (auto node : nodes)
+      check(inturn_operation_release(node));
+  }
+
+  template <bench::Work work>
+  Node add(void *context, const Node *after, std::size_t count) {
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    options.after = after;
+    options.after_count = count;
+    Node node;
+    check(inturn_queue_enqueue_with(queue, count > 0 ? &options : nullptr,
+                                    run<work>, context, nullptr, &node));
+    nodes.push_back(node);
+    return node;
+  }
+  void wait() { drain(); }
+
+private:
+  std::vector<Node> nodes;
 };
 
 } // namespace peers::inturn
