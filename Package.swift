@@ -9,6 +9,10 @@ let package = Package(
     .library(name: "inturn", type: .dynamic, targets: ["InturnC"]),
     // Modal interactions, one at a time: `InteractionQueue`.
     .library(name: "InteractionQueue", targets: ["InteractionQueue"]),
+    // Operations for Foundation's OperationQueue that end when they say so.
+    .library(name: "AsyncOperation", targets: ["AsyncOperation"]),
+    // Lists of asynchronous tasks, performed in order, with one completion.
+    .library(name: "AsyncTaskPerformer", targets: ["AsyncTaskPerformer"]),
   ],
   targets: [
     // What the engine needs of the operating system and Swift cannot express.
@@ -19,13 +23,29 @@ let package = Package(
     .target(name: "CInturn"),
     // The C library's functions: look up, call, map the status.
     .target(name: "InturnC", dependencies: ["CInturn", "InturnCore"]),
-    .target(name: "InteractionQueue", dependencies: ["InturnCore"]),
+    // Foundation.Operation, ended by finish tokens.
+    .target(name: "AsyncOperation", dependencies: ["InturnCore"]),
+    // Modal interactions, on the engine's interaction queues.
+    .target(name: "InteractionQueue", dependencies: ["AsyncOperation", "InturnCore"]),
+    // Lists of tasks and operations with one completion.
+    .target(name: "AsyncTaskPerformer", dependencies: ["AsyncOperation", "InturnCore"]),
     // The main job: `swift run onboarding`.
     .executableTarget(
       name: "onboarding", dependencies: ["InturnC"], path: "examples/c",
       sources: ["onboarding.c"], cSettings: [.headerSearchPath("../../include")]),
+    .executableTarget(
+      name: "downloads", dependencies: ["AsyncOperation"], path: "examples/swift/downloads"),
+    .executableTarget(
+      name: "hello", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/hello"),
+    .executableTarget(
+      name: "bag", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/bag"),
     .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore"]),
-    .testTarget(name: "InteractionQueueTests", dependencies: ["InteractionQueue"]),
+    // What the modules' tests wait with.
+    .target(name: "TestSupport", dependencies: ["AsyncOperation"], path: "Tests/Support"),
+    .testTarget(name: "AsyncOperationTests", dependencies: ["AsyncOperation", "TestSupport"]),
+    .testTarget(
+      name: "AsyncTaskPerformerTests", dependencies: ["AsyncTaskPerformer", "TestSupport"]),
+    .testTarget(name: "InteractionQueueTests", dependencies: ["InteractionQueue", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -1,38 +1,20 @@
+import AsyncOperation
 import InturnCore
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import InteractionQueue
 
-/// What is reported; one test at a time, as the report handler is the process's.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct LostCallbackTests {
-  /// The messages of what `body` does.
-  private func reports(_ body: () async -> Void) async -> [String] {
-    let box = Box()
-    Engine.setReportHandler(
-      ReportHandler(call: { report in box.add(report.message) }, onRelease: {}))
-    await body()
-    Engine.setReportHandler(nil)
-    return box.all
-  }
-
-  private final class Box: Sendable {
-    private let messages = Mutex<[String]>([])
-    func add(_ message: String) { messages.withLock { $0.append(message) } }
-    var all: [String] { messages.withLock { $0 } }
-  }
-
+/// What is reported of interactions that do not end as they should.
+@Suite(.timeLimit(.minutes(1))) struct LostCallbackTests {
   @Test func `a lost callback ends its interaction, names the line, and the queue goes on`() async {
+    Reports.begin()
     let stage = await Stage.visible()
-    let line = #line + 2
-    let messages = await reports {
-      let lost = stage.queue.add { _ in }
-      #expect(await lost.end == .abandoned)
-    }
-    let source = "InteractionQueueTests/LostCallbackTests.swift:\(line)"
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains(source) == true, "\(messages)")
-    #expect(messages.first?.contains("abandoned") == true)
+    let line = #line + 1
+    let lost = stage.queue.add { _ in }
+    #expect(await lost.end == .abandoned)
+    let messages = Reports.about("InteractionQueueTests/LostCallbackTests.swift:\(line)")
+    #expect(messages.map(\.kind) == [.lostToken])
     let next = stage.show("next")
     await stage.advance(250)
     #expect(stage.noted() == ["next"])
@@ -40,14 +22,18 @@ import Testing
   }
 
   @Test func `an interaction that stalls is reported and goes on`() async {
+    Reports.begin()
     let stage = await Stage.visible()
-    let messages = await reports {
-      let shown = stage.show("shown", .with { $0.stallWarning = .seconds(10) })
-      await Stage.settle()
-      await stage.advance(10_000)
-      #expect(shown.interaction.state == .running)
-      await shown.finish()
+    let line = #line + 1
+    let shown = stage.queue.addPresentation(.with { $0.stallWarning = .seconds(10) }) {
+      stage.keep($0)
     }
-    #expect(messages.count == 1)
+    await Stage.settle()
+    await stage.advance(10_000)
+    #expect(shown.state == .running)
+    let messages = Reports.about("InteractionQueueTests/LostCallbackTests.swift:\(line)")
+    #expect(messages.map(\.kind) == [.stall])
+    stage.kept.finish()
+    #expect(await shown.end == .finished)
   }
 }

@@ -9,6 +9,10 @@ final class Stage: Sendable {
   private let clock = Engine.createManualClock()
   let queue: InteractionQueue
   private let lines = Mutex<[String]>([])
+  private let presentation = Mutex<Presentation?>(nil)
+
+  func keep(_ new: Presentation) { presentation.withLock { $0 = new } }
+  var kept: Presentation! { presentation.withLock { $0 } }
 
   init(capacity: Int? = nil) {
     queue = InteractionQueue(

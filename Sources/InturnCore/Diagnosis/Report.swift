@@ -47,7 +47,7 @@ package struct Report {
       operationLabel: operation.map { String(cString: $0) })
   }
 
-  private init(kind: Kind, message: String, queueLabel: String?, operationLabel: String?) {
+  package init(kind: Kind, message: String, queueLabel: String?, operationLabel: String?) {
     self.kind = kind
     self.message = message
     self.queueLabel = queueLabel
@@ -63,7 +63,7 @@ package struct Report {
   }
 
   /// A label in a message, which stays one line whatever the label holds.
-  static func quoted(_ label: UnsafePointer<CChar>) -> String {
+  package static func quoted(_ label: UnsafePointer<CChar>) -> String {
     let characters = String(cString: label).unicodeScalars.map {
       $0.properties.generalCategory == .control ? " " : Character($0)
     }
@@ -71,7 +71,7 @@ package struct Report {
   }
 
   /// Tells the handler. No lock is held.
-  func send() {
+  package func send() {
     if let handler = Engine.current.pointee.reportHandler.current {
       handler.handle(self)
     } else {

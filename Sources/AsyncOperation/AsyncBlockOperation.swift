@@ -1,0 +1,87 @@
+import Foundation
+import InturnCore
+
+/// An operation whose work is a closure.
+///
+///     let operation = AsyncBlockOperation { markOperationAsFinished in
+///       startUpload { markOperationAsFinished() }
+///     }
+///     queue.addOperation(operation)
+///
+/// The closure, and all that it has captured, is let go of when the operation has called it or has
+/// ended, not when the operation goes away.
+///
+/// A finish callback, token or task that goes away without ending the operation ends it as
+/// *abandoned*, and the report names the file and line that made the operation.
+open class AsyncBlockOperation: AsyncOperation, @unchecked Sendable {
+  // Safe to share: `work` has a lock.
+
+  /// Ends the operation, from any thread. Calls after the first have no effect.
+  public typealias FinishCallback = @Sendable () -> Void
+
+  /// Work that calls its parameter when it is done, sooner or later.
+  public typealias Block = (@escaping FinishCallback) -> Void
+
+  private let work: OneTimeWork
+
+  /// Makes an operation that ends when its finish callback is called.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where the operation is made, for reports.
+  ///   - line: The same.
+  ///   - block: Called once at most, on a thread of the queue.
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line, block: sending @escaping Block
+  ) {
+    work = OneTimeWork { token in block { token.finish() } }
+    super.init()
+    setOrigin(fileID: fileID, line: line)
+  }
+
+  /// Makes an operation whose work gets its token: it can fail, give in, and see that it is
+  /// cancelled.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where the operation is made, for reports.
+  ///   - line: The same.
+  ///   - work: Called once at most, on a thread of the queue.
+  @_disfavoredOverload
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    withToken work: sending @escaping (FinishToken) -> Void
+  ) {
+    self.work = OneTimeWork(work)
+    super.init()
+    setOrigin(fileID: fileID, line: line)
+  }
+
+  /// Makes an operation whose work is an asynchronous function, run as a task.
+  ///
+  /// Cancelling the operation cancels the task. The operation ends when the function returns, as
+  /// finished; or throws, as failed, and as cancelled where it was cancelled and a
+  /// `CancellationError` is thrown.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where the operation is made, for reports.
+  ///   - line: The same.
+  ///   - priority: The task's; nil for that of the operation's quality of service.
+  ///   - body: Called once at most.
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line, priority: TaskPriority? = nil,
+    body: @escaping @Sendable () async throws -> Void
+  ) {
+    work = OneTimeWork { token in
+      token.runTask(priority: priority) {
+        try await body()
+        return { $0.finish() }
+      }
+    }
+    super.init()
+    setOrigin(fileID: fileID, line: line)
+  }
+
+  /// Calls the closure. A subclass that overrides this calls `super.main()`.
+  open override func main() { work.call(with: self) }
+
+  override func letGoOfWork() { work.letGo() }
+}

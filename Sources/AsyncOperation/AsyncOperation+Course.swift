@@ -1,0 +1,58 @@
+import Foundation
+import InturnCore
+
+/// How the machine's answers are carried out.
+extension AsyncOperation {
+  /// Starts the operation, but for calling `main()`. True: that is to be called.
+  func begin() -> Bool { storage.start() && tell() }
+
+  /// Ends the operation. False: it has an end already.
+  ///
+  /// - Parameter report: What is noticed by this. It is sent before anybody sees the end.
+  func conclude(
+    as outcome: Outcome, failure: (any Error)? = nil, value: (any Sendable)? = nil,
+    report: @autoclosure () -> InturnCore.Report? = nil
+  ) -> Bool {
+    let answer = storage.end(as: outcome, failure: failure, value: value)
+    if answer == .refused { return false }
+    report()?.send()
+    if answer == .tell { _ = tell() }
+    return true
+  }
+
+  /// Tells Foundation and the observers what has changed, until there is nothing more to tell.
+  /// True: the operation runs and has no end yet.
+  private func tell() -> Bool {
+    while true {
+      switch storage.nextStep() {
+      case .tellRunning:
+        willChangeValue(forKey: Key.isExecuting)
+        let (observers, state) = storage.enter(.running)
+        didChangeValue(forKey: Key.isExecuting)
+        for observer in observers { observer.offer(state) }
+      case .tellEnd(let wasRunning):
+        if wasRunning { willChangeValue(forKey: Key.isExecuting) }
+        willChangeValue(forKey: Key.isFinished)
+        let (observers, state) = storage.enter(.ended)
+        if wasRunning { didChangeValue(forKey: Key.isExecuting) }
+        didChangeValue(forKey: Key.isFinished)
+        for observer in observers { observer.offer(state) }
+        letGoOfWork()
+      case .leave(let isRunning):
+        return isRunning
+      }
+    }
+  }
+
+  private enum Key {
+    static let isExecuting = "isExecuting"
+    static let isFinished = "isFinished"
+  }
+
+  /// The grace time of a cancelled operation begins.
+  func begin(_ grace: Grace) {
+    let timer = GraceTimer(grace) { [weak self] in _ = self?.conclude(as: .cancelled) }
+    guard let timer else { return }
+    _ = storage.keep(graceTimer: timer)
+  }
+}

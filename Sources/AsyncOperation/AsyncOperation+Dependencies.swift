@@ -1,0 +1,67 @@
+import Foundation
+import InturnCore
+
+/// How rings of dependencies are found and broken.
+extension AsyncOperation {
+  /// Whether a dependency would close a ring. Then the ring is reported, and this operation ends as
+  /// failed. If not, the dependency counts as announced.
+  func closesRing(_ dependency: Operation) -> Bool {
+    let ours = dependency as? AsyncOperation
+    storage.withLinks {
+      $0.announced.append(dependency)
+      $0.hasDependencies = true
+    }
+    ours?.storage.withLinks { $0.hasDependents = true }
+    // A ring of ours alone ends with one of ours that waits for this one.
+    let mayBeOfOurs = ours != nil && storage.withLinks { $0.hasDependents }
+    if ours != nil && !mayBeOfOurs { return false }
+    let limit = mayBeOfOurs ? Int.max : DependencySearch.unaskedLimit
+    let found = DependencySearch.ring(from: self, by: [dependency], limit: limit)
+    guard let ring = found, ring.first === self else { return false }
+    withdraw(dependency)
+    fail(for: ring)
+    return true
+  }
+
+  /// An announced dependency has been added, or will not be.
+  func withdraw(_ dependency: Operation) {
+    storage.withLinks { links in
+      if let index = links.announced.lastIndex(where: { $0 === dependency }) {
+        links.announced.remove(at: index)
+      }
+    }
+  }
+
+  /// Looks for rings through Foundation's own operations, which do not say when they are closed. On
+  /// another thread: whoever asks whether the operation is ready may hold locks.
+  func searchLater() {
+    let isToSearch = storage.withLinks { links in
+      let isToSearch = links.hasPlainDependencies && !links.isSearching
+      if isToSearch { links.isSearching = true }
+      return isToSearch
+    }
+    if !isToSearch { return }
+    DispatchQueue.global().async { [weak self] in
+      guard let self else { return }
+      storage.withLinks { $0.isSearching = false }
+      breakRing(limit: DependencySearch.unaskedLimit)
+    }
+  }
+
+  /// Ends one operation of ours of the ring that this one waits in or for, if there is one.
+  func breakRing(limit: Int = .max) {
+    guard !isFinished, let ring = DependencySearch.ring(from: self, limit: limit) else { return }
+    // Behind a gate there is always an operation.
+    let isBreakable = { (member: Operation) in member is AsyncOperation && !(member is OrderGate) }
+    guard let index = ring.firstIndex(where: isBreakable) else { return }
+    let member = ring[index] as! AsyncOperation
+    let members = Array(ring[index...] + ring[..<index])
+    if member.fail(for: members) { member.leaveRing(members.count > 1 ? members[1] : member) }
+  }
+
+  @discardableResult
+  private func fail(for ring: [Operation]) -> Bool {
+    let cycle = DependencyCycle(members: ring.map(\.described))
+    return conclude(as: .failed, failure: cycle, report: .ring(cycle))
+  }
+}

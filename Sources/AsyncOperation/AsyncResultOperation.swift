@@ -1,0 +1,127 @@
+import Foundation
+import InturnCore
+
+/// An operation that ends with a result.
+///
+///     let download = AsyncResultOperation<Data, any Error> { try await fetch(url) }
+///     let parse = AsyncResultOperation<Page, any Error> { try await Page(download.get()) }
+///     parse.addDependency(download)
+open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperation,
+  @unchecked Sendable
+{
+  // Safe to share: `work` has a lock.
+
+  /// Ends the operation with a result, from any thread. Calls after the first have no effect.
+  public typealias FinishCallback = @Sendable (Result<Success, Failure>) -> Void
+
+  private let work: OneTimeWork?
+
+  /// Makes an operation without work of its own: for subclasses, whose `main()` calls
+  /// `finish(with:)` in the end.
+  public override init() {
+    work = nil
+    super.init()
+  }
+
+  /// Makes an operation that ends with the result that its callback is called with.
+  ///
+  /// When the callback goes away uncalled the operation ends as abandoned.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where the operation is made, for reports.
+  ///   - line: The same.
+  ///   - block: Called once at most, on a thread of the queue.
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    block: sending @escaping (@escaping FinishCallback) -> Void
+  ) {
+    work = OneTimeWork { token in block { token.finish(with: $0) } }
+    super.init()
+    setOrigin(fileID: fileID, line: line)
+  }
+
+  /// Makes an operation that ends with what an asynchronous function returns or throws.
+  ///
+  /// The function runs as a task, which is cancelled with the operation. Where it throws a
+  /// `CancellationError` then, the operation ends as cancelled.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where the operation is made, for reports.
+  ///   - line: The same.
+  ///   - priority: The task's; nil for that of the operation's quality of service.
+  ///   - body: Called once at most.
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line, priority: TaskPriority? = nil,
+    body: @escaping @Sendable () async throws(Failure) -> Success
+  ) {
+    work = OneTimeWork { token in
+      token.runTask(priority: priority) {
+        let value = try await body()
+        return { $0.finish(with: Result<Success, Failure>.success(value)) }
+      }
+    }
+    super.init()
+    setOrigin(fileID: fileID, line: line)
+  }
+
+  /// Begins the work. A subclass with work of its own overrides this and does not call
+  /// `super.main()`.
+  open override func main() { work?.call(with: self) }
+
+  override func letGoOfWork() { work?.letGo() }
+
+  /// Ends the operation with a result. False: it has an end already, and the result is lost.
+  @discardableResult
+  public final func finish(with result: Result<Success, Failure>) -> Bool {
+    switch result {
+    case .success(let value): conclude(as: .finished, value: value)
+    case .failure(let error): conclude(as: .failed, failure: error)
+    }
+  }
+
+  /// What the operation ended with; nil as long as it has not ended, and where it ended without a
+  /// result, which `get()` tells apart.
+  public final var result: Result<Success, Failure>? {
+    switch end {
+    case .finished?: (storage.endValue as? Success).map { .success($0) }
+    case .failed(let error)?: (error as? Failure).map { .failure($0) }
+    default: nil
+    }
+  }
+
+  /// The value that the operation ended with.
+  ///
+  /// - Throws: Its failure; or an `AsyncOperationError` when it has not ended, or ended otherwise.
+  public final func get() throws -> Success {
+    switch end {
+    case nil: throw AsyncOperationError.notEnded
+    case .failed(let error)?: throw error
+    case .cancelled?: throw AsyncOperationError.cancelled
+    case .abandoned?: throw AsyncOperationError.abandoned
+    case .finished?:
+      guard let value = storage.endValue as? Success else { throw AsyncOperationError.noResult }
+      return value
+    }
+  }
+
+  /// The value that the operation ends with, as soon as it has.
+  ///
+  /// - Throws: As `get()`, and `CancellationError` when the task that waits is cancelled; the
+  ///   operation goes on then.
+  public final var value: Success {
+    get async throws {
+      _ = try await waitForEnd()
+      return try get()
+    }
+  }
+}
+
+extension FinishToken {
+  fileprivate func finish<Success: Sendable, Failure: Error>(with result: Result<Success, Failure>)
+  {
+    switch result {
+    case .success(let value): _ = take()?.conclude(as: .finished, value: value)
+    case .failure(let error): fail(error)
+    }
+  }
+}

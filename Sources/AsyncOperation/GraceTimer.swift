@@ -1,0 +1,69 @@
+import InturnCore
+
+/// How long an operation that was asked to end may go on, and by which clock.
+struct Grace {
+  let duration: Duration
+  /// A suspended queue of the engine's; see `GraceTimer`.
+  let queue: Handle
+}
+
+/// Calls something once after a time, unless it is let go of before.
+///
+/// It is an operation of the engine's in a queue that is never resumed: what it waits for is its
+/// `maxWait`, by the queue's clock.
+final class GraceTimer: Sendable {
+  /// The queue whose clock is the system's.
+  static let systemQueue = makeQueue(clock: Handle(bits: 0))
+
+  /// A queue for timers that go by a clock.
+  static func makeQueue(clock: Handle) -> Handle {
+    var options = QueueOptions(kind: .fifo)
+    let (status, queue) = "grace times".withCString {
+      options.label = $0
+      return Engine.createQueue(options, executor: Handle(bits: 0), clock: clock)
+    }
+    precondition(status == .ok && Engine.suspend(queue) == .ok, "Inturn: no memory for a queue")
+    return queue
+  }
+
+  private final class Alarm: Sendable {
+    let ring: @Sendable () -> Void
+
+    init(_ ring: @escaping @Sendable () -> Void) { self.ring = ring }
+  }
+
+  private let operation: Handle
+
+  /// Nil when there is no memory for it.
+  init?(_ grace: Grace, ring: @escaping @Sendable () -> Void) {
+    let alarm = Unmanaged.passRetained(Alarm(ring)).toOpaque()
+    var options = OperationOptions()
+    options.maxWait = max(1, grace.duration.inNanoseconds)
+    options.endCallback = EndCallback(
+      function: {},
+      call: { _, alarm, end in
+        if end.outcome != .timedOut { return }
+        Unmanaged<Alarm>.fromOpaque(alarm!).takeUnretainedValue().ring()
+      }, context: alarm, destroy: { Unmanaged<Alarm>.fromOpaque($0!).release() })
+    let (status, operation) = Engine.enqueue(
+      grace.queue, options: options, work: { _, _ in }, context: nil, destroy: nil,
+      wantsHandle: true)
+    if status != .ok { return nil }
+    self.operation = operation
+  }
+
+  deinit {
+    _ = Engine.cancel(operation)
+    _ = Engine.release(operation)
+  }
+}
+
+extension Duration {
+  /// The end of time where there are more than fit.
+  fileprivate var inNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflow2) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return overflow || overflow2 ? .max : sum
+  }
+}

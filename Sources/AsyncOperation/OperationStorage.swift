@@ -1,0 +1,152 @@
+import InturnCore
+
+/// What an operation keeps beside Foundation's part of it.
+final class OperationStorage: @unchecked Sendable {
+  // Safe to share: `lock` protects all that changes.
+
+  /// Protects everything below that is a variable. Neither Foundation nor user code is called while
+  /// it is held, and nothing is let go of that might call them.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var machine = OperationMachine()
+  /// Why it failed, and with what it finished. Written with the end.
+  @exclusivity(unchecked) private var failure: (any Error)?
+  @exclusivity(unchecked) private var value: (any Sendable)?
+  @exclusivity(unchecked) private var cancelHandlers: [@Sendable () -> Void] = []
+  @exclusivity(unchecked) private var observers: [StateObserver] = []
+  @exclusivity(unchecked) private var links = DependencyLinks()
+  @exclusivity(unchecked) private var grace: Grace?
+  @exclusivity(unchecked) private var graceTimer: GraceTimer?
+
+  @exclusivity(unchecked) private var madeAt: Origin?
+
+  // MARK: Looking
+
+  var state: AsyncOperation.State { lock.withLock { stateLocked } }
+
+  var isExecuting: Bool { lock.withLock { machine.state == .running } }
+  var isFinished: Bool { lock.withLock { machine.state == .ended } }
+  var isCancelRequested: Bool { lock.withLock { machine.isCancelRequested } }
+
+  /// Where the operation was made, as far as that is known.
+  var origin: Origin? {
+    get { lock.withLock { madeAt } }
+    set { lock.withLock { madeAt = newValue } }
+  }
+
+  /// The value that the operation finished with, once it has ended.
+  var endValue: (any Sendable)? {
+    lock.withLock { machine.state == .ended ? value : nil }
+  }
+
+  private var stateLocked: AsyncOperation.State {
+    switch machine.state {
+    case .pending: return .pending
+    case .running: return .running
+    case .ended: return .ended(endLocked)
+    }
+  }
+
+  private var endLocked: AsyncOperation.End {
+    switch machine.outcome {
+    case .failed?: return failure.map { .failed($0) } ?? .abandoned
+    case .cancelled?: return .cancelled
+    case .abandoned?: return .abandoned
+    default: return .finished
+    }
+  }
+
+  // MARK: Events
+
+  func start() -> Bool { lock.withLock { machine.start() } }
+
+  func end(
+    as outcome: Outcome, failure: (any Error)?, value: (any Sendable)?
+  ) -> OperationMachine.EndAnswer {
+    lock.withLock {
+      let answer = machine.end(as: outcome)
+      if answer != .refused {
+        self.failure = failure
+        self.value = value
+      }
+      return answer
+    }
+  }
+
+  /// The handlers that are to be called, and the grace time that begins.
+  func cancel() -> (handlers: [@Sendable () -> Void], grace: Grace?) {
+    lock.withLock {
+      guard machine.cancel() else { return ([], nil) }
+      let handlers = cancelHandlers
+      cancelHandlers = []
+      return (handlers, machine.isStarted ? grace : nil)
+    }
+  }
+
+  /// Keeps a handler for the time when cancelling is asked for. False: that has been done already,
+  /// and the caller calls the handler.
+  func keep(cancelHandler: @escaping @Sendable () -> Void) -> Bool {
+    lock.withLock {
+      if machine.isCancelRequested { return machine.outcome != nil }
+      if machine.outcome == nil { cancelHandlers.append(cancelHandler) }
+      return true
+    }
+  }
+
+  func nextStep() -> OperationMachine.Step { lock.withLock { machine.nextStep() } }
+
+  /// Enters a state, and says who is to be told of it.
+  func enter(_ state: OperationState) -> (observers: [StateObserver], state: AsyncOperation.State) {
+    // Let go of after the lock.
+    var handlers: [@Sendable () -> Void] = []
+    var timer: GraceTimer?
+    let told = lock.withLock {
+      machine.enter(state)
+      let told = (observers, stateLocked)
+      if state == .ended {
+        observers = []
+        swap(&handlers, &cancelHandlers)
+        swap(&timer, &graceTimer)
+      }
+      return told
+    }
+    withExtendedLifetime((handlers, timer)) {}
+    return told
+  }
+
+  // MARK: Observers
+
+  /// Adds an observer, and says with which state it begins.
+  func add(_ observer: StateObserver) -> AsyncOperation.State {
+    lock.withLock {
+      if machine.state != .ended { observers.append(observer) }
+      return stateLocked
+    }
+  }
+
+  func remove(_ observer: StateObserver) {
+    lock.withLock { observers.removeAll { $0 === observer } }
+  }
+
+  // MARK: Grace
+
+  var cancelGrace: Grace? {
+    get { lock.withLock { grace } }
+    set { lock.withLock { grace = newValue } }
+  }
+
+  /// Keeps the timer of the grace time as long as it matters. False: it does not any more.
+  func keep(graceTimer timer: GraceTimer) -> Bool {
+    lock.withLock {
+      if machine.outcome != nil { return false }
+      graceTimer = timer
+      return true
+    }
+  }
+
+  // MARK: Dependencies
+
+  /// Looks at the links, or changes them.
+  func withLinks<Result>(_ body: (inout DependencyLinks) -> Result) -> Result {
+    lock.withLock { body(&links) }
+  }
+}

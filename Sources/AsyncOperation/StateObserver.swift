@@ -1,0 +1,65 @@
+import InturnCore
+
+/// Who is told of an operation's states: each once, in order, one call at a time.
+///
+/// States are offered by any thread. One of them calls the handler; what is offered meanwhile waits
+/// for it.
+final class StateObserver: @unchecked Sendable {
+  // Safe to share: `lock` protects the rest.
+
+  typealias Handler = @Sendable (AsyncOperation.State) -> Void
+
+  /// Protects everything below. It is not held while the handler is called or let go of.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var handler: Handler?
+  /// States that are to be told, the next one last: at most two.
+  @exclusivity(unchecked) private var waiting: [AsyncOperation.State] = []
+  /// How far the states go that have been offered.
+  @exclusivity(unchecked) private var reached = -1
+  @exclusivity(unchecked) private var isCalling = false
+
+  init(_ handler: @escaping Handler) { self.handler = handler }
+
+  /// Tells the state, unless a later one has been offered before.
+  func offer(_ state: AsyncOperation.State) {
+    let isCaller = lock.withLock {
+      if handler == nil || state.position <= reached { return false }
+      reached = state.position
+      waiting.insert(state, at: 0)
+      if isCalling { return false }
+      isCalling = true
+      return true
+    }
+    if isCaller { call() }
+  }
+
+  private func call() {
+    while true {
+      let (told, state) = lock.withLock { () -> (Handler?, AsyncOperation.State?) in
+        let state = waiting.popLast()
+        if state == nil { isCalling = false }
+        return (handler, state)
+      }
+      guard let state else { return }
+      told?(state)
+    }
+  }
+
+  /// No call begins after this. One may be under way.
+  func stop() {
+    var old: Handler?
+    lock.withLock { swap(&old, &handler) }
+    withExtendedLifetime(old) {}
+  }
+}
+
+extension AsyncOperation.State {
+  /// States only go up.
+  fileprivate var position: Int {
+    switch self {
+    case .pending: 0
+    case .running: 1
+    case .ended: 2
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import InturnCore
+
+/// One list of operations under way.
+final class OperationBatch<T: Sendable>: @unchecked Sendable {
+  // Safe to share: `lock` protects all that changes.
+
+  typealias Member = AsyncOperationWithCompletion<T>
+
+  /// Protects everything below that is a variable. No operation, queue or user code is called while
+  /// it is held, and nothing is let go of that might call them.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var machine: BatchMachine
+  @exclusivity(unchecked) private var lastValue: T?
+  /// For each operation: whether it has reported, and whether it has ended.
+  @exclusivity(unchecked) private var hasReported: [Bool]
+  @exclusivity(unchecked) private var hasEnded: [Bool]
+  /// As many operations, from the first one on, have all ended.
+  @exclusivity(unchecked) private var endedInOrder = 0
+  /// Values in the list's order, of operations whose turn has not come, where somebody wants them.
+  @exclusivity(unchecked) private var values: [T?]
+  @exclusivity(unchecked) private var isDelivering = false
+  @exclusivity(unchecked) private var delivered = 0
+  @exclusivity(unchecked) private var result: Result<T, any Error>?
+  @exclusivity(unchecked) private var completion: (@Sendable (Result<T, any Error>) -> Void)?
+
+  private let members: [Member]
+  private let isOrdered: Bool
+  /// The one at an index opens when the operations up to that index have ended. There are none where
+  /// Foundation's queue keeps the order by itself.
+  private let gates: [OrderGate]
+  private let each: (@Sendable (T) -> Void)?
+
+  /// - Parameters:
+  ///   - isOrdered: Whether an operation starts when the one before it has ended.
+  ///   - lastGate: What is to be opened when all have ended; nil where no gates are needed.
+  ///   - each: Who is told each value, in the list's order, one call at a time.
+  ///   - completion: Who is told the end, once, after that.
+  init(
+    _ members: [Member], isOrdered: Bool, lastGate: OrderGate?,
+    each: (@Sendable (T) -> Void)? = nil,
+    completion: @escaping @Sendable (Result<T, any Error>) -> Void
+  ) {
+    self.members = members
+    self.isOrdered = isOrdered
+    self.each = each
+    self.completion = completion
+    machine = BatchMachine(count: members.count)
+    hasReported = Array(repeating: false, count: members.count)
+    hasEnded = hasReported
+    values = each == nil ? [] : Array(repeating: nil, count: members.count)
+    gates = lastGate.map { gate in members.dropLast().map { OrderGate(after: $0) } + [gate] } ?? []
+  }
+
+  /// Makes the operations members of the list, and the first one wait for another list.
+  func begin(after gate: OrderGate?) {
+    for (index, member) in members.enumerated() {
+      precondition(
+        member.state.isPending && member.enter(self, index, isOrdered: isOrdered),
+        """
+        SynchronousOperationQueue: operation \(index + 1) of the list has been started, or is in \
+        a list already; each list needs operations of its own
+        """)
+    }
+    if !gates.isEmpty {
+      if let gate { members[0].addDependency(gate) }
+      for index in members.indices.dropFirst() { members[index].addDependency(gates[index - 1]) }
+    }
+    for (index, member) in members.enumerated() {
+      member.whenEnded { [self] in ended(index, $0) }
+    }
+  }
+
+  // MARK: Events
+
+  /// An operation's completion has been called.
+  func report(_ index: Int, _ value: T?, _ error: (any Error)?) {
+    // Let go of after the lock.
+    var value = value
+    let isFailure = lock.withLock {
+      if hasReported[index] { return false }
+      hasReported[index] = true
+      if error != nil { return true }
+      if value == nil || !machine.reportValue() { return false }
+      if !values.isEmpty { values[index] = value }
+      swap(&value, &lastValue)
+      return false
+    }
+    withExtendedLifetime(value) {}
+    if isFailure, let error { fail(error) }
+  }
+
+  /// The list completes with an error, unless it has completed; what is left of it is cancelled.
+  func fail(_ error: any Error) {
+    let isFirst = lock.withLock {
+      guard machine.fail() else { return false }
+      result = .failure(error)
+      return true
+    }
+    if !isFirst { return }
+    // The last one first: one that ends when it is cancelled lets none start that is not cancelled
+    // yet.
+    for member in members.reversed() { member.cancel() }
+    deliver()
+  }
+
+  private func ended(_ index: Int, _ end: AsyncOperation.End) {
+    members[index].leaveBatch()
+    switch end {
+    case .failed(let error): fail(error)
+    case .abandoned: fail(AsyncOperationError.abandoned)
+    case .finished, .cancelled: break
+    }
+    let opened = lock.withLock {
+      hasEnded[index] = true
+      let before = endedInOrder
+      while endedInOrder < hasEnded.count && hasEnded[endedInOrder] { endedInOrder += 1 }
+      switch machine.end() {
+      case nil: break
+      case .value?: result = lastValue.map { .success($0) }
+      case .nothing?: result = .failure(SynchronousOperationQueueError.neverExecuted)
+      }
+      return before..<endedInOrder
+    }
+    if !gates.isEmpty {
+      for index in opened { gates[index].open() }
+    }
+    deliver()
+  }
+
+  // MARK: Delivery
+
+  private enum Delivery {
+    case value(T)
+    case end(Result<T, any Error>, @Sendable (Result<T, any Error>) -> Void)
+  }
+
+  /// Tells the values whose turn has come, and the end. One thread at a time does it; what another
+  /// one brings meanwhile is left to it.
+  private func deliver() {
+    let isDeliverer = lock.withLock {
+      if isDelivering { return false }
+      isDelivering = true
+      return true
+    }
+    if !isDeliverer { return }
+    while let next = lock.withLock({ nextDeliveryLocked() }) {
+      switch next {
+      case .value(let value): each?(value)
+      case .end(let result, let completion): completion(result)
+      }
+    }
+  }
+
+  private func nextDeliveryLocked() -> Delivery? {
+    while completion != nil && !values.isEmpty && delivered < endedInOrder {
+      let value = values[delivered]
+      values[delivered] = nil
+      delivered += 1
+      if let value { return .value(value) }
+    }
+    if let result, let completion {
+      self.completion = nil
+      return .end(result, completion)
+    }
+    isDelivering = false
+    return nil
+  }
+}

@@ -1,0 +1,46 @@
+extension SynchronousOperationQueue {
+  /// Executes a list of operations and returns the value that was reported last.
+  ///
+  /// When the waiting task is cancelled, the list is, too.
+  ///
+  /// - Returns: `defaultValue` for an empty list.
+  /// - Throws: The first error, as soon as it is reported; `CancellationError`;
+  ///   `SynchronousOperationQueueError.neverExecuted`. See `executeOperations(_:completion:)`.
+  public func execute(_ operations: [AsyncOperationWithCompletion<T>]) async throws -> T {
+    let list = CancellableBatch<T>()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        list.set(begin(operations) { continuation.resume(with: $0) })
+      }
+    } onCancel: {
+      list.cancel()
+    }
+  }
+
+  /// Executes a list of operations and gives their values in the list's order, each as soon as all
+  /// before it have ended.
+  ///
+  /// It begins at this call. An operation that ends without a value is left out. The first error
+  /// ends the sequence, after the values whose turn had come. Letting go of the sequence, or
+  /// cancelling the task that reads it, cancels what is left of the list. An empty list gives
+  /// nothing.
+  public func results(
+    of operations: [AsyncOperationWithCompletion<T>]
+  ) -> AsyncThrowingStream<T, any Error> {
+    if operations.isEmpty { return AsyncThrowingStream { $0.finish() } }
+    return AsyncThrowingStream { continuation in
+      let list = CancellableBatch<T>()
+      continuation.onTermination = { end in
+        if case .cancelled = end { list.cancel() }
+      }
+      list.set(
+        begin(operations, each: { continuation.yield($0) }) { result in
+          switch result {
+          case .success, .failure(SynchronousOperationQueueError.neverExecuted):
+            continuation.finish()
+          case .failure(let error): continuation.finish(throwing: error)
+          }
+        })
+    }
+  }
+}

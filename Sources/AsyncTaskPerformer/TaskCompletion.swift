@@ -1,0 +1,34 @@
+import InturnCore
+import Synchronization
+
+/// What a task's completion does: the first call, or its going away, ends the task.
+final class TaskCompletion: Sendable {
+  /// Whether it has been called. Relaxed: it only tells the first call from the others; what the
+  /// task has done is handed on by the end of its operation.
+  private let isUsed = Atomic<Bool>(false)
+  private let token: Handle
+  private let list: TaskList
+  private let index: Int
+
+  init(_ token: Handle, of list: TaskList, _ index: Int) {
+    self.token = token
+    self.list = list
+    self.index = index
+  }
+
+  func call() {
+    if isUsed.exchange(true, ordering: .relaxed) { return }
+    _ = Engine.end(token, as: .finished)
+  }
+
+  deinit {
+    if isUsed.load(ordering: .relaxed) { return }
+    // Before anybody sees the end.
+    Report(
+      kind: .lostToken,
+      message: "\(list.describe(index)) was abandoned: its completion was lost uncalled",
+      queueLabel: nil, operationLabel: nil
+    ).send()
+    _ = Engine.end(token, as: .abandoned)
+  }
+}

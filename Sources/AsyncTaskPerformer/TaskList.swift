@@ -1,0 +1,95 @@
+import Dispatch
+import InturnCore
+
+/// One list of tasks under way: a FIFO queue of the engine's, in which each task is an operation, and
+/// which a dispatch queue drains.
+final class TaskList: @unchecked Sendable {
+  // Safe to share: `queue`, `executor` and `isDone` are only used by the one block of `drainer` that
+  // runs, and before the first.
+
+  private let tasks: [any AsyncTask]
+  private let place: String
+  private let completion: @Sendable () -> Void
+  /// Runs its blocks one after the other on the queue that the list was given.
+  private let drainer: DispatchQueue
+  private var queue = Handle(bits: 0)
+  private var executor = Handle(bits: 0)
+  private var isDone = false
+
+  /// How many calls a block makes before it gives way to others of its queue.
+  private static var callsAtATime: Int { 16 }
+
+  init(
+    _ tasks: [any AsyncTask], on systemQueue: DispatchQueue, place: String,
+    _ completion: @escaping @Sendable () -> Void
+  ) {
+    self.tasks = tasks
+    self.place = place
+    self.completion = completion
+    drainer = DispatchQueue(label: "inturn.tasks", target: systemQueue)
+  }
+
+  /// One place in the list. The last one, after the tasks, is the completion's.
+  private final class Place: Sendable {
+    let list: TaskList
+    let index: Int
+
+    init(_ list: TaskList, _ index: Int) {
+      self.list = list
+      self.index = index
+    }
+  }
+
+  func begin() {
+    // Nothing is drained before all of it is there.
+    drainer.suspend()
+    defer { drainer.resume() }
+    executor = Engine.createHostExecutor(
+      label: nil,
+      waker: HostExecutor.Waker(
+        call: { [self] in drainer.async { [self] in drain() } }, onRelease: {}))
+    let (status, queue) = Engine.createQueue(
+      QueueOptions(kind: .fifo), executor: executor, clock: Handle(bits: 0))
+    precondition(status == .ok, "Inturn: no memory for a queue")
+    self.queue = queue
+    for index in 0...tasks.count {
+      let place = Unmanaged.passRetained(Place(self, index)).toOpaque()
+      let status = Engine.enqueue(
+        queue,
+        work: { place, token in
+          let place = Unmanaged<Place>.fromOpaque(place!).takeUnretainedValue()
+          place.list.start(place.index, Handle(bits: token))
+        }, context: place, destroy: { Unmanaged<Place>.fromOpaque($0!).release() })
+      precondition(status == .ok, "Inturn: no memory for an operation")
+    }
+  }
+
+  private func start(_ index: Int, _ token: Handle) {
+    if index < tasks.count {
+      let completion = TaskCompletion(token, of: self, index)
+      tasks[index].execute { completion.call() }
+    } else {
+      _ = Engine.end(token, as: .finished)
+      isDone = true
+    }
+  }
+
+  /// Calls what waits. The executor says when something does, once until all of it has been called.
+  private func drain() {
+    guard let host = Engine.hostExecutor(executor).1 else { return }
+    let calls = host.drain(maximumCalls: Self.callsAtATime).calls
+    if isDone {
+      isDone = false
+      _ = Engine.destroy(queue: queue)
+      // With it goes what wakes this list, and so what has held it.
+      _ = Engine.destroy(executor: executor)
+      completion()
+    } else if calls == Self.callsAtATime {
+      drainer.async { [self] in drain() }
+    }
+  }
+
+  func describe(_ index: Int) -> String {
+    "task \(index + 1) of \(tasks.count) (\(type(of: tasks[index]))) of the list at \(place)"
+  }
+}

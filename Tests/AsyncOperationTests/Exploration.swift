@@ -1,0 +1,1 @@
+../InturnCoreTests/Exploration.swift
