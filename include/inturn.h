@@ -139,8 +139,9 @@
  * the order among equals. In a concurrent queue no priority waits for ever:
  * after 64 starts that have passed lower ones by, one of a lower priority is
  * started, of that priority which has waited longest since its last turn. What
- * waits for others (after, exclusive) takes its place among its equals when
- * the wait is over.
+ * waits for others (after) takes its place among its equals when the wait is
+ * over; what has waited for its names (exclusive) has them then, and comes
+ * next.
  *
  * Enqueues from one thread keep that thread's order; enqueues from several
  * threads are ordered as they reach the queue. What happens before an enqueue
@@ -583,18 +584,19 @@ typedef struct inturn_operation_options {
   int32_t priority;
   const char *INTURN_NULLABLE label; /* UTF-8 */
   /* Operations, of any queues, that have ended before this one starts. It
-     waits in its place: in a FIFO or actor queue what is behind it waits too,
-     a concurrent or interaction queue goes on with others. */
+     waits in its place: in a FIFO or actor queue what is behind it waits too
+     (in an actor queue, not segments and further attempts of those that have
+     begun); a concurrent or interaction queue goes on with others. */
   const inturn_operation *INTURN_NULLABLE after;
   size_t after_count;
   inturn_after_policy after_policy;
   inturn_max_run_policy max_run_policy;
   /* Names of what it needs for itself: of all operations of all queues that
      have a name in common, one runs at a time. It gets all its names at once,
-     or waits until it can, in the order in which operations came to ask; no
-     set of names can deadlock. One whose queue is suspended before it has used
-     them keeps them. */
-  const char *INTURN_NONNULL const *INTURN_NULLABLE exclusive; /* UTF-8 */
+     or waits for them as for `after`, in the order in which operations came to
+     ask; no set of names can deadlock. One whose queue is suspended before it
+     has used them keeps them. */
+  const char *INTURN_NULLABLE const *INTURN_NULLABLE exclusive; /* UTF-8 */
   size_t exclusive_count;
   inturn_condition_fn INTURN_NULLABLE condition;
   /* A failure is not the end while this allows another attempt, which has a

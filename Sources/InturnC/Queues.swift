@@ -164,8 +164,6 @@ private func addNamesAndRetry(
   _ options: inturn_operation_options, to result: inout OperationOptions
 ) -> Bool {
   for name in UnsafeBufferPointer(start: options.exclusive, count: options.exclusive_count) {
-    // A C program can put a NULL there.
-    let name = Optional(name)
     guard let name, isValidLabel(name) else { return false }
     result.names.append(String(cString: name))
   }

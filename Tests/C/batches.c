@@ -341,7 +341,7 @@ static inturn_verdict wanted(void *context) {
   return ((job *)context)->name[0] == 'b' ? INTURN_SKIP : INTURN_START;
 }
 
-static void work_fail(void *context, inturn_token token) {
+static void fail_with_three(void *context, inturn_token token) {
   trace("work %s", ((job *)context)->name);
   CHECK_OK(inturn_token_fail(token, 3));
 }
@@ -357,7 +357,7 @@ static void options_of_the_operations_are_each_ones(void) {
   each.condition = wanted;
   each.label = "each";
   options.operation = &each;
-  set_begin(&set, INTURN_QUEUE_FIFO, 0, options, work_fail);
+  set_begin(&set, INTURN_QUEUE_FIFO, 0, options, fail_with_three);
   stage_drain(&set.stage);
   CHECK_TRACE(
       "ask a, work a, a failed with 3, 1, ask a, work a, a failed with 3, 2, "

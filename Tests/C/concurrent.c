@@ -232,6 +232,111 @@ static void the_largest_maximum_is_fine(void) {
   stage_destroy(&stage);
 }
 
+static void a_greater_maximum_lets_more_start(void) {
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
+  job jobs[5];
+  for (int i = 0; i < 5; i++) {
+    jobs[i] = (job)JOB("a");
+    job_enqueue(stage.queue, &jobs[i], work_hold);
+  }
+  stage_drain(&stage);
+  CHECK_INT(statistics_of(stage.queue).running, 1);
+  CHECK_OK(inturn_queue_set_max_concurrent(stage.queue, 4));
+  CHECK_INT(statistics_of(stage.queue).running, 1);
+  stage_drain(&stage);
+  CHECK_INT(statistics_of(stage.queue).running, 4);
+  CHECK_OK(inturn_queue_set_max_concurrent(stage.queue, UINT32_MAX));
+  stage_drain(&stage);
+  CHECK_INT(statistics_of(stage.queue).running, 5);
+  stage_destroy(&stage);
+}
+
+static void a_smaller_maximum_stops_none_and_starts_none_until_it_holds(void) {
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 3);
+  job jobs[5];
+  for (int i = 0; i < 5; i++) {
+    jobs[i] = (job)JOB("a");
+    job_enqueue(stage.queue, &jobs[i], work_hold);
+  }
+  stage_drain(&stage);
+  CHECK_OK(inturn_queue_set_max_concurrent(stage.queue, 1));
+  stage_drain(&stage);
+  CHECK_INT(statistics_of(stage.queue).running, 3);
+  for (int i = 0; i < 3; i++) {
+    CHECK(!is_cancelled(jobs[i].token));
+    CHECK_INT(gate_count(&jobs[3].started), 0);
+    stage_finish(&stage, &jobs[i]);
+  }
+  CHECK_INT(gate_count(&jobs[3].started), 1);
+  CHECK_INT(gate_count(&jobs[4].started), 0);
+  stage_finish(&stage, &jobs[3]);
+  CHECK_INT(gate_count(&jobs[4].started), 1);
+  stage_destroy(&stage);
+}
+
+static void a_maximum_of_zero_is_the_size_of_the_pool(void) {
+  stage given = stage_create_of(INTURN_QUEUE_CONCURRENT, 0);
+  stage set = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
+  enum { COUNT = 1500 }; /* more than a pool has workers */
+  inturn_token unused;
+  CHECK_OK(inturn_queue_set_max_concurrent(set.queue, 0));
+  for (int i = 0; i < COUNT; i++) {
+    CHECK_OK(
+        inturn_queue_enqueue(given.queue, keep_token, &unused, NULL, NULL));
+    CHECK_OK(inturn_queue_enqueue(set.queue, keep_token, &unused, NULL, NULL));
+  }
+  stage_drain(&given);
+  stage_drain(&set);
+  CHECK_INT(statistics_of(set.queue).running,
+            statistics_of(given.queue).running);
+  CHECK(statistics_of(set.queue).running < COUNT);
+  stage_destroy(&given);
+  stage_destroy(&set);
+}
+
+static void check_no_maximum(inturn_queue_kind kind) {
+  stage stage = stage_create(kind);
+  CHECK_STATUS(inturn_queue_set_max_concurrent(stage.queue, 1),
+               kind == INTURN_QUEUE_CONCURRENT ? INTURN_OK
+                                               : INTURN_E_WRONG_KIND);
+  stage_destroy(&stage);
+}
+
+static void other_kinds_of_queues_have_no_maximum(void) {
+  for_each_kind(check_no_maximum);
+}
+
+static gate waiting_end_told;
+static inturn_operation awaited;
+
+static void wait_for_awaited(void *context, const inturn_end *end) {
+  CHECK(context == NULL && end->outcome == INTURN_FINISHED);
+  CHECK_OK(inturn_operation_wait(awaited, LIMIT_NS, NULL));
+  gate_pass(&waiting_end_told);
+}
+
+static void an_end_callback_may_wait_for_what_its_end_lets_start(void) {
+  inturn_executor pool;
+  inturn_queue queue;
+  job held = JOB("held");
+  pool_and_queue_create(&pool, &queue, 2);
+  waiting_end_told = (gate)GATE_INIT;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.on_end = wait_for_awaited;
+  CHECK_OK(inturn_queue_suspend(queue));
+  job_enqueue(queue, &held, work_hold);
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     NULL));
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, &awaited));
+  CHECK_OK(inturn_queue_resume(queue));
+  GATE_WAIT(&waiting_end_told, 1);
+  GATE_WAIT(&held.started, 1);
+  CHECK_OK(inturn_token_finish(held.token));
+  CHECK_OK(inturn_operation_release(awaited));
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_executor_destroy(pool));
+}
+
 PROGRAM(concurrent,
         TEST(operations_are_taken_up_in_order_and_as_places_are_freed),
         TEST(a_thousand_operations_are_taken_up_in_order),
@@ -243,4 +348,9 @@ PROGRAM(concurrent,
         TEST(a_cancelled_pending_operation_takes_no_place),
         TEST(max_run_holds_a_place_or_frees_it),
         TEST(operations_may_end_in_any_order),
-        TEST(the_largest_maximum_is_fine))
+        TEST(the_largest_maximum_is_fine),
+        TEST(a_greater_maximum_lets_more_start),
+        TEST(a_smaller_maximum_stops_none_and_starts_none_until_it_holds),
+        TEST(a_maximum_of_zero_is_the_size_of_the_pool),
+        TEST(other_kinds_of_queues_have_no_maximum),
+        TEST(an_end_callback_may_wait_for_what_its_end_lets_start))

@@ -29,6 +29,11 @@ void work_block(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
+void work_fail(void *context, inturn_token token) {
+  work_hold(context, token);
+  CHECK_OK(inturn_token_fail(token, FAIL_CODE));
+}
+
 void keep_token(void *into, inturn_token token) {
   *(inturn_token *)into = token;
 }
@@ -74,8 +79,7 @@ inturn_operation_options job_options(job *job) {
 
 void job_enqueue(inturn_queue queue, job *job, inturn_work_fn work) {
   inturn_operation_options options = job_options(job);
-  CHECK_OK(inturn_queue_enqueue_with(queue, &options, work, job, job_destroyed,
-                                     NULL));
+  job_enqueue_as(queue, job, work, &options);
 }
 
 inturn_operation job_enqueue_with(inturn_queue queue, job *job,
@@ -86,6 +90,12 @@ inturn_operation job_enqueue_with(inturn_queue queue, job *job,
                                      &operation));
   CHECK(operation.bits != 0);
   return operation;
+}
+
+void job_enqueue_as(inturn_queue queue, job *job, inturn_work_fn work,
+                    const inturn_operation_options *options) {
+  CHECK_OK(inturn_queue_enqueue_with(queue, options, work, job, job_destroyed,
+                                     NULL));
 }
 
 inturn_operation job_enqueue_kept(inturn_queue queue, job *job,
@@ -212,6 +222,21 @@ uint32_t stage_drain(const stage *stage) {
 
 void stage_advance(const stage *stage, int64_t by_ns) {
   CHECK_OK(inturn_clock_advance(stage->clock, by_ns));
+  stage_drain(stage);
+}
+
+void stage_finish(const stage *stage, const job *job) {
+  CHECK_OK(inturn_token_finish(job->token));
+  stage_drain(stage);
+}
+
+void stage_fail(const stage *stage, const job *job) {
+  CHECK_OK(inturn_token_fail(job->token, FAIL_CODE));
+  stage_drain(stage);
+}
+
+void stage_resume(const stage *stage) {
+  CHECK_OK(inturn_queue_resume(stage->queue));
   stage_drain(stage);
 }
 

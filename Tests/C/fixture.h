@@ -36,6 +36,9 @@ typedef struct job {
 void work_hold(void *job, inturn_token token);   /* leaves the token */
 void work_finish(void *job, inturn_token token); /* finishes it */
 void work_block(void *job, inturn_token token);  /* waits for `go`, finishes */
+void work_fail(void *job, inturn_token token);   /* fails with FAIL_CODE */
+
+enum { FAIL_CODE = 7 };
 
 /* The other callbacks of a job. */
 void job_cancel_called(void *job, inturn_token token); /* "cancel <name>" */
@@ -59,6 +62,10 @@ void job_enqueue(inturn_queue queue, job *job, inturn_work_fn work);
 inturn_operation job_enqueue_with(inturn_queue queue, job *job,
                                   inturn_work_fn work,
                                   const inturn_operation_options *options);
+
+/* The same; keeps no handle. */
+void job_enqueue_as(inturn_queue queue, job *job, inturn_work_fn work,
+                    const inturn_operation_options *options);
 
 /* As job_enqueue_with with job_options. */
 inturn_operation job_enqueue_kept(inturn_queue queue, job *job,
@@ -122,6 +129,13 @@ uint32_t stage_drain(const stage *stage);
 
 /* Advances the clock, then drains. */
 void stage_advance(const stage *stage, int64_t by_ns);
+
+/* Ends the job by its token, then drains. */
+void stage_finish(const stage *stage, const job *job);
+void stage_fail(const stage *stage, const job *job); /* with FAIL_CODE */
+
+/* Resumes the queue, then drains. */
+void stage_resume(const stage *stage);
 
 /* Destroys the queue, the executor and the clock. */
 void stage_destroy(const stage *stage);

@@ -16,6 +16,7 @@ typedef struct outputs {
   size_t count;
   uint32_t calls;
   int64_t now;
+  int64_t completed, total;
   int fd;
   unsigned char flag; /* a bool, whose bytes may be any */
 } outputs;
@@ -67,6 +68,7 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(QUEUE, inturn_queue_enqueue, 1, false, (handle, WORK, &out.operation))     \
   X(QUEUE, inturn_queue_enqueue_with, 2, false,                                \
     (handle, &with_end, WORK, &out.operation))                                 \
+  X(QUEUE, inturn_queue_set_max_concurrent, 0, false, (handle, 1))             \
   X(QUEUE, inturn_queue_suspend, 0, false, (handle))                           \
   X(QUEUE, inturn_queue_resume, 0, false, (handle))                            \
   X(QUEUE, inturn_queue_view_did_appear, 0, false, (handle))                   \
@@ -80,6 +82,8 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(OPERATION, inturn_operation_get_state, 0, false, (handle, &out.state))     \
   X(OPERATION, inturn_operation_cancel, 0, false, (handle))                    \
   X(OPERATION, inturn_operation_wait, 0, false, (handle, -1, &out.end))        \
+  X(OPERATION, inturn_operation_get_progress, 0, false,                        \
+    (handle, &out.completed, &out.total))                                      \
   X(OPERATION, inturn_operation_release, 0, false, (handle))                   \
   X(TOKEN, inturn_token_finish, 0, false, (handle))                            \
   X(TOKEN, inturn_token_finish_with, 1, false, (handle, CONTEXT))              \
@@ -88,6 +92,9 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(TOKEN, inturn_token_abandon, 0, false, (handle))                           \
   X(TOKEN, is_cancelled_into_flag, 0, false, (handle))                         \
   X(TOKEN, inturn_token_on_cancel, 1, false, (handle, WORK))                   \
+  X(TOKEN, inturn_token_set_progress, 0, false, (handle, 1, 2))                \
+  X(TOKEN, inturn_token_on_preempt, 1, false, (handle, WORK))                  \
+  X(TOKEN, inturn_token_yield, 0, false, (handle))                             \
   X(TOKEN, inturn_token_resume, 1, false, (handle, WORK))                      \
   X(EXECUTOR, create_on_executor, 0, true, (handle))                           \
   X(EXECUTOR, inturn_executor_set_wake, 1, false,                              \

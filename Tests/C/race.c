@@ -9,12 +9,12 @@
 
 static const race *current;
 static int player_count;
-static long rounds;
+static long round_count;
 static atomic_long round_begun;
 static atomic_int players_done;
 
 static void referee(void) {
-  for (long round = 1; round <= rounds; round++) {
+  for (long round = 1; round <= round_count; round++) {
     current->prepare();
     atomic_store(&players_done, 0);
     atomic_store(&round_begun, round);
@@ -29,7 +29,7 @@ static void take_part(int index) {
     referee();
     return;
   }
-  for (long round = 1; round <= rounds; round++) {
+  for (long round = 1; round <= round_count; round++) {
     while (atomic_load(&round_begun) < round)
       sched_yield();
     current->players[index]();
@@ -37,9 +37,11 @@ static void take_part(int index) {
   }
 }
 
-void run_race(const race *race) {
+void run_race(const race *race) { run_short_race(race, 100000); }
+
+void run_short_race(const race *race, long rounds) {
   current = race;
-  rounds = scaled(100000);
+  round_count = scaled(rounds);
   player_count = 0;
   atomic_store(&round_begun, 0);
   while (player_count < MOST_PLAYERS && race->players[player_count] != NULL)

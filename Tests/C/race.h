@@ -21,4 +21,7 @@ typedef struct race {
 /* Runs scaled(100000) rounds. */
 void run_race(const race *race);
 
+/* The same with scaled(rounds): for a race that is run on several stages. */
+void run_short_race(const race *race, long rounds);
+
 #endif

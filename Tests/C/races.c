@@ -181,6 +181,61 @@ static void a_handle_may_be_released_while_another_thread_waits(void) {
                  judge_released});
 }
 
+/* One whose place is held when its deadline has passed. */
+static atomic_bool is_told;
+
+static void tell_end(void *context, const inturn_end *end) {
+  static unsigned round;
+  atomic_store(&is_told, true);
+  /* A little longer each time, to meet the other at each step of its way. */
+  for (unsigned i = round++ % 512; i > 0; i--)
+    (void)atomic_load(&is_told);
+  count_ends(context, end);
+}
+
+static void start_held(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.max_run_ns = 1;
+  options.on_end = tell_end;
+  options.end_context = &ends;
+  clear_counts();
+  atomic_store(&is_told, false);
+  CHECK_OK(inturn_queue_enqueue_with(board.queue, &options, take_token,
+                                     &destroys, count_destroys, NULL));
+  stage_drain(&board);
+}
+
+static void let_time_pass_and_drain(void) {
+  let_time_pass();
+  stage_drain(&board);
+}
+
+static void judge_held(void) {
+  stage_drain(&board);
+  CHECK_INT(ends, 1);
+  CHECK_INT(destroys, 1);
+  CHECK_INT(last_end.cause, INTURN_CAUSE_MAX_RUN);
+  CHECK_INT(wins, 0);
+  CHECK_INT(statistics_of(board.queue).running, 0);
+}
+
+/* Just when the end is told. */
+static void finish_late(void) {
+  while (!atomic_load(&is_told))
+    ;
+  finish();
+}
+
+static void a_late_end_may_meet_the_delivery_of_the_deadline(void) {
+  for (int kind = INTURN_QUEUE_FIFO; kind <= INTURN_QUEUE_CONCURRENT; kind++) {
+    board = stage_create((inturn_queue_kind)kind);
+    run_short_race(
+        &(race){start_held, {let_time_pass_and_drain, finish_late}, judge_held},
+        50000);
+    stage_destroy(&board);
+  }
+}
+
 static void set_handler(void) {
   inturn_status status =
       inturn_token_on_cancel(token, count_calls, &destroys, count_destroys);
@@ -222,6 +277,7 @@ static void a_segment_runs_or_its_operation_has_ended(void) {
 PROGRAM(races, TEST(several_that_finish_have_one_winner),
         TEST(a_finish_and_a_deadline_have_one_winner),
         TEST(a_finish_a_request_and_its_grace_have_one_winner),
+        TEST(a_late_end_may_meet_the_delivery_of_the_deadline),
         TEST(a_finish_and_a_destruction_have_one_winner),
         TEST(a_destruction_may_meet_a_drain_of_the_executor),
         TEST(who_waits_is_let_go_by_a_finish_or_a_destruction),

@@ -159,7 +159,8 @@ extension Engine {
   ) -> Status {
     guard let work else { return .invalidArgument }
     return withSlot(.find(token: token)) {
-      $0.lane.resume($0, work: work, context: context, destroy: destroy)
+      $0.lane.resume(
+        $0, generation: token.generation, work: work, context: context, destroy: destroy)
     }
   }
 }

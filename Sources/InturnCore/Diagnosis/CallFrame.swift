@@ -19,6 +19,12 @@ struct CallFrame {
     inturn_system_frame()?.assumingMemoryBound(to: CallFrame.self)
   }
 
+  /// Whether this is work of the lane that has its place there until it returns.
+  func isInPlace(of lane: Lane.Pointer) -> Bool {
+    guard self.lane == lane, let word = operation?.loadWord() else { return false }
+    return !word.contains(.cutOff) || word.contains(.placeHeld)
+  }
+
   /// Whether this thread is inside a callback of the lane.
   static func isInside(_ lane: Lane.Pointer) -> Bool {
     var frame = innermost

@@ -80,28 +80,45 @@ enum WaitGraph {
     mutating func dependsOnCaller(_ target: Target) -> Bool {
       switch target {
       case .queue(let lane):
-        return follow(lane) {
+        let isHeldUp = follow(lane) {
           $0.isHeldUp(lane, by: { $0.lane == lane }, places: 1)
         }
+        if isHeldUp { return true }
+        path.append(lane.describedForReports)
+        if isAnyHeldUp(lane.pendingWithPlans(upTo: Self.reach, &held)) { return true }
+        path.removeLast()
+        return false
       case .calls(of: let lane):
         return follow(lane) { $0.isHeldUp(by: { $0.lane == lane }, places: 1) }
-      case .operation(let slot):
-        var open = [slot]
-        var count = 0
-        while count < open.count {
-          let slot = open[count]
-          count += 1
-          if isHeldUp(slot) { return true }
-          slot.lane.addUnmetDependencies(of: slot, to: &open, upTo: Self.reach, &held)
-        }
-        return false
+      case .operation(let slot): return isAnyHeldUp([slot])
       }
     }
 
+    /// Looks at these operations, and at those that they come after.
+    private mutating func isAnyHeldUp(_ slots: [OperationSlot.Pointer]) -> Bool {
+      var open = slots
+      var seen = Set(slots)
+      var count = 0
+      while count < open.count {
+        let slot = open[count]
+        count += 1
+        if isHeldUp(slot) { return true }
+        for earlier in slot.lane.whatKeepsBack(slot, upTo: Self.reach, &held) {
+          if open.count < Self.reach, seen.insert(earlier).inserted { open.append(earlier) }
+        }
+      }
+      return false
+    }
+
     private mutating func isHeldUp(_ slot: OperationSlot.Pointer) -> Bool {
+      // Nothing waits for it any more, and its lane may be another one's.
+      if slot.loadWord().isEnded { return false }
       let lane = slot.lane
       return follow(lane) {
         if !slot.loadWord().contains(.started) {
+          if lane.needsAllBefore(slot) {
+            return $0.isHeldUp(lane, by: { $0.isInPlace(of: lane) }, places: 1)
+          }
           return $0.isHeldUp(lane, by: { $0.lane == lane }, places: lane.places)
         }
         // It runs: only a thread that is inside its work can hold it up.
@@ -176,24 +193,62 @@ extension UnsafeMutablePointer<Lane> {
   fileprivate var places: UInt32 {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    return pointee.machine.kind == .concurrent ? view.limit : 1
+    // The queue may be gone: then there is nothing that waits any more.
+    guard pointee.machine.kind == .concurrent, let extra = pointee.extra else { return 1 }
+    return extra.pointee.limit
   }
 
-  /// Adds the operations that a pending one comes after and that have not ended. `held` gets those
-  /// of which a reference was taken.
-  fileprivate func addUnmetDependencies(
-    of slot: OperationSlot.Pointer, to open: inout [OperationSlot.Pointer], upTo limit: Int,
-    _ held: inout [OperationSlot.Pointer]
-  ) {
+  /// Whether a pending operation is a barrier, or behind one: it starts when all before it is over.
+  fileprivate func needsAllBefore(_ slot: OperationSlot.Pointer) -> Bool {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    guard let plan = slot.plan, let edges = plan.pointee.edges, plan.pointee.blockers > 0
-    else { return }
-    for edge in edges..<edges + plan.pointee.linkedCount where open.count < limit {
+    return !slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])
+  }
+
+  /// The operations that have to end before a pending one starts: those that it comes after, and
+  /// those that have its names, or will before it. Each with a reference in `held`.
+  fileprivate func whatKeepsBack(
+    _ slot: OperationSlot.Pointer, upTo limit: Int, _ held: inout [OperationSlot.Pointer]
+  ) -> [OperationSlot.Pointer] {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    var result: [OperationSlot.Pointer] = []
+    guard let plan = slot.plan, slot.loadWord().isPending else { return result }
+    if let names = plan.pointee.names {
+      Engine.current.pointee.names.addAhead(of: names, to: &result, upTo: limit)
+      held += result
+    }
+    guard let edges = plan.pointee.edges else { return result }
+    for edge in edges..<edges + plan.pointee.linkedCount where result.count < limit {
       guard let earlier = edge.pointee.earlier, earlier.tryAddReference() else { continue }
       held.append(earlier)
-      if earlier.loadWord().generation == edge.pointee.earlierGeneration { open.append(earlier) }
+      // Else the slot is another one's by now.
+      if earlier.firstGeneration == edge.pointee.earlierGeneration { result.append(earlier) }
     }
+    return result
+  }
+
+  /// Pending operations that may have others to wait for, each with a reference in `held`.
+  fileprivate func pendingWithPlans(
+    upTo limit: Int, _ held: inout [OperationSlot.Pointer]
+  ) -> [OperationSlot.Pointer] {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    stopBatchLocked()
+    var result: [OperationSlot.Pointer] = []
+    var count = 0
+    func look(_ job: Job) -> Bool {
+      count += 1
+      if let slot = job.slot, slot.plan != nil, slot.loadWord().isPending {
+        slot.addReference()
+        held.append(slot)
+        result.append(slot)
+      }
+      return count < limit
+    }
+    order?.forEach(look)
+    _ = pointee.buffer.forEach(look)
+    return result
   }
 
   fileprivate var hostExecutor: HostExecutor? {

@@ -56,8 +56,34 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   private func appendInOrderLocked(_ job: Job) -> Bool {
     let order = order.unsafelyUnwrapped
-    if order.pointee.fence != nil { return order.pointee.behind.append(job) }
+    if order.pointee.fence != nil { return order.putBehind(job) }
     return order.push(job, priority: 0)
+  }
+
+  /// Puts a segment or a further attempt of an actor lane at the end; when what comes next there has
+  /// to wait, before that: it may wait for just this. False when memory runs out.
+  func appendBegunLocked(_ job: Job) -> Bool {
+    let extra = needExtra()
+    if let order, pointee.machine.flags.contains(.headBlocked) || !order.pointee.front.isEmpty {
+      pointee.machine.flags.remove(.headBlocked)
+      return order.pointee.front.append(job)
+    }
+    extra.pointee.mayHaveBegun = true
+    pointee.machine.flags.remove(.headBlocked)
+    return pointee.buffer.append(job)
+  }
+
+  /// Brings those of an actor lane before what has to wait. False when there are none.
+  func bringBegunForwardLocked() -> Bool {
+    guard let extra = pointee.extra, extra.pointee.mayHaveBegun else { return false }
+    extra.pointee.mayHaveBegun = false
+    let order = needOrder()
+    pointee.buffer.removeAll(isRead: false) { job in
+      guard let slot = job.slot, slot.hasBegun else { return false }
+      if !order.pointee.front.append(job) { Self.outOfMemory() }
+      return true
+    }
+    return !order.pointee.front.isEmpty
   }
 
   /// Puts an operation with a plan where it belongs. False when memory runs out.
@@ -70,7 +96,7 @@ extension UnsafeMutablePointer<Lane> {
     // Whatever waits for its turn, this one comes first.
     if plan.pointee.isUrgent { pointee.machine.flags.remove(.headBlocked) }
     let isPlaced =
-      order.pointee.fence != nil ? order.pointee.behind.append(Job(slot: slot)) : order.admit(slot)
+      order.pointee.fence != nil ? order.putBehind(Job(slot: slot)) : order.admit(slot)
     if isPlaced { pointee.pending += 1 }
     if isPlaced && plan.pointee.isUrgent { askToGiveWayLocked() }
     return isPlaced

@@ -187,7 +187,10 @@ extension UnsafeMutablePointer<Lane> {
       chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
       if slot.loadWord().contains(.segment) {
         pointee.pending -= 1
-        if keepsSegments && appendLocked(job) { continue }
+        if keepsSegments && appendBegunLocked(job) {
+          pointee.pending += 1
+          continue
+        }
         extra.pointee.segments -= 1
         // Its context goes with the dead ones; the slot itself is not needed for that.
         chunk.jobs[position] = Job(

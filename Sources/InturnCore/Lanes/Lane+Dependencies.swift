@@ -14,7 +14,7 @@ extension UnsafeMutablePointer<Lane> {
       let edge = plan.pointee.edges! + place
       edge.initialize(
         to: Edge(
-          later: slot, earlier: target, earlierGeneration: target.loadWord().generation))
+          later: slot, earlier: target, earlierGeneration: target.firstGeneration))
       if target.lane.append(edge, to: target) { continue }
       edge.pointee.earlier = nil
       over += 1
@@ -24,12 +24,15 @@ extension UnsafeMutablePointer<Lane> {
     var isFree = false
     plan.pointee.linkedCount = earlier.count
     plan.pointee.blockers -= over
-    if !slot.loadWord().contains(.claimed) {
-      if isLost && plan.pointee.needsFinished {
-        isFree = cutOffLocked(slot, .cancelled, .dependency)
-      } else if plan.pointee.blockers == 0 {
-        becameReadyLocked(slot, plan)
-      }
+    // Of one that has ended, the queue may be gone, and the lane be free or another one's.
+    if slot.loadWord().contains(.claimed) {
+      pointee.lock.unlock()
+      return
+    }
+    if isLost && plan.pointee.needsFinished {
+      isFree = cutOffLocked(slot, .cancelled, .dependency)
+    } else if plan.pointee.blockers == 0 {
+      becameReadyLocked(slot, plan)
     }
     unlockAndAskForDrainer()
     if isFree { slot.dropReference() }
@@ -154,17 +157,19 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Edge.Pointer? {
     pointee.lock.lock()
     var isFree = false
-    if let plan = slot.plan {
-      edge.pointee.next = nil
-      edge.pointee.earlier = nil
-      plan.pointee.blockers -= 1
-      if !slot.loadWord().contains(.claimed) {
-        if plan.pointee.needsFinished && outcome != .finished {
-          isFree = cutOffLocked(slot, .cancelled, .dependency)
-        } else if plan.pointee.blockers == 0 {
-          becameReadyLocked(slot, plan)
-        }
-      }
+    let plan = slot.plan!
+    edge.pointee.next = nil
+    edge.pointee.earlier = nil
+    plan.pointee.blockers -= 1
+    // Of one that has ended, the queue may be gone, and the lane be free or another one's.
+    if slot.loadWord().contains(.claimed) {
+      pointee.lock.unlock()
+      return nil
+    }
+    if plan.pointee.needsFinished && outcome != .finished {
+      isFree = cutOffLocked(slot, .cancelled, .dependency)
+    } else if plan.pointee.blockers == 0 {
+      becameReadyLocked(slot, plan)
     }
     let more = takeReleasesLocked()
     unlockAndAskForDrainer()
@@ -180,14 +185,17 @@ extension UnsafeMutablePointer<Lane> {
     guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
     order.unblock(slot)
     let isPlaced: Bool
-    if plan.pointee.names?.isMade == true || plan.pointee.comesNext {
+    let hasNames = plan.pointee.names?.isMade == true && !plan.pointee.isUrgent
+    if hasNames || plan.pointee.comesNext {
       isPlaced = order.pointee.front.append(Job(slot: slot))
     } else if !isSelective {
-      isPlaced = pointee.buffer.append(Job(slot: slot))
+      let job = Job(slot: slot)
+      isPlaced = slot.hasBegun ? appendBegunLocked(job) : pointee.buffer.append(job)
     } else {
       isPlaced = order.push(Job(slot: slot), priority: slot.level)
     }
     if !isPlaced { Self.outOfMemory() }
+    if plan.pointee.isUrgent { askToGiveWayLocked() }
   }
 
   /// One thing less keeps a pending operation from starting.
@@ -196,10 +204,12 @@ extension UnsafeMutablePointer<Lane> {
     if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan) }
   }
 
-  /// Whether the operation whose turn it is must wait, and everything with it. A concurrent lane
-  /// goes on with others.
+  /// Whether the operation whose turn it is must wait, and everything with it. A selective lane goes
+  /// on with others; but an interaction lane waits for the next attempt of one that has failed. (Not
+  /// for its names: what is behind it may have those that it waits for.)
   func isHeadBlockedLocked() -> Bool {
     if pointee.machine.kind == .concurrent { return false }
+    if pointee.machine.kind == .actor { return isActorBlockedLocked() }
     let slot: OperationSlot.Pointer?
     if isSelective {
       guard let order, !order.pointee.hasUrgent else { return false }
@@ -207,8 +217,26 @@ extension UnsafeMutablePointer<Lane> {
     } else {
       slot = firstSlotLocked()
     }
-    guard let slot, let plan = slot.plan, !slot.loadWord().contains(.claimed) else { return false }
-    return plan.pointee.blockers > 0 || !hasNamesLocked(slot, plan)
+    guard let slot else { return false }
+    return mustWaitLocked(slot, asksForNames: !isSelective)
+  }
+
+  /// The same of an actor lane, where nothing that has begun waits for what has not.
+  private func isActorBlockedLocked() -> Bool {
+    while let slot = order?.pointee.front.first()?.slot {
+      if !mustWaitLocked(slot, asksForNames: true) { return false }
+      // A further attempt that waits for its names; the others need not.
+      _ = order!.pointee.front.pop()
+      order!.block(slot)
+    }
+    guard let slot = firstSlotLocked(), mustWaitLocked(slot, asksForNames: true)
+    else { return false }
+    return !bringBegunForwardLocked() || isActorBlockedLocked()
+  }
+
+  private func mustWaitLocked(_ slot: OperationSlot.Pointer, asksForNames: Bool) -> Bool {
+    guard let plan = slot.plan, !slot.loadWord().contains(.claimed) else { return false }
+    return plan.pointee.blockers > 0 || (asksForNames && !hasNamesLocked(slot, plan))
   }
 
   /// Whether a pending operation whose turn it is has all its names. It gets into line for them;
@@ -229,12 +257,8 @@ extension UnsafeMutablePointer<Lane> {
     let order = needOrder()
     if slot.pointee.flags.contains(.isFence) {
       order.pointee.isFenceRunning = false
-    } else if pointee.machine.kind == .concurrent {
-      order.block(slot)
     } else {
-      // It keeps its turn.
-      if !order.pointee.front.append(Job(slot: slot)) { Self.outOfMemory() }
-      pointee.machine.flags.insert(.headBlocked)
+      order.block(slot)
     }
     return false
   }

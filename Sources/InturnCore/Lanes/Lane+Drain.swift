@@ -143,7 +143,10 @@ extension UnsafeMutablePointer<Lane> {
     pointee.extra!.pointee.segments -= 1
     // The operation's own slot, of which the segment holds a reference.
     let operation = segment.segmentOperation
-    let isCalled = !operation.loadWord().contains(.claimed)
+    let word = operation.loadWord()
+    // Not one of a past attempt, either.
+    let isCalled =
+      word.generation == segment.segmentGeneration && !word.contains(.claimed)
     let token = operation.handle(.token)
     pointee.lock.unlock()
     budget.remaining -= 1

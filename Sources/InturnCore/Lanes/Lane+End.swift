@@ -148,6 +148,13 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
+    // What can be started does not wait for the callbacks: one of them may wait for it.
+    if pointee.machine.askForDrainerBeforeCall(view) {
+      let executor = self.executor
+      pointee.lock.unlock()
+      executor.submit(ReadyRing.Item(lane: self))
+      if !relock(budget) { return false }
+    }
     if slot.loadWord().contains(.restarting) { return askForVerdictLocked(slot, &budget) }
     if let details = slot.pointee.details, !slot.pointee.flags.contains(.endDelivered) {
       slot.pointee.flags.insert(.endDelivered)
@@ -159,8 +166,10 @@ extension UnsafeMutablePointer<Lane> {
       if let destroy = callback.destroy { destroy(callback.context) }
       if !relock(budget) { return false }
     }
-    if !slot.loadWord().isOver {
-      // It is to be looked at again when its call returns, or its place is given up.
+    let word = slot.loadWord()
+    if !word.isOver || (word.contains(.started) && !slot.pointee.flags.contains(.placeReleased)) {
+      // It is to be looked at again when its call returns, or its place is given up; also by who has
+      // just given it up, and is on the way to the lock.
       slot.pointee.flags.remove(.inDelivery)
       return true
     }

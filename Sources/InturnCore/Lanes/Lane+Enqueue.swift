@@ -131,13 +131,15 @@ extension UnsafeMutablePointer<Lane> {
     return isPlaced
   }
 
-  /// Adds a segment of a running operation of an actor lane.
+  /// Adds a segment of a running operation of an actor lane, whose attempt has this generation.
   func resume(
-    _ slot: OperationSlot.Pointer, work: @escaping RawWork, context: UnsafeMutableRawPointer?,
+    _ slot: OperationSlot.Pointer, generation: UInt32, work: @escaping RawWork,
+    context: UnsafeMutableRawPointer?,
     destroy: RawDestroy?
   ) -> Status {
     pointee.lock.lock()
-    if slot.loadWord().contains(.claimed) {
+    let word = slot.loadWord()
+    if word.generation != generation || word.contains(.claimed) {
       pointee.lock.unlock()
       return .alreadyFinished
     }
@@ -153,13 +155,15 @@ extension UnsafeMutablePointer<Lane> {
     segment.pointee.context = context
     segment.pointee.destroy = destroy
     segment.segmentOperation = slot
-    guard appendLocked(Job(slot: segment)) else {
+    segment.segmentGeneration = generation
+    guard appendBegunLocked(Job(slot: segment)) else {
       segment.pointee.destroy = nil
       segment.dropReference()
       pointee.lock.unlock()
       return .noMemory
     }
     slot.addReference()
+    pointee.pending += 1
     needExtra().pointee.segments += 1
     unlockAndAskForDrainer()
     return .ok

@@ -72,7 +72,7 @@ extension UnsafeMutablePointer<Lane> {
       order.block(slot)
     } else if !(isSelective
       ? order.push(Job(slot: slot), priority: slot.level)
-      : pointee.buffer.append(Job(slot: slot)))
+      : appendBegunLocked(Job(slot: slot)))
     {
       Self.outOfMemory()
     }
@@ -117,6 +117,9 @@ extension UnsafeMutablePointer<Lane> {
       slot.lane == self
     else {
       pointee.lock.unlock()
+      if word.generation == token.generation && word.contains(.placeHeld) {
+        slot.givePlaceUp(generation: token.generation)
+      }
       return .alreadyFinished
     }
     slot.needPlanLocked()

@@ -86,15 +86,18 @@ extension UnsafeMutablePointer<Lane> {
       if goesOn && !word.isEnded { goesOn = body(slot.info(word, .running)) }
     }
     func tell(_ job: Job) -> Bool {
-      guard goesOn, let slot = job.slot else {
-        return goesOn && body(OperationInfo(state: .pending))
+      guard goesOn else { return false }
+      guard let slot = job.slot else {
+        goesOn = body(OperationInfo(state: .pending))
+        return goesOn
       }
       let word = slot.loadWord()
       if word.contains(.claimed) || word.contains(.segment) { return true }
-      return body(slot.info(word, .pending))
+      goesOn = body(slot.info(word, .pending))
+      return goesOn
     }
-    if goesOn { order?.forEach(tell) }
-    _ = goesOn && pointee.buffer.forEach(tell)
+    order?.forEach(tell)
+    _ = pointee.buffer.forEach(tell)
     return .ok
   }
 }

@@ -45,6 +45,9 @@ struct LaneExtra: ~Copyable {
   var suspends: UInt32 = 0
   /// How many of the jobs in the buffer are segments.
   var segments: UInt32 = 0
+  /// Of an actor lane: whether the buffer may have jobs of operations that have begun, which do not
+  /// wait behind one that has not.
+  var mayHaveBegun = false
   /// How many of the jobs in the buffer were cancelled and only wait to be passed over.
   var tombstones: UInt32 = 0
   /// Calls that are under way without a drainer: cut-off work, cancel handlers.

@@ -28,8 +28,10 @@ struct LaneOrder: ~Copyable {
   var fence: OperationSlot.Pointer?
   /// The fence has been started.
   var isFenceRunning = false
-  /// The first of the blocked operations' slots; zero for none. They are linked by `link`.
+  /// The first and the last of the blocked operations' slots, in the order in which they came to be
+  /// blocked; zero for none. They are linked by `link`.
   var firstBlocked: UInt32 = 0
+  var lastBlocked: UInt32 = 0
   var blocked: UInt32 = 0
 
   /// The levels in which something is pending, as a binary heap: the highest priority first.
@@ -77,6 +79,12 @@ extension UnsafeMutablePointer<LaneOrder> {
     return isFenceReady(running: running)
   }
 
+  /// Puts a job behind the fence. False when memory runs out.
+  func putBehind(_ job: Job) -> Bool {
+    job.slot?.pointee.flags.insert(.isBehind)
+    return pointee.behind.append(job)
+  }
+
   private func isFenceReady(running: UInt32) -> Bool {
     guard let fence = pointee.fence, running == 0 && pointee.blocked == 0 else { return false }
     return !pointee.isFenceRunning && fence.blockers == 0
@@ -92,6 +100,10 @@ extension UnsafeMutablePointer<LaneOrder> {
   /// Puts jobs of no special priority at the end.
   func append(_ jobs: inout JobBuffer) {
     if pointee.fence != nil {
+      _ = jobs.forEach {
+        $0.slot?.pointee.flags.insert(.isBehind)
+        return true
+      }
       pointee.behind.append(&jobs)
     } else if !jobs.isEmpty {
       pointee.level(0).pointee.jobs.append(&jobs)
@@ -100,6 +112,8 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   /// Puts an operation where it belongs that no fence holds back. False when memory runs out.
   func admit(_ slot: OperationSlot.Pointer) -> Bool {
+    // One that was cancelled behind a fence only waits to be passed over.
+    if slot.loadWord().contains(.claimed) { return push(Job(slot: slot), priority: slot.level) }
     if slot.plan?.pointee.isBarrier == true {
       pointee.fence = slot
       slot.pointee.flags.insert(.isFence)
@@ -114,10 +128,14 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   func block(_ slot: OperationSlot.Pointer) {
     slot.pointee.flags.insert(.isBlocked)
-    slot.pointee.previous = 0
-    slot.pointee.link = pointee.firstBlocked
-    if pointee.firstBlocked != 0 { Self.slot(pointee.firstBlocked).pointee.previous = slot.index }
-    pointee.firstBlocked = slot.index
+    slot.pointee.link = 0
+    slot.pointee.previous = pointee.lastBlocked
+    if pointee.lastBlocked == 0 {
+      pointee.firstBlocked = slot.index
+    } else {
+      Self.slot(pointee.lastBlocked).pointee.link = slot.index
+    }
+    pointee.lastBlocked = slot.index
     pointee.blocked += 1
   }
 
@@ -129,7 +147,11 @@ extension UnsafeMutablePointer<LaneOrder> {
     } else {
       Self.slot(previous).pointee.link = next
     }
-    if next != 0 { Self.slot(next).pointee.previous = previous }
+    if next == 0 {
+      pointee.lastBlocked = previous
+    } else {
+      Self.slot(next).pointee.previous = previous
+    }
     pointee.blocked -= 1
   }
 
@@ -181,6 +203,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     pointee.fence = nil
     pointee.isFenceRunning = false
     while pointee.fence == nil, let job = pointee.behind.pop() {
+      job.slot?.pointee.flags.remove(.isBehind)
       let isKept = job.slot.map(admit) ?? push(job, priority: 0)
       if !isKept { Lane.Pointer.outOfMemory() }
     }
@@ -227,6 +250,12 @@ extension LaneOrder {
 
   var hasUrgent: Bool { heap.first?.pointee.priority == Self.urgent }
 
+  /// Whether an urgent operation is startable, and not only one that was cancelled.
+  var hasLiveUrgent: Bool {
+    guard hasUrgent, let level = heap.first else { return false }
+    return !level.pointee.jobs.forEach { $0.slot?.loadWord().contains(.claimed) == true }
+  }
+
   fileprivate var highest: Level.Pointer? { heap.first }
   fileprivate var levels: [Level.Pointer] { heap }
 
@@ -269,13 +298,15 @@ extension LaneOrder {
   /// is longest ago.
   fileprivate mutating func chooseLevel(ages: Bool) -> Level.Pointer? {
     guard let highest = heap.first else { return nil }
-    if heap.count == 1 || !ages { return highest }
-    passedBy += 1
-    var chosen = highest
-    if passedBy > Self.patience {
+    if heap.count == 1 || !ages {
       passedBy = 0
-      chosen = firstTurn!
+      return highest
     }
+    let isDue = passedBy >= Self.patience
+    let chosen = isDue ? firstTurn! : highest
+    // What was cancelled is passed over, which is no turn and no start.
+    if chosen.pointee.jobs.first()?.slot?.loadWord().contains(.claimed) == true { return chosen }
+    passedBy = isDue ? 0 : passedBy + 1
     removeTurn(chosen)
     appendTurn(chosen)
     return chosen

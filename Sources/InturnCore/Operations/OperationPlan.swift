@@ -94,5 +94,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     return plan.pointee.isUrgent ? LaneOrder.urgent : Int64(plan.pointee.priority)
   }
 
+  /// A segment, or an operation that is to be started again.
+  var hasBegun: Bool {
+    !loadWord().flags.isDisjoint(with: [.segment, .reattempted])
+  }
+
   var index: UInt32 { pointee.index }
 }

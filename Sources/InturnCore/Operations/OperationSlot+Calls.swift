@@ -76,7 +76,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     case 1: _ = end(token, as: .finished, payload: .init(cause: .skipped))
     default: _ = end(token, as: .cancelled, payload: .init(cause: .condition))
     }
-    // A deadline may have cut it off meanwhile.
-    return !loadWord().contains(.claimed)
+    if !loadWord().contains(.claimed) { return true }
+    // A deadline may have cut it off meanwhile. A place that is held for it would never be given up,
+    // as nobody has got its token.
+    _ = releasePlace()
+    return false
   }
 }

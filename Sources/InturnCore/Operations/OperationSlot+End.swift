@@ -96,7 +96,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// The late token of an operation that a deadline has ended and that keeps its place.
-  private func givePlaceUp(generation: UInt32) {
+  func givePlaceUp(generation: UInt32) {
     if let changed = releasePlace(generation: generation), changed.contains(.returned) {
       lane.carryOn(after: self)
     }

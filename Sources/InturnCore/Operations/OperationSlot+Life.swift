@@ -158,7 +158,11 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   private func refusal(of handle: Handle, as kind: HandleKind) -> Refusal {
     let word = loadWord()
-    let isPast = kind == .token && handle.generation != 0 && word.generation > handle.generation
+    let isOver =
+      word.generation > handle.generation
+      // Its last reference may just have gone, and the next generation not come yet.
+      || (word.generation == handle.generation && word.contains([.started, .claimed]))
+    let isPast = kind == .token && handle.generation != 0 && isOver
     return Refusal(isPast ? .alreadyFinished : handle.refusal(for: kind))
   }
 
@@ -176,6 +180,19 @@ extension UnsafeMutablePointer<OperationSlot> {
   var segmentOperation: Self {
     get { pointee.result.unsafelyUnwrapped.assumingMemoryBound(to: OperationSlot.self) }
     nonmutating set { pointee.result = UnsafeMutableRawPointer(newValue) }
+  }
+
+  /// The generation of the attempt that a segment belongs to.
+  var segmentGeneration: UInt32 {
+    get { UInt32(bitPattern: pointee.code) }
+    nonmutating set { pointee.code = Int32(bitPattern: newValue) }
+  }
+
+  /// The generation of its first attempt, which its handle has. The caller holds a reference.
+  var firstGeneration: UInt32 {
+    let word = loadWord()
+    // Written before the flag, and not again.
+    return word.contains(.reattempted) ? plan!.pointee.handleGeneration : word.generation
   }
 
   @inline(__always)

@@ -66,7 +66,9 @@ extension UnsafeMutablePointer<OperationSlot> {
     switch notice {
     case .cancel:
       return details.pointee.onCancel.function != nil && loadWord().contains(.cancelRequested)
-    case .preempt: return details.pointee.onPreempt.function != nil && details.pointee.isPreempted
+    case .preempt:
+      return details.pointee.onPreempt.function != nil && details.pointee.isPreempted
+        && lane.order?.pointee.hasLiveUrgent == true
     }
   }
 
@@ -133,7 +135,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells the running interaction that an urgent one could start in its place, if that is so.
   func askToGiveWayLocked() {
-    guard let order, order.pointee.hasUrgent, pointee.firstRunning != 0,
+    guard let order, order.pointee.hasLiveUrgent, pointee.firstRunning != 0,
       pointee.machine.flags.isDisjoint(with: [.suspended, .destroyed]),
       pointee.extra!.pointee.interaction.isVisible
     else { return }

@@ -45,7 +45,7 @@ struct OperationSlot: ~Copyable {
 
   /// What has been done about an end. Each is set once.
   struct Flags: OptionSet {
-    let rawValue: UInt8
+    let rawValue: UInt16
     /// It is in the statistics.
     static let counted = Flags(rawValue: 1 << 0)
     /// It is not among the lane's running operations any more.
@@ -62,6 +62,8 @@ struct OperationSlot: ~Copyable {
     static let isBlocked = Flags(rawValue: 1 << 6)
     /// It is its lane's fence.
     static let isFence = Flags(rawValue: 1 << 7)
+    /// It is pending, and behind its lane's fence.
+    static let isBehind = Flags(rawValue: 1 << 8)
   }
 }
 

@@ -168,6 +168,9 @@ struct OperationWord: Equatable {
   @inline(__always)
   var isDecided: Bool { contains(.claimed) && !contains(.restarting) }
 
+  /// Whether it waits for its start, or for its next attempt's.
+  var isPending: Bool { flags.isDisjoint(with: [.started, .claimed]) }
+
   var state: OperationState {
     isEnded ? .ended : contains(.started) ? .running : .pending
   }

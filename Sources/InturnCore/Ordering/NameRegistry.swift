@@ -10,12 +10,16 @@ final class NameRegistry: @unchecked Sendable {
   /// Taken while a lane's lock is held, never the other way round.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var lines: [String: NameLine] = [:]
+  /// How many operations have got into the lines so far.
+  @exclusivity(unchecked) private var claimed: UInt64 = 0
 
   /// Puts an operation into the line of each of its names. True when it has them all.
   func claim(_ claims: NameClaims, for slot: OperationSlot.Pointer) -> Bool {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     claims.slot = slot
+    claimed += 1
+    claims.turn = claimed
     for place in claims.places {
       let line = lines[place.name] ?? NameLine()
       lines[place.name] = line
@@ -32,12 +36,12 @@ final class NameRegistry: @unchecked Sendable {
     return claims.waitingFor == 0
   }
 
-  /// Takes an operation out of its lines. Gives the operations that have all their names now, each
-  /// with a reference.
+  /// Takes an operation out of its lines. Gives the operations that have all their names now, in the
+  /// order in which they came, each with a reference.
   func release(_ claims: NameClaims) -> [OperationSlot.Pointer] {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    var granted: [OperationSlot.Pointer] = []
+    var granted: [(turn: UInt64, slot: OperationSlot.Pointer)] = []
     for place in claims.places {
       guard let line = place.line else { continue }
       let next = place.next
@@ -49,7 +53,7 @@ final class NameRegistry: @unchecked Sendable {
           claims.waitingFor -= 1
           if claims.waitingFor == 0, let slot = claims.slot {
             slot.addReference()
-            granted.append(slot)
+            granted.append((claims.turn, slot))
           }
         }
       }
@@ -61,7 +65,22 @@ final class NameRegistry: @unchecked Sendable {
     }
     claims.slot = nil
     claims.waitingFor = 0
-    return granted
+    if granted.count > 1 { granted.sort { $0.turn < $1.turn } }
+    return granted.map(\.slot)
+  }
+
+  /// Adds the operations that stand before this one in a line, each with a reference; all that stand
+  /// there when it has not got into the lines yet.
+  func addAhead(of claims: NameClaims, to slots: inout [OperationSlot.Pointer], upTo limit: Int) {
+    lock.lock()
+    defer { lock.unlockAfterReadingObject() }
+    for place in claims.places {
+      var ahead = place.line == nil ? lines[place.name]?.last : place.previous
+      while let other = ahead, slots.count < limit {
+        if let slot = other.claims?.slot, slot.tryAddReference() { slots.append(slot) }
+        ahead = other.previous
+      }
+    }
   }
 
   /// How many names somebody has.
@@ -76,6 +95,8 @@ final class NameClaims: @unchecked Sendable {
   @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
   /// The operation, while it stands in the lines.
   @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
+  /// Who came to the lines before whom.
+  @exclusivity(unchecked) fileprivate var turn: UInt64 = 0
   /// Whether it stands in the lines; protected by the operation's lane's lock.
   @exclusivity(unchecked) var isMade = false
   /// By which the operation is told that it has its names.
