@@ -220,6 +220,18 @@ CASES = (
         (Target("many_to_few", must=3.0, aim=2.0),),
     ),
     Case(
+        "interactions",
+        "cost of an interaction among 10,000 that are pending, against ten",
+        "interactions",
+        (INTURN,),
+        (10_000, 10, 2_000),
+        (1_000, 10, 200),
+        tuple(
+            Target(f"{what}_many_to_few", must=1.3, aim=1.1)
+            for what in ("add", "resolve", "cancel")
+        ),
+    ),
+    Case(
         "allocations_steady",
         "heap allocations of an operation, few in flight",
         "allocations",

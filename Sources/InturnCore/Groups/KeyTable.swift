@@ -8,29 +8,31 @@ final class KeyTable: @unchecked Sendable {
   /// An object, as a dictionary of structs of such pointers gives wrong answers: the compiler and
   /// the run-time library do not agree on how its "none" looks.
   private final class Line {
-    var first: OperationSlot.Pointer
-    var last: OperationSlot.Pointer
-
-    init(_ only: OperationSlot.Pointer) {
-      first = only
-      last = only
-    }
+    var first: OperationSlot.Pointer?
+    var last: OperationSlot.Pointer?
   }
 
+  /// Some of the lines are empty. Taking a key out of a large dictionary costs several times what
+  /// putting it in does, so that it is done for many at a time.
   @exclusivity(unchecked) private var lines: [String: Line] = [:]
+  @exclusivity(unchecked) private var emptyCount = 0
+  private var keptLines: Int { 64 }
 
   func first(_ key: String) -> OperationSlot.Pointer? { lines[key]?.first }
 
   func append(_ slot: OperationSlot.Pointer, key: String) {
     let links = slot.groups!
-    links.pointee.sameKeyAfter = nil
-    guard let line = lines[key] else {
-      links.pointee.sameKeyBefore = nil
-      lines[key] = Line(slot)
-      return
+    let line: Line
+    if let found = lines[key] {
+      line = found
+      if line.first == nil { emptyCount -= 1 }
+    } else {
+      line = Line()
+      lines[key] = line
     }
+    links.pointee.sameKeyAfter = nil
     links.pointee.sameKeyBefore = line.last
-    line.last.groups!.pointee.sameKeyAfter = slot
+    if let last = line.last { last.groups!.pointee.sameKeyAfter = slot } else { line.first = slot }
     line.last = slot
   }
 
@@ -39,19 +41,24 @@ final class KeyTable: @unchecked Sendable {
     let (before, after) = (links.pointee.sameKeyBefore, links.pointee.sameKeyAfter)
     if let before { before.groups!.pointee.sameKeyAfter = after }
     if let after { after.groups!.pointee.sameKeyBefore = before }
-    if before == nil && after == nil {
-      lines[key] = nil
-    } else if before == nil {
-      lines[key]!.first = after!
-    } else if after == nil {
-      lines[key]!.last = before!
-    }
+    if before != nil && after != nil { return }
+    let line = lines[key].unsafelyUnwrapped
+    if before == nil { line.first = after }
+    if after == nil { line.last = before }
+    if line.first == nil { noteEmpty() }
+  }
+
+  private func noteEmpty() {
+    emptyCount += 1
+    if emptyCount <= keptLines || 2 * emptyCount <= lines.count { return }
+    lines = lines.filter { $0.value.first != nil }
+    emptyCount = 0
   }
 
   /// The operations of a key, in order, each with a reference.
   func all(_ key: String) -> [OperationSlot.Pointer] {
     var slots: [OperationSlot.Pointer] = []
-    var next = lines[key]?.first
+    var next = first(key)
     while let slot = next {
       next = slot.groups!.pointee.sameKeyAfter
       slot.addReference()
