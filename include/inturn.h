@@ -87,7 +87,8 @@
  * otherwise. None may be called from a signal handler. The callbacks of an
  * operation (work, segments, cancel handler, end callback, destroy functions)
  * are called by its queue's executor: the library's pool of workers, or a
- * thread of the host's that drains a host-driven executor. Exceptions: a
+ * thread of the host's that drains a host-driven executor: in its event loop
+ * (include/inturn has adapters to some), or in a call of its own. Exceptions: a
  * refused call destroys the context before it returns, on the caller's
  * thread; inturn_queue_destroy delivers on the caller's thread, and
  * inturn_operation_release may destroy a result there.
@@ -119,8 +120,9 @@
  * -----------
  * inturn_operation_wait, inturn_queue_drain and inturn_queue_destroy wait. A
  * wait that cannot end, because work of the queue that it waits for is further
- * up the caller's own stack, or because a ring of waiting queues would close,
- * is refused with INTURN_E_DEADLOCK; the report handler is told the ring. Work
+ * up the caller's own stack, because the caller alone may drain its executor,
+ * or because a ring of waiting queues would close, is refused with
+ * INTURN_E_DEADLOCK; the report handler is told the ring. Work
  * of a concurrent queue may wait for another operation of its queue as long as
  * a place is left in which that can start. Not seen are waits by other means,
  * a token that nobody will finish (give it a max_run_ns or a stall_ns), and
@@ -233,7 +235,8 @@ typedef enum inturn_status {
   /* The call would wait for itself; see section 9 of the manual. */
   INTURN_E_DEADLOCK = -11,
   /* An executor that another thread drains, or this one further up its stack;
-     the main executor drained elsewhere than on the main thread. */
+     one whose loop is attached on another thread; the main executor drained
+     elsewhere than on the main thread. */
   INTURN_E_WRONG_THREAD = -12,
   /* The handle was made before a fork, in the parent. */
   INTURN_E_FORKED = -13,
@@ -413,6 +416,36 @@ inturn_status inturn_executor_set_wake(
 inturn_status inturn_executor_fd(inturn_executor executor,
                                  int *INTURN_NULLABLE out_fd);
 
+/* Says that an event loop takes a host-driven executor over: until
+   inturn_executor_detach only the calling thread drains it, no other loop is
+   attached, and it is not destroyed. `loop` names the kind of loop (UTF-8;
+   copied); `data`, which may be NULL, is the loop's own. The adapters in
+   include/inturn and the bindings' call this; so does a loop of your own.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (loop), E_UNSUPPORTED (a
+   pool), E_BUSY (a loop is attached), E_WRONG_THREAD.
+   Threads: the one that will drain; for the main executor the main thread.
+   Deadlock: from now on that thread is refused a wait for what the executor is
+   to call, as the main thread always is for the main executor's. */
+inturn_status inturn_executor_attach(inturn_executor executor,
+                                     const char *INTURN_NULLABLE loop,
+                                     void *INTURN_NULLABLE data);
+
+/* The `data` of the attached loop.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (no loop of that kind is
+   attached), E_UNSUPPORTED (a pool). */
+inturn_status
+inturn_executor_get_attached(inturn_executor executor,
+                             const char *INTURN_NULLABLE loop,
+                             void *INTURN_NULLABLE *INTURN_NULLABLE out_data);
+
+/* Takes inturn_executor_attach back. What waits goes on waiting for whoever
+   drains next.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (no loop of that kind is
+   attached), E_UNSUPPORTED (a pool), E_WRONG_THREAD (another thread is in the
+   middle of draining it). */
+inturn_status inturn_executor_detach(inturn_executor executor,
+                                     const char *INTURN_NULLABLE loop);
+
 /* Calls what waits, at most max_calls calls (0: until nothing waits), and
    never blocks. A call is a work, a segment, a cancel handler, or the delivery
    of one end. out_calls, which may be NULL, gets their number.
@@ -434,8 +467,9 @@ inturn_status inturn_executor_run(inturn_executor executor);
 inturn_status inturn_executor_stop(inturn_executor executor);
 
 /* Destroys an executor that no queue uses. A pool's threads end by themselves.
-   Statuses: handle statuses, E_BUSY (a queue uses it, or it is being
-   drained), E_UNSUPPORTED (the main executor, the library's pool). */
+   Statuses: handle statuses, E_BUSY (a queue uses it, a loop is attached, or
+   it is being drained), E_UNSUPPORTED (the main executor, the library's
+   pool). */
 inturn_status inturn_executor_destroy(inturn_executor executor);
 
 /* Queues ------------------------------------------------------------------ */

@@ -17,6 +17,8 @@ static _Thread_local void *frame;
 void *inturn_system_frame(void) { return frame; }
 void inturn_system_set_frame(void *new_frame) { frame = new_frame; }
 
+uintptr_t inturn_system_thread(void) { return (uintptr_t)&frame; }
+
 int64_t inturn_system_now(void) {
   struct timespec now;
   clock_gettime(INTURN_SYSTEM_CLOCK, &now);

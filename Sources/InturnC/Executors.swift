@@ -92,6 +92,39 @@ public func inturn_executor_fd(
   }
 }
 
+@_cdecl("inturn_executor_attach") @implementation
+public func inturn_executor_attach(
+  _ executor: inturn_executor, _ loop: UnsafePointer<CChar>?, _ data: UnsafeMutableRawPointer?
+) -> inturn_status {
+  withHost(executor) {
+    guard let loop, isValidLabel(loop) else { return .invalidArgument }
+    return $0.attach(loop: String(cString: loop), data: data)
+  }
+}
+
+@_cdecl("inturn_executor_get_attached") @implementation
+public func inturn_executor_get_attached(
+  _ executor: inturn_executor, _ loop: UnsafePointer<CChar>?,
+  _ out_data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> inturn_status {
+  withHost(executor) {
+    guard let loop, isValidLabel(loop), let out_data else { return .invalidArgument }
+    let (status, data) = $0.attachedData(loop: String(cString: loop))
+    if status.isOK { out_data.pointee = data }
+    return status
+  }
+}
+
+@_cdecl("inturn_executor_detach") @implementation
+public func inturn_executor_detach(
+  _ executor: inturn_executor, _ loop: UnsafePointer<CChar>?
+) -> inturn_status {
+  withHost(executor) {
+    guard let loop, isValidLabel(loop) else { return .invalidArgument }
+    return $0.detach(loop: String(cString: loop))
+  }
+}
+
 @_cdecl("inturn_executor_drain") @implementation
 public func inturn_executor_drain(
   _ executor: inturn_executor, _ max_calls: UInt32, _ out_calls: UnsafeMutablePointer<UInt32>?

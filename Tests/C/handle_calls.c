@@ -18,6 +18,7 @@ typedef struct outputs {
   int64_t now;
   int64_t completed, total;
   int fd;
+  void *data;
   unsigned char flag; /* a bool, whose bytes may be any */
 } outputs;
 
@@ -100,6 +101,10 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(EXECUTOR, inturn_executor_set_wake, 1, false,                              \
     (handle, never_wake, CONTEXT))                                             \
   X(EXECUTOR, inturn_executor_fd, 0, false, (handle, &out.fd))                 \
+  X(EXECUTOR, inturn_executor_attach, 0, false, (handle, "none", NULL))        \
+  X(EXECUTOR, inturn_executor_get_attached, 0, false,                          \
+    (handle, "none", &out.data))                                               \
+  X(EXECUTOR, inturn_executor_detach, 0, false, (handle, "none"))              \
   X(EXECUTOR, inturn_executor_drain, 0, false, (handle, 0, &out.calls))        \
   X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
   X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \

@@ -127,6 +127,9 @@ version=$(header_version)
 mkdir -p -- "$root"
 
 put "$inturn_root/include/inturn.h" include/inturn.h
+for header in "$inturn_root"/include/inturn/*; do
+  put "$header" "include/inturn/${header##*/}"
+done
 put "$library/$(library_file)" "$libdir/$(library_file)" 755
 done_so_far+=("$libdir/$(library_soname)" "$libdir/libinturn.so")
 link_library "$root/$libdir"

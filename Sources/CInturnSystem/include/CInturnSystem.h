@@ -38,6 +38,10 @@ void inturn_system_event_close(int read_end, int write_end);
 /// Whether the caller is the thread that the process began with.
 bool inturn_system_is_main_thread(void);
 
+/// A name of the calling thread, never 0. That of a thread that has ended may
+/// be given to a new one.
+uintptr_t inturn_system_thread(void);
+
 /// How many processors this process may use; at least 1.
 int inturn_system_processors(void);
 

@@ -1,8 +1,8 @@
 /// Who waits for whom: the waits that are made from inside the library's callbacks.
 ///
 /// A wait is refused when what it waits for cannot go on before the waiting thread does. A thread
-/// that is inside no callback, and is not the main thread, holds nobody up: its waits are not
-/// looked at.
+/// that is inside no callback, and is not the only one that may drain an executor (the main thread
+/// is; so is one that has attached it), holds nobody up: its waits are not looked at.
 enum WaitGraph {
   enum Target {
     /// Everything of a queue.
@@ -145,7 +145,7 @@ enum WaitGraph {
 
     private mutating func isHostHeldUp(_ lane: Lane.Pointer) -> Bool {
       guard let host = lane.hostExecutor else { return false }
-      if host.isMainExecutorOnItsThread { return true }
+      if host.isDrainedByCallerAlone { return true }
       let identity = Unmanaged<Executor>.passUnretained(host).toOpaque()
       return isHeldUp(by: { $0.executor?.toOpaque() == identity }, places: 1)
     }

@@ -23,6 +23,10 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   /// Only the main thread may drain it.
   private let isMain: Bool
+  /// The loop that has taken it over; see `attach`.
+  @exclusivity(unchecked) var attachment: Attachment?
+  /// The attachment's thread, the only one that may drain; 0: any.
+  @exclusivity(unchecked) var attachedThread: UInt = 0
   @exclusivity(unchecked) private var waker: Waker?
   @exclusivity(unchecked) private var isDrained = false
   @exclusivity(unchecked) private var isStopRequested = false
@@ -134,10 +138,20 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   /// Whether the caller is the one thread that could drain it, and so had better not wait for it.
-  var isMainExecutorOnItsThread: Bool { isMain && inturn_system_is_main_thread() }
+  var isDrainedByCallerAlone: Bool {
+    isMain
+      ? inturn_system_is_main_thread()
+      : lock.withLock { attachedThread == inturn_system_thread() }
+  }
+
+  /// Whether the caller may never drain it.
+  var isOffMainThread: Bool { isMain && !inturn_system_is_main_thread() }
 
   /// Whether it is being drained just now.
-  package var isBusy: Bool { lock.withLock { isDrained } }
+  var isDrainedLocked: Bool { isDrained }
+
+  /// Whether it is being drained just now, or a loop is attached that may drain it at any time.
+  package var isBusy: Bool { lock.withLock { isDrained || attachedThread != 0 } }
 
   /// Lets go of what waits; only lanes whose queues are gone do.
   package func discardWaiting() {
@@ -152,10 +166,10 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   private func beginDrain() -> Status {
-    if isMain && !inturn_system_is_main_thread() { return .wrongThread }
+    if isOffMainThread { return .wrongThread }
     lock.lock()
     defer { lock.unlock() }
-    if isDrained { return .wrongThread }
+    if isDrained || isAttachedElsewhereLocked { return .wrongThread }
     isDrained = true
     return .ok
   }

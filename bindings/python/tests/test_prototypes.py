@@ -57,6 +57,8 @@ def type_of(declaration: str) -> Any:
         return ctypes.POINTER(ctypes.c_char_p)
     if name in ("char", "void") and pointers == 1:
         return ctypes.c_char_p if name == "char" else ctypes.c_void_p
+    if name == "void" and pointers == 2:
+        return ctypes.POINTER(ctypes.c_void_p)
     kind = ctypes.c_int if name in ENUMS else SCALARS.get(name) or getattr(c, name)
     if array := re.search(r"\[(\d+)\]", declaration):
         return kind * int(array[1])

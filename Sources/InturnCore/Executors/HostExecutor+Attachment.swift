@@ -1,0 +1,69 @@
+import CInturnSystem
+
+/// An event loop that has taken an executor over: one at a time, and only its thread drains.
+extension HostExecutor {
+  /// Who has taken the executor over. The lock of `Executor` protects it.
+  struct Attachment {
+    /// What kind of loop it is, so that another kind does not take `data` for its own.
+    let loop: String
+    /// The loop's own; never touched here.
+    let data: UnsafeMutableRawPointer?
+  }
+
+  /// Takes the executor over for the calling thread. Refused to a second loop, to other threads
+  /// than the main one for the main executor, and while another thread drains.
+  package func attach(loop: String, data: UnsafeMutableRawPointer?) -> Status {
+    if isOffMainThread { return .wrongThread }
+    lock.lock()
+    defer { lock.unlock() }
+    if attachedThread != 0 { return .busy }
+    if isDrainedLocked && !isDrainedByCaller { return .wrongThread }
+    attachment = Attachment(loop: loop, data: data)
+    attachedThread = inturn_system_thread()
+    return .ok
+  }
+
+  /// The data of the loop of this kind; `.invalidArgument` when no such one is attached.
+  package func attachedData(loop: String) -> (Status, UnsafeMutableRawPointer?) {
+    lock.lock()
+    let attachment = attachment
+    lock.unlockAfterReadingObject()
+    guard let attachment, attachment.loop == loop else { return (.invalidArgument, nil) }
+    return (.ok, attachment.data)
+  }
+
+  /// Gives the executor back. From any thread, as a loop may end elsewhere than it ran; refused
+  /// while another thread drains.
+  package func detach(loop: String) -> Status {
+    lock.lock()
+    let old = attachment
+    let isLoops = old?.loop == loop
+    let isInUse = isDrainedLocked && !isDrainedByCaller
+    if isLoops && !isInUse {
+      attachment = nil
+      attachedThread = 0
+    }
+    lock.unlockAfterReadingObject()
+    // The name goes here, after the lock.
+    withExtendedLifetime(old) {}
+    if !isLoops { return .invalidArgument }
+    return isInUse ? .wrongThread : .ok
+  }
+
+  var isAttachedElsewhereLocked: Bool {
+    attachedThread != 0 && attachedThread != inturn_system_thread()
+  }
+
+  /// Whether a drain of it is further up the caller's stack.
+  private var isDrainedByCaller: Bool {
+    var frame = CallFrame.innermost
+    while let current = frame {
+      if current.pointee.executor?.toOpaque() == Unmanaged<Executor>.passUnretained(self).toOpaque()
+      {
+        return true
+      }
+      frame = current.pointee.outer
+    }
+    return false
+  }
+}

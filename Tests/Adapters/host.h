@@ -1,0 +1,64 @@
+/*
+ * host.h - an event loop with an adapter, as the suite sees it.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * suite.c and refusals.c have the tests that hold for every adapter. One
+ * program for each loop links it with a `host` and with the tests that concern
+ * this loop alone.
+ */
+#ifndef HOST_H
+#define HOST_H
+
+#include <inturn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct host {
+  const char *name;
+  /* Makes the thread's loop, and ends it with what is attached to it. */
+  void (*begin)(void);
+  void (*end)(void);
+  inturn_status (*attach)(inturn_executor executor);
+  inturn_status (*detach)(inturn_executor executor);
+  /* Runs the loop until `stop`, which is called on its thread. */
+  void (*run)(void);
+  void (*stop)(void);
+  /* Calls `tick` on the loop every few milliseconds, until it is NULL. The
+     least urgent way that the loop has is taken. */
+  void (*set_tick)(int milliseconds, void (*tick)(void));
+  /* Runs a loop inside the loop for so long; NULL where a loop cannot be
+     nested. */
+  void (*nest)(int milliseconds);
+} host;
+
+/* The program's. */
+extern const host the_host;
+
+/* Tests for a loop that can be nested, and for one that can end with an
+   executor attached: it is given back. */
+void a_loop_inside_work_sleeps_and_calls_no_other_work(void);
+void a_loop_inside_work_may_detach(void);
+void a_loop_that_ends_gives_the_executor_back(void);
+
+/* How often INTURN_LOOP_REPORT was told. */
+extern int reports_told;
+
+typedef struct named_test {
+  const char *name;
+  void (*run)(void);
+} named_test;
+
+/* The tests of this loop alone; the last one's name is NULL. */
+extern const named_test own_tests[];
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef INTURN_LOOP_REPORT
+#define INTURN_LOOP_REPORT(message) (reports_told++, (void)(message))
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * suite.h - what the parts of the suite share.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SUITE_H
+#define SUITE_H
+
+#include "fixture.h"
+#include "host.h"
+
+/* An executor and a FIFO queue of it; the loop is this thread's. */
+extern inturn_executor suite_executor;
+extern inturn_queue suite_queue;
+
+/* Makes them and the loop; and attaches the executor. */
+void suite_begin_unattached(void);
+void suite_begin(void);
+
+/* Takes that back, the last first. */
+void suite_end_detached(void);
+void suite_end(void);
+
+/* Enqueues so many operations, which count suite_next_number up in order and on
+   the loop's thread, and one that stops the loop. From any thread. */
+enum { SUITE_MANY = 1000 };
+extern long suite_next_number;
+void suite_enqueue_many(void *unused);
+
+/* The tests of refusals.c. */
+extern const test refusals[];
+extern const size_t refusals_count;
+
+#endif

@@ -1,0 +1,271 @@
+"""What a user does with a program: looks at windows and terminals, presses keys, clicks.
+
+Windows are found by their titles; keys and clicks are real input events, made by xdotool.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+# Seconds; far more than anything here takes.
+LIMIT = 30.0
+
+DIALOGS = {
+    "location": "Use your location?",
+    "camera": "Use the camera?",
+    "sign-in": "Sign in",
+    "urgent notice": "Battery low",
+    "service notice": "The service is down",
+}
+
+
+class Failure(Exception):
+    """A test has failed."""
+
+
+def xdotool(*arguments: str) -> str:
+    """Calls xdotool; no window is no error."""
+    result = subprocess.run(
+        ["xdotool", *arguments], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    return result.stdout.strip()
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    """Asks again and again: a display tells nobody when it is done."""
+    limit = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > limit:
+            raise Failure(f"waited {LIMIT} s for {what}")
+        time.sleep(0.02)
+
+
+def active_title() -> str:
+    """The title of the window that gets the keys."""
+    return xdotool("getactivewindow", "getwindowname")
+
+
+def visible(title: str) -> list[str]:
+    """The windows on screen with this title."""
+    pattern = "^" + title.replace("?", r"\?") + "$"
+    return xdotool("search", "--onlyvisible", "--name", pattern).split()
+
+
+def dialogs_on_screen() -> list[str]:
+    return [label for label, title in DIALOGS.items() for _ in visible(title)]
+
+
+class Watcher:
+    """Sees, again and again, how many dialogs are on screen.
+
+    It asks for the window manager's list of windows, which is one property: what it holds is there
+    at the same time.
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.most: list[str] = []
+        self._titles: dict[str, str] = {}  # by window; one that has gone had its title before
+        self._lock = threading.Lock()  # protects the three above
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.01):
+            self.look()
+
+    def look(self) -> None:
+        with self._lock:
+            found = [title for title in map(self._title, windows()) if title in DIALOGS.values()]
+            self.seen.update(found)
+            if len(found) > len(self.most):
+                self.most = found
+
+    def _title(self, window: str) -> str:
+        if not self._titles.get(window):
+            self._titles[window] = xdotool("getwindowname", window)
+        return self._titles[window]
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+        if len(self.most) > 1:
+            raise Failure(f"on screen at once: {', '.join(self.most)}")
+        if not self.seen:
+            raise Failure("no dialog was seen")
+
+
+def windows() -> list[str]:
+    """The windows that are managed now, as numbers."""
+    result = subprocess.run(
+        ["xprop", "-root", "-notype", "_NET_CLIENT_LIST"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    _, _, numbers = result.stdout.partition("#")
+    return [number.strip() for number in numbers.split(",") if number.strip()]
+
+
+class Program:
+    """A program with windows, and what it has printed."""
+
+    def __init__(self, command: list[str], shots: Path, watcher: Watcher) -> None:
+        self.shots = shots
+        self.watcher = watcher
+        self.printed = ""
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self._errors: list[str] = []
+        self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._hear)]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _hear(self) -> None:
+        assert self._process.stderr is not None
+        self._errors.extend(self._process.stderr)
+
+    def expect(self, line: str) -> None:
+        """Waits for this line; lines before it are allowed."""
+        while True:
+            try:
+                printed = self._lines.get(timeout=LIMIT)
+            except queue.Empty:
+                raise Failure(f"waited {LIMIT} s for '{line}' after\n{self.printed}") from None
+            if printed is None:
+                raise Failure(f"ended without '{line}' after\n{self.printed}")
+            self.printed += printed
+            if printed.rstrip("\n") == line:
+                return
+
+    def dialog(self, label: str, *keys: str) -> None:
+        """Waits for a dialog, takes its picture, and presses keys there."""
+        self.expect(f"presented {label}")
+        self.window(DIALOGS[label], label.replace(" ", "-"), *keys)
+
+    def elsewhere(self, *keys: str) -> None:
+        """Waits until the first-run window is hidden, and presses keys in the one instead."""
+        self.expect("shown elsewhere")
+        self.window("Elsewhere", "elsewhere", *keys)
+
+    def window(self, title: str, shot: str, *keys: str) -> None:
+        """The same for any window."""
+        until(f"the window '{title}'", lambda: active_title() == title)
+        self.watcher.look()
+        self.picture(shot)
+        press(*keys)
+
+    def picture(self, name: str) -> None:
+        self.shots.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            ["import", "-window", "root", str(self.shots / f"{name}.png")],
+            check=True,
+            timeout=LIMIT,
+        )
+
+    def expect_nothing(self, seconds: float) -> None:
+        """Fails when a line comes meanwhile."""
+        try:
+            printed = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            return
+        raise Failure(f"printed {printed!r} after\n{self.printed}")
+
+    def end(self) -> None:
+        """Waits for the program's own end."""
+        while (printed := self._lines.get(timeout=LIMIT)) is not None:
+            self.printed += printed
+        code = self._process.wait(LIMIT)
+        for thread in self._threads:
+            thread.join(LIMIT)
+        # GTK tells of services of a desktop that are not there; Python tells of tracebacks.
+        errors = "".join(line for line in self._errors if "session bus" not in line).strip()
+        if code != 0 or errors:
+            raise Failure(f"exit status {code}, and said:\n{errors}\nafter\n{self.printed}")
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(LIMIT)
+        for thread in self._threads:
+            thread.join(LIMIT)
+
+
+def press(*keys: str) -> None:
+    """Presses keys; a longer word is typed."""
+    for key in keys:
+        if key.startswith("type:"):
+            xdotool("type", "--delay", "20", key.removeprefix("type:"))
+        else:
+            xdotool("key", key)
+
+
+def click(title: str, across: float, from_bottom: int) -> None:
+    """Clicks in the window, at a part of its width and so many pixels above its end."""
+    until(f"the window '{title}'", lambda: active_title() == title)
+    window = xdotool("getactivewindow")
+    geometry = dict(
+        pair.split("=") for pair in xdotool("getwindowgeometry", "--shell", window).splitlines()
+    )
+    x = round(int(geometry["WIDTH"]) * across)
+    y = int(geometry["HEIGHT"]) - from_bottom
+    xdotool("mousemove", "--window", window, str(x), str(y), "click", "1")
+
+
+def expect_equal(found: str, expected: str) -> None:
+    if found != expected:
+        raise Failure(f"expected:\n{expected}\nfound:\n{found}")
+
+
+class Terminal:
+    """A program in a terminal."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.shown = ""
+        self._seen = 0
+        child, self._master = pty.fork()
+        if child == 0:
+            os.execvp(command[0], command)
+        self._child = child
+
+    def _read(self) -> bool:
+        try:
+            text = os.read(self._master, 4096)
+        except OSError:  # its other end is closed
+            return False
+        self.shown += text.decode().replace("\r\n", "\n")
+        return bool(text)
+
+    def answer(self, prompt: str, keys: str) -> None:
+        """Waits for a prompt, and types."""
+        while prompt not in self.shown[self._seen :]:
+            if not self._read():
+                raise Failure(f"ended without '{prompt}' after\n{self.shown}")
+        self._seen = self.shown.index(prompt, self._seen) + len(prompt)
+        os.write(self._master, keys.encode())
+
+    def end(self) -> None:
+        while self._read():
+            pass
+        os.close(self._master)
+        _, status = os.waitpid(self._child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code != 0:
+            raise Failure(f"exit status {code} after\n{self.shown}")

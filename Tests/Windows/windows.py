@@ -1,0 +1,359 @@
+"""Uses the onboarding examples as a user does, and checks what they do.
+
+The programs say what happens, a line each: that is what order is checked by. `user` says how they
+are used, `run` the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from user import (
+    DIALOGS,
+    Failure,
+    Program,
+    Terminal,
+    Watcher,
+    click,
+    dialogs_on_screen,
+    expect_equal,
+    press,
+    until,
+    visible,
+    xdotool,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# How long a queue that is held is watched: twice what a settled view and a gap take.
+HELD = 1.5
+
+# What the program prints when each is accepted with the keyboard.
+ACCEPTED = """\
+view appeared
+presented location
+closed location
+ended location: finished
+view disappeared
+shown elsewhere
+view appeared
+ended camera: finished (already granted)
+presented sign-in
+enqueued urgent notice
+refused sign-in
+closed sign-in
+ended sign-in: finished
+presented urgent notice
+closed urgent notice
+ended urgent notice: finished
+asking the service
+presented service notice
+closed service notice
+ended service notice: finished
+done
+view disappeared
+"""
+
+
+def expect_ends(program: Program, **ends: str) -> None:
+    """Each interaction has ended so; `sign_in` is "sign-in"."""
+    names = {"sign_in": "sign-in", "urgent": "urgent notice", "notice": "service notice"}
+    found = [line for line in program.printed.splitlines() if line.startswith("ended ")]
+    expected = [f"ended {names.get(name, name)}: {end}" for name, end in ends.items()]
+    expect_equal("\n".join(found), "\n".join(expected))
+
+
+# The tests of windows; each is run with each program ------------------------------------------
+
+Start = Callable[..., Program]
+
+
+def test_the_keyboard_alone_suffices_and_one_dialog_follows_the_other(start: Start) -> None:
+    program = start()
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in")
+    program.expect("enqueued urgent notice")
+    press("type:wrong", "Return")
+    program.expect("refused sign-in")
+    program.picture("sign-in-refused")
+    press("type:inturn", "Return")
+    program.dialog("urgent notice", "Return")
+    program.dialog("service notice", "Return")
+    program.expect("done")
+    program.window("First run", "done", "Return")
+    program.end()
+    expect_equal(program.printed, ACCEPTED)
+
+
+def test_a_hidden_window_holds_the_queue(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere()
+    program.expect_nothing(HELD)
+    if dialogs_on_screen():
+        raise Failure(f"on screen: {dialogs_on_screen()}")
+    press("Return")
+    program.expect("view appeared")
+    program.dialog("sign-in", "ctrl+q")
+    program.end()
+
+
+def test_a_minimised_window_is_hidden_and_shown_again(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in")
+    screen = visible("First run")[0]
+    xdotool("windowminimize", screen)
+    program.expect("view disappeared")
+    xdotool("windowactivate", screen)
+    program.expect("view appeared")
+    # The dialog is as it was: it has not ended, and is the only one.
+    until("the dialog", lambda: dialogs_on_screen() == ["sign-in"])
+    xdotool("windowactivate", "--sync", visible("Sign in")[0])
+    press("Escape")
+    program.expect("ended sign-in: cancelled")
+    program.dialog("urgent notice", "ctrl+q")
+    program.end()
+
+
+def test_the_mouse_presses_the_buttons(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location")
+    click(DIALOGS["location"], 0.25, 42)  # Not now
+    program.elsewhere("Return")
+    program.dialog("sign-in", "type:inturn")
+    click(DIALOGS["sign-in"], 0.75, 42)  # Sign in
+    program.dialog("urgent notice")
+    click(DIALOGS["urgent notice"], 0.5, 42)  # OK
+    program.dialog("service notice")
+    click(DIALOGS["service notice"], 0.5, 42)
+    program.expect("done")
+    program.window("First run", "done", "Return")
+    program.end()
+    expect_ends(
+        program,
+        location="failed (denied)",
+        camera="finished (already granted)",
+        sign_in="finished",
+        urgent="finished",
+        notice="finished",
+    )
+
+
+def test_tab_reaches_every_button(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "shift+Tab", "space")  # Not now
+    program.elsewhere("space")
+    program.dialog("sign-in", "Tab", "Tab", "Escape")
+    program.dialog("urgent notice", "space")
+    program.dialog("service notice", "space")
+    program.expect("done")
+    program.window("First run", "done", "space")
+    program.end()
+    expect_ends(
+        program,
+        location="failed (denied)",
+        camera="finished (already granted)",
+        sign_in="cancelled",
+        urgent="finished",
+        notice="finished",
+    )
+
+
+def test_escape_cancels_a_dialog_and_the_next_comes(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Escape")
+    program.elsewhere("Return")
+    program.dialog("sign-in")
+    program.expect("enqueued urgent notice")
+    press("Escape")
+    program.dialog("urgent notice", "Escape")
+    program.dialog("service notice", "Escape")
+    program.expect("done")
+    program.window("First run", "cancelled", "Return")
+    program.end()
+    expect_ends(
+        program,
+        location="cancelled",
+        camera="finished (already granted)",
+        sign_in="cancelled",
+        urgent="cancelled",
+        notice="cancelled",
+    )
+
+
+def test_three_wrong_passwords_fail_the_sign_in(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in", "Return")
+    program.expect("refused sign-in")
+    press("type:no", "Return")
+    program.expect("refused sign-in")
+    press("Return")
+    program.expect("ended sign-in: failed (too many tries)")
+    program.dialog("urgent notice", "ctrl+q")
+    program.end()
+
+
+def test_a_notice_that_is_not_needed_is_not_shown(start: Start) -> None:
+    program = start("--fast", "--service-up")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in", "type:inturn", "Return")
+    program.dialog("urgent notice", "Return")
+    program.expect("ended service notice: finished (skipped)")
+    program.expect("done")
+    program.window("First run", "skipped", "Return")
+    program.end()
+    if "presented service notice" in program.printed:
+        raise Failure("it was shown")
+
+
+def test_leaving_while_a_dialog_is_open_cancels_all(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in")
+    program.expect("enqueued urgent notice")
+    press("ctrl+q")
+    program.end()
+    lines = program.printed.splitlines()
+    closed = lines.index("closed sign-in")
+    if closed > lines.index("ended sign-in: cancelled"):
+        raise Failure(f"it ended on screen:\n{program.printed}")
+    expect_ends(
+        program,
+        location="finished",
+        camera="finished (already granted)",
+        sign_in="cancelled",
+        urgent="cancelled (never started)",
+        notice="cancelled (never started)",
+    )
+
+
+def test_leaving_while_the_window_is_hidden_cancels_what_waits(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("ctrl+q")
+    program.end()
+    expect_ends(
+        program,
+        location="finished",
+        camera="cancelled (never started)",
+        sign_in="cancelled (never started)",
+    )
+
+
+# The tests in a terminal ----------------------------------------------------------------------
+
+
+def test_in_a_terminal_one_question_follows_the_other(command: list[str]) -> None:
+    program = Terminal(command)
+    program.answer("[location] May the app use your location? [y/n] ", "y\n")
+    program.answer('Your password (here it is "inturn"): ', "wrong\n")
+    program.answer('Your password (here it is "inturn"): ', "inturn\n")
+    program.answer("[Return] ", "\n")
+    program.end()
+    expected = (ROOT / "examples/expected/all.out").read_text()
+    head, tail = expected.split('"inturn"): inturn')
+    again = (
+        '"inturn"): wrong\n[sign-in] That is not it; 2 left.\n'
+        '[sign-in] Your password (here it is "inturn"): inturn'
+    )
+    expect_equal(program.shown, head + again + tail)
+
+
+def test_in_a_terminal_control_d_leaves(command: list[str]) -> None:
+    program = Terminal(command)
+    program.answer("[location] May the app use your location? [y/n] ", "n\n")
+    program.answer('Your password (here it is "inturn"): ', "\x04")
+    program.end()
+    ends = program.shown.split("How they ended, in order:\n")[1]
+    expect_equal(
+        ends,
+        "  location        failed (denied)\n"
+        "  camera          finished (already granted)\n"
+        "  sign-in         cancelled\n"
+        "  service notice  cancelled (never started)\n",
+    )
+
+
+# The program ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def user_of(command: list[str], shots: Path) -> Iterator[Start]:
+    """Starts the program, once, and looks at the screen meanwhile."""
+    programs: list[Program] = []
+    watcher = Watcher()
+
+    def start(*options: str) -> Program:
+        programs.append(Program([*command, *options], shots, watcher))
+        return programs[-1]
+
+    try:
+        yield start
+    except BaseException:
+        if programs:
+            programs[-1].picture("failed")
+        raise
+    finally:
+        for program in programs:
+            program.kill()
+        watcher.stop()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Tests of the examples' windows.")
+    parser.add_argument("--gtk", type=Path, required=True)
+    parser.add_argument("--terminal", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--times", type=int, default=1)
+    arguments = parser.parse_args()
+    examples = ROOT / "examples/python"
+    windows = {
+        "gtk": [str(arguments.gtk)],
+        "tk": [sys.executable, str(examples / "tk_onboarding.py")],
+    }
+    terminals = {
+        "c": [str(arguments.terminal)],
+        "python": [sys.executable, str(examples / "onboarding.py")],
+    }
+    passed = failed = 0
+    for name, test in sorted(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        in_terminal = name.startswith("test_in_a_terminal")
+        for kind, command in (terminals if in_terminal else windows).items():
+            title = f"{kind}: {name.removeprefix('test_').replace('_', ' ')}"
+            if arguments.filter not in title:
+                continue
+            try:
+                for _ in range(arguments.times):
+                    if in_terminal:
+                        test(command)
+                        continue
+                    shots = arguments.out / "shots" / kind / name.removeprefix("test_")
+                    with user_of(command, shots) as start:
+                        test(start)
+            except (Failure, subprocess.SubprocessError, OSError) as failure:
+                failed += 1
+                print(f"FAILED  {title}\n    " + str(failure).replace("\n", "\n    "))
+            else:
+                passed += 1
+                print(f"ok      {title}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

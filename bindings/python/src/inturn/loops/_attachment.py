@@ -1,0 +1,113 @@
+"""What the loops share."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Callable, TypeVar, Union
+
+from .._errors import WrongThreadError
+from .._executors import Executor
+from .._library import lib
+from .dispatch import MainQueue
+
+# For how many seconds one turn of a loop may make calls.
+_TURN = 0.002
+
+_Self = TypeVar("_Self", bound="Attachment")
+
+
+# What can be attached.
+Source = Union[Executor, MainQueue]
+
+
+class Attachment:
+    """A loop that drains a source.  ``with`` detaches it.
+
+    To be used on the thread that made it.
+    """
+
+    # What the library calls the kind of loop.
+    _loop = ""
+
+    def __init__(self, source: Source | None) -> None:
+        self.source: Source = Executor.main() if source is None else source
+        self._thread = threading.get_ident()
+        self._process = os.getpid()
+        self._give_back = _take_over(self.source, self._loop)
+        self._attached = True
+        try:
+            self._begin(self.source.fileno())
+        except BaseException:
+            self._attached = False
+            self._give_back()
+            raise
+
+    @property
+    def attached(self) -> bool:
+        """Whether the loop drains the source."""
+        return self._attached
+
+    def detach(self) -> None:
+        """Gives the source back; a second call does nothing.
+
+        :raises WrongThreadError: the caller is not the thread that attached it.
+        """
+        if not self._attached:
+            return
+        if threading.get_ident() != self._thread:
+            raise WrongThreadError("detach on the thread that attached it")
+        self._attached = False
+        self._end()
+        if os.getpid() == self._process:  # a forked child has nothing to give back
+            self._give_back()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.detach()
+
+    def __repr__(self) -> str:
+        state = "attached" if self._attached else "detached"
+        return f"<{type(self).__module__}.{type(self).__name__} {self.source!r} {state}>"
+
+    def _begin(self, descriptor: int) -> None:
+        """Lets the loop watch the descriptor and call `_turn`, or something that does."""
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Takes `_begin` back."""
+        raise NotImplementedError
+
+    def _turn(self) -> bool:
+        """Makes the calls of one turn; returns whether more may wait.
+
+        A loop on the wrong thread calls nothing, and watches no more.
+        """
+        if threading.get_ident() != self._thread:
+            self._end()
+            raise WrongThreadError(
+                "the loop runs on another thread than the one that attached it; it calls "
+                "nothing: attach on the loop's thread"
+            )
+        end = time.monotonic() + _TURN
+        while self._attached:
+            try:
+                if self.source.drain(1) == 0:
+                    return False
+            except WrongThreadError:
+                return False  # it is being drained further up the stack, and goes on then
+            if time.monotonic() >= end:
+                return self._attached
+        return False
+
+
+def _take_over(source: Source, loop: str) -> Callable[[], object]:
+    """Claims the source for the calling thread; returns what gives it back."""
+    if isinstance(source, MainQueue):
+        return source._claim()
+    name, handle = loop.encode(), source._handle
+    lib.inturn_executor_attach(handle, name, None)
+    return lambda: lib.inturn_executor_detach(handle, name)

@@ -1,0 +1,63 @@
+"""Work on asyncio's loop.
+
+::
+
+    async def main():
+        with inturn.loops.asyncio.attach():
+            ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from .._errors import WrongThreadError
+from ._attachment import Attachment, Source
+
+__all__ = ["AsyncioAttachment", "attach"]
+
+
+class AsyncioAttachment(Attachment):
+    """See `attach`."""
+
+    _loop = "asyncio"
+
+    def __init__(self, source: Source | None, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        super().__init__(source)
+
+    def _begin(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        # What a turn leaves keeps the descriptor readable for the next.
+        self.loop.add_reader(descriptor, self._turn)
+
+    def _end(self) -> None:
+        if not self.loop.is_closed():
+            self.loop.remove_reader(self._descriptor)
+
+
+def attach(
+    source: Source | None = None, *, loop: asyncio.AbstractEventLoop | None = None
+) -> AsyncioAttachment:
+    """Lets the running loop, or one that this thread is going to run, drain an executor.
+
+    `source` is the main executor unless given.  It needs a loop that can watch a descriptor: on
+    Unix all can.  A KeyboardInterrupt or SystemExit in work leaves the loop, as from any callback.
+
+    :raises BusyError: the executor is attached to a loop already.
+    :raises WrongThreadError: another thread runs the loop, or drains the executor; the main
+        executor off the main thread.
+    :raises RuntimeError: there is neither a loop given nor one that runs.
+    """
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        if loop is None:
+            raise
+        if loop.is_running():
+            raise WrongThreadError("another thread runs the loop") from None
+    else:
+        if loop not in (None, running):
+            raise WrongThreadError("this thread runs another loop")
+        loop = running
+    return AsyncioAttachment(source, loop)

@@ -1,0 +1,82 @@
+"""Work on Tk's loop.
+
+::
+
+    root = tkinter.Tk()
+    inturn.loops.tk.attach(root)
+    root.mainloop()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tkinter
+from typing import Any
+
+from .._errors import WrongThreadError
+from ._attachment import Attachment, Source
+
+__all__ = ["TkAttachment", "attach"]
+
+
+class TkAttachment(Attachment):
+    """See `attach`."""
+
+    _loop = "tk"
+
+    def __init__(self, source: Source | None, root: tkinter.Misc) -> None:
+        self.root = root
+        self._tk: Any = root.tk
+        self._later: str | None = None  # the turn that goes on with the rest
+        super().__init__(source)
+
+    def _begin(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        try:
+            self._watch()
+        except RuntimeError as error:  # Tcl's "different apartment"
+            raise WrongThreadError("Tk runs on another thread") from error
+
+    def _watch(self) -> None:
+        self._tk.createfilehandler(self._descriptor, tkinter.READABLE, self._ready)
+
+    def _end(self) -> None:
+        # The window, and Tk with it, may be gone.
+        with contextlib.suppress(tkinter.TclError, RuntimeError):
+            self._tk.deletefilehandler(self._descriptor)
+        if self._later is not None:
+            with contextlib.suppress(tkinter.TclError, RuntimeError):
+                self.root.after_cancel(self._later)
+            self._later = None
+
+    def _ready(self, *_: object) -> None:
+        """A turn.  Meanwhile the descriptor is not watched: work may open a dialog, which runs
+        a loop of its own, and that is to sleep."""
+        self._later = None
+        self._tk.deletefilehandler(self._descriptor)
+        more = False
+        try:
+            more = self._turn()
+        finally:
+            if self._attached and not more:
+                self._watch()
+        if more:
+            # Tk draws when nothing else is to be done; so the rest comes after that.
+            self._later = self.root.after_idle(self._after_idle)
+
+    def _after_idle(self) -> None:
+        self._later = self.root.after(0, self._ready)
+
+
+def attach(root: tkinter.Misc, source: Source | None = None) -> TkAttachment:
+    """Lets Tk's loop drain an executor: the main one, unless another is given.
+
+    `root` is any widget of the application, usually its `tkinter.Tk`.  When more waits than one
+    turn can call, the windows are drawn and input is seen before the next.  Detach before the
+    root is destroyed, or soon after.
+
+    :raises BusyError: the executor is attached to a loop already.
+    :raises WrongThreadError: another thread runs Tk, or drains the executor; the main executor
+        off the main thread.
+    """
+    return TkAttachment(source, root)

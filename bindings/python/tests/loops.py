@@ -1,0 +1,193 @@
+"""The loops that the adapters are for, each behind the same few functions."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import importlib
+import os
+import subprocess
+import sys
+import tkinter
+import warnings
+from typing import Any, Callable, Optional
+
+import inturn.loops.asyncio
+import inturn.loops.tk
+from inturn.loops import Attachment, Source
+from support import LIMIT
+
+# Where Debian's python3-gi is, which a virtual environment does not see.
+_DEBIAN = "/usr/lib/python3/dist-packages"
+
+Tick = Optional[Callable[[], object]]
+
+
+def glib_adapter() -> Any:
+    """The module for GLib; PyGObject may be the system's."""
+    try:
+        import gi  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: F401
+    except ModuleNotFoundError:
+        sys.path.append(_DEBIAN)
+    with warnings.catch_warnings():  # of PyGObject's own importer
+        warnings.simplefilter("ignore", ImportWarning)
+        return importlib.import_module("inturn.loops.glib")
+
+
+def glib() -> Any:
+    glib_adapter()
+    return importlib.import_module("gi.repository.GLib")
+
+
+@functools.lru_cache
+def begin_display() -> None:
+    """Starts a display that nobody sees, unless there is one.
+
+    It stays until the process ends, however that does: Tk keeps its connection, and the server
+    ends with the last one.  (Xlib ends a process whose display goes.)
+    """
+    if os.environ.get("DISPLAY"):
+        return
+    reader, writer = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writer), "-screen", "0", "640x480x24", "-terminate"],
+        pass_fds=[writer],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    atexit.register(server.wait, LIMIT)
+    atexit.register(server.terminate)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        number = pipe.readline().strip().decode()  # when it takes connections
+    assert number, "Xvfb has not begun"
+    os.environ["DISPLAY"] = f":{number}"
+
+
+class AsyncioHost:
+    name = "asyncio"
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._tick: asyncio.TimerHandle | None = None
+
+    def attach(self, source: Source | None = None) -> Attachment:
+        return inturn.loops.asyncio.attach(source, loop=self.loop)
+
+    def run(self) -> None:
+        self.loop.run_forever()
+
+    def stop(self) -> None:
+        self.loop.stop()
+
+    def set_tick(self, seconds: float, tick: Tick) -> None:
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+        if tick is None:
+            return
+
+        def call() -> None:
+            self._tick = self.loop.call_later(seconds, call)
+            tick()
+
+        self._tick = self.loop.call_later(seconds, call)
+
+    def close(self) -> None:
+        self.loop.close()
+
+
+# Tcl ends the process when an interpreter is collected on another thread than its own: these stay.
+_tcl: list[Any] = []
+
+
+class TkHost:
+    name = "tk"
+
+    def __init__(self) -> None:
+        begin_display()
+        self.root = tkinter.Tk()
+        _tcl.append(self.root.tk)
+        self._tick: str | None = None
+
+    def attach(self, source: Source | None = None) -> Attachment:
+        return inturn.loops.tk.attach(self.root, source)
+
+    def run(self) -> None:
+        self.root.mainloop()
+
+    def stop(self) -> None:
+        self.root.quit()
+
+    def set_tick(self, seconds: float, tick: Tick) -> None:
+        """The tick comes when Tk would draw: when nothing else is to be done."""
+        if self._tick is not None:
+            self.root.after_cancel(self._tick)
+            self._tick = None
+        if tick is None:
+            return
+
+        def later() -> None:
+            self._tick = self.root.after_idle(call)
+
+        def call() -> None:
+            self._tick = self.root.after(round(seconds * 1000), later)
+            tick()
+
+        self._tick = self.root.after(round(seconds * 1000), later)
+
+    def nest(self, seconds: float) -> None:
+        """As a modal dialog does."""
+        over = tkinter.BooleanVar(self.root, False)
+        self.root.after(round(seconds * 1000), lambda: over.set(True))
+        self.root.wait_variable(over)
+
+    def close(self) -> None:
+        self.root.destroy()
+
+
+class GLibHost:
+    name = "glib"
+
+    def __init__(self) -> None:
+        self.adapter, self.glib = glib_adapter(), glib()
+        self.context = self.glib.MainContext()
+        self.loop = self.glib.MainLoop.new(self.context, False)
+        self._tick: Any = None
+
+    def attach(self, source: Source | None = None) -> Attachment:
+        attachment: Attachment = self.adapter.attach(source, context=self.context)
+        return attachment
+
+    def run(self) -> None:
+        self.loop.run()
+
+    def stop(self) -> None:
+        self.loop.quit()
+
+    def _timer(self, seconds: float, function: Callable[[], bool]) -> Any:
+        timer = self.glib.timeout_source_new(round(seconds * 1000))
+        timer.set_callback(lambda _: function())
+        # As GTK draws: after input, before idle work.
+        timer.set_priority(self.glib.PRIORITY_HIGH_IDLE + 20)
+        timer.attach(self.context)
+        return timer
+
+    def set_tick(self, seconds: float, tick: Tick) -> None:
+        if self._tick is not None:
+            self._tick.destroy()
+            self._tick = None
+        if tick is not None:
+            self._tick = self._timer(seconds, lambda: bool((tick(), True)))
+
+    def nest(self, seconds: float) -> None:
+        nested = self.glib.MainLoop.new(self.context, False)
+        self._timer(seconds, lambda: bool(nested.quit()))
+        nested.run()
+
+    def close(self) -> None:
+        pass
+
+
+HOSTS: dict[str, Callable[[], Any]] = {"asyncio": AsyncioHost, "tk": TkHost, "glib": GLibHost}

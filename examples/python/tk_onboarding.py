@@ -1,0 +1,443 @@
+#!/usr/bin/env python3
+"""A first-run screen in Tk: dialogs, one at a time.
+
+    tk_onboarding.py [--fast] [--service-up]     (no pauses; nothing to notice)
+
+The same four interactions as in onboarding.py, in real windows.  Each is an operation of one
+interaction queue on the main executor, which is attached to Tk's own loop.  Its work opens a
+modal dialog and returns; the answer finishes the token, and the next dialog opens after that.
+
+* While the first-run window is not on screen, nothing is asked: after the first answer the
+  program shows something else, until the user comes back.
+* While the user signs in, a thread enqueues an urgent notice: it is the next.
+* Escape cancels the open dialog.  Closing the first-run window, or Control-Q, cancels all.
+* What happens is listed in the window, and on the standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+import tkinter as tk
+from dataclasses import dataclass
+from pathlib import Path
+from tkinter import ttk
+from typing import Callable
+
+try:
+    import inturn
+except ModuleNotFoundError:  # it is not installed: use the one of this repository
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/src"))
+    import inturn
+import inturn.loops.tk
+
+BACK, WHITE, TEXT, DIM = "#f5f5f4", "#ffffff", "#2b2f33", "#767b80"
+BLUE, BLUE_PRESSED, GREEN, RED, LINE = "#2f7de1", "#2469c2", "#1b7f4b", "#b3470b", "#cfcfcc"
+
+
+class Refused(Exception):
+    """The user does not let the interaction succeed."""
+
+
+@dataclass
+class Step:
+    """One interaction."""
+
+    label: str
+    heading: str
+    text: str
+    accept: str
+    decline: str | None = None
+    granted: bool = False  # nothing needs to be asked
+
+
+LOCATION = Step(
+    "location",
+    "Use your location?",
+    "The app shows what is near you. Your location stays on this computer.",
+    "Allow",
+    "Not now",
+)
+CAMERA = Step("camera", "Use the camera?", "The app scans codes with it.", "Allow", "Not now", True)
+SIGN_IN = Step("sign-in", "Sign in", "Your password (here it is “inturn”).", "Sign in", "Cancel")
+URGENT = Step("urgent notice", "Battery low", "Plug the computer in: five minutes are left.", "OK")
+NOTICE = Step(
+    "service notice", "The service is down", "Some things will not work today.", "Continue"
+)
+STEPS = (LOCATION, CAMERA, SIGN_IN, URGENT, NOTICE)
+
+
+def say(what: str) -> None:
+    """The standard output: one line for each thing that happens."""
+    print(what, flush=True)
+
+
+def make_style(root: tk.Tk) -> None:
+    style = ttk.Style(root)
+    style.theme_use("clam")
+    style.configure(".", background=BACK, foreground=TEXT, font=("DejaVu Sans", 11))
+    style.configure("Title.TLabel", font=("DejaVu Sans", 20, "bold"))
+    style.configure("Heading.TLabel", font=("DejaVu Sans", 14, "bold"))
+    style.configure("Dim.TLabel", foreground=DIM)
+    style.configure("Hint.TLabel", foreground=RED)
+    style.configure("List.TFrame", background=WHITE)
+    for name, colour in (("Row", TEXT), ("Good", GREEN), ("Bad", RED)):
+        style.configure(f"{name}.TLabel", background=WHITE, foreground=colour)
+    style.configure("TButton", padding=(16, 8), relief="raised", borderwidth=1)
+    for name, colour, text, border, pressed in (
+        ("TButton", WHITE, TEXT, LINE, "#ececea"),
+        ("Default.TButton", BLUE, WHITE, BLUE, BLUE_PRESSED),
+    ):
+        style.configure(name, background=colour, foreground=text, focuscolor=text)
+        style.configure(name, bordercolor=border, lightcolor=colour, darkcolor=colour)
+        style.map(
+            name,
+            foreground=[("disabled", "#b0b3b6")],
+            background=[("disabled", BACK), ("active", pressed)],
+            lightcolor=[("disabled", BACK), ("active", pressed)],
+            darkcolor=[("disabled", BACK), ("active", pressed)],
+        )
+    style.configure("TEntry", padding=8, bordercolor=LINE)
+
+
+def place(window: tk.Toplevel | tk.Tk, over: tk.Tk | None = None) -> None:
+    """Puts a window in the middle of another one, or of the screen, without resizing by hand."""
+    window.update_idletasks()
+    width, height = window.winfo_reqwidth(), window.winfo_reqheight()
+    if over is None:
+        x = (window.winfo_screenwidth() - width) // 2
+        y = (window.winfo_screenheight() - height) // 2
+    else:
+        x = over.winfo_rootx() + (over.winfo_width() - width) // 2
+        y = over.winfo_rooty() + (over.winfo_height() - height) // 2
+    window.geometry(f"+{max(0, x)}+{max(0, y)}")
+    window.resizable(False, False)
+
+
+def focus_then(widget: tk.Misc, call: Callable[[], None]) -> None:
+    """Gives a widget the keyboard, and calls a function when it has it."""
+
+    def on_focus(_event: object) -> None:
+        widget.unbind("<FocusIn>")
+        call()
+
+    widget.bind("<FocusIn>", on_focus)
+    widget.focus_set()
+
+
+class Dialog:
+    """A modal dialog.
+
+    `presented` is called when it has the keyboard; `answer` once, with what ends the interaction.
+    """
+
+    def __init__(
+        self,
+        root: tk.Tk,
+        step: Step,
+        presented: Callable[[], None],
+        answer: Callable[[Exception | None], None],
+    ) -> None:
+        self.step = step
+        self.answer = answer
+        self.tries_left = 3
+        self.entry: ttk.Entry | None = None
+        self.window = window = tk.Toplevel(root, background=BACK)
+        window.withdraw()
+        window.title(step.heading)
+        window.transient(root)
+        if window.tk.call("tk", "windowingsystem") == "x11":
+            window.attributes("-type", "dialog")
+        box = ttk.Frame(window, padding=24)
+        box.pack(fill="both", expand=True)
+        ttk.Label(box, text=step.heading, style="Heading.TLabel").pack(anchor="w")
+        ttk.Label(box, text=step.text, wraplength=340).pack(anchor="w", pady=(10, 0))
+        if step is SIGN_IN:
+            self.entry = ttk.Entry(box, show="•", width=34)
+            self.entry.pack(fill="x", pady=(12, 0))
+            self.hint = ttk.Label(box, style="Hint.TLabel")
+            self.hint.pack(anchor="w", pady=(6, 0))
+        buttons = ttk.Frame(box)
+        buttons.pack(fill="x", pady=(20, 0))
+        # Both are as wide as the wider one.
+        width = max(len(step.accept), len(step.decline or "")) + 2
+        if step.decline is not None:
+            decline = ttk.Button(buttons, text=step.decline, width=width, command=self.decline)
+            decline.pack(side="left", expand=True, fill="x", padx=(0, 12))
+            decline.bind("<Return>", self.on_key(self.decline))
+        accept = ttk.Button(
+            buttons, text=step.accept, width=width, style="Default.TButton", command=self.accept
+        )
+        accept.pack(side="left", expand=True, fill="x")
+        window.bind("<Return>", self.on_key(self.accept))
+        window.bind("<KP_Enter>", self.on_key(self.accept))
+        window.bind("<Escape>", self.on_key(self.cancel))
+        window.protocol("WM_DELETE_WINDOW", self.cancel)
+        place(window, root)
+        # Modal from when it is on screen: before, Tk refuses.
+        window.bind("<Visibility>", lambda _: window.grab_set())
+        window.deiconify()
+        focus_then(self.entry or accept, presented)
+
+    @staticmethod
+    def on_key(action: Callable[[], None]) -> Callable[[object], str]:
+        def call(_event: object) -> str:
+            action()
+            return "break"
+
+        return call
+
+    def close(self) -> None:
+        say(f"closed {self.step.label}")
+        self.window.grab_release()
+        self.window.destroy()
+
+    def accept(self) -> None:
+        if self.entry is not None and self.entry.get() != "inturn":
+            self.tries_left -= 1
+            if self.tries_left > 0:
+                say(f"refused {self.step.label}")
+                self.hint.configure(text=f"That is not it; {self.tries_left} left.")
+                self.entry.delete(0, "end")
+                self.entry.focus_set()
+                return
+            self.close()
+            self.answer(Refused("too many tries"))
+            return
+        self.close()
+        self.answer(None)
+
+    def decline(self) -> None:
+        if self.entry is not None:
+            self.cancel()
+            return
+        self.close()
+        self.answer(Refused("denied"))
+
+    def cancel(self) -> None:
+        self.close()
+        self.answer(inturn.CancelledError("by the user"))
+
+
+class Onboarding:
+    """The first-run screen and its queue."""
+
+    def __init__(self, fast: bool, service_up: bool) -> None:
+        self.network_delay = 0.0 if fast else 0.4
+        self.service_up = service_up
+        self.ended = 0
+        self.leaving = False
+        self.dialog: Dialog | None = None
+        self.service: threading.Thread | None = None
+        settle, gap = (0.0, 0.0) if fast else (0.5, 0.25)
+        self.queue = inturn.InteractionQueue("onboarding", settle=settle, gap=gap)
+        # What other threads want done on the main thread.
+        self.main = inturn.FIFOQueue("main thread", executor=inturn.Executor.main())
+        self.root = tk.Tk()
+        make_style(self.root)
+        self.make_screen()
+        self.make_elsewhere()
+
+    def run(self) -> None:
+        with inturn.loops.tk.attach(self.root):
+            for step in (LOCATION, CAMERA, SIGN_IN):
+                self.enqueue(step)
+            self.root.mainloop()  # until the window is closed
+            if self.service is not None:
+                self.service.join()
+            self.root.withdraw()
+            self.root.update()
+            inturn.Executor.main().drain()  # the last ends
+            self.queue.destroy()
+            self.main.destroy()
+        self.root.destroy()
+
+    # The windows -------------------------------------------------------------------------
+
+    def make_screen(self) -> None:
+        self.root.title("First run")
+        self.root.configure(background=BACK)
+        box = ttk.Frame(self.root, padding=32)
+        box.pack(fill="both", expand=True)
+        ttk.Label(box, text="Welcome", style="Title.TLabel").pack(anchor="w")
+        ttk.Label(box, text="A few questions first, one at a time.").pack(anchor="w", pady=(10, 12))
+        border = tk.Frame(box, background=LINE, padx=1, pady=1)
+        border.pack(fill="both", expand=True)
+        self.ends = ttk.Frame(border, style="List.TFrame", width=456, height=230)
+        self.ends.pack_propagate(False)
+        self.ends.pack(fill="both", expand=True)
+        self.status = ttk.Label(box, text="What has been asked appears here.", style="Dim.TLabel")
+        self.status.pack(anchor="w", pady=12)
+        self.close_button = ttk.Button(box, text="Close", command=self.leave, state="disabled")
+        self.close_button.pack(anchor="e")
+        self.root.protocol("WM_DELETE_WINDOW", self.leave)
+        self.root.bind("<Map>", self.on_map)
+        self.root.bind("<Unmap>", self.on_unmap)
+        self.root.bind_all("<Control-q>", lambda _: self.leave())
+        place(self.root)
+
+    def make_elsewhere(self) -> None:
+        self.elsewhere = tk.Toplevel(self.root, background=BACK)
+        self.elsewhere.withdraw()
+        self.elsewhere.title("Elsewhere")
+        box = ttk.Frame(self.elsewhere, padding=32)
+        box.pack(fill="both", expand=True)
+        ttk.Label(box, text="Elsewhere", style="Title.TLabel").pack(anchor="w")
+        ttk.Label(
+            box,
+            text="The first-run screen is hidden. Nothing is asked until you go back to it.",
+            wraplength=340,
+        ).pack(anchor="w", pady=12)
+        self.back_button = ttk.Button(
+            box, text="Back", style="Default.TButton", command=self.come_back
+        )
+        self.back_button.pack(anchor="e")
+        self.elsewhere.bind("<Return>", lambda _: self.come_back())
+        self.elsewhere.protocol("WM_DELETE_WINDOW", self.leave)
+        place(self.elsewhere)
+
+    def on_map(self, event: tk.Event[tk.Misc]) -> None:
+        if event.widget is self.root:
+            say("view appeared")
+            self.queue.view_did_appear()
+
+    def on_unmap(self, event: tk.Event[tk.Misc]) -> None:
+        if event.widget is self.root:
+            self.queue.view_will_disappear()
+            say("view disappeared")
+
+    def leave_screen(self) -> None:
+        self.queue.view_will_disappear()  # at once; the window goes a moment later
+        self.root.withdraw()
+        self.elsewhere.deiconify()
+        focus_then(self.back_button, lambda: say("shown elsewhere"))
+
+    def come_back(self) -> None:
+        self.elsewhere.withdraw()
+        self.root.deiconify()
+
+    def leave(self) -> None:
+        """The user has gone: what is open is asked to end, the rest never starts."""
+        self.leaving = True
+        self.queue.view_will_disappear()
+        self.queue.cancel_all()
+        self.root.quit()
+
+    def add_row(self, label: str, outcome: str, good: bool) -> None:
+        row = ttk.Frame(self.ends, style="List.TFrame", padding=(12, 10))
+        row.pack(fill="x")
+        ttk.Label(row, text=label.capitalize(), style="Row.TLabel").pack(side="left")
+        style = "Good.TLabel" if good else "Bad.TLabel"
+        ttk.Label(row, text=outcome, style=style).pack(side="right")
+
+    # The interactions ----------------------------------------------------------------------
+
+    def enqueue(self, step: Step) -> None:
+        begin = self.begin_notice if step is NOTICE else self.begin
+        self.queue.enqueue(lambda token: begin(step, token), label=step.label, on_end=self.on_end)
+
+    def begin(self, step: Step, token: inturn.Token) -> None:
+        if step.granted:
+            token.finish("already granted")
+            return
+        token.on_cancel(self.give_in)
+        self.present(step, token)
+
+    def present(self, step: Step, token: inturn.Token) -> None:
+        def presented() -> None:
+            say(f"presented {step.label}")
+            if step is SIGN_IN:
+                self.start_service(self.enqueue_urgent_ones)
+
+        def answer(error: Exception | None) -> None:
+            self.dialog = None
+            if error is None:
+                token.finish()
+            elif isinstance(error, inturn.CancelledError):
+                token.cancel()
+            else:
+                token.fail(error)
+
+        self.dialog = Dialog(self.root, step, presented, answer)
+
+    def give_in(self, token: inturn.Token) -> None:
+        """Asked to end while it is open: takes its dialog down."""
+        if self.dialog is not None:
+            self.dialog.close()
+            self.dialog = None
+        token.cancel()
+
+    def begin_notice(self, step: Step, token: inturn.Token) -> None:
+        token.on_cancel(self.give_in)
+        say("asking the service")
+        self.start_service(lambda: self.ask_service(step, token))
+
+    def on_end(self, end: inturn.End) -> None:
+        """Is called on the main thread, before the next interaction begins."""
+        detail = end.result or end.exception
+        if end.outcome is inturn.Outcome.CANCELLED and not end.started:
+            detail = "never started"
+        outcome = end.outcome.name.lower().replace("_", " ")
+        if detail is not None:
+            outcome += f" ({detail})"
+        say(f"ended {end.label}: {outcome}")
+        self.add_row(str(end.label), outcome, end.outcome is inturn.Outcome.FINISHED)
+        self.ended += 1
+        if self.leaving:
+            return
+        if self.ended == 1:
+            self.leave_screen()
+        elif self.ended == len(STEPS):
+            self.status.configure(text="That was all. Welcome!")
+            self.close_button.configure(state="normal")
+            self.close_button.bind("<Return>", lambda _: self.leave())
+            self.root.focus_force()
+            self.close_button.focus_set()
+            say("done")
+
+    # On the service thread -----------------------------------------------------------------
+
+    def start_service(self, body: Callable[[], None]) -> None:
+        if self.service is not None:
+            self.service.join()  # it has enqueued what begins now, and is over
+        self.service = threading.Thread(target=body, name="service")
+        self.service.start()
+
+    def enqueue_urgent_ones(self) -> None:
+        """The urgent notice is enqueued before the other one, and so is the next."""
+        time.sleep(self.network_delay)
+        self.enqueue(URGENT)
+        say(f"enqueued {URGENT.label}")
+        self.enqueue(NOTICE)
+
+    def ask_service(self, step: Step, token: inturn.Token) -> None:
+        """The notice ends here, or opens its dialog."""
+        time.sleep(self.network_delay)
+        if self.service_up:
+            token.finish("skipped")
+            return
+
+        def present(on_main: inturn.Token) -> None:
+            if not self.leaving:
+                self.present(step, token)
+            on_main.finish()
+
+        self.main.enqueue(present)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Onboarding in windows: dialogs, in turn.")
+    parser.add_argument("--fast", action="store_true", help="leave out the pauses")
+    parser.add_argument("--service-up", action="store_true", help="nothing to notice")
+    arguments = parser.parse_args()
+    try:
+        onboarding = Onboarding(arguments.fast, arguments.service_up)
+    except tk.TclError as error:
+        raise SystemExit(f"tk_onboarding: {error}") from None
+    onboarding.run()
+
+
+if __name__ == "__main__":
+    main()
