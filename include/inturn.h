@@ -367,7 +367,9 @@ typedef struct inturn_executor_options {
      and shrinks again. 0: 64 more than `workers`; else not less than these,
      and at most 1,088. */
   uint32_t max_workers;
-  uint32_t reserved;                 /* 0 */
+  /* Host-driven only: how many threads may drain it at the same time, at most
+     1,024. 0: 1. With more it is a pool whose threads are the host's. */
+  uint32_t host_threads;
   const char *INTURN_NULLABLE label; /* UTF-8; copied; a pool's threads' name */
   /* Host-driven only; may be NULL. */
   inturn_wake_fn INTURN_NULLABLE wake;
@@ -450,26 +452,42 @@ inturn_status inturn_executor_detach(inturn_executor executor,
    never blocks. A call is a work, a segment, a cancel handler, or the delivery
    of one end. out_calls, which may be NULL, gets their number.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_WRONG_THREAD.
-   Threads: one at a time; the main executor on the main thread only. */
+   Threads: host_threads at a time; the main executor on the main thread
+   only. */
 inturn_status inturn_executor_drain(inturn_executor executor,
                                     uint32_t max_calls,
                                     uint32_t *INTURN_NULLABLE out_calls);
 
+/* Waits until work waits at a host-driven executor, and calls nothing: for a
+   host that drains on threads of its own and must let go of a lock of its own
+   while it sleeps. Each work that arrives wakes one waiting thread; another
+   one, or a drain, may have taken it by then. timeout_ns is of the system's
+   clock; below zero: no limit; zero: just asks. out_waiting, which may be NULL,
+   gets how many other threads wait: it is written when the time is over, too.
+   Statuses: handle statuses, E_UNSUPPORTED (a pool), E_TIMED_OUT,
+   E_WRONG_THREAD.
+   Threads: any number; the main executor on the main thread only.
+   Deadlock: not refused where only the caller could make work. */
+inturn_status inturn_executor_wait(inturn_executor executor, int64_t timeout_ns,
+                                   uint32_t *INTURN_NULLABLE out_waiting);
+
 /* Drains, and sleeps when nothing waits, until inturn_executor_stop.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_WRONG_THREAD.
-   Threads: one at a time; the main executor on the main thread only. */
+   Threads: host_threads at a time; the main executor on the main thread
+   only. */
 inturn_status inturn_executor_run(inturn_executor executor);
 
-/* Makes inturn_executor_run return after the call it is in; when none runs,
-   the next one returns at once, whatever the number of stops. It concerns
-   inturn_executor_run alone: the fd does not become readable, drains go on.
+/* Makes inturn_executor_run return, on all threads that are in it, after the
+   call it is in; when none runs, the next one returns at once, whatever the
+   number of stops. It concerns inturn_executor_run alone: the fd does not
+   become readable, drains and waits go on.
    Statuses: handle statuses, E_UNSUPPORTED (a pool). */
 inturn_status inturn_executor_stop(inturn_executor executor);
 
 /* Destroys an executor that no queue uses. A pool's threads end by themselves.
    Statuses: handle statuses, E_BUSY (a queue uses it, a loop is attached, or
-   it is being drained), E_UNSUPPORTED (the main executor, the library's
-   pool). */
+   it is being drained or waited for), E_UNSUPPORTED (the main executor, the
+   library's pool). */
 inturn_status inturn_executor_destroy(inturn_executor executor);
 
 /* Queues ------------------------------------------------------------------ */
@@ -549,6 +567,12 @@ inturn_status
 inturn_queue_create(inturn_queue_kind kind,
                     const inturn_queue_options *INTURN_NULLABLE options,
                     inturn_queue *INTURN_NULLABLE out_queue);
+
+/* Gives a queue another executor from now on. What the old one has got already,
+   it still calls; it counts as used by the queue until the queue is destroyed.
+   Statuses: handle statuses (queue, executor). */
+inturn_status inturn_queue_set_executor(inturn_queue queue,
+                                        inturn_executor executor);
 
 /* Enqueues an operation without options. Returns at once; the work is never
    called before the executor's turn, so never inside this call.

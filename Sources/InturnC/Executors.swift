@@ -16,10 +16,11 @@ public func inturn_executor_create(
   guard let options = sized(options) else { return INTURN_E_INVALID_ARGUMENT }
   let wake = CallbackContext(context: options.wake_context, destroy: options.wake_destroy)
   let isPool = options.workers > 0
-  guard let out_executor, options.reserved == 0, options.workers <= maximumWorkers,
+  guard let out_executor, options.workers <= maximumWorkers, options.host_threads <= maximumWorkers,
     options.max_workers <= maximumWorkers + 64,
     options.max_workers == 0 || options.max_workers >= options.workers,
-    isPool || options.max_workers == 0, !isPool || options.wake == nil,
+    isPool || options.max_workers == 0,
+    !isPool || (options.wake == nil && options.host_threads == 0),
     isValidLabel(options.label)
   else {
     wake.release()
@@ -34,7 +35,9 @@ public func inturn_executor_create(
       ).bits
   } else {
     out_executor.pointee.bits =
-      Engine.createHostExecutor(label: label, waker: waker(options.wake, wake)).bits
+      Engine.createHostExecutor(
+        label: label, waker: waker(options.wake, wake), places: max(1, options.host_threads)
+      ).bits
   }
   return INTURN_OK
 }
@@ -133,6 +136,18 @@ public func inturn_executor_drain(
     let maximum = max_calls == 0 ? Int.max : Int(max_calls)
     let (status, calls) = $0.drain(maximumCalls: maximum)
     if status.isOK { out_calls?.pointee = UInt32(clamping: calls) }
+    return status
+  }
+}
+
+@_cdecl("inturn_executor_wait") @implementation
+public func inturn_executor_wait(
+  _ executor: inturn_executor, _ timeout_ns: Int64,
+  _ out_waiting: UnsafeMutablePointer<UInt32>?
+) -> inturn_status {
+  withHost(executor) {
+    let (status, waiting) = $0.waitForWork(timeoutNanoseconds: timeout_ns)
+    if status != .wrongThread { out_waiting?.pointee = waiting }
     return status
   }
 }

@@ -64,6 +64,13 @@ extension inturn_event {
   }
 }
 
+@_cdecl("inturn_queue_set_executor") @implementation
+public func inturn_queue_set_executor(
+  _ queue: inturn_queue, _ executor: inturn_executor
+) -> inturn_status {
+  inturn_status(Engine.setExecutor(Handle(queue), Handle(executor)))
+}
+
 @_cdecl("inturn_queue_enqueue") @implementation
 public func inturn_queue_enqueue(
   _ queue: inturn_queue, _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?,

@@ -73,7 +73,45 @@ def throughput(name: str, producers: int, *targets: Target) -> Case:
     )
 
 
+def python(
+    name: str, title: str, peer: str, full: int, quick: int, must: float, aim: float
+) -> Case:
+    """The Python package against what Python has for the same."""
+    target = Target("ns_per_operation", peer, must=must, aim=aim)
+    program = f"python_{name}"
+    return Case(program, title, program, (INTURN, peer), (full,), (quick,), (target,))
+
+
+PYTHON = (
+    python("post", "Python: plain functions", "thread_pool_executor", 200_000, 5_000, 0.2, 0.08),
+    python(
+        "submit", "Python: functions, futures", "thread_pool_executor", 200_000, 5_000, 0.5, 0.3
+    ),
+    python("in_order", "Python: coroutines of a loop", "asyncio_lock", 200_000, 5_000, 0.5, 0.25),
+    python(
+        "from_thread",
+        "Python: coroutines from another thread",
+        "run_coroutine_threadsafe",
+        200_000,
+        5_000,
+        0.3,
+        0.15,
+    ),
+    python("token", "Python: ended by another thread", "simple_queue", 20_000, 1_000, 1.0, 0.7),
+    Case(
+        "python_import",
+        "Python: import, beyond that of concurrent.futures",
+        "python_import",
+        (INTURN,),
+        (9,),
+        (3,),
+        (Target("import_ns", must=30_000_000, aim=10_000_000),),
+    ),
+)
+
+
 CASES = (
+    *PYTHON,
     throughput(
         "one_producer",
         1,

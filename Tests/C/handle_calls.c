@@ -48,6 +48,12 @@ static inturn_status create_with_clock(inturn_clock clock) {
   return create_queue(options);
 }
 
+static inturn_status move_to_pool(inturn_queue queue) {
+  inturn_executor pool;
+  CHECK_OK(inturn_executor_pool(&pool));
+  return inturn_queue_set_executor(queue, pool);
+}
+
 static inturn_status is_cancelled_into_flag(inturn_token token) {
   return inturn_token_is_cancelled(token, (bool *)&out.flag);
 }
@@ -70,6 +76,7 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(QUEUE, inturn_queue_enqueue_with, 2, false,                                \
     (handle, &with_end, WORK, &out.operation))                                 \
   X(QUEUE, inturn_queue_set_max_concurrent, 0, false, (handle, 1))             \
+  X(QUEUE, move_to_pool, 0, false, (handle))                                   \
   X(QUEUE, inturn_queue_suspend, 0, false, (handle))                           \
   X(QUEUE, inturn_queue_resume, 0, false, (handle))                            \
   X(QUEUE, inturn_queue_view_did_appear, 0, false, (handle))                   \
@@ -106,6 +113,7 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
     (handle, "none", &out.data))                                               \
   X(EXECUTOR, inturn_executor_detach, 0, false, (handle, "none"))              \
   X(EXECUTOR, inturn_executor_drain, 0, false, (handle, 0, &out.calls))        \
+  X(EXECUTOR, inturn_executor_wait, 0, false, (handle, 0, &out.calls))         \
   X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
   X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \
   X(EXECUTOR, inturn_executor_destroy, 0, false, (handle))                     \

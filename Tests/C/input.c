@@ -212,6 +212,11 @@ static void numbers_out_of_range_are_refused(void) {
   check_refused_executor(executor);
   executor.workers = UINT32_MAX;
   check_refused_executor(executor);
+  executor.workers = 0;
+  executor.host_threads = 1025;
+  check_refused_executor(executor);
+  executor.workers = executor.host_threads = 1;
+  check_refused_executor(executor);
   inturn_queue_options queue = INTURN_QUEUE_OPTIONS_INIT;
   queue.max_concurrent = 2;
   check_queue_options(INTURN_QUEUE_FIFO, queue, INTURN_E_INVALID_ARGUMENT);

@@ -3,9 +3,9 @@ extension Engine {
   // MARK: Executors
 
   package static func createHostExecutor(
-    label: String?, waker: HostExecutor.Waker?
+    label: String?, waker: HostExecutor.Waker?, places: UInt32 = 1
   ) -> Handle {
-    let executor = HostExecutor(label: label, waker: waker)
+    let executor = HostExecutor(label: label, waker: waker, places: places)
     return withObjects { $0.executors.add(executor) }
   }
 

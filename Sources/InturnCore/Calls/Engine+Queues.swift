@@ -72,6 +72,22 @@ extension Engine {
     objects.lock.unlock()
   }
 
+  /// Gives a queue another executor.
+  package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
+    if executor.bits == 0 { return executor.refusal(for: .executor) }
+    var options = QueueOptions(kind: .fifo)
+    let found = use(executor, Handle(bits: 0), in: &options)
+    guard found == .ok, let new = options.executor else { return found }
+    var isSurplus = true
+    let status = withLane(queue) {
+      let result = $0.setExecutor(new, generation: queue.generation)
+      isSurplus = result.isSurplus
+      return result.status
+    }
+    if isSurplus { releaseUse(of: new, nil) }
+    return status
+  }
+
   /// The lane that a handle names, as far as that can be told without its lock.
   @inline(__always)
   private static func lane(_ queue: Handle) -> Lane.Pointer? {

@@ -135,8 +135,8 @@ enum WaitGraph {
       return false
     }
 
-    /// Whether a lane cannot start anything, because so many of its places, or the one thread that
-    /// drains its executor, are held up by the caller.
+    /// Whether a lane cannot start anything, because so many of its places, or the threads that may
+    /// drain its executor, are held up by the caller.
     private mutating func isHeldUp(
       _ lane: Lane.Pointer, by isOf: (CallFrame) -> Bool, places: UInt32
     ) -> Bool {
@@ -147,7 +147,7 @@ enum WaitGraph {
       guard let host = lane.hostExecutor else { return false }
       if host.isDrainedByCallerAlone { return true }
       let identity = Unmanaged<Executor>.passUnretained(host).toOpaque()
-      return isHeldUp(by: { $0.executor?.toOpaque() == identity }, places: 1)
+      return isHeldUp(by: { $0.executor?.toOpaque() == identity }, places: host.places)
     }
 
     private mutating func isHeldUp(by isOf: (CallFrame) -> Bool, places: UInt32) -> Bool {

@@ -23,22 +23,32 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   /// Only the main thread may drain it.
   private let isMain: Bool
+  /// How many threads may drain it at the same time.
+  package let places: UInt32
   /// The loop that has taken it over; see `attach`.
   @exclusivity(unchecked) var attachment: Attachment?
   /// The attachment's thread, the only one that may drain; 0: any.
   @exclusivity(unchecked) var attachedThread: UInt = 0
   @exclusivity(unchecked) private var waker: Waker?
-  @exclusivity(unchecked) private var isDrained = false
+  /// How many threads drain it just now, and how many of these by `run`.
+  @exclusivity(unchecked) private var drainers: UInt32 = 0
+  @exclusivity(unchecked) private var runners: UInt32 = 0
+  /// The runners are to return; the last one takes it back.
   @exclusivity(unchecked) private var isStopRequested = false
   @exclusivity(unchecked) private var eventReadEnd: Int32 = -1
   @exclusivity(unchecked) private var eventWriteEnd: Int32 = -1
-  /// Changes when a sleeping `run` must look again.
+  /// Changes when a sleeping thread must look again.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
-  /// Whether a `run` sleeps, or is about to.
-  @exclusivity(unchecked) private var isRunAsleep = false
+  /// Threads that sleep until something waits, or are about to.
+  @exclusivity(unchecked) private var sleepers: UInt32 = 0
+  /// How many of them have been woken and have not looked yet; more where one left by its limit.
+  @exclusivity(unchecked) private var woken: UInt32 = 0
 
-  package init(isMain: Bool = false, label: String? = nil, waker: Waker? = nil) {
+  package init(
+    isMain: Bool = false, label: String? = nil, waker: Waker? = nil, places: UInt32 = 1
+  ) {
     self.isMain = isMain
+    self.places = places
     self.waker = waker
     wakeups.initialize(to: Atomic(0))
     super.init(label: label)
@@ -55,10 +65,13 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let isFirst = ring.count == 1
     let waker = isFirst ? self.waker : nil
     if isFirst && eventWriteEnd >= 0 { inturn_system_event_signal(eventWriteEnd) }
-    let wakesRun = isRunAsleep
-    isRunAsleep = false
+    let wakesSleeper = sleepers > woken
+    if wakesSleeper { woken += 1 }
     lock.unlockAfterReadingObject()
-    if wakesRun { wakeRun() }
+    if wakesSleeper {
+      wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+      wakeups.wakeOne()
+    }
     waker?.wake()
   }
 
@@ -103,38 +116,60 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if refusal != .ok { return refusal }
     var budget = DrainBudget(remaining: 1)
     defer { budget.dropSpareGate() }
-    while true {
-      lock.lock()
-      if isStopRequested { break }
+    lock.lock()
+    runners += 1
+    while !isStopRequested {
       if ring.count == 0 {
-        let seen = wakeups.pointee.load(ordering: .relaxed)
-        isRunAsleep = true
-        lock.unlock()
-        wakeups.wait(while: seen)
+        sleepLocked(-1)
         continue
       }
       lock.unlock()
       budget.remaining = 1
       runWaiting(&budget)
       if budget.isForkedChild { return .forked }
-      if ProcessState.isExiting {
-        endDrain()
-        return .ok
-      }
+      lock.lock()
+      if ProcessState.isExiting { break }
     }
-    isStopRequested = false
-    isRunAsleep = false
+    runners -= 1
+    if runners == 0 { isStopRequested = false }
+    drainers -= 1
     lock.unlock()
-    endDrain()
     return .ok
   }
 
   package func stop() {
     lock.lock()
     isStopRequested = true
-    isRunAsleep = false
     lock.unlock()
-    wakeRun()
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeAll()
+  }
+
+  /// Waits until something waits, so that a drain would find it. Below zero: no limit. Says, too,
+  /// how many other threads wait.
+  package func waitForWork(timeoutNanoseconds: Int64) -> (status: Status, others: UInt32) {
+    if isOffMainThread { return (.wrongThread, 0) }
+    let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
+    lock.lock()
+    defer { lock.unlock() }
+    if isAttachedElsewhereLocked { return (.wrongThread, 0) }
+    while ring.count == 0 {
+      guard let rest = limit.remaining else { return (.timedOut, sleepers) }
+      sleepLocked(rest)
+    }
+    return (.ok, sleepers)
+  }
+
+  /// Gives the lock up, sleeps until there may be something to see, and takes it again.
+  private func sleepLocked(_ nanoseconds: Int64) {
+    let seen = wakeups.pointee.load(ordering: .relaxed)
+    sleepers += 1
+    lock.unlock()
+    wakeups.wait(while: seen, timeoutNanoseconds: nanoseconds)
+    lock.lock()
+    sleepers -= 1
+    // One that left by its limit may take this from one that is woken: that one looks all the same.
+    if woken > 0 { woken -= 1 }
   }
 
   /// Whether the caller is the one thread that could drain it, and so had better not wait for it.
@@ -148,10 +183,13 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   var isOffMainThread: Bool { isMain && !inturn_system_is_main_thread() }
 
   /// Whether it is being drained just now.
-  var isDrainedLocked: Bool { isDrained }
+  var isDrainedLocked: Bool { drainers > 0 }
 
-  /// Whether it is being drained just now, or a loop is attached that may drain it at any time.
-  package var isBusy: Bool { lock.withLock { isDrained || attachedThread != 0 } }
+  /// Whether it is being drained or waited for just now, or a loop is attached that may drain it at
+  /// any time.
+  package var isBusy: Bool {
+    lock.withLock { drainers > 0 || sleepers > 0 || attachedThread != 0 }
+  }
 
   /// Lets go of what waits; only lanes whose queues are gone do.
   package func discardWaiting() {
@@ -160,23 +198,18 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     budget.dropSpareGate()
   }
 
-  private func wakeRun() {
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
-  }
-
   private func beginDrain() -> Status {
     if isOffMainThread { return .wrongThread }
     lock.lock()
     defer { lock.unlock() }
-    if isDrained || isAttachedElsewhereLocked { return .wrongThread }
-    isDrained = true
+    if drainers == places || isAttachedElsewhereLocked { return .wrongThread }
+    drainers += 1
     return .ok
   }
 
   private func endDrain() {
     lock.lock()
-    isDrained = false
+    drainers -= 1
     lock.unlock()
   }
 

@@ -74,6 +74,9 @@ extension UnsafeMutablePointer<Lane> {
     Engine.releaseUse(
       of: extra.pointee.executor?.takeUnretainedValue(),
       extra.pointee.clock?.takeUnretainedValue())
+    for former in extra.pointee.formerExecutors {
+      Engine.releaseUse(of: former.takeUnretainedValue(), nil)
+    }
     extra.pointee.outside += 1
     if let timer = extra.pointee.interaction.timer { clock.disarm(timer) }
     cutOffRunningLocked()
@@ -184,6 +187,7 @@ extension UnsafeMutablePointer<Lane> {
     )
     // Its handler's context goes with it, after the lock.
     let events = extra.pointee.events
+    let formerExecutors = extra.pointee.formerExecutors
     // Cancel handlers that have not got to the executor; their contexts have been destroyed.
     var notice = extra.pointee.firstNotice
     if let order = extra.pointee.order {
@@ -204,6 +208,7 @@ extension UnsafeMutablePointer<Lane> {
       slot.dropReference()
     }
     executor?.release()
+    formerExecutors.forEach { $0.release() }
     clock?.release()
     withExtendedLifetime(events) {}
   }

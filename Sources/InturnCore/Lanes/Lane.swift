@@ -38,6 +38,9 @@ struct LaneExtra: ~Copyable {
   var label: UnsafeMutablePointer<CChar>?
   /// Retained. Nil: the library's pool.
   var executor: Unmanaged<Executor>?
+  /// Retained: those that it had before. They live as long as the lane, so that who has read one
+  /// under the lock may submit to it after.
+  var formerExecutors: [Unmanaged<Executor>] = []
   /// Retained. Nil: the system's clock.
   var clock: Unmanaged<Clock>?
   var capacity: UInt64 = 0

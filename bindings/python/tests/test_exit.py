@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -45,7 +46,7 @@ def work(token):
         time.sleep(0.0001)  # comes back for Python again and again, also when it has gone
 queue.enqueue(work)
 assert begun.wait(30)
-garbage = [{"a": [number]} for number in range(100_000)]
+garbage = [{"a": [number]} for number in range(20_000)]
 """
 
 BUSY = """
@@ -72,16 +73,84 @@ queue.view_did_appear()
 """
 
 
-@pytest.mark.parametrize(
-    "program",
-    [PENDING, UNFINISHED, RUNNING, AWAKE, BUSY, EXIT_INSIDE, INTERACTION],
-    ids=["pending", "unfinished", "running", "awake", "busy", "exit inside", "interaction"],
-)
-@pytest.mark.parametrize("rest", ["", "import sys; sys.exit(0)", "del queue"])
-def test_exit_neither_hangs_nor_crashes_nor_calls_anything(program: str, rest: str) -> None:
-    ended = run_python(f"{program}\n{rest}", "-W", "error")
-    expected = "FAILED\n" if program is EXIT_INSIDE else ""
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", expected)
+LOST = """
+import gc, inturn, threading, warnings
+warnings.simplefilter("ignore")
+lost = threading.Event()
+queue = inturn.FIFOQueue()
+queue.enqueue(lambda token: None, on_end=lambda end: lost.set())
+tokens = []
+queue.enqueue(tokens.append)
+queue.post(tokens.clear)
+assert lost.wait(30)
+"""
+
+DAEMONS = """
+import inturn, threading
+queue = inturn.OperationQueue(max_concurrent=4)
+begun = threading.Event()
+def produce(queue=queue, begun=begun):
+    while True:
+        queue.submit(begun.set).result()
+for _ in range(3):
+    threading.Thread(target=produce, daemon=True).start()
+assert begun.wait(30)
+"""
+
+FUTURES = """
+import inturn, threading
+begun = threading.Event()
+queue = inturn.OperationQueue(max_concurrent=3)
+futures = [queue.submit(begun.set) for _ in range(100)]
+futures += [queue.submit(threading.Event().wait) for _ in range(5)]
+assert begun.wait(30)
+"""
+
+LOOP = """
+import asyncio, inturn
+queue = inturn.FIFOQueue()
+async def main():
+    begun = asyncio.Event()
+    async def forever():
+        begun.set()
+        await asyncio.Event().wait()
+    queue.run(forever)
+    for _ in range(10):
+        queue.run(asyncio.sleep, 0)
+    queue.post(int)
+    await begun.wait()
+asyncio.run(main())
+"""
+
+PROGRAMS = {
+    "pending": PENDING,
+    "unfinished": UNFINISHED,
+    "running": RUNNING,
+    "awake": AWAKE,
+    "busy": BUSY,
+    "exit inside": EXIT_INSIDE,
+    "interaction": INTERACTION,
+    "lost": LOST,
+    "daemons": DAEMONS,
+    "futures": FUTURES,
+    "loop": LOOP,
+}
+RESTS = ("", "import sys; sys.exit(0)", "del queue")
+TIMES = int(os.environ.get("INTURN_TEST_EXITS", "100"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_exit_neither_hangs_nor_crashes_nor_calls_anything(name: str) -> None:
+    expected = "FAILED\n" if name == "exit inside" else ""
+
+    def run(number: int) -> None:
+        program = f"{PROGRAMS[name]}\n{RESTS[number % len(RESTS)]}"
+        ended = run_python(program, "-S", "-W", "error")
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", expected)
+
+    with ThreadPoolExecutor(2) as runs:
+        for _ in runs.map(run, range(TIMES)):
+            pass
 
 
 def test_sys_exit_inside_an_interaction_ends_the_program() -> None:

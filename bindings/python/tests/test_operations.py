@@ -198,7 +198,7 @@ def test_running_work_sees_at_once_that_it_is_asked_to_end() -> None:
 
 
 def test_nothing_is_kept_of_operations_that_have_ended_or_were_refused() -> None:
-    kept = len(_callbacks._entries)
+    kept = len(_callbacks.entries)
     tokens: list[inturn.Token] = []
     with inturn.FIFOQueue() as queue:
         for _ in range(100):
@@ -215,6 +215,6 @@ def test_nothing_is_kept_of_operations_that_have_ended_or_were_refused() -> None
     queue.destroy()
     alive: weakref.WeakSet[object] = weakref.WeakSet([queue, *tokens])
     del queue, tokens
-    assert len(_callbacks._entries) == kept
+    assert len(_callbacks.entries) == kept
     gc.collect()
     assert list(alive) == []

@@ -123,6 +123,7 @@ def test_each_status_has_its_exception() -> None:
         ("inturn_outcome", "INTURN_", inturn.Outcome),
         ("inturn_cause", "INTURN_CAUSE_", inturn.Cause),
         ("inturn_operation_state", "INTURN_", inturn.State),
+        ("inturn_report_kind", "INTURN_REPORT_", inturn.ReportKind),
     ],
 )
 def test_an_enum_has_the_values_of_the_header(enum: str, prefix: str, python: Any) -> None:

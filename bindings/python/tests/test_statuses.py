@@ -59,7 +59,7 @@ def test_a_second_cancel() -> None:
         begun.wait()
         operation.cancel()
         with pytest.raises(inturn.CancelledError):
-            lib.inturn_operation_cancel(operation._handle)
+            lib.inturn_operation_cancel(c.inturn_operation(operation._handle))
         tokens.pop().cancel()
 
 

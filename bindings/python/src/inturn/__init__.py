@@ -12,6 +12,16 @@ A queue starts one operation, and the next when the first says that it is over::
         queue.enqueue(upload)  # starts when the first has been finished
 """
 
+from ._clocks import ManualClock, now
+from ._diagnosis import (
+    LibraryStatistics,
+    Report,
+    ReportHandler,
+    ReportKind,
+    Statistics,
+    set_report_handler,
+    statistics,
+)
 from ._errors import (
     AlreadyFinishedError,
     BusyError,
@@ -32,10 +42,14 @@ from ._errors import (
     WrongThreadError,
 )
 from ._executors import Executor, run_main, stop_main
-from ._operations import Cause, End, Operation, Outcome, State, Token
-from ._queues import FIFOQueue, InteractionQueue
+from ._futures import Future
+from ._library import path as library_path
+from ._library import version
+from ._operations import Cause, End, OnEnd, Operation, Outcome, State, Token, Work
+from ._queues import ActorQueue, FIFOQueue, Info, InteractionQueue, OperationQueue, Queue
 
 __all__ = [
+    "ActorQueue",
     "AlreadyFinishedError",
     "BusyError",
     "CancelledError",
@@ -48,22 +62,39 @@ __all__ = [
     "FIFOQueue",
     "ForkedError",
     "FullError",
+    "Future",
+    "Info",
     "InteractionQueue",
     "InvalidArgumentError",
+    "LibraryStatistics",
+    "ManualClock",
     "NoMemoryError",
     "NotSuspendedError",
     "NullHandleError",
+    "OnEnd",
     "Operation",
+    "OperationQueue",
     "Outcome",
+    "Queue",
+    "Report",
+    "ReportHandler",
+    "ReportKind",
     "StaleError",
     "State",
+    "Statistics",
     "TimedOutError",
     "Token",
     "UnsupportedError",
+    "Work",
     "WrongKindError",
     "WrongThreadError",
+    "library_path",
+    "now",
     "run_main",
+    "set_report_handler",
+    "statistics",
     "stop_main",
+    "version",
 ]
 
 __version__ = "0.1.0"

@@ -1,35 +1,87 @@
-"""How the library calls Python, and how Python waits for the library."""
+"""How the library calls Python, and how Python waits for the library.
+
+The library holds no Python object: the context of a callback is a key, and what it stands for is
+an entry of a table. An entry is added before the library is given its key, and goes when the
+library destroys the context, which it does exactly once.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import sys
 import threading
 import time
-from typing import Any, Callable
+from ctypes import byref, c_void_p, cast
+from typing import Any, Callable, Protocol
 
 from ._errors import TimedOutError
-from ._prototypes import inturn_destroy_fn, inturn_end_fn, inturn_work_fn
+from ._library import quick
+from ._prototypes import inturn_destroy_fn, inturn_end_fn
 
-# Waiting is cut into slices, so that Python handles signals in between.
+# Waiting on the main thread is cut into slices, so that Python handles signals in between.
 _SLICE_NS = 50_000_000
 _MAX_NS = 2**63 - 1
 
-# What the contexts of callbacks stand for, by keys from 1 on.  An entry is added before the
-# library is given its key, and goes when the library destroys the context.
-_entries: dict[int, Callable[[Any], object]] = {}
-_keys = itertools.count(1)
-_keys_lock = threading.RLock()  # one key at a time; a finaliser may run while it is held
+
+class Entry(Protocol):
+    """What stands for an operation, or a segment of one."""
+
+    def _start(self, token: int) -> None:
+        """Called as the work, at most once."""
+
+    def _dropped(self) -> None:
+        """Called when the library is done with it, whether it was started or not."""
+
+
+entries: dict[int, Any] = {}
+new_key: Callable[[], int] = itertools.count(1).__next__
+
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    _unlocked, _key_lock = new_key, threading.Lock()  # the lock protects the counter
+
+    def new_key() -> int:
+        with _key_lock:
+            return _unlocked()
+
+
+# Where the library writes a handle, each with the reference that it is given. They are used again,
+# as an object of ctypes for each operation would cost more than the call; never by two at a time,
+# be the second one a finaliser or a signal handler of the same thread.
+_outs: list[tuple[c_void_p, Any]] = []
+
+
+def take_out() -> tuple[c_void_p, Any]:
+    """A place for a handle, to be given back."""
+    try:
+        return _outs.pop()
+    except IndexError:
+        handle = c_void_p()
+        return handle, byref(handle)
+
+
+give_back: Callable[[tuple[c_void_p, Any]], None] = _outs.append
+
+# Threads that drain an executor just now and must not be kept: work is handed on from there.
+borrowed: set[int] = set()
+
+
+def hand_on(function: Callable[..., None], *arguments: Any) -> None:
+    """Calls a function on a thread of the pool."""
+    from ._executors import pool
+
+    pool().hand_on(function, *arguments)
+
 
 # The KeyboardInterrupt or SystemExit that left a callback on the main thread, to be raised
 # again by the call that the callback was in.
 _interrupts: list[BaseException] = []
 
 
-def register(entry: Callable[[Any], object]) -> int:
-    """A context for a callback that calls `entry` with its argument."""
-    with _keys_lock:
-        key = next(_keys)
-    _entries[key] = entry
+def register(entry: object) -> int:
+    """A context for a callback."""
+    key = new_key()
+    entries[key] = entry
     return key
 
 
@@ -37,26 +89,92 @@ def on_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _call(key: int, argument: Any) -> None:
-    # What is raised from here, ctypes reports as unraisable: it never reaches the library.
+def call(function: Callable[[Any], object], argument: Any) -> None:
+    """Calls what a callback stands for. What it raises, ctypes reports as unraisable, so that it
+    never reaches the library; but an interrupt of the main thread is kept for `raise_interrupt`."""
     try:
-        _entries[key](argument)
+        function(argument)
     except (KeyboardInterrupt, SystemExit) as error:
         if not on_main_thread():
             raise
         _interrupts.append(error)
 
 
-# The trampolines: of work and cancel handlers, of end callbacks, and of all destroy functions.
-call_with_token = inturn_work_fn(_call)
-call_with_end = inturn_end_fn(lambda key, end: _call(key, end.contents))
-forget = inturn_destroy_fn(lambda key: _entries.pop(key, None) and None)
-
-
 def raise_interrupt() -> None:
     """Raises what interrupted a callback on the main thread, if anything did."""
     if _interrupts and on_main_thread():
         raise _interrupts.pop(0)
+
+
+# The trampolines, made once and never freed. A token comes as its bits: see `_library`.
+_work_fn = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
+_destroy_fn = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+def _start(key: int, token: int) -> None:
+    call(entries[key]._start, token)
+
+
+def _start_where_it_may_stay(key: int, token: int) -> None:
+    if borrowed and threading.get_ident() in borrowed:
+        hand_on(entries[key]._start, token)
+    else:
+        call(entries[key]._start, token)
+
+
+def _post(key: int, token: int) -> None:
+    _, function = entries[key]
+    if borrowed and threading.get_ident() in borrowed:
+        hand_on(_run_post, function, token)
+        return
+    try:
+        function()
+    except BaseException as error:
+        _fail_post(token, error)
+    else:
+        _finish(token)
+
+
+def _run_post(function: Callable[[], object], token: int) -> None:
+    try:
+        function()
+    except BaseException as error:
+        _fail_post(token, error)
+    else:
+        _finish(token)
+
+
+def _fail_post(token: int, error: BaseException) -> None:
+    """Nobody is told of this end, so the exception is reported as unraisable."""
+    quick.token_fail(token, 1)
+    if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
+        _interrupts.append(error)
+    else:
+        raise error
+
+
+_finish = quick.token_finish
+
+
+def _address(trampoline: Any) -> c_void_p:
+    _kept.append(trampoline)
+    return cast(trampoline, c_void_p)
+
+
+_kept: list[Any] = []
+
+# Work: that runs wherever it is called; that may block, and so runs on a thread that may; a plain
+# function.
+start_anywhere = _address(_work_fn(_start))
+start = _address(_work_fn(_start_where_it_may_stay))
+start_post = _address(_work_fn(_post))
+# Destroy functions: that just forget, and that tell the entry. The first has no line of Python.
+forget = _address(_destroy_fn(entries.pop))
+drop = _address(_destroy_fn(lambda key: entries.pop(key)._dropped()))
+# For callbacks whose entry is a function of one argument.
+call_with_token = _address(_work_fn(lambda key, token: call(entries[key], token)))
+call_with_end = inturn_end_fn(lambda key, end: call(entries[key], end.contents))
+forget_end = cast(forget, inturn_destroy_fn)
 
 
 def nanoseconds(seconds: float) -> int:
@@ -71,10 +189,13 @@ def nanoseconds(seconds: float) -> int:
 
 def wait(call: Callable[[int], object], timeout: float | None) -> None:
     """Repeats a waiting call, which is given nanoseconds, until the time is over."""
+    if not on_main_thread():
+        call(-1 if timeout is None else nanoseconds(timeout))
+        return
     limit = _MAX_NS if timeout is None else nanoseconds(timeout)
-    start = time.monotonic_ns()
+    begin = time.monotonic_ns()
     while True:
-        left = limit - (time.monotonic_ns() - start)
+        left = limit - (time.monotonic_ns() - begin)
         try:
             call(max(0, min(left, _SLICE_NS)))
             return

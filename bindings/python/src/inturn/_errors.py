@@ -17,7 +17,7 @@ class NullHandleError(Error):
     """The object has never been made."""
 
 
-class StaleError(Error):
+class StaleError(Error, RuntimeError):
     """The object is gone."""
 
 
@@ -29,7 +29,7 @@ class AlreadyFinishedError(Error):
     """The operation has ended already."""
 
 
-class ClosedError(Error):
+class ClosedError(Error, RuntimeError):
     """The queue accepts no more operations."""
 
 
@@ -50,7 +50,9 @@ class CancelledError(Error):
 
 
 class DeadlockError(Error):
-    """The call would wait for itself."""
+    """The call would wait for itself; `ring` says round which queues, where that is known."""
+
+    ring: str | None = None
 
 
 class WrongThreadError(Error):

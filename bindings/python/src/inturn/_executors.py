@@ -9,29 +9,46 @@ import sys
 import threading
 from contextlib import suppress
 from ctypes import byref, c_int, c_uint32
+from typing import TYPE_CHECKING, Any, Callable
 
+from . import _callbacks
 from . import _prototypes as c
-from ._callbacks import raise_interrupt
-from ._errors import Error
-from ._library import lib
+from ._callbacks import drop, raise_interrupt, register, start_anywhere, wait
+from ._errors import Error, TimedOutError
+from ._library import lib, quick, refusal, waiting
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# How many threads the pool may have, and how long one that has nothing to do stays.
+_MAX_THREADS = 1024
+_IDLE_NS = 10_000_000_000
+# After how many calls a thread of the pool sees whether the interpreter exits.
+_CALLS = 4096
 # How long the interpreter's exit waits for the work that is just being called.
 _EXIT_SECONDS = 0.1
 
 
 class Executor:
-    """Calls the work of its queues on the thread that drains or runs it."""
+    """Calls the work of its queues on the thread that drains or runs it.
 
-    def __init__(self, label: str | None = None) -> None:
+    So many `threads` may do so at a time.
+    """
+
+    def __init__(self, label: str | None = None, *, threads: int = 1) -> None:
         self.label = label
         self._handle = c.inturn_executor()
         self._owned = False
-        options = c.inturn_executor_options(label=None if label is None else label.encode())
+        if not 1 <= threads <= _MAX_THREADS:
+            raise ValueError(f"not a number of threads: {threads!r}")
+        options = c.inturn_executor_options(
+            label=None if label is None else label.encode(), host_threads=threads
+        )
         lib.inturn_executor_create(byref(options), byref(self._handle))
         self._owned = True
 
     @classmethod
-    def main(cls) -> Executor:
+    def main(cls) -> Self:
         """The executor of the process's main thread, which `run_main` runs."""
         executor = cls.__new__(cls)
         executor.label, executor._handle, executor._owned = "main", c.inturn_executor(), False
@@ -47,17 +64,24 @@ class Executor:
     def drain(self, max_calls: int = 0) -> int:
         """Calls what waits, at most so many calls (0: all), never blocks; returns their number.
 
-        :raises WrongThreadError: another thread drains it.
+        :raises WrongThreadError: as many threads as may drain it already.
         """
         calls = c_uint32()
         lib.inturn_executor_drain(self._handle, max_calls, byref(calls))
         raise_interrupt()
         return calls.value
 
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until work waits, and calls nothing.
+
+        :raises TimedOutError: there is none after so many seconds.
+        """
+        wait(lambda ns: lib.inturn_executor_wait(self._handle, ns, None), timeout)
+
     def run(self) -> None:
         """Drains, and sleeps when nothing waits, until `stop`; signals wait until then.
 
-        :raises WrongThreadError: another thread drains it.
+        :raises WrongThreadError: as many threads as may drain it already.
         """
         lib.inturn_executor_run(self._handle)
         raise_interrupt()
@@ -75,7 +99,7 @@ class Executor:
             lib.inturn_executor_destroy(self._handle)
             self._owned = False
 
-    def __enter__(self) -> Executor:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -85,22 +109,102 @@ class Executor:
         return f"<inturn.Executor {self.label or ''!r}>"
 
     def __del__(self) -> None:
-        if not sys.is_finalizing():
+        if getattr(self, "_owned", False) and not sys.is_finalizing():
             with suppress(Error):
                 self.close()
 
 
-class _Background:
-    """An executor and the daemon thread that runs it."""
+class _HandedOn:
+    """A call that was handed on to the pool."""
+
+    __slots__ = ("_arguments", "_function")
+
+    def __init__(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._function = function
+        self._arguments = arguments
+
+    def _start(self, token: int) -> None:
+        quick.token_finish(token)
+        self._function(*self._arguments)
+
+    def _dropped(self) -> None:
+        pass
+
+
+class Pool:
+    """An executor and its threads: as many as have something to do at a time, and one more.
+
+    They are daemons: the interpreter's exit does not wait for work.
+    """
 
     def __init__(self) -> None:
-        self.executor = Executor("python")
-        self._thread = threading.Thread(target=self.executor.run, name="inturn", daemon=True)
-        self._thread.start()
+        self.executor = Executor("python", threads=_MAX_THREADS)
+        self._bits = self.executor._handle.bits
+        self._lock = threading.Lock()  # protects _threads, _starting
+        self._threads: set[threading.Thread] = set()
+        self._starting = False  # a thread that has not come to wait
+        self._stopping = False
+        # Work that must not stay where it was called goes through this queue.
+        self._handed_on = c.inturn_queue()
+        options = c.inturn_queue_options(
+            max_concurrent=_MAX_THREADS, executor=self.executor._handle
+        )
+        lib.inturn_queue_create(c.INTURN_QUEUE_CONCURRENT, byref(options), byref(self._handed_on))
+        self._start_thread()
+
+    def hand_on(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Calls a function on a thread of the pool."""
+        key = register(_HandedOn(function, arguments))
+        status = quick.queue_enqueue(self._handed_on.bits, start_anywhere, key, drop, None)
+        if status:
+            raise refusal("inturn_queue_enqueue", status)
+
+    def _start_thread(self) -> None:
+        """Starts one more, unless one is on its way."""
+        thread = threading.Thread(target=self._work, name="inturn", daemon=True)
+        with self._lock:
+            if self._starting or self._stopping or len(self._threads) == _MAX_THREADS:
+                return
+            self._starting = True
+            self._threads.add(thread)
+        try:
+            thread.start()
+        except RuntimeError:  # no memory for it, or the interpreter exits
+            with self._lock:
+                self._starting = False
+                self._threads.remove(thread)
+
+    def _work(self) -> None:
+        """A thread's life. Before it calls what waits, it sees to it that another one is there to
+        call what comes meanwhile: so work that blocks holds up its own queue only."""
+        bits, drain, ask = self._bits, quick.executor_drain, quick.executor_wait
+        wait_for_work = waiting.executor_wait
+        others = c_uint32()
+        out = byref(others)
+        self._starting = False
+        while not self._stopping:
+            status = wait_for_work(bits, _IDLE_NS, out)
+            if status == 0:
+                if others.value == 0 and ask(bits, 0, None) == 0:
+                    self._start_thread()
+                # Nothing comes between this and the next wait, which lets go of the interpreter:
+                # threads that the work has woken are waiting for that.
+                drain(bits, _CALLS, None)
+            elif status != TimedOutError.status or others.value:
+                break  # the executor is the parent's, or there is nothing to do for so many
+        with self._lock:
+            self._threads.discard(threading.current_thread())
 
     def stop(self) -> None:
-        self.executor.stop()
-        self._thread.join(_EXIT_SECONDS)
+        """Takes up nothing more, and waits a moment for what is being called."""
+        self._stopping = True
+        others = c_uint32()
+        waiting.executor_wait(self._bits, 0, byref(others))
+        with self._lock:
+            started = [thread for thread in self._threads if thread.is_alive()]
+        if others.value < len(started):
+            for thread in started:
+                thread.join(_EXIT_SECONDS / len(started))
 
 
 class _MainLoop:
@@ -131,18 +235,29 @@ class _MainLoop:
             os.write(self._writer, b"\0")
 
 
-_lock = threading.Lock()  # protects _background
-_background: _Background | None = None
-_main_loop = _MainLoop()
+# Protects _pool, _main_loop; a signal handler may come while it is held.
+_lock = threading.RLock()
+_pool: Pool | None = None
+_main_loop: _MainLoop | None = None
 
 
-def background() -> Executor:
-    """The executor of the FIFO queues that are given none; made when it is first needed."""
-    global _background
-    with _lock:
-        if _background is None:
-            _background = _Background()
-        return _background.executor
+def pool() -> Pool:
+    """The executor of the queues that are given none; made when it is first needed."""
+    global _pool
+    if _pool is None:
+        with _lock:
+            if _pool is None:
+                _pool = Pool()
+    return _pool
+
+
+def _main() -> _MainLoop:
+    global _main_loop
+    if _main_loop is None:
+        with _lock:
+            if _main_loop is None:
+                _main_loop = _MainLoop()
+    return _main_loop
 
 
 def run_main() -> None:
@@ -152,7 +267,7 @@ def run_main() -> None:
 
     :raises WrongThreadError: the caller is not the main thread.
     """
-    _main_loop.run()
+    _main().run()
 
 
 def stop_main() -> None:
@@ -160,18 +275,19 @@ def stop_main() -> None:
 
     It may be called from any thread and from signal handlers.
     """
-    _main_loop.stop()
+    _main().stop()
 
 
 def _stop_at_exit() -> None:
-    if _background is not None:
+    if _pool is not None:
         with suppress(Error):
-            _background.stop()
+            _pool.stop()
 
 
 def _renew_after_fork() -> None:
-    global _lock, _background, _main_loop
-    _lock, _background, _main_loop = threading.Lock(), None, _MainLoop()
+    global _lock, _pool, _main_loop
+    _lock, _pool, _main_loop = threading.RLock(), None, None
+    _callbacks.borrowed.clear()
 
 
 atexit.register(_stop_at_exit)

@@ -1,17 +1,58 @@
-"""Finds and loads the C library, and gives its functions their types."""
+"""Finds and loads the C library, and gives its functions their types.
+
+There are three ways to call it. ``lib`` has every function as the table says; it lets other Python
+threads go on meanwhile, and raises what a status stands for. ``quick`` has those that are called
+for each operation and never wait: it holds on to the interpreter, so that no other thread is woken
+for nothing, takes handles and callbacks as numbers, and returns the status. ``waiting`` is like
+``quick``, but lets others go on.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from ._errors import BY_STATUS, Error
+from . import _prototypes as c
+from ._errors import BY_STATUS, DeadlockError, Error
 from ._prototypes import HEADER_VERSION, PROTOTYPES, inturn_status
 
 _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
+
+# What `quick` has. None of these waits for another thread's Python code; a context that they
+# refuse they destroy at once, which is fine with the interpreter held.
+_QUICK = (
+    "inturn_executor_drain",
+    "inturn_executor_wait",
+    "inturn_queue_set_executor",
+    "inturn_queue_enqueue",
+    "inturn_queue_enqueue_with",
+    "inturn_operation_get_state",
+    "inturn_operation_cancel",
+    "inturn_operation_release",
+    "inturn_token_finish",
+    "inturn_token_fail",
+    "inturn_token_cancel",
+    "inturn_token_abandon",
+    "inturn_token_is_cancelled",
+    "inturn_token_on_cancel",
+    "inturn_token_resume",
+)
+# The same for those that wait, and let other threads go on.
+_WAITING = ("inturn_executor_wait", "inturn_operation_wait")
+
+
+class _Ring(threading.local):
+    """What the library has told this thread of a wait that it refuses, until that is raised."""
+
+    message: str | None = None
+
+
+ring = _Ring()
 
 
 def _candidates() -> list[str]:
@@ -30,10 +71,21 @@ def _candidates() -> list[str]:
     return [*candidates, f"{_NAME}.{HEADER_VERSION[0]}", _NAME]
 
 
+def refusal(name: str, status: int) -> Error:
+    """The exception that a function's status stands for."""
+    message = f"{name}: {lib.inturn_status_message(status).decode()}"
+    kind = BY_STATUS.get(status, Error)
+    if kind is not DeadlockError:
+        return kind(message)
+    told, ring.message = ring.message, None
+    error = DeadlockError(f"{message} ({told})" if told else message)
+    error.ring = told
+    return error
+
+
 def _check(status: int, function: Any, _arguments: object) -> int:
     if status != 0:
-        message = lib.inturn_status_message(status).decode()
-        raise BY_STATUS.get(status, Error)(f"{function.__name__}: {message}")
+        raise refusal(function.__name__, status)
     return status
 
 
@@ -52,7 +104,9 @@ def _declare(library: ctypes.CDLL) -> None:
         raise ImportError(f"it has version {major}.{minor}, for {HEADER_VERSION} is needed")
 
 
-def _load() -> ctypes.CDLL:
+def _load() -> tuple[ctypes.CDLL, str]:
+    if ctypes.sizeof(ctypes.c_void_p) != 8:
+        raise ImportError("inturn needs a 64-bit system")
     tried = ""
     for candidate in _candidates():
         try:
@@ -61,8 +115,36 @@ def _load() -> ctypes.CDLL:
         except (OSError, ImportError) as error:
             tried += f"\n  {candidate}: {error}"
         else:
-            return library
+            return library, candidate
     raise ImportError(f"cannot load the Inturn library; tried{tried}")
 
 
-lib = _load()
+def _as_number(kind: Any) -> Any:
+    """A handle's type, a callback's, a pointer to a handle: as that of an address. A struct of one
+    64-bit number is passed like that number, and ctypes converts addresses fastest."""
+    return ctypes.c_void_p if kind in _NUMBERS else kind
+
+
+_NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, c.HANDLES))
+
+
+def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
+    # An index makes a new function: the library's own keep their types.
+    functions = SimpleNamespace()
+    for name in names:
+        function = library[name]
+        function.restype = inturn_status
+        function.argtypes = [_as_number(kind) for kind in PROTOTYPES[name][1]]
+        setattr(functions, name.partition("_")[2], function)
+    return functions
+
+
+lib, path = _load()
+quick: Any = _numeric(ctypes.PyDLL(lib._name, handle=lib._handle), _QUICK)
+waiting: Any = _numeric(lib, _WAITING)
+
+
+def version() -> tuple[int, int, int]:
+    """The version of the library that is loaded."""
+    number = lib.inturn_version()
+    return number // 1_000_000, number // 1_000 % 1_000, number % 1_000

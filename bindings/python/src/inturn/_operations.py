@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import warnings
 import weakref
 from contextlib import suppress
@@ -12,22 +11,54 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
-from ._callbacks import call_with_token, forget, on_main_thread, register, wait
+from ._callbacks import call_with_token, drop, forget, on_main_thread, register, start, wait
 from ._errors import AlreadyFinishedError, CancelledError, Error
-from ._library import lib
+from ._library import quick, refusal, waiting
 
 if TYPE_CHECKING:
+    from types import CodeType, TracebackType
+
+    from typing_extensions import Self
+
     from ._queues import Queue
 
-# The header's, from 1, but for the causes, which are from 0.
-Outcome = IntEnum("Outcome", "FINISHED FAILED CANCELLED TIMED_OUT ABANDONED")
-Cause = IntEnum(
-    "Cause",
-    "NONE REQUEST GRACE DESTROYED MAX_WAIT MAX_RUN DEPENDENCY SKIPPED CONDITION "
-    "RESOLVED JOINED OWNER",
-    start=0,
-)
-State = IntEnum("State", "PENDING RUNNING ENDED")
+
+class Outcome(IntEnum):
+    """How an operation ended."""
+
+    FINISHED = 1
+    FAILED = 2
+    CANCELLED = 3
+    TIMED_OUT = 4
+    ABANDONED = 5
+
+
+class Cause(IntEnum):
+    """Why an operation ended otherwise than by its token alone."""
+
+    NONE = 0
+    REQUEST = 1
+    GRACE = 2
+    DESTROYED = 3
+    MAX_WAIT = 4
+    MAX_RUN = 5
+    DEPENDENCY = 6
+    SKIPPED = 7
+    CONDITION = 8
+    RESOLVED = 9
+    JOINED = 10
+    OWNER = 11
+
+
+class State(IntEnum):
+    """Where an operation is."""
+
+    PENDING = 1
+    RUNNING = 2
+    ENDED = 3
+
+
+_ALREADY_FINISHED = AlreadyFinishedError.status
 
 
 class End(NamedTuple):
@@ -52,14 +83,31 @@ class Operation:
     by an end callback, its exception is reported as unraisable.
     """
 
-    def __init__(self, queue: Queue, work: Work, on_end: OnEnd | None, label: str | None) -> None:
-        caller = sys._getframe(2)
+    __slots__ = (
+        "__weakref__",
+        "_code",
+        "_exception",
+        "_handle",
+        "_line",
+        "_on_end",
+        "_queue",
+        "_result",
+        "_told",
+        "_work",
+        "label",
+    )
+
+    def __init__(
+        self, queue: Queue, work: Work, label: str | None, code: CodeType, line: int
+    ) -> None:
         self.label = label
-        self._place = (caller.f_code.co_filename, caller.f_lineno)
+        # Where it was enqueued.
+        self._code = code
+        self._line = line
         self._queue = queue  # alive for as long as it has operations
         self._work: Work | None = work
-        self._on_end = on_end
-        self._handle = c.inturn_operation()
+        self._on_end: OnEnd | None = None
+        self._handle: int | None = None  # as soon as it is known
         # What its token was given, set before the library is told.
         self._result: Any = None
         self._exception: BaseException | None = None
@@ -69,15 +117,18 @@ class Operation:
     def state(self) -> State:
         """Pending, running or ended."""
         state = c_int()
-        lib.inturn_operation_get_state(self._handle, byref(state))
+        status = quick.operation_get_state(self._handle, byref(state))
+        if status:
+            raise refusal("inturn_operation_get_state", status)
         return State(state.value)
 
     def cancel(self) -> bool:
         """Cancels a pending operation, asks a running one to end; whether this call did it."""
-        try:
-            lib.inturn_operation_cancel(self._handle)
-        except (AlreadyFinishedError, CancelledError):
+        status = quick.operation_cancel(self._handle)
+        if status in (_ALREADY_FINISHED, CancelledError.status):
             return False
+        if status:
+            raise refusal("inturn_operation_cancel", status)
         return True
 
     def wait(self, timeout: float | None = None) -> End:
@@ -85,25 +136,40 @@ class Operation:
 
         :raises TimedOutError: it has not ended after so many seconds.
         :raises DeadlockError: it cannot end while the caller waits.
+        :raises ValueError: the time is negative or not a number.
         """
         end = c.inturn_end()
-        wait(lambda ns: lib.inturn_operation_wait(self._handle, ns, byref(end)), timeout)
+        wait(lambda ns: self._wait(ns, end), timeout)
         return self._end(end)
 
-    def _start(self, handle: c.inturn_token) -> None:
+    def _wait(self, ns: int, end: c.inturn_end) -> None:
+        status = waiting.operation_wait(self._handle, ns, byref(end))
+        if status:
+            raise refusal("inturn_operation_wait", status)
+
+    def _start(self, bits: int) -> None:
         """What the library calls as the work."""
         work, self._work = self._work, None
-        token = Token(handle, self)
+        token = Token(bits, self)
         try:
             if work is not None:
                 work(token)
         except BaseException as error:
-            try:
-                token.fail(error)
-            except Error:
+            self._fail_by(token, error)
+
+    def _fail_by(self, token: Token, error: BaseException) -> None:
+        """Work has raised."""
+        try:
+            token.fail(error)
+        except Error:
+            if self._exception is not error:  # else it is known already
                 raise error from None  # too late for a failure, yet it does not vanish
-            if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
-                raise
+        if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
+            raise error
+
+    def _dropped(self) -> None:
+        """The library will not call the work any more."""
+        self._work = None
 
     def _deliver(self, end: c.inturn_end) -> None:
         """What the library calls at the end."""
@@ -119,15 +185,14 @@ class Operation:
         return End(outcome, cause, result, error, self.label, started)
 
     def __repr__(self) -> str:
-        file, line = self._place
-        return f"<inturn.Operation {self.label or ''!r} enqueued at {file}:{line}>"
+        place = f"{self._code.co_filename}:{self._line}"
+        return f"<inturn.Operation {self.label or ''!r} enqueued at {place}>"
 
     def __del__(self) -> None:
         if sys.is_finalizing():
             return
-        if self._handle.bits:
-            with suppress(Error):
-                lib.inturn_operation_release(self._handle)
+        if self._handle:
+            quick.operation_release(self._handle)
         if self._exception is not None and not self._told:
             raise RuntimeError(f"nobody was told that {self!r} failed") from self._exception
 
@@ -135,21 +200,28 @@ class Operation:
 class Token:
     """Ends the operation whose work it was given to: once, from any thread.
 
-    When its last reference goes before that, the operation ends as abandoned.
+    When its last reference goes before that, the operation ends as abandoned, with a
+    `ResourceWarning` that names the line which enqueued it.
+
+    ``with token:`` finishes it when the block ends, and fails it with the exception that the
+    block raises; an `Exception` is then the operation's and goes no further.
     """
 
-    def __init__(self, handle: c.inturn_token, operation: Operation) -> None:
-        self._handle = handle
+    __slots__ = ("__weakref__", "_bits", "_operation", "_unused")
+
+    def __init__(self, bits: int, operation: Operation) -> None:
+        self._bits = bits
         self._operation = operation
-        self._lock = threading.Lock()  # protects _used
-        self._used = False
+        # Who pops it may end the operation: one thread, with or without a global lock.
+        self._unused = [True]
 
     @property
     def cancelled(self) -> bool:
         """Whether the operation was asked to end."""
         cancelled = c_bool()
-        with suppress(AlreadyFinishedError):
-            lib.inturn_token_is_cancelled(self._handle, byref(cancelled))
+        status = quick.token_is_cancelled(self._bits, byref(cancelled))
+        if status and status != _ALREADY_FINISHED:
+            raise refusal("inturn_token_is_cancelled", status)
         return cancelled.value
 
     def finish(self, result: object = None) -> None:
@@ -158,23 +230,26 @@ class Token:
         :raises AlreadyFinishedError: it has ended before.
         """
         self._use()
-        self._operation._result = result
-        lib.inturn_token_finish(self._handle)
+        if result is not None:
+            self._operation._result = result
+        status = quick.token_finish(self._bits)
+        if status:
+            raise refusal("inturn_token_finish", status)
 
     def fail(self, exception: BaseException) -> None:
         """Ends the operation as failed.
 
         :raises AlreadyFinishedError: it has ended before.
+        :raises TypeError: it is not an exception.
         """
         if not isinstance(exception, BaseException):
             raise TypeError(f"not an exception: {exception!r}")
         self._use()
         self._operation._exception = exception
-        try:
-            lib.inturn_token_fail(self._handle, 1)
-        except Error:
+        status = quick.token_fail(self._bits, 1)
+        if status:
             self._operation._exception = None
-            raise
+            raise refusal("inturn_token_fail", status)
 
     def cancel(self) -> None:
         """Ends the operation as cancelled: its work gives in.
@@ -182,38 +257,98 @@ class Token:
         :raises AlreadyFinishedError: it has ended before.
         """
         self._use()
-        lib.inturn_token_cancel(self._handle)
+        status = quick.token_cancel(self._bits)
+        if status:
+            raise refusal("inturn_token_cancel", status)
 
     def on_cancel(self, handler: Work) -> None:
         """Sets what is called, with this token, when the operation is asked to end.
 
+        The queue's executor calls it, at most once, and soon when it was asked already.
+
         :raises AlreadyFinishedError: it has ended before.
+        :raises TypeError: the handler is not callable.
         """
+        if not callable(handler):
+            raise TypeError(f"not callable: {handler!r}")
         reference = weakref.ref(self)  # a handler alone does not keep a token
 
-        def call(_handle: c.inturn_token) -> None:
+        def call(_bits: int) -> None:
             if (token := reference()) is not None:
                 with suppress(AlreadyFinishedError):  # the end was faster than the request
                     handler(token)
 
-        lib.inturn_token_on_cancel(self._handle, call_with_token, register(call), forget)
+        status = quick.token_on_cancel(self._bits, call_with_token, register(call), forget)
+        if status:
+            raise refusal("inturn_token_on_cancel", status)
+
+    def resume(self, work: Work) -> None:
+        """Runs a further segment of an operation of an actor queue, overlapping no other one.
+
+        :raises WrongKindError: the queue is not an actor queue.
+        :raises AlreadyFinishedError: the operation has ended.
+        :raises TypeError: the work is not callable.
+        """
+        if not callable(work):
+            raise TypeError(f"not callable: {work!r}")
+        key = register(_Segment(self, work))
+        status = quick.token_resume(self._bits, start, key, drop)
+        if status:
+            raise refusal("inturn_token_resume", status)
 
     def _use(self) -> None:
-        with self._lock:
-            if self._used:
-                raise AlreadyFinishedError(f"{self._operation!r} has ended already")
-            self._used = True
+        try:
+            self._unused.pop()
+        except IndexError:
+            raise AlreadyFinishedError(f"{self._operation!r} has ended already") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if not self._unused:  # the block has ended it
+            return False
+        if error is None:
+            self.finish()
+            return False
+        self.fail(error)
+        return isinstance(error, Exception)
 
     def __repr__(self) -> str:
         return f"<inturn.Token of {self._operation!r}>"
 
     def __del__(self) -> None:
-        if self._used or sys.is_finalizing():
+        if not self._unused or sys.is_finalizing():
             return
-        try:
-            self._use()
-            lib.inturn_token_abandon(self._handle)
-        except Error:
+        if quick.token_abandon(self._bits):
             return  # it has been ended
-        message = f"the token of {self._operation!r} was lost"
-        warnings.warn_explicit(message, ResourceWarning, *self._operation._place)
+        operation = self._operation
+        message = f"the token of {operation!r} was lost"
+        place = (operation._code.co_filename, operation._line)
+        warnings.warn_explicit(message, ResourceWarning, *place)
+
+
+class _Segment:
+    """A further segment of an operation: it keeps the token while it waits."""
+
+    __slots__ = ("_token", "_work")
+
+    def __init__(self, token: Token, work: Work) -> None:
+        self._token: Token | None = token
+        self._work = work
+
+    def _start(self, _bits: int) -> None:
+        token, self._token = self._token, None
+        assert token is not None
+        try:
+            self._work(token)
+        except BaseException as error:
+            token._operation._fail_by(token, error)
+
+    def _dropped(self) -> None:
+        self._token = None

@@ -98,7 +98,7 @@ class inturn_executor_options(_Sized):
         ("size", _u32),
         ("workers", _u32),
         ("max_workers", _u32),
-        ("reserved", _u32),
+        ("host_threads", _u32),
         ("label", _string),
         ("wake", inturn_wake_fn),
         ("wake_context", _pointer),
@@ -248,6 +248,29 @@ class inturn_report(t.Structure):
 
 inturn_report_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_report))
 
+HANDLES = (
+    inturn_queue,
+    inturn_operation,
+    inturn_token,
+    inturn_owner,
+    inturn_batch,
+    inturn_executor,
+    inturn_clock,
+)
+CALLBACKS = (
+    inturn_work_fn,
+    inturn_destroy_fn,
+    inturn_end_fn,
+    inturn_cancel_fn,
+    inturn_preempt_fn,
+    inturn_condition_fn,
+    inturn_retry_fn,
+    inturn_event_fn,
+    inturn_batch_end_fn,
+    inturn_wake_fn,
+    inturn_report_fn,
+)
+
 _S, _P = inturn_status, t.POINTER
 _queue, _operation, _token = inturn_queue, inturn_operation, inturn_token
 _executor, _clock = inturn_executor, inturn_clock
@@ -267,10 +290,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_executor_get_attached": (_S, [_executor, _string, _P(_pointer)]),
     "inturn_executor_detach": (_S, [_executor, _string]),
     "inturn_executor_drain": (_S, [_executor, _u32, _P(_u32)]),
+    "inturn_executor_wait": (_S, [_executor, _i64, _P(_u32)]),
     "inturn_executor_run": (_S, [_executor]),
     "inturn_executor_stop": (_S, [_executor]),
     "inturn_executor_destroy": (_S, [_executor]),
     "inturn_queue_create": (_S, [_enum, _P(inturn_queue_options), _P(_queue)]),
+    "inturn_queue_set_executor": (_S, [_queue, _executor]),
     "inturn_queue_enqueue": (_S, [_queue, *_work, _P(_operation)]),
     "inturn_queue_enqueue_with": (
         _S,

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The Python package and what Python has for the same: one program for all of its cases.
+
+It is called as PROGRAM-PEER, a link to this file, with the case's name and its numbers, and prints
+`case,peer,metric,value` as the other programs do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue as mailbox
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/src"))
+
+BURSTS = 3
+
+
+def nothing() -> None:
+    pass
+
+
+async def nothing_asynchronous() -> None:
+    pass
+
+
+def executor(peer: str) -> Any:
+    if peer == "inturn":
+        import inturn
+
+        return inturn.FIFOQueue()
+    return ThreadPoolExecutor(1)
+
+
+def post(peer: str, count: int) -> None:
+    """Plain functions, of which nothing is told."""
+    with executor(peer) as queue:
+        enqueue = queue.post if peer == "inturn" else queue.submit
+        for _ in range(count):
+            enqueue(nothing)
+
+
+def submit(peer: str, count: int) -> None:
+    """Plain functions with a future each, whose results are all taken."""
+    with executor(peer) as queue:
+        futures: list[Future[None]] = [queue.submit(nothing) for _ in range(count)]
+        for future in futures:
+            future.result()
+
+
+def token(peer: str, count: int) -> None:
+    """There and back again between two threads."""
+    there: mailbox.SimpleQueue[Any] = mailbox.SimpleQueue()
+    back: mailbox.SimpleQueue[Any] = mailbox.SimpleQueue()
+
+    def answer() -> None:
+        while (letter := there.get()) is not None:
+            if peer == "inturn":
+                letter.finish()
+            else:
+                back.put(letter)
+            del letter
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    if peer == "inturn":
+        with executor(peer) as queue:
+            for _ in range(count):
+                queue.enqueue(there.put)
+    else:
+        for _ in range(count):
+            there.put(1)
+            back.get()
+    there.put(None)
+    thread.join()
+
+
+async def in_order(peer: str, count: int) -> None:
+    """Coroutines of one loop, one at a time."""
+    if peer == "inturn":
+        with executor(peer) as queue:
+            await asyncio.gather(*[queue.run(nothing_asynchronous) for _ in range(count)])
+        return
+    lock = asyncio.Lock()
+
+    async def locked() -> None:
+        async with lock:
+            await nothing_asynchronous()
+
+    await asyncio.gather(*[locked() for _ in range(count)])
+
+
+async def from_thread(peer: str, count: int) -> None:
+    """Coroutines that another thread hands to a loop."""
+    loop = asyncio.get_running_loop()
+
+    def produce(run: Callable[[], Future[None]]) -> None:
+        futures = [run() for _ in range(count)]
+        for future in futures:
+            future.result()
+
+    if peer == "inturn":
+        with executor(peer) as queue:
+            await asyncio.to_thread(produce, lambda: queue.run_on(loop, nothing_asynchronous))
+        return
+    await asyncio.to_thread(
+        produce, lambda: asyncio.run_coroutine_threadsafe(nothing_asynchronous(), loop)
+    )
+
+
+def time_import(peer: str) -> float:
+    """Nanoseconds of an import beyond that of concurrent.futures, in a new interpreter."""
+    module = "inturn" if peer == "inturn" else "concurrent.futures"
+    program = (
+        f"import sys, time; sys.path.insert(0, {sys.path[0]!r});"
+        f"import concurrent.futures, concurrent.futures.thread; begin = time.perf_counter_ns();"
+        f"import {module}; print(time.perf_counter_ns() - begin)"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    return float(output.stdout)
+
+
+ASYNCHRONOUS: dict[str, Callable[[str, int], Awaitable[None]]] = {
+    "in_order": in_order,
+    "from_thread": from_thread,
+}
+SYNCHRONOUS = {"post": post, "submit": submit, "token": token}
+
+
+def measure(what: str, peer: str, count: int) -> float:
+    """Nanoseconds of a burst."""
+    begin = time.perf_counter_ns()
+    if what in ASYNCHRONOUS:
+
+        async def run() -> None:
+            await ASYNCHRONOUS[what](peer, count)
+
+        asyncio.run(run())
+    else:
+        SYNCHRONOUS[what](peer, count)
+    return float(time.perf_counter_ns() - begin)
+
+
+def main() -> None:
+    program, case, *numbers = sys.argv
+    name, _, peer = Path(program).name.partition("-")
+    what = name.partition("_")[2]
+    count = int(numbers[0])
+    if what == "import":
+        value = statistics.median(time_import(peer) for _ in range(count))
+        print(f"{case},{peer},import_ns,{value:.4f}")
+        return
+    first = measure(what, peer, count)
+    later = statistics.median(measure(what, peer, count) for _ in range(BURSTS))
+    print(f"{case},{peer},ns_per_operation,{later / count:.4f}")
+    print(f"{case},{peer},first_burst_ns_per_operation,{first / count:.4f}")
+
+
+if __name__ == "__main__":
+    main()

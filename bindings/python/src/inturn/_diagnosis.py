@@ -1,0 +1,121 @@
+"""What the library notices and counts."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from ctypes import byref
+from enum import IntEnum
+from typing import Any, Callable, NamedTuple
+
+from . import _prototypes as c
+from ._library import lib, ring
+
+
+class ReportKind(IntEnum):
+    """What a report is about."""
+
+    STALL = 1
+    DEADLOCK = 2
+    LOST_TOKEN = 3
+
+
+class Report(NamedTuple):
+    """Something that the library noticed: in one line, and about which queue and operation."""
+
+    kind: ReportKind
+    message: str
+    queue_label: str | None
+    operation_label: str | None
+
+
+ReportHandler = Callable[[Report], object]
+
+
+class Statistics(NamedTuple):
+    """Counts of one queue; a snapshot, exact when nothing changes meanwhile."""
+
+    suspends: int
+    pending: int
+    running: int
+    finished: int
+    failed: int
+    cancelled: int
+    timed_out: int
+    abandoned: int
+
+
+class LibraryStatistics(NamedTuple):
+    """Counts of the whole library: what is alive."""
+
+    workers: int
+    queues: int
+    operations: int
+    executors: int
+    clocks: int
+
+
+def fields(structure: Any) -> dict[str, Any]:
+    """The fields of a struct, but for its size."""
+    return {name: getattr(structure, name) for name, *_ in structure._fields_ if name != "size"}
+
+
+def statistics() -> LibraryStatistics:
+    """What of the library's objects is alive."""
+    counts = c.inturn_library_statistics()
+    lib.inturn_get_statistics(byref(counts))
+    return LibraryStatistics(**fields(counts))
+
+
+def _write(report: Report) -> None:
+    """What is done with a report when nobody has asked for it."""
+    # A refused wait raises, and a lost token warns: each says it already.
+    if report.kind is ReportKind.STALL and sys.stderr is not None:
+        print(report.message, file=sys.stderr)
+
+
+_handler: ReportHandler = _write
+
+
+def set_report_handler(handler: ReportHandler | None) -> None:
+    """Sets what is told of stalls, refused waits and lost tokens.
+
+    It is called on the thread that noticed it, for a stall on one of the library's own, and must
+    not block.  ``None``: stalls are written as one line to ``sys.stderr``; a refused wait is
+    known by its exception, a lost token by its warning.
+
+    :raises TypeError: the handler is not callable.
+    """
+    global _handler
+    if handler is not None and not callable(handler):
+        raise TypeError(f"not callable: {handler!r}")
+    _handler = handler or _write
+
+
+def _text(string: bytes | None) -> str | None:
+    return None if string is None else string.decode()
+
+
+def _receive(_context: int | None, pointer: Any) -> None:
+    told = pointer.contents
+    kind, message = ReportKind(told.kind), told.message.decode()
+    if kind is ReportKind.DEADLOCK:
+        ring.message = message  # for the exception
+    _handler(Report(kind, message, _text(told.queue_label), _text(told.operation_label)))
+
+
+_receive_fn = c.inturn_report_fn(_receive)
+
+
+def _take_reports() -> None:
+    lib.inturn_set_report_handler(_receive_fn, None, c.inturn_destroy_fn())
+
+
+def _leave_reports() -> None:
+    lib.inturn_set_report_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
+
+
+_take_reports()
+atexit.register(_leave_reports)  # the library may notice things after the interpreter has gone
+os.register_at_fork(after_in_child=_take_reports)

@@ -1,0 +1,286 @@
+"""Queues as executors of `concurrent.futures`, and the futures that they give."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+import weakref
+from functools import partial
+from typing import Callable, Union
+
+import pytest
+
+import inturn
+from support import LIMIT, Gate, join
+
+QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]
+
+
+@pytest.fixture(params=QUEUES, ids=lambda kind: kind.__name__)
+def queue(request: pytest.FixtureRequest) -> inturn.FIFOQueue | inturn.OperationQueue:
+    kind: type[inturn.FIFOQueue] | type[inturn.OperationQueue] = request.param
+    return kind()
+
+
+AnyQueue = Union[inturn.FIFOQueue, inturn.OperationQueue]
+
+
+def both(first: Callable[[], object], second: Callable[[], object]) -> None:
+    first()
+    second()
+
+
+def test_a_queue_is_an_executor(queue: AnyQueue) -> None:
+    assert isinstance(queue, concurrent.futures.Executor)
+    with queue:
+        future = queue.submit(divmod, 7, 3)
+        assert isinstance(future, concurrent.futures.Future)
+        assert future.result(LIMIT) == (2, 1)
+        assert future.exception(LIMIT) is None
+        assert list(queue.map(pow, [1, 2, 3], [2, 2, 2])) == [1, 4, 9]
+        assert queue.submit(dict, a=1).result(LIMIT) == {"a": 1}
+
+
+def test_an_exception_keeps_its_traceback(queue: AnyQueue) -> None:
+    def divide() -> float:
+        return 1 / 0
+
+    with queue, pytest.raises(ZeroDivisionError) as caught:
+        queue.submit(divide).result(LIMIT)
+    assert caught.traceback[-1].name == "divide"
+
+
+def test_submits_from_one_thread_run_in_order() -> None:
+    trace: list[int] = []
+    with inturn.FIFOQueue() as queue:
+        futures = [queue.submit(trace.append, number) for number in range(1_000)]
+        assert not concurrent.futures.wait(futures, LIMIT).not_done
+    assert trace == list(range(1_000))
+
+
+def test_cancel_takes_a_pending_operation_out_of_the_queue(queue: AnyQueue) -> None:
+    ran: list[int] = []
+    with queue:
+        queue.suspend()
+        futures = [queue.submit(ran.append, number) for number in range(3)]
+        assert queue.statistics().pending == 3
+        assert futures[1].cancel()
+        assert futures[1].cancel()
+        assert queue.statistics().pending == 2
+        assert queue.statistics().cancelled == 1
+        assert futures[1].cancelled()
+        assert futures[1].done()
+        with pytest.raises(concurrent.futures.CancelledError):
+            futures[1].result(0)
+        queue.resume()
+    assert sorted(ran) == [0, 2]
+    assert not futures[0].cancel()
+    assert not futures[0].cancelled()
+
+
+def test_a_running_future_cannot_be_cancelled(queue: AnyQueue) -> None:
+    begun, release = Gate("the function"), Gate("the release")
+    with queue:
+        future = queue.submit(both, begun.open, release.wait)
+        begun.wait()
+        assert future.running()
+        assert not future.cancel()
+        release.open()
+        future.result(LIMIT)
+    assert not future.running()
+
+
+def test_what_its_queue_cancels_is_cancelled(queue: AnyQueue) -> None:
+    queue.suspend()
+    futures = [queue.submit(int) for _ in range(10)]
+    called: list[concurrent.futures.Future[int]] = []
+    futures[0].add_done_callback(called.append)
+    waiting = threading.Thread(target=concurrent.futures.wait, args=(futures[:5],))
+    waiting.start()
+    queue.cancel_all()
+    queue.drain(LIMIT)
+    join(waiting)
+    assert all(future.cancelled() for future in futures)
+    assert called == futures[:1]
+    last = queue.submit(int)
+    queue.destroy()
+    assert last.cancelled()
+
+
+def test_a_race_of_cancel_and_start_has_one_winner(queue: AnyQueue) -> None:
+    ran: list[int] = []
+    cancelled = 0
+    with queue:
+        for number in range(2_000):
+            future = queue.submit(ran.append, number)
+            cancelled += future.cancel()
+    assert len(ran) + cancelled == 2_000
+    assert ran == sorted(ran) or isinstance(queue, inturn.OperationQueue)
+
+
+def test_a_result_that_comes_too_late_is_a_timeout(queue: AnyQueue) -> None:
+    with queue:
+        queue.suspend()
+        future = queue.submit(int)
+        for wait in (future.result, future.exception):
+            with pytest.raises(concurrent.futures.TimeoutError):
+                wait(0.001)
+        with pytest.raises(concurrent.futures.TimeoutError):
+            future.result(-1)
+        queue.resume()
+
+
+def test_waiting_for_ones_own_queue_is_refused_and_names_the_ring() -> None:
+    with inturn.FIFOQueue("mine") as queue:
+
+        def work() -> str:
+            later = queue.submit(int)
+            with pytest.raises(inturn.DeadlockError) as caught:
+                later.result(LIMIT)
+            return str(caught.value.ring)
+
+        assert '"mine"' in queue.submit(work).result(LIMIT)
+
+
+def test_a_ring_of_two_queues_is_refused() -> None:
+    with inturn.FIFOQueue("one") as one, inturn.FIFOQueue("two") as two:
+        both = threading.Barrier(2)
+        refused: list[str] = []
+
+        def work(other: inturn.FIFOQueue) -> None:
+            both.wait(LIMIT)
+            try:
+                other.submit(int).result(LIMIT)
+            except inturn.DeadlockError as error:
+                refused.append(str(error.ring))
+
+        futures = [one.submit(work, two), two.submit(work, one)]
+        for future in futures:
+            future.result(LIMIT)
+    assert len(refused) == 1
+    assert '"one"' in refused[0]
+    assert '"two"' in refused[0]
+
+
+def test_as_completed_and_callbacks_see_every_end(queue: AnyQueue) -> None:
+    called: list[int] = []
+    with queue:
+        queue.suspend()
+        futures = [queue.submit(int, number) for number in range(100)]
+        for future in futures[:50]:
+            future.add_done_callback(lambda done: called.append(done.result()))
+        futures[99].cancel()
+        queue.resume()
+        done: list[concurrent.futures.Future[int]] = []
+        done += concurrent.futures.as_completed(futures, LIMIT)
+    assert len(done) == len(set(done)) == 100
+    assert sorted(called) == list(range(50))
+
+
+def test_waiters_that_come_while_it_ends_are_not_forgotten(queue: AnyQueue) -> None:
+    with queue:
+        for _ in range(500):
+            called = Gate("the callback")
+            future = queue.submit(int)
+            future.add_done_callback(called.open)
+            assert not concurrent.futures.wait([future], LIMIT).not_done
+            called.wait()
+
+
+def test_run_in_executor_runs_on_the_queue(queue: AnyQueue) -> None:
+    async def main() -> list[int]:
+        loop = asyncio.get_running_loop()
+        return await asyncio.gather(
+            *(loop.run_in_executor(queue, partial(int, n)) for n in range(100))
+        )
+
+    with queue:
+        assert asyncio.run(main()) == list(range(100))
+
+
+def test_a_cancelled_wrapped_future_takes_its_operation_out(queue: AnyQueue) -> None:
+    async def main() -> None:
+        waiting = asyncio.wrap_future(queue.submit(int))
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        for _ in range(10):  # the loop passes the cancelling on in a turn of its own
+            await asyncio.sleep(0)
+        assert queue.statistics().pending == 0
+
+    with queue:
+        queue.suspend()
+        asyncio.run(main())
+        queue.resume()
+
+
+def test_shutdown_refuses_waits_and_cancels(queue: AnyQueue) -> None:
+    begun, release = Gate("the function"), Gate("the release")
+    running = [queue.submit(both, begun.open, release.wait) for _ in range(32)]
+    begun.wait()
+    pending = queue.submit(int)
+    queue.shutdown(wait=False)
+    with pytest.raises(RuntimeError):
+        queue.submit(int)
+    if isinstance(queue, inturn.FIFOQueue):
+        queue.shutdown(wait=False, cancel_futures=True)
+    release.open()
+    queue.shutdown()
+    if isinstance(queue, inturn.FIFOQueue):
+        assert pending.cancelled()
+        assert running[1].cancelled()
+    assert running[0].done()
+    queue.shutdown()
+    queue.destroy()
+    queue.shutdown()
+
+
+def test_a_result_of_any_kind_is_a_result(queue: AnyQueue) -> None:
+    lock = threading.Lock()  # cannot be pickled
+
+    def deep(depth: int) -> int:
+        return 0 if depth == 0 else 1 + deep(depth - 1)
+
+    with queue:
+        assert queue.submit(lambda: lock).result(LIMIT) is lock
+        assert queue.submit(deep, 900).result(LIMIT) == 900
+        with pytest.raises(RecursionError):
+            queue.submit(deep, 100_000).result(LIMIT)
+
+
+@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_an_exit_is_an_exception_like_others(queue: AnyQueue, stop: type[BaseException]) -> None:
+    def leave() -> None:
+        raise stop
+
+    with queue:
+        assert isinstance(queue.submit(leave).exception(LIMIT), stop)
+        assert queue.submit(int).result(LIMIT) == 0
+
+
+def test_nothing_of_a_future_stays(queue: AnyQueue) -> None:
+    class Argument:
+        pass
+
+    argument = Argument()
+    gone = weakref.ref(argument)
+    with queue:
+        future = queue.submit(id, argument)
+        future.result(LIMIT)
+        queue.drain(LIMIT)
+        del argument
+        deadline = time.monotonic() + LIMIT
+        while gone() is not None and time.monotonic() < deadline:
+            queue.submit(int).result(LIMIT)
+    assert gone() is None
+
+
+def test_a_refused_submit_raises_and_keeps_nothing(queue: AnyQueue) -> None:
+    queue.close()
+    with pytest.raises(inturn.ClosedError):
+        queue.submit(int)
+    with pytest.raises(TypeError, match="not callable"):
+        queue.submit(42)  # type: ignore[arg-type]
+    queue.destroy()

@@ -1,0 +1,126 @@
+"""The package as a whole: all of C, what it imports, how it is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import inturn
+from inturn import _prototypes as c
+from support import REPOSITORY, SOURCES, run_python
+
+# What C can do and Python cannot, and why.
+NOT_IN_PYTHON = {
+    "inturn_executor_set_wake": "the callback would come on threads that Python does not know;"
+    " Executor.fileno and Executor.wait tell the same",
+    "inturn_executor_pool": "its threads are not Python's; queues without an executor have a pool"
+    " of Python's threads",
+    "inturn_token_finish_with": "results are objects of Python, which the operation's object keeps",
+    "inturn_status_name": "each status is an exception, whose name says the same",
+}
+
+
+def test_python_calls_all_of_c() -> None:
+    text = "".join(
+        path.read_text() for path in SOURCES.rglob("*.py") if path.name != "_prototypes.py"
+    )
+    called = set(re.findall(r"\b(?:lib|library)\.(inturn_\w+)", text))
+    called |= {f"inturn_{name}" for name in re.findall(r"\b(?:quick|waiting)\.(\w+)", text)}
+    missing = set(c.PROTOTYPES) - called
+    assert missing == set(NOT_IN_PYTHON)
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in inturn.__all__:
+        value = getattr(inturn, name)
+        if isinstance(value, type):
+            assert value.__doc__, name
+
+
+def test_the_version_is_the_librarys() -> None:
+    assert ".".join(map(str, inturn.version())) == inturn.__version__
+
+
+def test_the_module_says_what_works() -> None:
+    ended = run_python("import runpy; runpy.run_module('inturn', run_name='__main__')")
+    assert ended.returncode == 0, ended
+    assert inturn.__version__ in ended.stdout
+    assert inturn.library_path in ended.stdout
+    assert ended.stdout.count(": works") == 3
+
+
+def test_the_module_says_why_there_is_no_library() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "inturn"],
+        env={**os.environ, "PYTHONPATH": str(SOURCES), "INTURN_LIBRARY": "/no/such/library.so"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "/no/such/library.so" in ended.stderr
+
+
+def test_importing_it_imports_nothing_slow() -> None:
+    program = "import sys, inturn; print(*(n for n in ('asyncio', 'inspect') if n in sys.modules))"
+    assert run_python(program).stdout.split() == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = REPOSITORY / "bindings" / "python"
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(folder)]
+    built = subprocess.run(
+        [*command, "--disable-pip-version-check", str(source)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.mark.timeout(700)
+def test_a_wheel_has_the_tag_that_its_symbols_need(wheel: Path) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", str(wheel)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    (tag,) = re.findall(r'platform\s+tag:\s+"(\w+)"', shown.stdout)
+    assert wheel.name == f"inturn-{inturn.__version__}-py3-none-{tag}.whl"
+
+
+@pytest.mark.timeout(700)
+def test_an_installed_wheel_works_where_there_is_no_swift(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path, with_pip=True)
+    python = tmp_path / "bin" / "python"
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    for command in (
+        ["-m", "pip", "install", "--no-deps", "--no-index", str(wheel)],
+        ["-m", "inturn"],
+    ):
+        ended = subprocess.run(
+            [str(python), *command],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert str(tmp_path / "lib") in ended.stdout
+    assert ended.stdout.count(": works") == 3

@@ -1,0 +1,54 @@
+"""What a user's type checker knows. It is checked, by mypy and by pyright, and not run."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from typing import TYPE_CHECKING
+
+import inturn
+
+if TYPE_CHECKING:
+    from typing_extensions import assert_type
+
+
+def length(text: str, *, twice: bool = False) -> int:
+    return len(text) * (2 if twice else 1)
+
+
+async def fetch(address: str) -> bytes:
+    await asyncio.sleep(0)
+    return address.encode()
+
+
+def functions(queue: inturn.FIFOQueue, many: inturn.OperationQueue) -> None:
+    assert_type(queue.submit(length, "a", twice=True), inturn.Future[int])
+    assert_type(many.submit(length, "a").result(), int)
+    assert_type(list(many.map(length, ["a", "b"])), list[int])
+    executor: concurrent.futures.Executor = many
+    future: concurrent.futures.Future[int] = queue.submit(length, "a")
+    queue.post(length, "a")
+    queue.post(length, 1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    queue.submit(length)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    del executor, future
+
+
+async def coroutines(queue: inturn.FIFOQueue, loop: asyncio.AbstractEventLoop) -> None:
+    assert_type(await queue.run(fetch, "a"), bytes)
+    assert_type(queue.run_on(loop, fetch, "a"), inturn.Future[bytes])
+    async with queue as entered:
+        assert_type(entered, inturn.FIFOQueue)
+    queue.run(length, "a")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def tokens(queue: inturn.ActorQueue) -> None:
+    def work(token: inturn.Token) -> None:
+        with token as same:
+            assert_type(same, inturn.Token)
+
+    operation = queue.enqueue(work, label="a", on_end=lambda end: print(end.outcome.name))
+    assert_type(operation, inturn.Operation)
+    assert_type(operation.wait(1.0).exception, "BaseException | None")
+    assert_type(operation.state, inturn.State)
+    with queue as same_queue:
+        assert_type(same_queue, inturn.ActorQueue)
