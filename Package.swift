@@ -13,6 +13,8 @@ let package = Package(
     .library(name: "AsyncOperation", targets: ["AsyncOperation"]),
     // Lists of asynchronous tasks, performed in order, with one completion.
     .library(name: "AsyncTaskPerformer", targets: ["AsyncTaskPerformer"]),
+    // Observed values.
+    .library(name: "ConcurrentKVO", targets: ["ConcurrentKVO"]),
   ],
   targets: [
     // What the engine needs of the operating system and Swift cannot express.
@@ -29,6 +31,8 @@ let package = Package(
     .target(name: "InteractionQueue", dependencies: ["AsyncOperation", "InturnCore"]),
     // Lists of tasks and operations with one completion.
     .target(name: "AsyncTaskPerformer", dependencies: ["AsyncOperation", "InturnCore"]),
+    // Observed values. Foundation on Apple's systems only.
+    .target(name: "ConcurrentKVO", dependencies: ["InturnCore"]),
     // The main job: `swift run onboarding`.
     .executableTarget(
       name: "onboarding", dependencies: ["InturnC"], path: "examples/c",
@@ -39,13 +43,20 @@ let package = Package(
       name: "hello", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/hello"),
     .executableTarget(
       name: "bag", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/bag"),
-    .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore"]),
     // What the modules' tests wait with.
     .target(name: "TestSupport", dependencies: ["AsyncOperation"], path: "Tests/Support"),
     .testTarget(name: "AsyncOperationTests", dependencies: ["AsyncOperation", "TestSupport"]),
     .testTarget(
       name: "AsyncTaskPerformerTests", dependencies: ["AsyncTaskPerformer", "TestSupport"]),
     .testTarget(name: "InteractionQueueTests", dependencies: ["InteractionQueue", "TestSupport"]),
+    // Observed values: `swift run values`, `swift run values-swift`.
+    .executableTarget(
+      name: "values", dependencies: ["InturnC"], path: "examples/c", sources: ["values.c"],
+      cSettings: [.headerSearchPath("../../include")]),
+    .executableTarget(
+      name: "values-swift", dependencies: ["ConcurrentKVO"], path: "examples/swift/values"),
+    .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore"]),
+    .testTarget(name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -57,14 +57,23 @@
  * handle INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED: these
  * four are "the handle statuses" below. A handle is never reused for another
  * object.
+ * Queues, operations, tokens, executors, values, observations and clocks are
+ * named by handles: structs of one 64-bit number, passed by value. All bits
+ * zero is the null handle. A handle is checked at each call. One whose object
+ * is gone gives INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the
+ * null handle INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED:
+ * these four are "the handle statuses" below. A handle is never reused for
+ * another object.
  *
  * 4. Ownership
  * ------------
- * Who creates a queue, an executor or a clock destroys it. An operation is
- * owned by its queue; a caller that asks for its handle (out_operation is not
- * NULL) holds it too, until inturn_operation_release. A token owns nothing and
- * needs no release. Strings given to the library are copied. Strings that the
- * library gives are valid as long as the function's comment says.
+ * Who creates a queue, an executor, a value or a clock destroys it. An
+ * observation is over, and its handle stale, when it is cancelled or its value
+ * is destroyed. An operation is owned by its queue; a caller that asks for its
+ * handle (out_operation is not NULL) holds it too, until
+ * inturn_operation_release. A token owns nothing and needs no release. Strings
+ * given to the library are copied. Strings that the library gives are valid as
+ * long as the function's comment says.
  *
  * 5. Callbacks
  * ------------
@@ -95,6 +104,8 @@
  * The callbacks of one FIFO, actor or interaction queue never overlap each
  * other, with two exceptions: the cancel handler, and what runs on after an
  * operation has been cut off by a deadline or a grace time (see 8).
+ * The observer of a value is called by the thread that makes the change, or
+ * where the observation's options say.
  *
  * 7. Errors
  * ---------
@@ -127,6 +138,17 @@
  * a place is left in which that can start. Not seen are waits by other means,
  * a token that nobody will finish (give it a max_run_ns or a stall_ns), and
  * workers that are all blocked when their pool cannot grow any more.
+ * inturn_operation_wait, inturn_queue_drain and inturn_queue_destroy wait, and
+ * so do inturn_value_wait, inturn_value_drain, inturn_value_destroy and
+ * inturn_observation_cancel. A wait that cannot end, because work of the queue
+ * or an observer of the value that it waits for is further up the caller's own
+ * stack, or because a ring of waits would close, is refused with
+ * INTURN_E_DEADLOCK; the report handler is told the ring. Work of a concurrent
+ * queue may wait for another operation of its queue as long as a place is left
+ * in which that can start. Not seen are waits by other means, a token that
+ * nobody will finish (give it a max_run_ns or a stall_ns), a datum that nobody
+ * will set, and workers that are all blocked when their pool cannot grow any
+ * more.
  *
  * 10. Ordering
  * ------------
@@ -150,15 +172,22 @@
  * is visible to the work; what happens before a finish is visible to the next
  * operation, to those that come after it, to the end callback and to who
  * waited.
+ * order. Enqueues from one thread keep that thread's order; enqueues
+ * from several threads are ordered as they reach the queue. What happens
+ * before an enqueue is visible to the work; what happens before a finish is
+ * visible to the next operation, to the end callback and to who waited.
+ * Changes of a value are told in the order of their numbers, to all observers
+ * in the same; what happens before a change is visible to those that read it
+ * or are told of it.
  *
  * 11. Memory
  * ----------
  * A pending operation without options or handle takes 24 bytes. One with a
  * handle, or that has returned from its work unfinished, takes 128 more, one
  * with options or a cancel handler some 300. An idle queue takes 64 bytes, one
- * with options some 300. Memory of objects that are gone is kept for new ones,
- * that of emptied queues up to 256 MiB. When memory runs out, the call gives
- * INTURN_E_NO_MEMORY.
+ * with options some 300. Memory of queues and operations that are gone is kept
+ * for new ones, that of emptied queues up to 256 MiB. When memory runs out, the
+ * call gives INTURN_E_NO_MEMORY.
  *
  * 12. Fork and exit
  * -----------------
@@ -218,7 +247,8 @@ typedef enum inturn_status {
   INTURN_E_NULL_HANDLE = -2,
   /* The object is gone, or the bits were never a handle. */
   INTURN_E_STALE = -3,
-  /* A handle of another kind of object, or a queue of another kind. */
+  /* A handle of another kind of object, a queue of another kind, or a value of
+     another type. */
   INTURN_E_WRONG_KIND = -4,
   /* The operation has ended already, and its end stays what it is. */
   INTURN_E_ALREADY_FINISHED = -5,
@@ -268,6 +298,8 @@ typedef struct inturn_batch { uint64_t bits; } inturn_batch;
 typedef struct inturn_owner { uint64_t bits; } inturn_owner;
 typedef struct inturn_executor { uint64_t bits; } inturn_executor;
 typedef struct inturn_clock { uint64_t bits; } inturn_clock;
+typedef struct inturn_value { uint64_t bits; } inturn_value;
+typedef struct inturn_observation { uint64_t bits; } inturn_observation;
 /* clang-format on */
 
 /* How an operation ended. */
@@ -1050,6 +1082,264 @@ inturn_status inturn_batch_wait(inturn_batch batch, int64_t timeout_ns,
 /* Gives the handle back. The batch itself goes on.
    Statuses: handle statuses. */
 inturn_status inturn_batch_release(inturn_batch batch);
+/* Values ------------------------------------------------------------------ */
+
+/* A value holds a datum of one type, which any thread reads and changes, and
+   whose changes are told to its observers as a trail: numbered from 1, each one
+   beginning with what the one before has ended with, none left out, none told
+   twice, to all observers in the same order. Each set is a change, even to the
+   same.
+
+   The thread that makes a change calls the observers that have no executor and
+   no queue: inside the call that makes the change, or, when a thread is calling
+   them already, by that thread afterwards. So a change never waits for an
+   observer, and one that is made inside an observer is told when all have been
+   told of the change before. Observers that have an executor or a queue may be
+   told later; what they are to be told waits for them. */
+
+typedef enum inturn_datum_type {
+  INTURN_DATUM_NONE = 0, /* of the datum before an initial value */
+  INTURN_DATUM_INTEGER = 1,
+  INTURN_DATUM_DOUBLE = 2,
+  INTURN_DATUM_BOOLEAN = 3,
+  INTURN_DATUM_STRING = 4, /* UTF-8, zero bytes allowed; copied */
+  INTURN_DATUM_BYTES = 5,  /* any bytes; copied */
+  INTURN_DATUM_POINTER = 6
+} inturn_datum_type;
+
+/* What a value holds. Only the fields of its type count; the library sets the
+   others to zero. A datum that the library gives to the caller is the caller's
+   until inturn_datum_release; one that it gives to a callback is valid during
+   the call. */
+typedef struct inturn_datum {
+  inturn_datum_type type;
+  bool boolean;
+  int64_t integer;
+  double real;
+  const void *INTURN_NULLABLE bytes; /* in the library's, a zero behind them */
+  size_t length;
+  void *INTURN_NULLABLE pointer;
+  void *INTURN_NULLABLE owner; /* the library's */
+} inturn_datum;
+
+#define INTURN_INTEGER(number)                                                 \
+  { INTURN_DATUM_INTEGER, false, (number), 0, NULL, 0, NULL, NULL }
+#define INTURN_DOUBLE(number)                                                  \
+  { INTURN_DATUM_DOUBLE, false, 0, (number), NULL, 0, NULL, NULL }
+#define INTURN_BOOLEAN(truth)                                                  \
+  { INTURN_DATUM_BOOLEAN, (truth), 0, 0, NULL, 0, NULL, NULL }
+#define INTURN_STRING(bytes, length)                                           \
+  { INTURN_DATUM_STRING, false, 0, 0, (bytes), (length), NULL, NULL }
+#define INTURN_BYTES(bytes, length)                                            \
+  { INTURN_DATUM_BYTES, false, 0, 0, (bytes), (length), NULL, NULL }
+#define INTURN_POINTER(pointer)                                                \
+  { INTURN_DATUM_POINTER, false, 0, 0, NULL, 0, (pointer), NULL }
+
+typedef struct inturn_value_options {
+  uint32_t size;                     /* sizeof(inturn_value_options) */
+  uint32_t reserved;                 /* 0 */
+  const char *INTURN_NULLABLE label; /* UTF-8; copied; for reports */
+  /* Of a value that holds pointers. With `retain`, the value calls it for each
+     pointer that it is given. Without, it takes over the caller's reference
+     when the call succeeds; when it fails, or exchanges nothing, that stays the
+     caller's. `release` is called once for each that it has retained or taken
+     over, when the value, its observers and all data that the library gave have
+     no use for it any more. NULL: not called. Neither is called under a lock;
+     both from any thread. */
+  inturn_destroy_fn INTURN_NULLABLE retain;
+  inturn_destroy_fn INTURN_NULLABLE release;
+} inturn_value_options;
+
+#define INTURN_VALUE_OPTIONS_INIT                                              \
+  { sizeof(inturn_value_options), 0, NULL, NULL, NULL }
+
+/* Creates a value that holds data of the type of `initial`.
+   Statuses: E_INVALID_ARGUMENT (a string that is not UTF-8, too), E_NO_MEMORY.
+   Ownership: the caller destroys it. */
+inturn_status
+inturn_value_create(const inturn_value_options *INTURN_NULLABLE options,
+                    const inturn_datum *INTURN_NULLABLE initial,
+                    inturn_value *INTURN_NULLABLE out_value);
+
+/* What the value holds. Strings and bytes are not copied.
+   Statuses: handle statuses, E_INVALID_ARGUMENT.
+   Ownership: the caller releases the datum. */
+inturn_status inturn_value_get(inturn_value value,
+                               inturn_datum *INTURN_NULLABLE out_datum);
+
+/* The same for one type, with nothing to release.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_INVALID_ARGUMENT. */
+inturn_status inturn_value_get_integer(inturn_value value,
+                                       int64_t *INTURN_NULLABLE out_number);
+
+/* As inturn_value_get_integer.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_INVALID_ARGUMENT. */
+inturn_status inturn_value_get_double(inturn_value value,
+                                      double *INTURN_NULLABLE out_number);
+
+/* As inturn_value_get_integer.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_INVALID_ARGUMENT. */
+inturn_status inturn_value_get_boolean(inturn_value value,
+                                       bool *INTURN_NULLABLE out_truth);
+
+/* Gives back what a datum that the library gave holds, and makes it one of no
+   type. Does nothing to any other.
+   Statuses: E_INVALID_ARGUMENT. */
+inturn_status inturn_datum_release(inturn_datum *INTURN_NULLABLE datum);
+
+/* Changes the value.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_INVALID_ARGUMENT (a string that is not UTF-8, too), E_NO_MEMORY. */
+inturn_status inturn_value_set(inturn_value value,
+                               const inturn_datum *INTURN_NULLABLE datum);
+
+/* Changes the value.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+inturn_status inturn_value_set_integer(inturn_value value, int64_t number);
+
+/* Changes the value.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+inturn_status inturn_value_set_double(inturn_value value, double number);
+
+/* Changes the value.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+inturn_status inturn_value_set_boolean(inturn_value value, bool truth);
+
+/* Changes the value, and gives what it held, in one step.
+   Statuses: as inturn_value_set; out_before is required.
+   Ownership: the caller releases out_before. */
+inturn_status inturn_value_exchange(inturn_value value,
+                                    const inturn_datum *INTURN_NULLABLE datum,
+                                    inturn_datum *INTURN_NULLABLE out_before);
+
+/* Changes the value if it holds what is expected, in one step: a number with
+   the same bits, the same bytes, the same address. out_exchanged tells whether
+   it did; out_before, which may be NULL, gets what it held.
+   Statuses: as inturn_value_set.
+   Ownership: the caller releases out_before. */
+inturn_status
+inturn_value_compare_exchange(inturn_value value,
+                              const inturn_datum *INTURN_NULLABLE expected,
+                              const inturn_datum *INTURN_NULLABLE desired,
+                              bool *INTURN_NULLABLE out_exchanged,
+                              inturn_datum *INTURN_NULLABLE out_before);
+
+/* Adds to an integer in one step. out_sum may be NULL.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_INVALID_ARGUMENT (the sum is out of range). */
+inturn_status inturn_value_add(inturn_value value, int64_t difference,
+                               int64_t *INTURN_NULLABLE out_sum);
+
+/* Adds to a double in one step. out_sum may be NULL.
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+inturn_status inturn_value_add_double(inturn_value value, double difference,
+                                      double *INTURN_NULLABLE out_sum);
+
+typedef enum inturn_change_kind {
+  INTURN_CHANGE_SET = 1,     /* the value was changed */
+  INTURN_CHANGE_INITIAL = 2, /* what it holds when the observation begins */
+  INTURN_CHANGE_PRIOR = 3    /* before any observer is told of the change */
+} inturn_change_kind;
+
+typedef struct inturn_change {
+  inturn_change_kind kind;
+  uint32_t reserved; /* 0 */
+  /* From 1; of an initial value, that of the change that made it, or 0; of
+     changes that were joined, that of the last. */
+  uint64_t number;
+  inturn_datum before; /* of no type with an initial value */
+  inturn_datum after;
+} inturn_change;
+
+/* Tells a change. Not called by two threads at once for one observation, and
+   never under a lock of the library: it may change the value, observe it, and
+   cancel observations, its own included. `change` is valid during the call. */
+typedef void (*inturn_change_fn)(void *INTURN_NULLABLE context,
+                                 const inturn_change *INTURN_NONNULL change);
+
+typedef struct inturn_observe_options {
+  uint32_t size; /* sizeof(inturn_observe_options) */
+  bool initial;  /* first of all, is told what the value holds */
+  /* Is told of each change twice: before any observer is, and with the others.
+     The value may hold what comes after both times. Not with `latest`. */
+  bool prior;
+  /* When several changes are due, is told of them as of one. */
+  bool latest;
+  /* Where it is called, if not by who changes the value. At most one of them;
+     the queue must not be destroyed before the observation is over: if it
+     refuses an operation, that ends the observation, which is reported. */
+  inturn_executor executor;
+  inturn_queue queue;
+} inturn_observe_options;
+
+#define INTURN_OBSERVE_OPTIONS_INIT                                            \
+  {                                                                            \
+    sizeof(inturn_observe_options), false, false, false, {0}, { 0 }            \
+  }
+
+/* Begins to observe a value: all its changes from now on. NULL options:
+   INTURN_OBSERVE_OPTIONS_INIT. Without a handle, the observation lasts as long
+   as the value.
+   Statuses: handle statuses (executor and queue, too), E_INVALID_ARGUMENT (no
+   observer; an executor and a queue), E_NO_MEMORY.
+   Ownership: out_observation may be NULL. destroy is called when the
+   observation is over and no call is under way. */
+inturn_status inturn_value_observe(
+    inturn_value value, const inturn_observe_options *INTURN_NULLABLE options,
+    inturn_change_fn INTURN_NULLABLE observer, void *INTURN_NULLABLE context,
+    inturn_destroy_fn INTURN_NULLABLE destroy,
+    inturn_observation *INTURN_NULLABLE out_observation);
+
+/* Ends an observation: its observer is never called again. When this gives
+   INTURN_OK it is not being called either, unless the caller is inside it, and
+   its context is destroyed: before this returns, or, inside it, when it has
+   returned. timeout_ns is of the system's clock, and how long to wait for a
+   call that another thread is in; below zero: no limit; zero: no waiting.
+   Statuses: handle statuses (E_STALE: it is over), E_TIMED_OUT, E_DEADLOCK.
+   With these two, the observation is cancelled as well, but its observer has
+   not returned yet; the handle is good for another try until it has.
+   Deadlock: refused round a ring, such as of two observers that cancel each
+   other. */
+inturn_status inturn_observation_cancel(inturn_observation observation,
+                                        int64_t timeout_ns);
+
+/* Whether a datum is what somebody waits for. `datum` is valid during the call.
+   Called by the thread that waits; it may call any function of the library. */
+typedef bool (*inturn_predicate_fn)(void *INTURN_NULLABLE context,
+                                    const inturn_datum *INTURN_NONNULL datum);
+
+/* Waits until the value holds what the predicate takes: what it holds now, or
+   holds after a change from now on, none of which is left out. timeout_ns is of
+   the system's clock; below zero: no limit; zero: just asks about now, and is
+   never refused. out_datum may be NULL.
+   Statuses: handle statuses (E_STALE, too, when the value is destroyed
+   meanwhile), E_INVALID_ARGUMENT, E_TIMED_OUT, E_DEADLOCK.
+   Deadlock: refused inside an observer that is called by who changes the value,
+   which would have to return first, and round a ring.
+   Ownership: the context is the caller's. The caller releases out_datum. */
+inturn_status inturn_value_wait(inturn_value value,
+                                inturn_predicate_fn INTURN_NULLABLE predicate,
+                                void *INTURN_NULLABLE context,
+                                int64_t timeout_ns,
+                                inturn_datum *INTURN_NULLABLE out_datum);
+
+/* Waits until each change that was made so far has been told to each observer.
+   timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
+   and is never refused.
+   Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
+   Deadlock: refused inside the value's own observers, and round a ring. */
+inturn_status inturn_value_drain(inturn_value value, int64_t timeout_ns);
+
+/* Destroys a value, and ends its observations. The handle is stale from now
+   on, who waits gets E_STALE, and changes that have not been told yet are not
+   told. When the call has returned, no observer of the value is being called
+   or will be. Called from inside one of them, it does not wait for any.
+   Statuses: handle statuses, E_DEADLOCK (round a ring; nothing has changed).
+   Deadlock: waits for the calls that are under way on other threads. */
+inturn_status inturn_value_destroy(inturn_value value);
 
 /* Clocks ------------------------------------------------------------------ */
 
@@ -1123,13 +1413,15 @@ typedef struct inturn_library_statistics {
   uint32_t size;    /* sizeof(inturn_library_statistics), set by the caller */
   uint32_t workers; /* threads of the library's pool now */
   uint64_t queues;  /* alive */
-  uint64_t operations; /* alive, of those that need 128 bytes: section 11 */
-  uint64_t executors;  /* alive, the library's own included */
-  uint64_t clocks;     /* alive */
+  uint64_t operations;   /* alive, of those that need 128 bytes: section 11 */
+  uint64_t executors;    /* alive, the library's own included */
+  uint64_t clocks;       /* alive */
+  uint64_t values;       /* alive */
+  uint64_t observations; /* alive, of those that have a handle */
 } inturn_library_statistics;
 
 #define INTURN_LIBRARY_STATISTICS_INIT                                         \
-  { sizeof(inturn_library_statistics), 0, 0, 0, 0, 0 }
+  { sizeof(inturn_library_statistics), 0, 0, 0, 0, 0, 0, 0 }
 
 /* Statuses: E_INVALID_ARGUMENT. */
 inturn_status inturn_get_statistics(
@@ -1138,7 +1430,13 @@ inturn_status inturn_get_statistics(
 typedef enum inturn_report_kind {
   INTURN_REPORT_STALL = 1,    /* an operation's stall_ns has passed */
   INTURN_REPORT_DEADLOCK = 2, /* a wait was refused; the message has the ring */
-  INTURN_REPORT_LOST_TOKEN = 3 /* an operation was abandoned */
+  INTURN_REPORT_LOST_TOKEN = 3, /* an operation was abandoned */
+  /* A value's observers have changed it 1,000 times in a row, each in answer
+     to the change before. */
+  INTURN_REPORT_RUNAWAY = 4,
+  /* An observation has ended, as the queue that is to call its observer
+     accepts no operation. */
+  INTURN_REPORT_LOST_OBSERVER = 5
 } inturn_report_kind;
 
 typedef struct inturn_report {

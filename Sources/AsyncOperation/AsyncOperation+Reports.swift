@@ -12,6 +12,10 @@ extension AsyncOperation {
       case deadlock
       /// An operation takes longer than it said that it would.
       case stall
+      /// Observers of a value have gone on changing it in answer to their own changes.
+      case runaway
+      /// An observer of a value cannot be called any more: its queue is gone.
+      case lostObserver
     }
 
     public let kind: Kind
@@ -23,6 +27,8 @@ extension AsyncOperation {
       case .lostToken: kind = .lostToken
       case .deadlock: kind = .deadlock
       case .stall: kind = .stall
+      case .runaway: kind = .runaway
+      case .lostObserver: kind = .lostObserver
       }
       message = report.message
     }

@@ -12,12 +12,9 @@
 
 #include "Internal.h"
 
-static _Thread_local void *frame;
+_Thread_local void *inturn_system_innermost_frame;
 
-void *inturn_system_frame(void) { return frame; }
-void inturn_system_set_frame(void *new_frame) { frame = new_frame; }
-
-uintptr_t inturn_system_thread(void) { return (uintptr_t)&frame; }
+uintptr_t inturn_system_thread(void) { return (uintptr_t)pthread_self(); }
 
 int64_t inturn_system_now(void) {
   struct timespec now;

@@ -77,6 +77,8 @@ public func inturn_get_statistics(
   out_statistics.pointee.operations = statistics.operations
   out_statistics.pointee.executors = statistics.executors
   out_statistics.pointee.clocks = statistics.clocks
+  out_statistics.pointee.values = statistics.values
+  out_statistics.pointee.observations = statistics.observations
   return INTURN_OK
 }
 

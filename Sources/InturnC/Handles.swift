@@ -13,6 +13,10 @@ extension Handle {
   @inline(__always) init(_ handle: inturn_executor) {
     self = unsafeBitCast(handle, to: Handle.self)
   }
+  @inline(__always) init(_ handle: inturn_value) { self = unsafeBitCast(handle, to: Handle.self) }
+  @inline(__always) init(_ handle: inturn_observation) {
+    self = unsafeBitCast(handle, to: Handle.self)
+  }
   @inline(__always) init(_ handle: inturn_clock) { self = unsafeBitCast(handle, to: Handle.self) }
 }
 

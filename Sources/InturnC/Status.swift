@@ -35,7 +35,7 @@ public func inturn_status_message(_ status: inturn_status) -> UnsafePointer<CCha
     case INTURN_E_INVALID_ARGUMENT: "An argument is NULL, out of range or malformed."
     case INTURN_E_NULL_HANDLE: "The handle is null."
     case INTURN_E_STALE: "The handle's object is gone, or the bits were never a handle."
-    case INTURN_E_WRONG_KIND: "The handle is of another kind than the call needs."
+    case INTURN_E_WRONG_KIND: "The handle, or the value, is of another kind than the call needs."
     case INTURN_E_ALREADY_FINISHED: "The operation has ended already."
     case INTURN_E_CLOSED: "The queue is closed."
     case INTURN_E_FULL: "The queue is full."

@@ -8,6 +8,8 @@ import Synchronization
 package struct EngineStorage: ~Copyable {
   let operations: Slab<OperationSlot>
   let lanes: Slab<Lane>
+  let values: ObjectSlab<ValueObject>
+  let observations: ObjectSlab<ObservationObject>
   let chunks = ChunkPool()
   /// How many slots are gates, not operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
@@ -26,9 +28,14 @@ package struct EngineStorage: ~Copyable {
   let mainExecutorHandle: Handle
 
   fileprivate init?() {
-    guard let operations = Slab<OperationSlot>(), let lanes = Slab<Lane>() else { return nil }
+    guard let operations = Slab<OperationSlot>(), let lanes = Slab<Lane>(),
+      let values = ObjectSlab<ValueObject>(kind: .value),
+      let observations = ObjectSlab<ObservationObject>(kind: .observation)
+    else { return nil }
     self.operations = operations
     self.lanes = lanes
+    self.values = values
+    self.observations = observations
     systemClock = Clock(isManual: false)
     let size = Engine.poolSize
     pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)

@@ -110,6 +110,21 @@ PYTHON = (
 )
 
 
+def value(
+    name: str, title: str, which: int, count: int, peers: tuple[str, ...], *targets: Target
+) -> Case:
+    """A measurement of the Swift program `swift_values`."""
+    return Case(
+        f"swift_value_{name}",
+        title,
+        "swift_values",
+        (INTURN, *peers),
+        (which, count),
+        (which, count // 100),
+        targets,
+    )
+
+
 CASES = (
     *PYTHON,
     throughput(
@@ -286,5 +301,47 @@ CASES = (
         (1_000_000, 1_000_000),
         (50_000, 50_000),
         NO_ALLOCATION,
+    ),
+    value(
+        "read",
+        "uncontended reads of an integer",
+        0,
+        10_000_000,
+        ("inturn_rw_locked", "mutex", "atomic"),
+        Target("ns_per_read", "mutex", must=1.5),
+        Target("ns_per_read", "atomic", aim=1.0),
+    ),
+    value(
+        "read_text",
+        "uncontended reads of a string",
+        1,
+        3_000_000,
+        ("inturn_rw_locked", "mutex"),
+        Target("ns_per_read", "mutex", must=1.5),
+    ),
+    value(
+        "set",
+        "uncontended changes of an integer, no observer",
+        2,
+        10_000_000,
+        ("inturn_rw_locked", "mutex"),
+        Target("ns_per_set", "mutex", must=1.5),
+    ),
+    value(
+        "read_shared",
+        "reads by eight threads while another one changes the value",
+        3,
+        400_000,
+        ("inturn_rw_locked", "dispatch_rw_lock"),
+        Target("ns_per_read", "dispatch_rw_lock", must=1 / 3),
+    ),
+    value(
+        "set_observed",
+        "changes with one inline observer, against a change and its work by hand",
+        4,
+        3_000_000,
+        ("by_hand", "by_hand_twice"),
+        Target("ns_per_set", "by_hand", must=2.0),
+        Target("ns_per_set", "by_hand_twice", aim=1.0),
     ),
 )

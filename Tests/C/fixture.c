@@ -360,14 +360,17 @@ void check_nothing_is_left(void) {
   time_t limit = time(NULL) + LIMIT_SECONDS;
   inturn_library_statistics now = library_statistics();
   while (now.queues > alive.queues || now.operations > alive.operations ||
-         now.executors > alive.executors || now.clocks > alive.clocks) {
+         now.executors > alive.executors || now.clocks > alive.clocks ||
+         now.values > alive.values || now.observations > alive.observations) {
     if (time(NULL) > limit)
       FAIL("left behind: %lld queues, %lld operations, %lld executors, %lld "
-           "clocks",
+           "clocks, %lld values, %lld observations",
            (long long)(now.queues - alive.queues),
            (long long)(now.operations - alive.operations),
            (long long)(now.executors - alive.executors),
-           (long long)(now.clocks - alive.clocks));
+           (long long)(now.clocks - alive.clocks),
+           (long long)(now.values - alive.values),
+           (long long)(now.observations - alive.observations));
     sched_yield();
     now = library_statistics();
   }

@@ -184,7 +184,7 @@ void reports_end(void);
 /* Programs ---------------------------------------------------------------- */
 
 /* The main function of a program: these tests, each of which must leave no
-   queue, operation, executor or clock behind. */
+   queue, operation, executor, clock, value or observation behind. */
 #define PROGRAM(program_name, ...)                                             \
   int main(int argc, char **argv) {                                            \
     static const test tests[] = {__VA_ARGS__};                                 \

@@ -17,6 +17,9 @@ typedef struct outputs {
   uint32_t calls;
   int64_t now;
   int64_t completed, total;
+  inturn_datum datum;
+  inturn_observation observation;
+  double real;
   int fd;
   void *data;
   unsigned char flag; /* a bool, whose bytes may be any */
@@ -58,6 +61,51 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   return inturn_token_is_cancelled(token, (bool *)&out.flag);
 }
 
+static const inturn_datum five = INTURN_INTEGER(5);
+
+static inturn_status get_boolean_into_flag(inturn_value value) {
+  return inturn_value_get_boolean(value, (bool *)&out.flag);
+}
+
+static inturn_status compare_exchange_into_flag(inturn_value value) {
+  return inturn_value_compare_exchange(value, &five, &five, (bool *)&out.flag,
+                                       &out.datum);
+}
+
+static void never_change(void *context, const inturn_change *change) {
+  (void)context, (void)change;
+  FAIL("a refused observer is told of a change");
+}
+
+static bool never_predicate(void *context, const inturn_datum *datum) {
+  (void)context, (void)datum;
+  FAIL("a refused predicate is asked");
+}
+
+static inturn_status observe(inturn_observe_options options) {
+  inturn_value value;
+  CHECK_OK(inturn_value_create(NULL, &five, &value));
+  inturn_status status =
+      inturn_value_observe(value, &options, never_change, &destroyed,
+                           count_destroy, &out.observation);
+  CHECK_OK(inturn_value_destroy(value));
+  return status;
+}
+
+static inturn_status observe_on_queue(inturn_queue queue) {
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.queue = queue;
+  return observe(options);
+}
+
+static inturn_status observe_on_executor(inturn_executor executor) {
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.executor = executor;
+  return observe(options);
+}
+
+#define TYPE_VALUE inturn_value
+#define TYPE_OBSERVATION inturn_observation
 #define TYPE_QUEUE inturn_queue
 #define TYPE_OPERATION inturn_operation
 #define TYPE_TOKEN inturn_token
@@ -77,6 +125,7 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
     (handle, &with_end, WORK, &out.operation))                                 \
   X(QUEUE, inturn_queue_set_max_concurrent, 0, false, (handle, 1))             \
   X(QUEUE, move_to_pool, 0, false, (handle))                                   \
+  X(QUEUE, observe_on_queue, 1, true, (handle))                                \
   X(QUEUE, inturn_queue_suspend, 0, false, (handle))                           \
   X(QUEUE, inturn_queue_resume, 0, false, (handle))                            \
   X(QUEUE, inturn_queue_view_did_appear, 0, false, (handle))                   \
@@ -105,6 +154,7 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(TOKEN, inturn_token_yield, 0, false, (handle))                             \
   X(TOKEN, inturn_token_resume, 1, false, (handle, WORK))                      \
   X(EXECUTOR, create_on_executor, 0, true, (handle))                           \
+  X(EXECUTOR, observe_on_executor, 1, true, (handle))                          \
   X(EXECUTOR, inturn_executor_set_wake, 1, false,                              \
     (handle, never_wake, CONTEXT))                                             \
   X(EXECUTOR, inturn_executor_fd, 0, false, (handle, &out.fd))                 \
@@ -117,6 +167,25 @@ static inturn_status is_cancelled_into_flag(inturn_token token) {
   X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
   X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \
   X(EXECUTOR, inturn_executor_destroy, 0, false, (handle))                     \
+  X(VALUE, inturn_value_get, 0, false, (handle, &out.datum))                   \
+  X(VALUE, inturn_value_get_integer, 0, false, (handle, &out.now))             \
+  X(VALUE, inturn_value_get_double, 0, false, (handle, &out.real))             \
+  X(VALUE, get_boolean_into_flag, 0, false, (handle))                          \
+  X(VALUE, inturn_value_set, 0, false, (handle, &five))                        \
+  X(VALUE, inturn_value_set_integer, 0, false, (handle, 5))                    \
+  X(VALUE, inturn_value_set_double, 0, false, (handle, 5))                     \
+  X(VALUE, inturn_value_set_boolean, 0, false, (handle, true))                 \
+  X(VALUE, inturn_value_exchange, 0, false, (handle, &five, &out.datum))       \
+  X(VALUE, compare_exchange_into_flag, 0, false, (handle))                     \
+  X(VALUE, inturn_value_add, 0, false, (handle, 1, &out.now))                  \
+  X(VALUE, inturn_value_add_double, 0, false, (handle, 1, &out.real))          \
+  X(VALUE, inturn_value_observe, 1, false,                                     \
+    (handle, NULL, never_change, CONTEXT, &out.observation))                   \
+  X(VALUE, inturn_value_wait, 0, false,                                        \
+    (handle, never_predicate, NULL, -1, &out.datum))                           \
+  X(VALUE, inturn_value_drain, 0, false, (handle, -1))                         \
+  X(VALUE, inturn_value_destroy, 0, false, (handle))                           \
+  X(OBSERVATION, inturn_observation_cancel, 0, false, (handle, -1))            \
   X(CLOCK, create_with_clock, 0, true, (handle))                               \
   X(CLOCK, inturn_clock_now, 0, true, (handle, &out.now))                      \
   X(CLOCK, inturn_clock_advance, 0, false, (handle, 1))                        \
@@ -138,6 +207,11 @@ const size_t handle_call_count = sizeof handle_calls / sizeof *handle_calls;
 
 live_handles live_handles_create(void) {
   live_handles live = {{0}, stage_create(INTURN_QUEUE_FIFO)};
+  inturn_value value;
+  inturn_observation observation;
+  CHECK_OK(inturn_value_create(NULL, &five, &value));
+  CHECK_OK(inturn_value_observe(value, NULL, never_change, NULL, NULL,
+                                &observation));
   inturn_operation operation;
   inturn_token token;
   CHECK_OK(inturn_queue_enqueue(live.stage.queue, keep_token, &token, NULL,
@@ -148,11 +222,15 @@ live_handles live_handles_create(void) {
   live.bits[HANDLE_TOKEN] = token.bits;
   live.bits[HANDLE_EXECUTOR] = live.stage.executor.bits;
   live.bits[HANDLE_CLOCK] = live.stage.clock.bits;
+  live.bits[HANDLE_VALUE] = value.bits;
+  live.bits[HANDLE_OBSERVATION] = observation.bits;
   return live;
 }
 
 void live_handles_destroy(const live_handles *live) {
   inturn_operation operation = {live->bits[HANDLE_OPERATION]};
+  inturn_value value = {live->bits[HANDLE_VALUE]};
+  CHECK_OK(inturn_value_destroy(value));
   stage_destroy(&live->stage);
   CHECK_OK(inturn_operation_release(operation));
 }

@@ -15,6 +15,8 @@ typedef enum handle_kind {
   HANDLE_TOKEN,
   HANDLE_EXECUTOR,
   HANDLE_CLOCK,
+  HANDLE_VALUE,
+  HANDLE_OBSERVATION,
   HANDLE_KINDS /* how many there are */
 } handle_kind;
 

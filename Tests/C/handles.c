@@ -24,6 +24,9 @@ static void a_handle_whose_object_is_gone_is_stale(void) {
   check_refusals(HANDLE_OPERATION, live.bits[HANDLE_OPERATION], INTURN_E_STALE);
   check_refusals(HANDLE_EXECUTOR, live.bits[HANDLE_EXECUTOR], INTURN_E_STALE);
   check_refusals(HANDLE_CLOCK, live.bits[HANDLE_CLOCK], INTURN_E_STALE);
+  check_refusals(HANDLE_VALUE, live.bits[HANDLE_VALUE], INTURN_E_STALE);
+  check_refusals(HANDLE_OBSERVATION, live.bits[HANDLE_OBSERVATION],
+                 INTURN_E_STALE);
 }
 
 static void a_handle_of_another_kind_gives_wrong_kind(void) {

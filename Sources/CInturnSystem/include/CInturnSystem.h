@@ -52,8 +52,14 @@ bool inturn_system_start_thread(const char *_Nonnull name,
                                 void *_Nullable context);
 
 /// The innermost call of the library on this thread; see `CallFrame`.
-void *_Nullable inturn_system_frame(void);
-void inturn_system_set_frame(void *_Nullable frame);
+extern _Thread_local void *_Nullable inturn_system_innermost_frame
+    __attribute__((visibility("hidden")));
+static inline void *_Nullable inturn_system_frame(void) {
+  return inturn_system_innermost_frame;
+}
+static inline void inturn_system_set_frame(void *_Nullable frame) {
+  inturn_system_innermost_frame = frame;
+}
 
 /// Does nothing. To the compiler it is a call that might release any object, so
 /// that it retains what was read before it before it.

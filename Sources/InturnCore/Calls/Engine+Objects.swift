@@ -110,6 +110,8 @@ extension Engine {
     package var operations: UInt64
     package var executors: UInt64
     package var clocks: UInt64
+    package var values: UInt64
+    package var observations: UInt64
   }
 
   package static var statistics: LibraryStatistics {
@@ -124,7 +126,9 @@ extension Engine {
     return LibraryStatistics(
       workers: UInt32(engine.pointee.pool.threadCount),
       queues: queues, operations: operations,
-      executors: UInt64(executors), clocks: UInt64(clocks))
+      executors: UInt64(executors), clocks: UInt64(clocks),
+      values: engine.pointee.values.liveCount,
+      observations: engine.pointee.observations.liveCount)
   }
 
   package static func setReportHandler(_ handler: ReportHandler?) {

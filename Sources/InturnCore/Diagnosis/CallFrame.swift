@@ -1,7 +1,7 @@
 import CInturnSystem
 
-/// That a thread is inside a lane's callbacks, or drains a host's executor: a list on each
-/// thread's stack, innermost first.
+/// That a thread is inside a lane's callbacks or a value's observer, or drains a host's executor: a
+/// list on each thread's stack, innermost first.
 struct CallFrame {
   typealias Pointer = UnsafeMutablePointer<CallFrame>
 
@@ -10,9 +10,12 @@ struct CallFrame {
   var executor: Unmanaged<Executor>?
   /// The operation whose work is being called, where it has a slot.
   var operation: OperationSlot.Pointer?
+  /// Of a call of a value's observer.
+  var call: TrailCall?
 
   init(lane: Lane.Pointer) { self.lane = lane }
   init(executor: Executor) { self.executor = .passUnretained(executor) }
+  init(call: TrailCall) { self.call = call }
 
   @inline(__always)
   static var innermost: Pointer? {

@@ -6,6 +6,7 @@ package struct Report {
   package enum Kind: Int32 {
     case stall = 1
     case deadlock, lostToken
+    case runaway, lostObserver
   }
 
   package let kind: Kind
@@ -29,6 +30,22 @@ package struct Report {
     Report(
       .lostToken, operation, queue,
       "\(describe(operation, queue)) was abandoned: its token was lost unfinished")
+  }
+
+  package static func runaway(value: String?, changes: UInt32) -> Report {
+    Report(
+      kind: .runaway,
+      message: "\(describe(value: value)) was changed \(changes) times in a row by its own"
+        + " observers in answer to one another; they may never come to an end",
+      queueLabel: nil, operationLabel: nil)
+  }
+
+  static func lostObserver(value: String?) -> Report {
+    Report(
+      kind: .lostObserver,
+      message: "an observation of \(describe(value: value)) has ended:"
+        + " the queue that is to call its observer accepts nothing",
+      queueLabel: nil, operationLabel: nil)
   }
 
   static func deadlock(ring: [String]) -> Report {
@@ -60,6 +77,10 @@ package struct Report {
     let subject = operation.map { "operation \(quoted($0))" } ?? "an operation"
     let place = queue.map { " of queue \(quoted($0))" } ?? ""
     return subject + place
+  }
+
+  static func describe(value: String?) -> String {
+    value.map { "value \(quoted($0))" } ?? "an unnamed value"
   }
 
   /// A label in a message, which stays one line whatever the label holds.

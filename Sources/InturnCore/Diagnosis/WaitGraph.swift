@@ -11,6 +11,8 @@ enum WaitGraph {
     case calls(of: Lane.Pointer)
     /// One operation, of which the waiter holds a reference.
     case operation(OperationSlot.Pointer)
+    /// What a value's observers are to be done with.
+    case observers(of: TrailBase, TrailWait)
   }
 
   /// One wait, as long as it lasts.
@@ -91,6 +93,12 @@ enum WaitGraph {
       case .calls(of: let lane):
         return follow(lane) { $0.isHeldUp(by: { $0.lane == lane }, places: 1) }
       case .operation(let slot): return isAnyHeldUp([slot])
+      case .observers(of: let trail, let what):
+        path.append(trail.describedForReports)
+        let isOf = { (frame: CallFrame) in frame.call?.isAwaited(by: what, of: trail) == true }
+        if isHeldUp(by: isOf, places: 1) { return true }
+        path.removeLast()
+        return false
       }
     }
 
@@ -178,6 +186,10 @@ enum WaitGraph {
       while let current = frame {
         if let lane = current.pointee.lane {
           caller = lane.describedForReports
+          break
+        }
+        if let call = current.pointee.call {
+          caller = call.trail._withUnsafeGuaranteedRef { $0.describedForReports }
           break
         }
         frame = current.pointee.outer

@@ -6,21 +6,23 @@ import Synchronization
 /// It spins, then yields, then sleeps for ever longer, and never enters the kernel to hand over:
 /// for sections this short that costs a third of a lock that parks. It is not fair and not
 /// recursive. No user code is ever called while one is held.
+@usableFromInline
 package struct BriefLock: ~Copyable {
   /// 1 while it is held. Taken with acquiring, given back with releasing order: what one holder
   /// wrote, the next one reads.
-  private let word = Atomic<UInt32>(0)
+  @usableFromInline let word = Atomic<UInt32>(0)
 
+  @inlinable
   package init() {}
 
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func lock() {
     if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
       lockSlowly()
     }
   }
 
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func unlock() {
     word.store(0, ordering: .releasing)
   }
@@ -30,8 +32,9 @@ package struct BriefLock: ~Copyable {
   ///
   /// The optimizer knows that an atomic store releases nothing, and may retain such an object
   /// only after it, when it is first used: too late. It does not know that of this call.
+  @inlinable
   package borrowing func unlockAfterReadingObject() {
-    inturn_system_object_barrier()
+    BriefLock.objectBarrier()
     unlock()
   }
 
@@ -41,8 +44,11 @@ package struct BriefLock: ~Copyable {
     return body()
   }
 
-  @inline(never)
-  private borrowing func lockSlowly() {
+  @usableFromInline
+  static func objectBarrier() { inturn_system_object_barrier() }
+
+  @inline(never) @usableFromInline
+  borrowing func lockSlowly() {
     var backoff = Backoff()
     repeat {
       while word.load(ordering: .relaxed) != 0 { backoff.pause() }

@@ -2,7 +2,9 @@
 package enum HandleKind: UInt8, CaseIterable {
   case queue = 1
   case operation, token, executor, clock
-  case batch = 8
+  case value = 7
+  case observation
+  case batch
   case owner
 }
 
@@ -10,7 +12,8 @@ package enum HandleKind: UInt8, CaseIterable {
 ///
 /// The generation tells the objects apart that live in one slot one after the other. It is never
 /// zero in a handle, so no handle is all zero; a slot whose generation is used up is retired.
-package struct Handle: Equatable {
+@usableFromInline
+package struct Handle: Equatable, Sendable {
   package let bits: UInt64
 
   static let generationBits: UInt64 = 30

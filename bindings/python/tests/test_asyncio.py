@@ -11,9 +11,8 @@ import traceback
 from collections.abc import Coroutine
 from typing import Any, Callable
 
-import pytest
-
 import inturn
+import pytest
 from support import LIMIT, Gate, join
 
 

@@ -9,7 +9,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from support import LIMIT, SOURCES, run_python
 
 PENDING = """

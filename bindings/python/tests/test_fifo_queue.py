@@ -7,9 +7,8 @@ import sys
 import threading
 from functools import partial
 
-import pytest
-
 import inturn
+import pytest
 from support import LIMIT, Gate, each, finish, join
 
 Outcome = inturn.Outcome

@@ -10,9 +10,8 @@ import weakref
 from functools import partial
 from typing import Callable, Union
 
-import pytest
-
 import inturn
+import pytest
 from support import LIMIT, Gate, join
 
 QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]

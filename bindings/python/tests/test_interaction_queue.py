@@ -8,9 +8,8 @@ import time
 from functools import partial
 from typing import Callable
 
-import pytest
-
 import inturn
+import pytest
 from support import LIMIT, each, finish, join
 
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import pytest
-
 import inturn
+import pytest
 from inturn.loops import Attachment
 from loops import HOSTS
 from support import Gate, each, finish, join

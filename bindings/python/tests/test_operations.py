@@ -8,9 +8,8 @@ import threading
 import warnings
 import weakref
 
-import pytest
-
 import inturn
+import pytest
 from inturn import _callbacks
 from support import LIMIT, Gate, each, finish, join
 

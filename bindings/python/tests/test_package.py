@@ -9,9 +9,8 @@ import sys
 import venv
 from pathlib import Path
 
-import pytest
-
 import inturn
+import pytest
 from inturn import _prototypes as c
 from support import REPOSITORY, SOURCES, run_python
 

@@ -6,9 +6,8 @@ import ctypes
 import re
 from typing import Any
 
-import pytest
-
 import inturn
+import pytest
 from inturn import _prototypes as c
 from inturn._errors import BY_STATUS
 from support import REPOSITORY
@@ -124,6 +123,7 @@ def test_each_status_has_its_exception() -> None:
         ("inturn_cause", "INTURN_CAUSE_", inturn.Cause),
         ("inturn_operation_state", "INTURN_", inturn.State),
         ("inturn_report_kind", "INTURN_REPORT_", inturn.ReportKind),
+        ("inturn_change_kind", "INTURN_CHANGE_", inturn.ChangeKind),
     ],
 )
 def test_an_enum_has_the_values_of_the_header(enum: str, prefix: str, python: Any) -> None:
@@ -133,6 +133,11 @@ def test_an_enum_has_the_values_of_the_header(enum: str, prefix: str, python: An
 def test_the_kinds_of_queues_have_the_values_of_the_header() -> None:
     kinds = values_of("inturn_queue_kind")
     assert {name: getattr(c, name) for name in kinds} == kinds
+
+
+def test_the_types_of_data_have_the_values_of_the_header() -> None:
+    types = values_of("inturn_datum_type")
+    assert {name: getattr(c, name) for name in types} == types
 
 
 def test_the_table_is_of_the_headers_version() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 import inturn
+import pytest
 from inturn import _prototypes as c
 from inturn._library import lib
 from support import LIMIT, Gate, each, finish, join

@@ -47,6 +47,7 @@ from ._library import path as library_path
 from ._library import version
 from ._operations import Cause, End, OnEnd, Operation, Outcome, State, Token, Work
 from ._queues import ActorQueue, FIFOQueue, Info, InteractionQueue, OperationQueue, Queue
+from ._values import Change, ChangeKind, Observation, Value
 
 __all__ = [
     "ActorQueue",
@@ -54,6 +55,8 @@ __all__ = [
     "BusyError",
     "CancelledError",
     "Cause",
+    "Change",
+    "ChangeKind",
     "ClosedError",
     "DeadlockError",
     "End",
@@ -71,6 +74,7 @@ __all__ = [
     "NoMemoryError",
     "NotSuspendedError",
     "NullHandleError",
+    "Observation",
     "OnEnd",
     "Operation",
     "OperationQueue",
@@ -85,6 +89,7 @@ __all__ = [
     "TimedOutError",
     "Token",
     "UnsupportedError",
+    "Value",
     "Work",
     "WrongKindError",
     "WrongThreadError",

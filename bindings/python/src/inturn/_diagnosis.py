@@ -19,6 +19,8 @@ class ReportKind(IntEnum):
     STALL = 1
     DEADLOCK = 2
     LOST_TOKEN = 3
+    RUNAWAY = 4
+    LOST_OBSERVER = 5
 
 
 class Report(NamedTuple):
@@ -54,6 +56,8 @@ class LibraryStatistics(NamedTuple):
     operations: int
     executors: int
     clocks: int
+    values: int
+    observations: int
 
 
 def fields(structure: Any) -> dict[str, Any]:
@@ -71,7 +75,8 @@ def statistics() -> LibraryStatistics:
 def _write(report: Report) -> None:
     """What is done with a report when nobody has asked for it."""
     # A refused wait raises, and a lost token warns: each says it already.
-    if report.kind is ReportKind.STALL and sys.stderr is not None:
+    is_known = report.kind in (ReportKind.DEADLOCK, ReportKind.LOST_TOKEN)
+    if not is_known and sys.stderr is not None:
         print(report.message, file=sys.stderr)
 
 
@@ -79,11 +84,11 @@ _handler: ReportHandler = _write
 
 
 def set_report_handler(handler: ReportHandler | None) -> None:
-    """Sets what is told of stalls, refused waits and lost tokens.
+    """Sets what is told of stalls, refused waits, lost tokens, and observers that run away.
 
     It is called on the thread that noticed it, for a stall on one of the library's own, and must
-    not block.  ``None``: stalls are written as one line to ``sys.stderr``; a refused wait is
-    known by its exception, a lost token by its warning.
+    not block.  ``None``: each is written as one line to ``sys.stderr``, but for a refused wait,
+    which is known by its exception, and a lost token, known by its warning.
 
     :raises TypeError: the handler is not callable.
     """

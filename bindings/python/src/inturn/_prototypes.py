@@ -53,6 +53,14 @@ class inturn_clock(t.Structure):
     _fields_ = (("bits", _u64),)
 
 
+class inturn_value(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
+class inturn_observation(t.Structure):
+    _fields_ = (("bits", _u64),)
+
+
 class inturn_end(t.Structure):
     _fields_ = (
         ("outcome", _enum),
@@ -202,6 +210,63 @@ class inturn_batch_options(_Sized):
     )
 
 
+INTURN_DATUM_NONE = 0
+INTURN_DATUM_INTEGER = 1
+INTURN_DATUM_DOUBLE = 2
+INTURN_DATUM_BOOLEAN = 3
+INTURN_DATUM_STRING = 4
+INTURN_DATUM_BYTES = 5
+INTURN_DATUM_POINTER = 6
+
+
+class inturn_datum(t.Structure):
+    _fields_ = (
+        ("type", _enum),
+        ("boolean", _bool),
+        ("integer", _i64),
+        ("real", t.c_double),
+        ("bytes", _pointer),
+        ("length", _size),
+        ("pointer", _pointer),
+        ("owner", _pointer),
+    )
+
+
+class inturn_value_options(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("reserved", _u32),
+        ("label", _string),
+        ("retain", inturn_destroy_fn),
+        ("release", inturn_destroy_fn),
+    )
+
+
+class inturn_change(t.Structure):
+    _fields_ = (
+        ("kind", _enum),
+        ("reserved", _u32),
+        ("number", _u64),
+        ("before", inturn_datum),
+        ("after", inturn_datum),
+    )
+
+
+class inturn_observe_options(_Sized):
+    _fields_ = (
+        ("size", _u32),
+        ("initial", _bool),
+        ("prior", _bool),
+        ("latest", _bool),
+        ("executor", inturn_executor),
+        ("queue", inturn_queue),
+    )
+
+
+inturn_change_fn = t.CFUNCTYPE(None, _pointer, t.POINTER(inturn_change))
+inturn_predicate_fn = t.CFUNCTYPE(_bool, _pointer, t.POINTER(inturn_datum))
+
+
 class inturn_queue_statistics(_Sized):
     _fields_ = (
         ("size", _u32),
@@ -234,6 +299,8 @@ class inturn_library_statistics(_Sized):
         ("operations", _u64),
         ("executors", _u64),
         ("clocks", _u64),
+        ("values", _u64),
+        ("observations", _u64),
     )
 
 
@@ -256,6 +323,8 @@ HANDLES = (
     inturn_batch,
     inturn_executor,
     inturn_clock,
+    inturn_value,
+    inturn_observation,
 )
 CALLBACKS = (
     inturn_work_fn,
@@ -267,6 +336,8 @@ CALLBACKS = (
     inturn_retry_fn,
     inturn_event_fn,
     inturn_batch_end_fn,
+    inturn_change_fn,
+    inturn_predicate_fn,
     inturn_wake_fn,
     inturn_report_fn,
 )
@@ -275,6 +346,7 @@ _S, _P = inturn_status, t.POINTER
 _queue, _operation, _token = inturn_queue, inturn_operation, inturn_token
 _executor, _clock = inturn_executor, inturn_clock
 _owner, _batch = inturn_owner, inturn_batch
+_value, _observation, _datum = inturn_value, inturn_observation, t.POINTER(inturn_datum)
 _work = [inturn_work_fn, _pointer, inturn_destroy_fn]  # function, context, destroy
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
@@ -342,6 +414,35 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_batch_get_end": (_S, [_batch, _size, _P(inturn_end)]),
     "inturn_batch_wait": (_S, [_batch, _i64, _P(inturn_batch_end)]),
     "inturn_batch_release": (_S, [_batch]),
+    "inturn_value_create": (_S, [_P(inturn_value_options), _datum, _P(_value)]),
+    "inturn_value_get": (_S, [_value, _datum]),
+    "inturn_value_get_integer": (_S, [_value, _P(_i64)]),
+    "inturn_value_get_double": (_S, [_value, _P(t.c_double)]),
+    "inturn_value_get_boolean": (_S, [_value, _P(_bool)]),
+    "inturn_datum_release": (_S, [_datum]),
+    "inturn_value_set": (_S, [_value, _datum]),
+    "inturn_value_set_integer": (_S, [_value, _i64]),
+    "inturn_value_set_double": (_S, [_value, t.c_double]),
+    "inturn_value_set_boolean": (_S, [_value, _bool]),
+    "inturn_value_exchange": (_S, [_value, _datum, _datum]),
+    "inturn_value_compare_exchange": (_S, [_value, _datum, _datum, _P(_bool), _datum]),
+    "inturn_value_add": (_S, [_value, _i64, _P(_i64)]),
+    "inturn_value_add_double": (_S, [_value, t.c_double, _P(t.c_double)]),
+    "inturn_value_observe": (
+        _S,
+        [
+            _value,
+            _P(inturn_observe_options),
+            inturn_change_fn,
+            _pointer,
+            inturn_destroy_fn,
+            _P(_observation),
+        ],
+    ),
+    "inturn_observation_cancel": (_S, [_observation, _i64]),
+    "inturn_value_wait": (_S, [_value, inturn_predicate_fn, _pointer, _i64, _datum]),
+    "inturn_value_drain": (_S, [_value, _i64]),
+    "inturn_value_destroy": (_S, [_value]),
     "inturn_clock_create_manual": (_S, [_P(_clock)]),
     "inturn_clock_now": (_S, [_clock, _P(_i64)]),
     "inturn_clock_advance": (_S, [_clock, _i64]),

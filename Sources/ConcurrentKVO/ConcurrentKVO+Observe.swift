@@ -1,0 +1,84 @@
+import InturnCore
+
+/// Observing.
+extension ConcurrentKVO {
+  /// Calls `observer` with what changes, until the observation is cancelled or let go of.
+  ///
+  /// The observer may read and change the value, observe it, and end observations, its own
+  /// included. It is never called by two threads at once.
+  ///
+  /// - Parameters:
+  ///   - options: What the observer is told of.
+  ///   - delivery: Where it is called.
+  ///   - observer: What is called. It is let go of when the observation is over and no call is
+  ///     under way.
+  @inlinable
+  public func observe(
+    _ options: ObservationOptions = [], on delivery: ObserverDelivery = .inline,
+    calling observer: @escaping @Sendable (ValueChange<T>) -> Void
+  ) -> ValueObservation {
+    observe(options, on: delivery, entry: { observer(ValueChange($0)) })
+  }
+
+  @usableFromInline
+  func observe(
+    _ options: ObservationOptions, on delivery: ObserverDelivery,
+    entry call: @escaping (TrailEntry<T>) -> Void
+  ) -> ValueObservation {
+    var manner = options.manner
+    let told: TrailObserver<T>
+    switch delivery.place {
+    case .inline:
+      told = TrailObserver(call: call)
+    case .queue(let queue):
+      manner.hasMailbox = true
+      told = TrailObserver(call: call, post: TrailObserver.post(on: queue))
+    case .ownQueue(let executor):
+      manner.hasMailbox = true
+      let (status, made) = TrailObserver<T>.make(on: executor, call: call)
+      guard let made else { fatalError("A queue for the observer cannot be made: \(status)") }
+      told = made
+    case .scheduled(let schedule):
+      manner.hasMailbox = true
+      told = TrailObserver(call: call) { trail, id in
+        schedule { trail.runMail(id) }
+        return true
+      }
+    }
+    guard let (id, _, _) = trail.observe(manner, told) else { return ValueObservation() }
+    return ValueObservation(trail, id)
+  }
+
+  /// The same, with an observer that is isolated to an actor.
+  @inlinable
+  public func observe<Isolation: Actor>(
+    _ options: ObservationOptions = [], on actor: Isolation,
+    calling observer: @escaping @Sendable (isolated Isolation, ValueChange<T>) -> Void
+  ) -> ValueObservation where T: Sendable {
+    observe(options, on: .actor(actor)) { change in
+      actor.assumeIsolated { observer($0, change) }
+    }
+  }
+
+  /// Waits until each change that was made so far has been told to each observer; true when that
+  /// is so. Those who read sequences are not waited for.
+  ///
+  /// False when the time is over, or when it would wait for itself: inside an observer of this
+  /// value, and round a ring of waits, which is reported.
+  @discardableResult
+  public func drain(timeout: Duration? = nil) -> Bool {
+    trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
+  }
+
+  /// Waits until the value is one that the predicate takes, and gives it: the value as it is, or
+  /// that of a change from now on. None of these is left out.
+  ///
+  /// Nil when the time is over, or when it would wait for itself: inside an inline observer of
+  /// this value, and round a ring of waits, which is reported. The predicate is called on this
+  /// thread. Asynchronous code uses ``values(buffering:)`` instead.
+  public func wait<Failure: Error>(
+    timeout: Duration? = nil, until predicate: (T) throws(Failure) -> Bool
+  ) throws(Failure) -> T? {
+    try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
+  }
+}

@@ -1,0 +1,43 @@
+/// A value that tells of its changes: ``ConcurrentKVO`` with observers that are told by the thread
+/// that makes the change, before it returns.
+@propertyWrapper
+public final class KVOCompliantValue<T> {
+  @usableFromInline let observed: ConcurrentKVO<T>
+
+  public init(_ value: T, label: String? = nil) { observed = ConcurrentKVO(value, label: label) }
+
+  public convenience init(wrappedValue: T) { self.init(wrappedValue) }
+
+  /// For a property of an Objective-C object, see ``ConcurrentKVO/init(_:object:key:setSynchronously:)``.
+  public init(_ value: T, object: AnyObject, key: String) {
+    observed = ConcurrentKVO(value, object: object, key: key, setSynchronously: true)
+  }
+
+  /// The value; see ``ConcurrentKVO/value``.
+  @inlinable
+  public var value: T {
+    get { observed.value }
+    set { observed.value = newValue }
+    _modify { yield &observed.value }
+  }
+
+  @inlinable
+  public var wrappedValue: T {
+    get { observed.value }
+    set { observed.value = newValue }
+    _modify { yield &observed.value }
+  }
+
+  /// What observes it, and changes it atomically.
+  public var projectedValue: ConcurrentKVO<T> { observed }
+
+  /// See ``ConcurrentKVO/observe(_:on:calling:)``.
+  public func observe(
+    _ options: ObservationOptions = [], on delivery: ObserverDelivery = .inline,
+    calling observer: @escaping @Sendable (ValueChange<T>) -> Void
+  ) -> ValueObservation { observed.observe(options, on: delivery, calling: observer) }
+}
+
+extension KVOCompliantValue: @unchecked Sendable where T: Sendable {
+  // Safe to share: the one thing in it is.
+}

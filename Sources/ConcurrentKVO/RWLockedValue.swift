@@ -1,0 +1,61 @@
+import InturnCore
+
+/// A value that many threads read at once and one at a time changes. It may be one that cannot be
+/// copied. Nobody is told of its changes: see ``ConcurrentKVO``.
+///
+/// Inside ``read(_:)`` and ``modify(_:)`` the value is the caller's. Using the same value again in
+/// there deadlocks, as does a ring of values that wait for each other.
+public final class RWLockedValue<T: ~Copyable> {
+  private let lock = ReadWriteLock()
+  /// `lock` protects it.
+  @exclusivity(unchecked) private var stored: T
+
+  public init(_ value: consuming T) { stored = value }
+
+  /// Calls `body` with the value, together with other readers, while nobody changes it.
+  public func read<Result: ~Copyable, Failure: Error>(
+    _ body: (borrowing T) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    lock.lockForReading()
+    defer { lock.unlockAfterReading() }
+    return try body(stored)
+  }
+
+  /// Calls `body` with the value to change, while nobody else reads or changes it. When it throws,
+  /// what it has changed stays changed.
+  public func modify<Result: ~Copyable, Failure: Error>(
+    _ body: (inout T) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    lock.lockForWriting()
+    defer { lock.unlockAfterWriting() }
+    return try body(&stored)
+  }
+}
+
+extension RWLockedValue {
+  /// The value. A change in place, such as `value += 1`, is atomic.
+  public var value: T {
+    get {
+      lock.lockForReading()
+      defer { lock.unlockAfterReading() }
+      return stored
+    }
+    set {
+      var new = newValue
+      lock.lockForWriting()
+      swap(&new, &stored)
+      lock.unlockAfterWriting()
+      // The old value may run code of the user's when it goes: after the lock.
+      withExtendedLifetime(new) {}
+    }
+    _modify {
+      lock.lockForWriting()
+      defer { lock.unlockAfterWriting() }
+      yield &stored
+    }
+  }
+}
+
+extension RWLockedValue: @unchecked Sendable where T: Sendable & ~Copyable {
+  // Safe to share: `lock` protects the value.
+}

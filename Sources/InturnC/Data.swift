@@ -1,0 +1,57 @@
+import CInturn
+import InturnCore
+
+/// A datum in the engine's form, or why it is none. Bytes are copied; a pointer is retained, if
+/// that is how the value has it.
+func rawValue(
+  _ datum: UnsafePointer<inturn_datum>?, _ references: ReferenceFunctions
+) -> (Status, RawValue?) {
+  guard let datum = datum?.pointee else { return (.invalidArgument, nil) }
+  switch datum.type {
+  case INTURN_DATUM_INTEGER: return (.ok, .integer(datum.integer))
+  case INTURN_DATUM_DOUBLE: return (.ok, .double(datum.real))
+  case INTURN_DATUM_BOOLEAN: return (.ok, .boolean(datum.boolean))
+  case INTURN_DATUM_POINTER:
+    return (.ok, .pointer(RawPointer(datum.pointer, references)))
+  case INTURN_DATUM_STRING, INTURN_DATUM_BYTES:
+    guard datum.bytes != nil || datum.length == 0, datum.length >= 0 else {
+      return (.invalidArgument, nil)
+    }
+    if datum.type == INTURN_DATUM_STRING && !isUTF8(datum.bytes, datum.length) {
+      return (.invalidArgument, nil)
+    }
+    guard let bytes = RawBytes(copying: datum.bytes, count: datum.length) else {
+      return (.noMemory, nil)
+    }
+    return (.ok, datum.type == INTURN_DATUM_STRING ? .string(bytes) : .bytes(bytes))
+  default: return (.invalidArgument, nil)
+  }
+}
+
+private func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
+  let text = UnsafeRawBufferPointer(start: bytes, count: count)
+  return String(validating: text, as: UTF8.self) != nil
+}
+
+extension inturn_datum {
+  /// A datum for a callback, during whose call `data` stays.
+  init(_ data: RawValue) {
+    self.init()
+    type = inturn_datum_type(data.kind.rawValue)
+    switch data {
+    case .integer(let number): integer = number
+    case .double(let number): real = number
+    case .boolean(let truth): boolean = truth
+    case .string(let text), .bytes(let text):
+      bytes = text.start
+      length = text.count
+    case .pointer(let user): pointer = user.address
+    }
+  }
+
+  /// A datum for the caller, with a reference of its own.
+  init(owning data: RawValue) {
+    self.init(data)
+    owner = data.owner.map { Unmanaged.passRetained($0).toOpaque() }
+  }
+}

@@ -1,0 +1,70 @@
+import CInturn
+import InturnCore
+
+@_cdecl("inturn_value_observe") @implementation
+public func inturn_value_observe(
+  _ value: inturn_value, _ options: UnsafePointer<inturn_observe_options>?,
+  _ observer: inturn_change_fn?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: inturn_destroy_fn?, _ out_observation: UnsafeMutablePointer<inturn_observation>?
+) -> inturn_status {
+  let callback = CallbackContext(context: context, destroy: destroy)
+  let (refusal, _) = Engine.references(of: Handle(value))
+  let given = options.map { sized($0) }
+  guard refusal.isOK, let observer, let checked = observeOptions(given) else {
+    callback.release()
+    return refusal.isOK ? INTURN_E_INVALID_ARGUMENT : inturn_status(refusal)
+  }
+  let (status, observation) = Engine.observe(
+    Handle(value), checked, wantsHandle: out_observation != nil,
+    ObserverCallback(
+      call: { entry in
+        var change = inturn_change()
+        change.kind = inturn_change_kind(UInt32(entry.kind.rawValue))
+        change.number = entry.number
+        if let old = entry.old { change.before = inturn_datum(old) }
+        change.after = inturn_datum(entry.new)
+        observer(callback.context, &change)
+      }, onEnd: { callback.release() }))
+  if status.isOK { out_observation?.pointee.bits = observation.bits }
+  return inturn_status(status)
+}
+
+/// The options in the engine's form, or nil when they are not valid. Given twice optional: none at
+/// all, and of a wrong size.
+private func observeOptions(_ given: inturn_observe_options??) -> ObserveOptions? {
+  var result = ObserveOptions()
+  guard let given else { return result }
+  guard let options = given, !options.prior || !options.latest,
+    options.executor.bits == 0 || options.queue.bits == 0
+  else { return nil }
+  result.manner.initial = options.initial
+  result.manner.prior = options.prior
+  result.manner.latest = options.latest
+  result.executor = Handle(options.executor)
+  result.queue = Handle(options.queue)
+  return result
+}
+
+@_cdecl("inturn_observation_cancel") @implementation
+public func inturn_observation_cancel(
+  _ observation: inturn_observation, _ timeout_ns: Int64
+) -> inturn_status {
+  inturn_status(
+    Engine.cancel(observation: Handle(observation), timeoutNanoseconds: timeout_ns))
+}
+
+@_cdecl("inturn_value_wait") @implementation
+public func inturn_value_wait(
+  _ value: inturn_value, _ predicate: inturn_predicate_fn?, _ context: UnsafeMutableRawPointer?,
+  _ timeout_ns: Int64, _ out_datum: UnsafeMutablePointer<inturn_datum>?
+) -> inturn_status {
+  let (refusal, _) = Engine.references(of: Handle(value))
+  if !refusal.isOK { return inturn_status(refusal) }
+  guard let predicate else { return INTURN_E_INVALID_ARGUMENT }
+  let (status, data) = Engine.wait(for: Handle(value), timeoutNanoseconds: timeout_ns) {
+    var datum = inturn_datum($0)
+    return predicate(context, &datum)
+  }
+  if let data { out_datum?.pointee = inturn_datum(owning: data) }
+  return inturn_status(status)
+}

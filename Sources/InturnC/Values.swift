@@ -1,0 +1,175 @@
+import CInturn
+import InturnCore
+
+// MARK: Values
+
+@_cdecl("inturn_value_create") @implementation
+public func inturn_value_create(
+  _ options: UnsafePointer<inturn_value_options>?, _ initial: UnsafePointer<inturn_datum>?,
+  _ out_value: UnsafeMutablePointer<inturn_value>?
+) -> inturn_status {
+  let given = options.map { sized($0) }
+  if case .some(nil) = given { return INTURN_E_INVALID_ARGUMENT }
+  let options = given ?? nil
+  guard let out_value, options?.reserved ?? 0 == 0, isValidLabel(options?.label) else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
+  let references = ReferenceFunctions(retain: options?.retain, release: options?.release)
+  let (status, data) = rawValue(initial, references)
+  guard let data else { return inturn_status(status) }
+  let (made, value) = Engine.createValue(
+    data, references, label: options?.label.map { String(cString: $0) })
+  if made.isOK { out_value.pointee.bits = value.bits } else { data.disown() }
+  return inturn_status(made)
+}
+
+@_cdecl("inturn_value_get") @implementation
+public func inturn_value_get(
+  _ value: inturn_value, _ out_datum: UnsafeMutablePointer<inturn_datum>?
+) -> inturn_status {
+  let (status, data) = Engine.value(Handle(value))
+  guard let data else { return inturn_status(status) }
+  guard let out_datum else { return INTURN_E_INVALID_ARGUMENT }
+  out_datum.pointee = inturn_datum(owning: data)
+  return INTURN_OK
+}
+
+@_cdecl("inturn_value_get_integer") @implementation
+public func inturn_value_get_integer(
+  _ value: inturn_value, _ out_number: UnsafeMutablePointer<Int64>?
+) -> inturn_status {
+  let (status, data) = Engine.value(Handle(value), expecting: .integer)
+  guard case .integer(let number) = data else { return inturn_status(status) }
+  guard let out_number else { return INTURN_E_INVALID_ARGUMENT }
+  out_number.pointee = number
+  return INTURN_OK
+}
+
+@_cdecl("inturn_value_get_double") @implementation
+public func inturn_value_get_double(
+  _ value: inturn_value, _ out_number: UnsafeMutablePointer<Double>?
+) -> inturn_status {
+  let (status, data) = Engine.value(Handle(value), expecting: .double)
+  guard case .double(let number) = data else { return inturn_status(status) }
+  guard let out_number else { return INTURN_E_INVALID_ARGUMENT }
+  out_number.pointee = number
+  return INTURN_OK
+}
+
+@_cdecl("inturn_value_get_boolean") @implementation
+public func inturn_value_get_boolean(
+  _ value: inturn_value, _ out_truth: UnsafeMutablePointer<Bool>?
+) -> inturn_status {
+  let (status, data) = Engine.value(Handle(value), expecting: .boolean)
+  guard case .boolean(let truth) = data else { return inturn_status(status) }
+  guard let out_truth else { return INTURN_E_INVALID_ARGUMENT }
+  out_truth.pointee = truth
+  return INTURN_OK
+}
+
+@_cdecl("inturn_datum_release") @implementation
+public func inturn_datum_release(_ datum: UnsafeMutablePointer<inturn_datum>?) -> inturn_status {
+  guard let datum else { return INTURN_E_INVALID_ARGUMENT }
+  guard let owner = datum.pointee.owner else { return INTURN_OK }
+  datum.pointee = inturn_datum()
+  Unmanaged<AnyObject>.fromOpaque(owner).release()
+  return INTURN_OK
+}
+
+@_cdecl("inturn_value_set") @implementation
+public func inturn_value_set(
+  _ value: inturn_value, _ datum: UnsafePointer<inturn_datum>?
+) -> inturn_status {
+  with(datum, for: value) { Engine.set(Handle(value), $0) }
+}
+
+@_cdecl("inturn_value_set_integer") @implementation
+public func inturn_value_set_integer(_ value: inturn_value, _ number: Int64) -> inturn_status {
+  inturn_status(Engine.set(Handle(value), .integer(number)))
+}
+
+@_cdecl("inturn_value_set_double") @implementation
+public func inturn_value_set_double(_ value: inturn_value, _ number: Double) -> inturn_status {
+  inturn_status(Engine.set(Handle(value), .double(number)))
+}
+
+@_cdecl("inturn_value_set_boolean") @implementation
+public func inturn_value_set_boolean(_ value: inturn_value, _ truth: Bool) -> inturn_status {
+  inturn_status(Engine.set(Handle(value), .boolean(truth)))
+}
+
+@_cdecl("inturn_value_exchange") @implementation
+public func inturn_value_exchange(
+  _ value: inturn_value, _ datum: UnsafePointer<inturn_datum>?,
+  _ out_before: UnsafeMutablePointer<inturn_datum>?
+) -> inturn_status {
+  with(datum, for: value) {
+    guard let out_before else { return .invalidArgument }
+    let (status, before) = Engine.exchange(Handle(value), $0)
+    if let before { out_before.pointee = inturn_datum(owning: before) }
+    return status
+  }
+}
+
+@_cdecl("inturn_value_compare_exchange") @implementation
+public func inturn_value_compare_exchange(
+  _ value: inturn_value, _ expected: UnsafePointer<inturn_datum>?,
+  _ desired: UnsafePointer<inturn_datum>?, _ out_exchanged: UnsafeMutablePointer<Bool>?,
+  _ out_before: UnsafeMutablePointer<inturn_datum>?
+) -> inturn_status {
+  with(desired, for: value) { desired in
+    guard let out_exchanged else { return .invalidArgument }
+    // Only compared: no reference changes hands.
+    let (refusal, expected) = rawValue(expected, ReferenceFunctions())
+    guard let expected else { return refusal }
+    let (status, exchanged, before) = Engine.compareExchange(
+      Handle(value), expected: expected, desired: desired)
+    if !status.isOK { return status }
+    if !exchanged { desired.disown() }
+    out_exchanged.pointee = exchanged
+    if let out_before, let before { out_before.pointee = inturn_datum(owning: before) }
+    return .ok
+  }
+}
+
+@_cdecl("inturn_value_add") @implementation
+public func inturn_value_add(
+  _ value: inturn_value, _ difference: Int64, _ out_sum: UnsafeMutablePointer<Int64>?
+) -> inturn_status {
+  let (status, sum) = Engine.add(Handle(value), difference)
+  if status.isOK { out_sum?.pointee = sum }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_value_add_double") @implementation
+public func inturn_value_add_double(
+  _ value: inturn_value, _ difference: Double, _ out_sum: UnsafeMutablePointer<Double>?
+) -> inturn_status {
+  let (status, sum) = Engine.add(Handle(value), difference)
+  if status.isOK { out_sum?.pointee = sum }
+  return inturn_status(status)
+}
+
+/// Calls `body` with a datum in the engine's form, with the value's references. When the status is
+/// not OK, they stay the caller's.
+private func with(
+  _ datum: UnsafePointer<inturn_datum>?, for value: inturn_value, _ body: (RawValue) -> Status
+) -> inturn_status {
+  let (found, references) = Engine.references(of: Handle(value))
+  guard let references else { return inturn_status(found) }
+  let (refusal, data) = rawValue(datum, references)
+  guard let data else { return inturn_status(refusal) }
+  let status = body(data)
+  if !status.isOK { data.disown() }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_value_drain") @implementation
+public func inturn_value_drain(_ value: inturn_value, _ timeout_ns: Int64) -> inturn_status {
+  inturn_status(Engine.drain(value: Handle(value), timeoutNanoseconds: timeout_ns))
+}
+
+@_cdecl("inturn_value_destroy") @implementation
+public func inturn_value_destroy(_ value: inturn_value) -> inturn_status {
+  inturn_status(Engine.destroy(value: Handle(value)))
+}

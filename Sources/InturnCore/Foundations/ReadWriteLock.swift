@@ -1,0 +1,81 @@
+import CInturnSystem
+import Synchronization
+
+/// A lock that many readers or one writer hold, for as long as they like.
+///
+/// It spins for a moment and then sleeps. A waiting writer keeps new readers out, so that it has
+/// its turn. It is not recursive: a reader that reads again may wait for a writer that waits for
+/// it.
+package final class ReadWriteLock: @unchecked Sendable {
+  // Safe to share: what changes is atomic.
+
+  private static var writing: UInt32 { 1 << 31 }
+  /// Somebody sleeps, or is about to.
+  private static var awaited: UInt32 { 1 << 30 }
+  private static var writerWaits: UInt32 { 1 << 29 }
+
+  /// How many readers hold it, and the flags above. Taken with acquiring, given back with
+  /// releasing order: what one holder wrote, the next one reads.
+  private let word = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+
+  package init() { word.initialize(to: Atomic(0)) }
+
+  deinit { word.deallocate() }
+
+  @inline(__always)
+  package func lockForReading() {
+    let current = word.pointee.load(ordering: .relaxed)
+    if current < Self.writerWaits, exchange(current, current + 1) { return }
+    take { $0 & (Self.writing | Self.writerWaits) == 0 ? $0 + 1 : nil }
+  }
+
+  @inline(__always)
+  package func unlockAfterReading() {
+    let left = word.pointee.wrappingSubtract(1, ordering: .releasing).newValue
+    if left & ~Self.writerWaits == Self.awaited { wake() }
+  }
+
+  @inline(__always)
+  package func lockForWriting() {
+    if exchange(0, Self.writing) { return }
+    take(marking: Self.writerWaits) {
+      // Others that wait to write are marked again when they find it taken.
+      $0 & ~(Self.awaited | Self.writerWaits) == 0
+        ? $0 & Self.awaited | Self.writing : nil
+    }
+  }
+
+  @inline(__always)
+  package func unlockAfterWriting() {
+    let left = word.pointee.bitwiseAnd(~Self.writing, ordering: .releasing).newValue
+    if left & Self.awaited != 0 { wake() }
+  }
+
+  @inline(__always)
+  private func exchange(_ old: UInt32, _ new: UInt32) -> Bool {
+    word.pointee.compareExchange(expected: old, desired: new, ordering: .acquiring).exchanged
+  }
+
+  /// Takes the lock when the step gives the word that says so.
+  @inline(never)
+  private func take(marking mark: UInt32 = 0, _ step: (UInt32) -> UInt32?) {
+    var backoff = Backoff()
+    while true {
+      let current = word.pointee.load(ordering: .relaxed)
+      if let next = step(current) {
+        if exchange(current, next) { return }
+      } else if backoff.isShort {
+        backoff.pause()
+      } else {
+        let marked = current | Self.awaited | mark
+        if marked == current || exchange(current, marked) { word.wait(while: marked) }
+      }
+    }
+  }
+
+  @inline(never)
+  private func wake() {
+    word.pointee.bitwiseAnd(~Self.awaited, ordering: .relaxed)
+    word.wakeAll()
+  }
+}

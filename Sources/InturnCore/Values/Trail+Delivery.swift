@@ -1,0 +1,183 @@
+/// Telling the observers.
+extension Trail {
+  /// So many changes that answer one another are a run-away loop, which is reported.
+  @usableFromInline
+  static var runawayDepth: UInt32 { 1000 }
+
+  @usableFromInline
+  func reportRunaway() { Report.runaway(value: label, changes: Self.runawayDepth).send() }
+
+  /// Tells of a change, or leaves that to whoever delivers just now, or to `deliver`. Gives the
+  /// lock up.
+  @inlinable @inline(never)
+  func tellLocked(old: Value, new: Value, delivers: Bool) {
+    let depth = TrailCall.depth(in: self) &+ 1
+    let entry = TrailEntry(number: machine.number, depth: depth, old: old, new: new)
+    var first: TrailEntry<Value>?
+    if delivers { first = machine.begin(entry) } else { machine.postpone(entry) }
+    if let first { deliverLocked(first) } else { lock.unlock() }
+  }
+
+  /// The same when there is but one observer, a plain one, and nobody delivers: its call has begun.
+  @inlinable @inline(never)
+  func tellPlainLocked(_ observer: UnsafeRawPointer, _ id: UInt64, old: Value, new: Value) {
+    let number = machine.number
+    lock.unlock()
+    TrailCall.enterAtOnce(self, id) { depth in
+      if depth == Self.runawayDepth { reportRunaway() }
+      let entry = TrailEntry(number: number, depth: depth, old: old, new: new)
+      observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.call(entry) }
+    }
+    lock.lock()
+    if !isAwaited && machine.endPlainCall() {
+      lock.unlock()
+    } else {
+      endCallLocked()
+      deliverLocked(TrailEntry(number: number, old: old, new: new), isFirst: false)
+    }
+  }
+
+  /// Tells an entry, and then what waits, until nothing does. The caller is the one who delivers.
+  /// Gives the lock up.
+  @inlinable
+  func deliverLocked(_ first: TrailEntry<Value>, isFirst: Bool = true) {
+    var entry = first
+    if isFirst && entry.depth == Self.runawayDepth { giveUpLock { reportRunaway() } }
+    while true {
+      var step = machine.next(for: entry)
+      if step.action == .over {
+        guard let next = machine.nextEntry() else { break }
+        // Gives up the one before, which must not be under the lock.
+        giveUpLock {
+          entry = next
+          if entry.depth == Self.runawayDepth { reportRunaway() }
+        }
+        continue
+      }
+      giveUpLock {
+        switch step.action {
+        case .call: tell(entry, step)
+        case .post: post(step)
+        case .discard, .over: break
+        }
+        // Let go of here, as that may run code of the user's.
+        step.heldOld = nil
+        step.garbage = nil
+      }
+      if step.action == .call { endCallLocked() }
+    }
+    let pulled = machine.pulledToEnd()
+    if isAwaited { wakeLocked() }
+    lock.unlock()
+    for place in pulled { wake(pulled: place) }
+  }
+
+  /// A call of an observer is over.
+  @inlinable
+  func endCallLocked() {
+    if !machine.callEnded() {
+      // In this order, so that who waits for the call's end waits for the context's, too.
+      let observer = machine.places[machine.cursor].observer
+      let id = machine.places[machine.cursor].id
+      giveUpLock { release(observer, id) }
+      var gone = [machine.callLeft()]
+      if isAwaited { wakeLocked() }
+      // The same for what it still held.
+      giveUpLock { gone.removeAll() }
+    }
+    if isAwaited { wakeLocked() }
+  }
+
+  /// Does something in the middle of a time under the lock without it.
+  @inlinable @inline(__always)
+  func giveUpLock(_ body: () -> Void) {
+    lock.unlock()
+    body()
+    lock.lock()
+  }
+
+  @inlinable
+  func tell(_ entry: TrailEntry<Value>, _ step: TrailMachine<Value>.Step) {
+    // The observer stays as long as its place is a running one.
+    let observer = step.observer.unsafelyUnwrapped.observer(of: Value.self)
+    TrailCall.enter(self, step.id, entry.depth, isInline: true) {
+      observer._withUnsafeGuaranteedRef { observer in
+        if step.isPrior || step.heldOld != nil {
+          var entry = entry
+          if step.isPrior { entry.kind = .prior }
+          if let old = step.heldOld { entry.old = old }
+          observer.call(entry)
+        } else {
+          observer.call(entry)
+        }
+      }
+    }
+  }
+
+  /// Asks for a mailbox to be looked into. When nobody will, the observation ends.
+  @usableFromInline
+  func post(_ step: TrailMachine<Value>.Step) { postAgain(step.id) }
+
+  func postAgain(_ id: UInt64) {
+    if postMail(id) { return }
+    if cancel(id, timeoutNanoseconds: 0) != .stale { Report.lostObserver(value: label).send() }
+  }
+
+  /// False when nobody will look into the mailbox. True, too, when the observation is gone.
+  private func postMail(_ id: UInt64) -> Bool {
+    lock.lock()
+    // Not the observer: whoever cancels it meanwhile lets go of it, and of nothing later than that.
+    var post: TrailObserver<Value>.Post?
+    if let index = machine.index(of: id), !machine.places[index].isCancelled {
+      post = machine.places[index].observer.observer(of: Value.self)._withUnsafeGuaranteedRef {
+        $0.post
+      }
+    }
+    lock.unlockAfterReadingObject()
+    return post?(self, id) ?? true
+  }
+
+  /// Calls an observer with what is in its mailbox, as its `post` has asked for.
+  package func runMail(_ id: UInt64) {
+    // So many at most, then others' work has its turn.
+    for _ in 0..<64 {
+      lock.lock()
+      guard let (observer, entry) = machine.beginRun(id) else {
+        lock.unlock()
+        return
+      }
+      lock.unlock()
+      TrailCall.enter(self, id, entry.depth, isInline: false) {
+        observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.call(entry) }
+      }
+      lock.lock()
+      if !machine.runEnded(id) {
+        giveUpLock { release(observer, id) }
+        let place = machine.runLeft(id)
+        if isAwaited { wakeLocked() }
+        lock.unlock()
+        withExtendedLifetime(place) {}
+        return
+      }
+      if isAwaited { wakeLocked() }
+      lock.unlock()
+    }
+    postAgain(id)
+  }
+
+  /// Lets go of the observer of a place that is none any more. No lock is held.
+  @inlinable
+  func release(_ place: TrailMachine<Value>.Place) {
+    place.observer.observer(of: Value.self).release()
+  }
+
+  /// The same for an observation that was cancelled during its call: its context's end counts as
+  /// part of that.
+  @inlinable
+  func release(_ observer: UnsafeRawPointer, _ id: UInt64) {
+    TrailCall.enter(self, id, 0, isInline: false) { observer.observer(of: Value.self).release() }
+  }
+
+  @usableFromInline
+  func wake(pulled place: TrailMachine<Value>.Place) { _ = postMail(place.id) }
+}

@@ -1,0 +1,58 @@
+/// Observers that are called by a queue.
+extension TrailObserver {
+  /// A post that enqueues an operation which looks into the mailbox. One that is cancelled is
+  /// enqueued again.
+  package static func post(on queue: Handle) -> Post {
+    { trail, id in
+      let call = QueuedCall(work: { trail.runMail(id) }, onLoss: { trail.postAgain(id) })
+      return call.enqueue(on: queue) == .ok
+    }
+  }
+
+  /// An observer that an executor calls, through a queue of its own. Nil when there is none to be
+  /// had, and why.
+  package static func make(
+    on executor: Handle, call: @escaping Call
+  ) -> (Status, TrailObserver?) {
+    let (status, queue) = Engine.createQueue(
+      QueueOptions(kind: .fifo), executor: executor, clock: Handle(bits: 0))
+    guard status == .ok else { return (status, nil) }
+    return (.ok, TrailObserver(call: call, post: post(on: queue), ownQueue: queue))
+  }
+}
+
+/// A function as an operation's context.
+package final class QueuedCall {
+  private let work: () -> Void
+  private let onLoss: () -> Void
+  /// Whether there is nothing to be told of its loss. Changed before it is enqueued, and by the
+  /// operation, which is over then; read when it is let go of.
+  private var isDone = false
+
+  /// `onLoss` is called when the work was accepted and is never called.
+  package init(work: @escaping () -> Void, onLoss: @escaping () -> Void = {}) {
+    self.work = work
+    self.onLoss = onLoss
+  }
+
+  /// Enqueues it as an operation that is over when its work returns.
+  package func enqueue(on queue: Handle) -> Status {
+    let context = Unmanaged.passRetained(self)
+    let status = Engine.enqueue(
+      queue,
+      work: { context, token in
+        Unmanaged<QueuedCall>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+          $0.isDone = true
+          $0.work()
+        }
+        _ = Engine.end(Handle(bits: token), as: .finished)
+      }, context: context.toOpaque(), destroy: { Unmanaged<QueuedCall>.fromOpaque($0!).release() })
+    if status != .ok {
+      isDone = true
+      context.release()
+    }
+    return status
+  }
+
+  deinit { if !isDone { onLoss() } }
+}

@@ -1,0 +1,145 @@
+/// Telling what has changed.
+extension TrailMachine {
+  /// Somebody is to be told. Gives what the caller has to begin with, who is the one to deliver;
+  /// nil when somebody else does already.
+  @inlinable
+  package mutating func begin(_ entry: Entry) -> Entry? {
+    if isDelivering || !waiting.isEmpty {
+      waiting.append(entry)
+      return resume()
+    }
+    isDelivering = true
+    beginRound(entry)
+    return entry
+  }
+
+  @inlinable
+  mutating func beginRound(_ entry: Entry) {
+    delivered = entry.number
+    cursor = 0
+    isPriorPhase = priors > 0 && entry.kind == .change
+  }
+
+  /// What to do next to tell this entry.
+  @inlinable
+  package mutating func next(for entry: Entry) -> Step {
+    while true {
+      while cursor < places.count {
+        if let step = visit(entry) { return step }
+        cursor += 1
+      }
+      if !isPriorPhase { return Step(.over) }
+      isPriorPhase = false
+      cursor = 0
+    }
+  }
+
+  /// What to do at the place under the cursor. Nil: nothing. The cursor stays with a call, and
+  /// goes on with any other step.
+  @inlinable
+  mutating func visit(_ entry: Entry) -> Step? {
+    let isMeant =
+      entry.target == 0
+      ? places[cursor].since < entry.number : places[cursor].id == entry.target
+    if !isMeant || places[cursor].isCancelled { return nil }
+    if isPriorPhase && !places[cursor].manner.prior { return nil }
+    if places[cursor].manner.hasMailbox {
+      var entry = entry
+      if isPriorPhase { entry.kind = .prior }
+      let step = mail(entry, at: cursor)
+      if step != nil { cursor += 1 }
+      return step
+    }
+    var step = Step(.call)
+    if places[cursor].manner.latest && entry.kind == .change {
+      if entry.number < number {
+        // A later change waits and will be told; what this one began with is kept until then.
+        if places[cursor].heldOld == nil { places[cursor].heldOld = entry.old }
+        return nil
+      }
+      swap(&step.heldOld, &places[cursor].heldOld)
+    }
+    isInCall = true
+    step.observer = places[cursor].observer
+    step.id = places[cursor].id
+    step.isPrior = isPriorPhase
+    return step
+  }
+
+  /// The call of the last step is over. False when the observation was cancelled meanwhile: then
+  /// it still counts as being called, until its observer has been let go of and `callLeft`.
+  @inlinable
+  package mutating func callEnded() -> Bool {
+    if places[cursor].isCancelled { return false }
+    isInCall = false
+    cursor += 1
+    return true
+  }
+
+  /// The observer of a cancelled observation has been let go of. The place is the caller's.
+  @inlinable
+  package mutating func callLeft() -> Place {
+    isInCall = false
+    return remove(at: cursor)
+  }
+
+  /// The same as `begin` and `next`, when there is nobody to be told but one plain observer, and
+  /// nobody delivers. Nil, with nothing changed, when that is not so.
+  @inlinable @inline(__always)
+  package mutating func beginPlainCall() -> (observer: UnsafeRawPointer, id: UInt64)? {
+    guard let plain, !isDelivering, waiting.isEmpty else { return nil }
+    isDelivering = true
+    delivered = number
+    cursor = 0
+    isPriorPhase = false
+    isInCall = true
+    return (plain, places[0].id)
+  }
+
+  /// The same as `callEnded` and `nextEntry`, when it is still so. False, with nothing changed,
+  /// when it is not.
+  @inlinable @inline(__always)
+  package mutating func endPlainCall() -> Bool {
+    if plain == nil || !waiting.isEmpty { return false }
+    isInCall = false
+    isDelivering = false
+    return true
+  }
+
+  /// The round is over: the next entry, or nil when there is none and nobody delivers any more.
+  @inlinable
+  package mutating func nextEntry() -> Entry? {
+    guard let entry = waiting.popFirst() else {
+      isDelivering = false
+      return nil
+    }
+    beginRound(entry)
+    return entry
+  }
+
+  /// A change is to be told later, by `resume`.
+  @inlinable
+  package mutating func postpone(_ entry: Entry) { waiting.append(entry) }
+
+  /// Begins to deliver what was postponed. Nil when there is nothing, or somebody delivers.
+  @inlinable
+  package mutating func resume() -> Entry? {
+    if isDelivering || waiting.isEmpty { return nil }
+    isDelivering = true
+    return nextEntry()
+  }
+
+  /// Whether everybody has been told all changes up to this one.
+  @inlinable
+  package func hasTold(_ number: UInt64) -> Bool {
+    if isDelivering ? delivered <= number : !waiting.isEmpty { return false }
+    return places.allSatisfy { place in
+      if place.manner.isPulled { return true }
+      // One that is told joined changes may still have to be told of an early one with a late one.
+      if place.heldOld != nil { return false }
+      if place.isRunning && (place.current <= number || place.manner.latest) { return false }
+      guard let first = place.mail.first else { return true }
+      return first.number > number && !place.manner.latest
+    }
+  }
+}

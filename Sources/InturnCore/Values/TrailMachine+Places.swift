@@ -1,0 +1,187 @@
+/// Observers and their mailboxes.
+extension TrailMachine {
+  /// Where an observation stands.
+  @inlinable
+  package func index(of id: UInt64) -> Int? {
+    var low = 0
+    var high = places.count
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return low < places.count && places[low].id == id ? low : nil
+  }
+
+  /// A new observation, which is told what changes from now on. Nil when there can be none.
+  @inlinable
+  package mutating func add(_ observer: UnsafeRawPointer, _ manner: TrailManner) -> UInt64? {
+    if isClosed { return nil }
+    lastID += 1
+    if manner.prior { priors += 1 }
+    places.append(Place(id: lastID, observer: observer, manner: manner, since: number))
+    findPlain()
+    return lastID
+  }
+
+  @inlinable
+  mutating func findPlain() {
+    plain = nil
+    guard places.count == 1, let place = places.first, !place.isCancelled else { return }
+    let manner = place.manner
+    if !manner.hasMailbox && !manner.latest && !manner.prior { plain = place.observer }
+  }
+
+  /// Whether an observer is being called.
+  @inlinable
+  package func isRunning(at index: Int) -> Bool {
+    places[index].isRunning || isInCall && index == cursor
+  }
+
+  /// Whether any observer is being called.
+  @inlinable
+  package var isAnyRunning: Bool { isInCall || places.contains { $0.isRunning } }
+
+  /// What comes of cancelling.
+  @usableFromInline
+  package enum Cancellation {
+    /// There is no such observation any more.
+    case gone
+    /// It will not be called again, and is not being called. The place is the caller's.
+    case removed(Place)
+    /// It will not be called again, but is being called just now.
+    case runs
+  }
+
+  @inlinable
+  package mutating func cancel(_ id: UInt64) -> Cancellation {
+    guard let index = index(of: id) else { return .gone }
+    if isRunning(at: index) {
+      places[index].isCancelled = true
+      findPlain()
+      return .runs
+    }
+    return .removed(remove(at: index))
+  }
+
+  @inlinable
+  mutating func remove(at index: Int) -> Place {
+    if places[index].manner.prior { priors -= 1 }
+    if isDelivering && index < cursor { cursor -= 1 }
+    let place = places.remove(at: index)
+    findPlain()
+    return place
+  }
+
+  /// There will be no change and no observation any more. Those that are being called go when the
+  /// call is over, those that are pulled when they have taken what is left; gives the others.
+  @inlinable
+  package mutating func close() -> [Place] {
+    isClosed = true
+    var gone: [Place] = []
+    for index in places.indices.reversed() where !places[index].manner.isPulled {
+      if isRunning(at: index) {
+        places[index].isCancelled = true
+        findPlain()
+      } else {
+        gone.append(remove(at: index))
+      }
+    }
+    return gone
+  }
+
+  /// Whether nothing more will get into any mailbox.
+  @inlinable
+  var isAtEnd: Bool { isClosed && !isDelivering && waiting.isEmpty }
+
+  /// Those who pull and are to be told that nothing more will come.
+  @inlinable
+  package mutating func pulledToEnd() -> [Place] {
+    if !isAtEnd { return [] }
+    return places.filter { $0.manner.isPulled }
+  }
+
+  // MARK: Mailboxes
+
+  /// Puts an entry into a mailbox. What is to be done about that, if anything.
+  @inlinable
+  package mutating func mail(_ entry: Entry, at index: Int) -> Step? {
+    var garbage: Entry?
+    let manner = places[index].manner
+    if manner.latest, let waiting = places[index].mail.popLast() {
+      // One that tells an initial value goes on to tell one.
+      var joined = entry
+      joined.old = waiting.old
+      joined.kind = waiting.kind
+      garbage = waiting
+      // What both hold of the old value is only let go of after the lock.
+      places[index].mail.append(joined)
+    } else if manner.capacity > 0 && places[index].mail.count >= manner.capacity {
+      if manner.overflow == .dropsOldest {
+        garbage = places[index].mail.popFirst()
+        places[index].mail.append(entry)
+      } else {
+        garbage = entry
+      }
+    } else {
+      places[index].mail.append(entry)
+    }
+    let isPosted = places[index].isPosted
+    if isPosted && garbage == nil { return nil }
+    var step = Step(isPosted ? .discard : .post)
+    places[index].isPosted = true
+    step.observer = places[index].observer
+    step.id = places[index].id
+    step.garbage = garbage
+    return step
+  }
+
+  /// The next entry to call an observer with, from its mailbox; then `runEnded` is due. Nil when
+  /// there is none, or no such observation.
+  @inlinable
+  package mutating func beginRun(_ id: UInt64) -> (observer: UnsafeRawPointer, entry: Entry)? {
+    guard let index = index(of: id), !places[index].isRunning else { return nil }
+    guard let entry = places[index].mail.popFirst() else {
+      places[index].isPosted = false
+      return nil
+    }
+    places[index].isRunning = true
+    places[index].current = entry.number
+    return (places[index].observer, entry)
+  }
+
+  /// The call is over. False when the observation was cancelled meanwhile: then it still counts
+  /// as being called, until its observer has been let go of and `runLeft`.
+  @inlinable
+  package mutating func runEnded(_ id: UInt64) -> Bool {
+    // It is there: nobody else removes one that is being called.
+    let index = index(of: id).unsafelyUnwrapped
+    if places[index].isCancelled { return false }
+    places[index].isRunning = false
+    return true
+  }
+
+  /// The observer of a cancelled observation has been let go of. The place is the caller's.
+  @inlinable
+  package mutating func runLeft(_ id: UInt64) -> Place {
+    remove(at: index(of: id).unsafelyUnwrapped)
+  }
+
+  /// What somebody who pulls gets.
+  @usableFromInline
+  package enum Pull {
+    case entry(Entry)
+    /// Nothing yet: the observer's `post` will say when.
+    case nothing
+    /// Nothing more will come.
+    case end
+  }
+
+  @inlinable
+  package mutating func pull(_ id: UInt64) -> Pull {
+    guard let index = index(of: id) else { return .end }
+    if let entry = places[index].mail.popFirst() { return .entry(entry) }
+    if isAtEnd { return .end }
+    places[index].isPosted = false
+    return .nothing
+  }
+}

@@ -1,0 +1,127 @@
+import ConcurrentKVO
+import Dispatch
+import Testing
+
+@testable import InturnCore
+
+/// Where observers are called.
+@Suite struct DeliveryTests {
+  actor Place {
+    var log: [String] = []
+    func note(_ text: String) { log.append(text) }
+  }
+
+  static let expected = [">0"] + (1...200).map { "\($0 - 1)>\($0)" }
+
+  private func change(_ value: ConcurrentKVO<Int>) {
+    for number in 1...200 { value.value = number }
+    #expect(value.drain(timeout: limit))
+  }
+
+  @Test func `on the pool, an observer is told everything in order`() {
+    let value = ConcurrentKVO(0)
+    let log = Log<String>()
+    let observation = value.observe(.initial, on: .pool) { log.add($0.text) }
+    change(value)
+    #expect(log.entries == Self.expected)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `on a dispatch queue, an observer is told everything in order`() {
+    let value = ConcurrentKVO(0)
+    let log = Log<String>()
+    let queue = DispatchQueue(label: "observer", attributes: .concurrent)
+    let observation = value.observe(.initial, on: .scheduled { queue.async(execute: $0) }) {
+      log.add($0.text)
+    }
+    change(value)
+    #expect(log.entries == Self.expected)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `on a queue of ours, an observer is told everything in order`() {
+    let none = Handle(bits: 0)
+    let (_, queue) = Engine.createQueue(QueueOptions(kind: .fifo), executor: none, clock: none)
+    let value = ConcurrentKVO(0)
+    let log = Log<String>()
+    let observation = value.observe(.initial, on: .queue(queue)) { log.add($0.text) }
+    change(value)
+    #expect(log.entries == Self.expected)
+    observation.cancel()
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `on an actor, an observer is isolated to it and told everything in order`() async {
+    let value = ConcurrentKVO(0)
+    let place = Place()
+    let last = Gate("the last change")
+    let observation = value.observe(.initial, on: place) { place, change in
+      place.note(change.text)
+      if change.new == 200 { last.pass() }
+    }
+    for number in 1...200 { value.value = number }
+    for await number in value.values() where number == 200 { break }
+    while last.passed == 0 { await Task.yield() }
+    #expect(await place.log == Self.expected)
+    observation.cancel()
+    value.value = 201
+    #expect(await place.log == Self.expected)
+  }
+
+  final class OwnExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "executor")
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test func `on a task executor, an observer is told everything in order`() {
+    let value = ConcurrentKVO(0)
+    let log = Log<String>()
+    let observation = value.observe(.initial, on: .executor(OwnExecutor())) { log.add($0.text) }
+    change(value)
+    #expect(log.entries == Self.expected)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `what waits in a mailbox is joined for one who wants the latest only`() {
+    let value = ConcurrentKVO(0)
+    let log = Log<String>()
+    let looks = Log<@Sendable () -> Void>()
+    let observation = value.observe(.latest, on: .scheduled { looks.add($0) }) {
+      log.add($0.text)
+    }
+    for number in 1...200 { value.value = number }
+    #expect(looks.entries.count == 1)
+    looks.entries[0]()
+    value.value = 201
+    looks.entries[1]()
+    // A look too many finds nothing.
+    looks.entries[1]()
+    #expect(log.entries == ["0>200", "200>201"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `after its cancel an observer elsewhere is not called with what waits`() {
+    let value = ConcurrentKVO(0)
+    let told = Gate("a change")
+    let looks = Log<@Sendable () -> Void>()
+    let observation = value.observe(on: .scheduled { looks.add($0) }) { _ in told.pass() }
+    value.value = 1
+    observation.cancel()
+    looks.entries[0]()
+    #expect(told.passed == 0)
+    #expect(value.drain(timeout: .zero))
+  }
+
+  @Test func `drain is refused inside an observer, and otherwise waits for all`() {
+    let value = ConcurrentKVO(0)
+    let results = Log<Bool>()
+    let observation = value.observe { _ in results.add(value.drain()) }
+    value.value = 1
+    #expect(results.entries == [false])
+    #expect(value.drain())
+    withExtendedLifetime(observation) {}
+  }
+}

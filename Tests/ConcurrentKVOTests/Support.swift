@@ -1,0 +1,130 @@
+import ConcurrentKVO
+import Synchronization
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// How long a test waits for one thing.
+let limit = Duration.seconds(30)
+
+/// Counts, and can be waited for; says what it waited for.
+final class Gate: Sendable {
+  private let count = ConcurrentKVO(0)
+  private let what: String
+
+  init(_ what: String) { self.what = what }
+
+  var passed: Int { count.value }
+
+  func pass() { count.value += 1 }
+
+  func wait(
+    for least: Int = 1, timeout: Duration = limit, _ location: SourceLocation = #_sourceLocation
+  ) {
+    #expect(
+      count.wait(timeout: timeout) { $0 >= least } != nil, "waited \(timeout) for: \(what)",
+      sourceLocation: location)
+  }
+}
+
+/// What several threads add to.
+final class Log<Entry: Sendable>: Sendable {
+  private let stored = Mutex<[Entry]>([])
+
+  func add(_ entry: Entry) { stored.withLock { $0.append(entry) } }
+
+  var entries: [Entry] { stored.withLock { $0 } }
+}
+
+/// A thread; `join` waits for its end.
+final class TestThread: Sendable {
+  private let over: Gate
+
+  init(_ name: String = "a thread", _ body: @escaping @Sendable () -> Void) {
+    let over = Gate("the end of \(name)")
+    self.over = over
+    let context = Unmanaged.passRetained(
+      Body {
+        body()
+        over.pass()
+      })
+    #if canImport(Darwin)
+      var id: pthread_t?
+      pthread_create(&id, nil, { Body.run($0) }, context.toOpaque())
+      if let id { pthread_detach(id) }
+    #else
+      var id = pthread_t()
+      pthread_create(&id, nil, { Body.run($0!) }, context.toOpaque())
+      pthread_detach(id)
+    #endif
+  }
+
+  func join(timeout: Duration = limit, _ location: SourceLocation = #_sourceLocation) {
+    over.wait(timeout: timeout, location)
+  }
+
+  private final class Body {
+    let run: () -> Void
+    init(_ run: @escaping () -> Void) { self.run = run }
+
+    static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+      Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+      return nil
+    }
+  }
+}
+
+/// Runs the body on so many threads at once, and waits for all.
+func inParallel(
+  _ count: Int, timeout: Duration = limit, _ body: @escaping @Sendable (_ index: Int) -> Void
+) {
+  let threads = (0..<count).map { index in TestThread("thread \(index)") { body(index) } }
+  for thread in threads { thread.join(timeout: timeout) }
+}
+
+/// `count` times the environment's INTURN_TEST_SCALE, 1 when it is not set.
+func scaled(_ count: Int) -> Int {
+  let scale = getenv("INTURN_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 1
+  return max(1, Int(Double(count) * scale))
+}
+
+/// How many objects of one test live.
+final class Census: Sendable {
+  private let alive = ConcurrentKVO(0)
+
+  func make(_ number: Int = 0) -> Member {
+    alive.value += 1
+    return Member(number, self)
+  }
+
+  /// Waits until none does: a worker may hold one for a moment longer than anybody can tell.
+  func expectNone(_ location: SourceLocation = #_sourceLocation) {
+    #expect(
+      alive.wait(timeout: limit) { $0 == 0 } != nil,
+      "after \(limit) \(alive.value) objects are left", sourceLocation: location)
+  }
+
+  final class Member: Sendable {
+    let number: Int
+    private let census: Census
+
+    fileprivate init(_ number: Int, _ census: Census) {
+      self.number = number
+      self.census = census
+    }
+
+    deinit { census.alive.value -= 1 }
+  }
+}
+
+extension ValueChange {
+  /// As in "1>2", ">2" for an initial value, "(1>2)" before the others are told.
+  var text: String {
+    let old = old.map { "\($0)" } ?? ""
+    return kind == .prior ? "(\(old)>\(new))" : "\(old)>\(new)"
+  }
+}

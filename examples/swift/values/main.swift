@@ -1,0 +1,32 @@
+// A thermostat: a sensor's thread changes the temperature, observers keep the heating and a record
+// of everything that happened. The record is a trail: it has no gap, whatever the threads do.
+
+import ConcurrentKVO
+
+let temperature = ConcurrentKVO(18)
+let heating = ConcurrentKVO(false)
+var audit = heating.values().makeAsyncIterator()
+
+// Called by whoever changes the temperature, before the change returns. It changes another value,
+// whose observers are told in turn.
+let thermostat = temperature.observe(.initial) { change in
+  if change.new < 20 && !heating.value { heating.value = true }
+  if change.new >= 22 && heating.value { heating.value = false }
+}
+
+// Called by a worker of the library, later and in order.
+let record = temperature.observe(on: .pool) { change in
+  print("temperature: \(change.old!) to \(change.new)")
+}
+
+// A sensor in a room that is heated.
+let sensor = Task.detached {
+  while heating.value { temperature.value += 1 }
+}
+
+// Off to begin with, then on, then off again: none of these is missed.
+_ = await audit.next()
+while let isOn = await audit.next(), isOn {}
+await sensor.value
+temperature.drain()
+print("the heating is off at \(temperature.value) degrees")
