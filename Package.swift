@@ -15,6 +15,8 @@ let package = Package(
     .library(name: "AsyncTaskPerformer", targets: ["AsyncTaskPerformer"]),
     // Observed values.
     .library(name: "ConcurrentKVO", targets: ["ConcurrentKVO"]),
+    // Queues that send ordered work from synchronous code into Swift concurrency.
+    .library(name: "AsyncQueue", targets: ["AsyncQueue"]),
   ],
   targets: [
     // What the engine needs of the operating system and Swift cannot express.
@@ -57,6 +59,22 @@ let package = Package(
       name: "values-swift", dependencies: ["ConcurrentKVO"], path: "examples/swift/values"),
     .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore"]),
     .testTarget(name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore"]),
+    // What the Swift runtime tells of tasks, as a C header.
+    .target(name: "CSwiftTask"),
+    // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
+    .target(name: "AsyncQueue", dependencies: ["CSwiftTask", "InturnCore"]),
+    // One program for each queue: `swift run fifo-queue`.
+    .executableTarget(
+      name: "fifo-queue", dependencies: ["AsyncQueue"], path: "examples/swift/fifo-queue"),
+    .executableTarget(
+      name: "actor-queue", dependencies: ["AsyncQueue"], path: "examples/swift/actor-queue"),
+    .executableTarget(
+      name: "main-actor-queue", dependencies: ["AsyncQueue"],
+      path: "examples/swift/main-actor-queue"),
+    .executableTarget(
+      name: "cancellable-queue", dependencies: ["AsyncQueue"],
+      path: "examples/swift/cancellable-queue"),
+    .testTarget(name: "AsyncQueueTests", dependencies: ["AsyncQueue", "InturnCore"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

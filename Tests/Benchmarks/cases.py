@@ -37,6 +37,15 @@ class Case:
         return [f"{self.program}-{peer}" for peer in self.peers]
 
 
+TASK = "task"
+STREAM = "async_stream"
+ENQUEUE_AND_WAIT = "inturn_enqueue_and_wait"
+ACTOR_METHOD = "actor_method"
+TASK_VALUE = "task_value"
+
+# The subjects: what is measured, and not measured against.
+SUBJECTS = (INTURN, HANDLE, ENQUEUE_AND_WAIT)
+
 THROUGHPUT = (
     INTURN,
     DISPATCH,
@@ -127,6 +136,76 @@ def value(
 
 CASES = (
     *PYTHON,
+def swift_enqueue(queue: str, number: int, *targets: Target) -> Case:
+    """Async closures from synchronous code; the peers are the same for each queue."""
+    return Case(
+        f"swift_{queue}_enqueue",
+        f"no-op async closures enqueued on a {queue.replace('_', ' ')} queue",
+        "swift_enqueue",
+        (INTURN, DISPATCH, TASK, STREAM),
+        (200_000, number),
+        (10_000, number),
+        targets,
+    )
+
+
+def swift_tasks(queue: str, number: int) -> Case:
+    """Tasks that take their turn on a queue."""
+    return Case(
+        f"swift_{queue}_tasks",
+        f"no-op tasks on a {queue.replace('_', ' ')} queue",
+        "swift_tasks",
+        (INTURN, TASK),
+        (200_000, number),
+        (5_000, number),
+        (Target("ns_per_operation", TASK, must=1.5, aim=1.1),),
+    )
+
+
+def swift_pending(queue: str, number: int) -> Case:
+    """Memory of pending closures."""
+    return Case(
+        f"swift_{queue}_pending_memory",
+        f"bytes of each closure that is pending on a {queue.replace('_', ' ')} queue",
+        "swift_pending",
+        (INTURN,),
+        (1_000_000, number),
+        (100_000, number),
+        (Target("resident_bytes", must=128, aim=64),),
+    )
+
+
+SWIFT_CASES = (
+    swift_enqueue(
+        "fifo",
+        0,
+        Target("ns_per_operation", DISPATCH, must=0.7, aim=0.4),
+        Target("ns_per_operation", STREAM, must=0.2),
+    ),
+    swift_enqueue("actor", 1, Target("ns_per_operation", DISPATCH, must=1.4, aim=0.9)),
+    swift_enqueue("main_actor", 2, Target("ns_per_operation", DISPATCH, must=1.4, aim=0.9)),
+    swift_tasks("fifo", 0),
+    swift_tasks("actor", 1),
+    swift_tasks("main_actor", 2),
+    Case(
+        "swift_round_trip",
+        "round trips of one task to what nobody else uses",
+        "swift_round_trip",
+        (INTURN, ENQUEUE_AND_WAIT, ACTOR_METHOD, TASK_VALUE),
+        (200_000,),
+        (10_000,),
+        (
+            Target("ns_per_operation", ACTOR_METHOD, must=1.0, aim=0.5),
+            Target("ns_per_operation", TASK_VALUE, must=1.2, aim=0.8, subject=ENQUEUE_AND_WAIT),
+        ),
+    ),
+    swift_pending("fifo", 0),
+    swift_pending("actor", 1),
+    swift_pending("main_actor", 2),
+)
+
+CASES = (
+    *SWIFT_CASES,
     throughput(
         "one_producer",
         1,

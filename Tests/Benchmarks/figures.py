@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cases import HANDLE, INTURN, Case, Target
+from cases import INTURN, SUBJECTS, Case, Target
 
 # Metric and peer to its values, one a round.
 Values = dict[tuple[str, str], list[float]]
@@ -66,11 +66,15 @@ def make_rows(case: Case, values: Values) -> Iterator[Row]:
     limits = {(t.metric, t.peer, t.subject): t for t in case.targets}
     for metric in dict.fromkeys(metric for metric, _ in values):
         for name in case.peers:
-            if name in (INTURN, HANDLE):
-                target = Target(metric, subject=name)
-            else:
-                target = Target(metric, peer=name)
-            key = (metric, target.peer, target.subject)
-            yield compare(case, limits.pop(key, target), values)
+            if name in SUBJECTS:
+                own = Target(metric, subject=name)
+                yield compare(case, limits.pop((metric, None, name), own), values)
+                continue
+            # Each peer is compared with the first subject, and with others that have a limit.
+            for subject in SUBJECTS:
+                key = (metric, name, subject)
+                if key in limits or subject == INTURN:
+                    target = limits.pop(key, Target(metric, name, subject=subject))
+                    yield compare(case, target, values)
     if limits:
         raise ValueError(f"{case.name}: nothing was measured for {list(limits)}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cases import CASES, Case
+from cases import CASES, INTURN, Case
 from figures import Row, Values, make_rows
 
 LIMIT_SECONDS = 120
@@ -90,7 +90,9 @@ def print_table(title: str, rows: list[Row]) -> None:
         spread = (min(row.values), row.median, max(row.values))
         print_line(
             "" if target.metric == previous else target.metric,
-            target.peer or target.subject,
+            f"{target.peer} *"
+            if target.peer and target.subject != INTURN
+            else target.peer or target.subject,
             [show(row.figure)]
             + [show(value, unit) for value in spread]
             + [show(target.must), show(target.aim)],

@@ -48,7 +48,7 @@ package struct Report {
       queueLabel: nil, operationLabel: nil)
   }
 
-  static func deadlock(ring: [String]) -> Report {
+  package static func deadlock(ring: [String]) -> Report {
     Report(
       kind: .deadlock,
       message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for "),
@@ -85,7 +85,11 @@ package struct Report {
 
   /// A label in a message, which stays one line whatever the label holds.
   package static func quoted(_ label: UnsafePointer<CChar>) -> String {
-    let characters = String(cString: label).unicodeScalars.map {
+    quoted(String(cString: label))
+  }
+
+  package static func quoted(_ label: String) -> String {
+    let characters = label.unicodeScalars.map {
       $0.properties.generalCategory == .control ? " " : Character($0)
     }
     return "\"" + String(characters) + "\""

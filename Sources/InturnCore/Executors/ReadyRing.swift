@@ -11,12 +11,23 @@ struct ReadyRing: ~Copyable {
 
     fileprivate init(bits: UInt) { self.bits = bits }
 
+    enum Content {
+      case lane(Lane.Pointer)
+      case notices(of: OperationSlot.Pointer)
+    }
+
+    var content: Content {
+      bits & 1 == 0
+        ? .lane(Lane.Pointer(bitPattern: bits).unsafelyUnwrapped)
+        : .notices(of: OperationSlot.Pointer(bitPattern: bits & ~1).unsafelyUnwrapped)
+    }
+
     /// Calls what is due, as far as the budget goes.
     func run(_ budget: inout DrainBudget) {
-      if bits & 1 == 0 {
-        Lane.Pointer(bitPattern: bits).unsafelyUnwrapped.drain(&budget)
-      } else {
-        OperationSlot.Pointer(bitPattern: bits & ~1).unsafelyUnwrapped.deliverNotices()
+      switch content {
+      case .lane(let lane): lane.drain(&budget)
+      case .notices(let slot):
+        slot.deliverNotices()
         budget.remaining -= 1
       }
     }

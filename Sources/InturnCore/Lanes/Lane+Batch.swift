@@ -72,7 +72,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// What the drainer counts for itself while it has no lock.
-  private struct Unfinished {
+  struct Unfinished {
     private var failed: UInt32 = 0
     private var cancelled: UInt32 = 0
     private var abandoned: UInt32 = 0
@@ -100,7 +100,7 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: The gate
 
   /// A slot whose word says "over", to start operations with.
-  private func takeGateLocked(_ budget: inout DrainBudget) -> OperationSlot.Pointer {
+  func takeGateLocked(_ budget: inout DrainBudget) -> OperationSlot.Pointer {
     let over: OperationWord.Flags = [.started, .returned, .claimed, .ended]
     if let gate = budget.spareGate {
       budget.spareGate = nil
@@ -120,7 +120,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Keeps a gate that is over for the next lane, or lets go of it when it has something to clean
   /// up. Called with the lock, which it may give up and take again;
   /// false when the process is not the same any more.
-  private func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
+  func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
     let isClean =
       gate.pointee.details == nil && gate.pointee.resultDestroy == nil && gate.pointee.code == 0
     if isClean && budget.spareGate == nil {

@@ -123,7 +123,10 @@ extension UnsafeMutablePointer<Lane> {
   /// Cancels what is in the buffer; segments of running operations stay. Gives the lock up between
   /// chunks, so that others are not kept out for long.
   func cancelPendingLocked(_ cause: Cause) {
-    let keepsSegments = cause == .request && (pointee.extra?.pointee.segments ?? 0) > 0
+    let extra = pointee.extra
+    let keepsSegments =
+      cause == .request
+      && ((extra?.pointee.segments ?? 0) > 0 || extra?.pointee.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.batching)
     guard case .some(let jobs) = pointee.buffer.takeAll(isRead: isRead) else { return }
     var free: [OperationSlot.Pointer] = []
@@ -163,7 +166,7 @@ extension UnsafeMutablePointer<Lane> {
       chunk.pointee.next = nil
       cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &free)
       buryLocked(chunk)
-      // Segments keep their order only if nobody resumes meanwhile.
+      // What stays keeps its order only if nobody adds to it meanwhile.
       if keepsSegments && next != nil { continue }
       pointee.lock.unlock()
       for slot in free { slot.dropReference() }
@@ -197,6 +200,14 @@ extension UnsafeMutablePointer<Lane> {
           work: nil, context: slot.pointee.context, destroy: slot.pointee.destroy)
         free.append(slot.segmentOperation)
         free.append(slot)
+        continue
+      }
+      if keepsSegments && slot.pointee.flags.contains(.obstinate)
+        && !slot.loadWord().contains(.claimed) && appendLocked(job)
+      {
+        // It was counted when it was put in first.
+        pointee.pending -= 1
+        _ = requestCancelLocked(slot, cause)
         continue
       }
       // The buffer's reference goes; for one that was cancelled before, that is all.

@@ -74,26 +74,37 @@ extension UnsafeMutablePointer<Lane> {
   private func runLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     if slot.loadWord().contains(.segment) { return runSegmentLocked(slot, &budget) }
     if slot.loadWord().contains(.claimed) {
-      pointee.extra?.pointee.tombstones -= 1
-      pointee.lock.unlock()
-      slot.dropReference()
-      return relock(budget) ? .goOn : .stop
+      return dropTombstoneLocked(slot, budget) ? .goOn : .stop
     }
     if let plan = slot.plan {
       if !claimNamesLocked(slot, plan) { return .goOn }
       plan.pointee.attempts += 1
     }
-    pointee.pending -= 1
-    slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
-    slot.pointee.startedAt = nowLocked
-    _ = slot.set(.started)
-    armForRunLocked(slot)
-    addRunningLocked(slot)
+    beginLocked(slot)
     if let events {
       noteLocked(.started, of: slot)
       while events.canBeTold { if !tellEventLocked(events, &budget) { return .stop } }
     }
     return call(slot, &budget)
+  }
+
+  /// Passes over an operation that has ended before its turn. Called with the lock, which it gives
+  /// up and takes again; false when the process is not the same any more.
+  func dropTombstoneLocked(_ slot: OperationSlot.Pointer, _ budget: DrainBudget) -> Bool {
+    pointee.extra?.pointee.tombstones -= 1
+    pointee.lock.unlock()
+    slot.dropReference()
+    return relock(budget)
+  }
+
+  /// Makes an operation that was taken out of the buffer a running one.
+  func beginLocked(_ slot: OperationSlot.Pointer) {
+    pointee.pending -= 1
+    slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+    if !slot.pointee.flags.contains(.untimed) { slot.pointee.startedAt = nowLocked }
+    _ = slot.set(.started)
+    armForRunLocked(slot)
+    addRunningLocked(slot)
   }
 
   /// Calls the work of a started operation. Takes the lock over and gives it up for the call.
@@ -112,6 +123,12 @@ extension UnsafeMutablePointer<Lane> {
     }
     frame?.pointee.operation = nil
     if !budget.isStillOurs { return .stop }
+    return callReturned(slot, &budget)
+  }
+
+  /// The call of an operation's work has returned. Called without the lock, which is held
+  /// afterwards unless the drainer is to stop.
+  func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     // Until the lane has settled it, the slot stays; after that it may be gone.
     slot.addReference()
     let before = slot.set(.returned)

@@ -62,7 +62,8 @@ extension UnsafeMutablePointer<Lane> {
   /// Adds an operation with options, or whose handle is asked for.
   func enqueue(
     generation: UInt32, options: OperationOptions?, work: @escaping RawWork,
-    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
+    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool,
+    flags: OperationSlot.Flags = []
   ) -> (Status, Handle) {
     var earlier: [OperationSlot.Pointer] = []
     defer { for slot in earlier { slot.dropReference() } }
@@ -81,7 +82,8 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.work = work
     slot.pointee.context = context
     slot.pointee.destroy = destroy
-    slot.pointee.enqueuedAt = inturn_system_now()
+    slot.pointee.flags = flags
+    if !flags.contains(.untimed) { slot.pointee.enqueuedAt = inturn_system_now() }
     if let options { slot.giveDetails(options, earlier: earlier) }
     let handle = slot.handle(.operation)
     let plan = slot.plan
@@ -102,6 +104,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     // Only now does a handle with these bits name an operation.
     if wantsHandle { _ = slot.set(.handleHeld) }
+    if flags.contains(.obstinate) { needExtra().pointee.hasObstinate = true }
     if hasOwnClock {
       _ = slot.set(.ownClock)
       slot.pointee.enqueuedAt = clock.now

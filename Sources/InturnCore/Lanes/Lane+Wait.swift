@@ -55,13 +55,18 @@ extension UnsafeMutablePointer<Lane> {
     stopBatchLocked()
     result.pending = waitingCountLocked
     result.finished = pointee.finished
+    var visitors = pointee.machine.running
     forEachRunningLocked { slot in
+      visitors -= 1
       let word = slot.loadWord()
       if word.isEnded { return }
       result.running += 1
       // What a batch starts counts as finished until it turns out otherwise.
-      if pointee.machine.kind == .fifo && !word.contains(.observed) { result.finished -= 1 }
+      if slot.pointee.flags.contains(.countedAtStart) || isGateOfBatchLocked(slot) {
+        result.finished -= 1
+      }
     }
+    result.running += UInt64(visitors)
     if let extra = pointee.extra {
       result.suspends = extra.pointee.suspends
       result.failed = extra.pointee.failed

@@ -57,6 +57,8 @@ struct LaneExtra: ~Copyable {
   var outside: UInt32 = 0
   /// Threads that sleep until the lane is quiet.
   var waiters: UInt32 = 0
+  /// Operations were accepted that a cancel of all does not end before their start.
+  var hasObstinate = false
   /// A thread that destroys the queue waits for its calls, and delivers what is left itself.
   var isBeingDestroyed = false
   /// Of a destroyed lane: its place in the slab.

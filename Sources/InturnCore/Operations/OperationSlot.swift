@@ -64,6 +64,10 @@ struct OperationSlot: ~Copyable {
     static let isFence = Flags(rawValue: 1 << 7)
     /// It is pending, and behind its lane's fence.
     static let isBehind = Flags(rawValue: 1 << 8)
+    /// Cancelling it before its start only asks it to end: somebody waits for what its work gives.
+    static let obstinate = Flags(rawValue: 1 << 9)
+    /// Nobody is told its times: it has no options, and its handle is not given to users.
+    static let untimed = Flags(rawValue: 1 << 10)
   }
 }
 

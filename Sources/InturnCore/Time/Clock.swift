@@ -108,6 +108,7 @@ package final class Clock: @unchecked Sendable {
         lane.timerFired(of: slot, generation: generation)
       case .lane(let lane, let generation): lane.timerFired(generation: generation)
       case .pool(let pool): pool.checkPressure()
+      case .alarm(let alarm): alarm.ring()
       }
     }
   }

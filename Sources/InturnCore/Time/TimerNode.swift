@@ -18,6 +18,7 @@ struct TimerNode {
     case operation(OperationSlot.Pointer, generation: UInt32, of: Lane.Pointer)
     case lane(Lane.Pointer, generation: UInt32)
     case pool(WorkerPool)
+    case alarm(ClockAlarm)
   }
 }
 

@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The benchmark programs in Swift. Each finds its peer in the name that it is called by.
+let programs = ["swift_enqueue", "swift_tasks", "swift_round_trip", "swift_pending"]
+
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v26)],
@@ -11,6 +14,11 @@ let package = Package(
     .executableTarget(
       name: "swift_values",
       dependencies: ["Harness", .product(name: "ConcurrentKVO", package: "Inturn")]),
-  ],
+  ]
+    + programs.map {
+      .executableTarget(
+        name: $0,
+        dependencies: ["Harness", .product(name: "AsyncQueue", package: "Inturn")])
+    },
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,101 @@
+internal import InturnCore
+import Synchronization
+
+/// A task that runs plain operations of one priority, one after the other.
+///
+/// Who cancels the task cancels the operation that runs in it; the task takes no other one then.
+/// On an actor, another session takes over when an operation suspends: `DrainSession+Actor`.
+final class DrainSession: @unchecked Sendable {
+  // Safe to share: `lock` protects what it says, an actor `state`; the rest never changes.
+
+  let core: QueueCore
+  let priority: PlainPriority
+  /// Only looked at on the session's actor.
+  nonisolated(unsafe) var state = State.running
+
+  /// Protects what follows.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var task: Task<Void, Never>?
+  @exclusivity(unchecked) private var isCancelled = false
+
+  /// Of a session on an actor.
+  enum State {
+    /// It runs an operation, or is about to.
+    case running
+    /// It has run enough for a while, and its relay is to go on.
+    case handedOver
+    /// Its operation has suspended, and its relay has gone on.
+    case displaced
+    case done
+  }
+
+  /// How many operations the task takes before others get their thread or actor.
+  static var operationsInARow: Int { 1024 }
+
+  init(_ core: QueueCore, _ priority: PlainPriority) {
+    self.core = core
+    self.priority = priority
+  }
+
+  /// Takes the task that runs it, once that exists.
+  func adopt(_ task: Task<Void, Never>) {
+    lock.lock()
+    self.task = task
+    let isCancelled = self.isCancelled
+    lock.unlock()
+    if isCancelled { task.cancel() }
+  }
+
+  func cancel() {
+    lock.lock()
+    isCancelled = true
+    let task = self.task
+    lock.unlockAfterReadingObject()
+    task?.cancel()
+  }
+
+  func escalate(to priority: TaskPriority) {
+    lock.lock()
+    let task = self.task
+    lock.unlockAfterReadingObject()
+    task?.escalate(to: priority)
+  }
+
+  /// Runs the closures of a FIFO queue, each to its end.
+  func runClosures(_ turn: OutsideExecutor.Turn) async {
+    let drainer = LaneDrainer(turn)
+    core.begin(self)
+    _ = await Frame(core).bind(isolation: nil) { await runClosures(of: drainer) }
+    core.progressed()
+  }
+
+  private func runClosures(of drainer: LaneDrainer) async {
+    var rest = Self.operationsInARow
+    while true {
+      let step = drainer.next(tag: RuntimeTask.isCancelled ? nil : priority.tag)
+      guard case .plain(let work, let context, let token) = step else {
+        // Before the lane gets another session, which begins anew.
+        core.end(self)
+        if !core.handle(step, of: drainer) { return }
+        core.begin(self)
+        continue
+      }
+      core.progressed()
+      await Self.call(PlainClosure(work: work, context: context))
+      _ = Engine.end(token, as: .finished)
+      drainer.plainReturned()
+      rest -= 1
+      if rest == 0 {
+        rest = Self.operationsInARow
+        await Task.yield()
+      }
+    }
+  }
+
+  /// When it has returned, the closure is gone.
+  @inline(__always)
+  private static func call(_ closure: consuming PlainClosure) async {
+    let function = closure.take()
+    await function()
+  }
+}

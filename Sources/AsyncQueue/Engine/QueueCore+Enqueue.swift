@@ -1,0 +1,173 @@
+internal import InturnCore
+
+/// Adding operations, in each of the ways that they come.
+extension QueueCore {
+  /// What a plain operation of the caller's may be; nil when its caller has task-local values, a
+  /// priority of its own or somebody watches: then it needs a task.
+  @inline(__always)
+  func plainPriority(_ own: TaskPriority?) -> PlainPriority? {
+    if interests.load(ordering: .relaxed) & Interest.events != 0 { return nil }
+    guard let priority = PlainPriority(own?.rawValue ?? RuntimeTask.priority) else { return nil }
+    return RuntimeLocals.areBound ? nil : priority
+  }
+
+  /// Puts an operation in whose closure has a task of its own, which is created by `makeTask`.
+  func enqueueTurn(_ limits: OperationLimits?, makeTask: (Turn) -> Task<Void, Never>) -> Status {
+    let turn = Turn(self, isObstinate: false)
+    let status = turn.enqueue(limits)
+    if status == .ok { turn.adopt(makeTask(turn)) }
+    return status
+  }
+
+  /// The turn of a task that is about to be created, or what refuses it.
+  @usableFromInline
+  func turnForTask(
+    _ name: String?, _ priority: TaskPriority?, isObstinate: Bool = false,
+    in registry: TaskRegistry? = nil
+  ) -> Result<Turn, QueueError> {
+    let turn = Turn(
+      self, name: name, isObstinate: isObstinate, priority: priority, registry: registry)
+    let status = turn.enqueue(nil)
+    if status == .ok { return .success(turn) }
+    registry?.remove(turn)
+    return .failure(error(for: status))
+  }
+
+  /// The turn of a task that cannot throw; stops the program when it is refused.
+  @usableFromInline
+  func turnInAnyCase(
+    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil
+  ) -> Turn {
+    switch turnForTask(name, priority, isObstinate: true, in: registry) {
+    case .success(let turn): turn
+    case .failure(let error): stop(error)
+    }
+  }
+
+  /// A turn for the calling task, waiting for room if there is none. Throws what refuses it.
+  func turnForCaller(
+    isObstinate: Bool, limits: OperationLimits? = nil,
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws -> Turn {
+    let turn = Turn(self, isObstinate: isObstinate)
+    while true {
+      switch turn.enqueue(limits) {
+      case .ok: return turn
+      case .full:
+        await waitForRoom()
+        if !isObstinate { try Task.checkCancellation() }
+      case let status: throw error(for: status)
+      }
+    }
+  }
+
+  /// Tries to add an operation until there is room for it.
+  func addWhenRoom(_ add: () -> Status) async throws {
+    while true {
+      try Task.checkCancellation()
+      switch add() {
+      case .ok: return
+      case .full: await waitForRoom()
+      case let status: throw error(for: status)
+      }
+    }
+  }
+
+  /// Whether errors of any kind can be thrown as this type.
+  static func canThrow<Failure: Error>(_: Failure.Type) -> Bool {
+    CancellationError() is Failure
+  }
+
+  /// Runs a body in the calling task when its turn has come.
+  @usableFromInline
+  func runInTurn<Value, Failure: Error>(
+    isolation: isolated (any Actor)?, limits: OperationLimits?, _ file: StaticString, _ line: UInt,
+    _ body: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let turn: Turn
+    do {
+      // The check that a visit makes, too.
+      if Self.canThrow(Failure.self) { try Task.checkCancellation() }
+      let entry = try TaskWaits.enter(self)
+      defer { TaskWaits.leave(entry) }
+      turn = try await turnForCaller(isObstinate: !Self.canThrow(Failure.self), limits: limits)
+      if let refusal = await turn.wait() {
+        turn.release()
+        throw refusal
+      }
+    } catch {
+      if let error = error as? Failure { throw error }
+      stop(error, file, line)
+    }
+    turn.begin()
+    switch await turn.bind(isolation: isolation, body) {
+    case .success(let value):
+      let isTooLate = turn.finish(.finished)
+      if isTooLate, let error = QueueError.ranTooLong as? Failure { throw error }
+      return value
+    case .failure(let error):
+      _ = turn.finish(Outcome(of: error))
+      throw error
+    }
+  }
+}
+
+extension Turn {
+  /// Runs the body of an operation that has a task of its own, and that may throw.
+  @inlinable
+  func perform<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+  ) async throws -> Value {
+    if !isGranted, let refusal = await wait() {
+      release()
+      throw refusal
+    }
+    begin()
+    if Task.isCancelled {
+      finish(throwing: CancellationError())
+      throw CancellationError()
+    }
+    switch await bind(isolation: isolation, body) {
+    case .success(let value):
+      if finish() { throw QueueError.ranTooLong }
+      return value
+    case .failure(let error):
+      finish(throwing: error)
+      throw error
+    }
+  }
+
+  /// The same for a body that does not throw, and that runs even when it is cancelled.
+  @inlinable
+  func performInAnyCase<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async -> Value
+  ) async -> Value {
+    if !isGranted { _ = await wait() }
+    begin()
+    switch await bind(isolation: isolation, body) {
+    case .success(let value):
+      _ = finish()
+      return value
+    }
+  }
+
+  /// The same on an actor.
+  @inlinable
+  func perform<ActorType: Actor, Value: Sendable>(
+    on actor: isolated ActorType, _ body: (isolated ActorType) async throws -> Value
+  ) async throws -> Value {
+    try await perform { try await body(actor) }
+  }
+
+  @inlinable
+  func performInAnyCase<ActorType: Actor, Value: Sendable>(
+    on actor: isolated ActorType, _ body: (isolated ActorType) async -> Value
+  ) async -> Value {
+    await performInAnyCase { await body(actor) }
+  }
+}
+
+extension Outcome {
+  /// How an operation ends whose body throws.
+  init(of error: any Error) { self = error is CancellationError ? .cancelled : .failed }
+}

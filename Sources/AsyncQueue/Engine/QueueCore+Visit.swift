@@ -1,0 +1,48 @@
+internal import InturnCore
+
+/// Bodies that run where their caller is, in a queue that has nothing else to do. What is marked as
+/// usable from inline lets the caller's compiler see the body.
+extension QueueCore {
+  /// Runs a body in the calling task, in its turn.
+  @inlinable
+  @inline(__always)
+  func run<Value, Failure: Error>(
+    isolation: isolated (any Actor)?, _ file: StaticString, _ line: UInt,
+    _ body: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    guard let frame = beginVisit(canThrow: Failure.self != Never.self) else {
+      return try await runInTurn(isolation: isolation, limits: nil, file, line, body)
+    }
+    switch await frame.bind(isolation: isolation, body) {
+    case .success(let value):
+      endVisit()
+      return value
+    case .failure(let error):
+      endVisit(error)
+      throw error
+    }
+  }
+
+  /// Nil when the queue is not free, or the task is cancelled: then there is more to do.
+  @usableFromInline
+  func beginVisit(canThrow: Bool) -> Frame? {
+    if canThrow && RuntimeTask.isCancelled { return nil }
+    guard interests.load(ordering: .relaxed) & Interest.events == 0, Engine.enter(queue) else {
+      return nil
+    }
+    // A FIFO queue has one visit at a time.
+    return kind == .fifo ? visitFrame : Frame(self)
+  }
+
+  @usableFromInline
+  func endVisit() {
+    Engine.leave(queue, as: .finished)
+    progressed()
+  }
+
+  @usableFromInline
+  func endVisit(_ error: any Error) {
+    Engine.leave(queue, as: Outcome(of: error))
+    progressed()
+  }
+}

@@ -1,0 +1,275 @@
+internal import InturnCore
+import Synchronization
+
+/// What is behind a queue: the engine's lane, and who is to hear of it.
+///
+/// It lives as long as the queue is used or has work: the lane keeps it, and is destroyed when the
+/// queue has been released and nothing of it is left.
+@usableFromInline
+final class QueueCore: @unchecked Sendable {
+  // Safe to share: `queue` is written before the core is, `lock` protects what else changes.
+
+  let name: String?
+  let kind: QueueKind
+  /// How many operations may be pending; the largest number for no limit.
+  let capacity: Int
+  private(set) nonisolated(unsafe) var queue = Handle(bits: 0)
+  let engineClock: Clock?
+  /// The frame of the body that runs without a turn; its owner is the visit.
+  private(set) nonisolated(unsafe) var visitFrame: Frame! = nil
+
+  /// Protects what follows. Nothing is called while it is held.
+  let lock = BriefLock()
+  @exclusivity(unchecked) var quietWaiters = WaiterList()
+  @exclusivity(unchecked) var roomWaiters = WaiterList()
+  @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
+  @exclusivity(unchecked) var nextObserver: UInt64 = 0
+  /// Sessions whose tasks belong to one operation each, which has suspended on its actor.
+  @exclusivity(unchecked) private var displaced: [ObjectIdentifier: DrainSession] = [:]
+  /// The task that runs plain operations one after the other.
+  @exclusivity(unchecked) private var session: DrainSession?
+
+  /// What somebody wants to hear of. Relaxed where only the common case is asked for, that it is
+  /// nothing: who sets a bit looks at the queue himself afterwards.
+  let interests = Atomic<UInt32>(0)
+  /// How many wait for their turn, and the highest priority of those who have waited since that
+  /// was nobody. Only hints: relaxed.
+  private let waiting = Atomic<Int>(0)
+  private let urgency = Atomic<UInt8>(0)
+
+  enum Interest {
+    static let quiet: UInt32 = 1 << 0
+    static let room: UInt32 = 1 << 1
+    static let events: UInt32 = 1 << 2
+    static let released: UInt32 = 1 << 3
+    static let destroyed: UInt32 = 1 << 4
+  }
+
+  init(_ kind: QueueKind, name: String?, capacity: Int?, clock: QueueClock) {
+    precondition(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
+    self.kind = kind
+    self.name = name
+    self.capacity = capacity ?? Int.max
+    engineClock = clock.engineClock
+    var options = QueueOptions(kind: kind)
+    options.capacity = UInt64(capacity ?? 0)
+    let (status, queue): (Status, Handle)
+    if let name {
+      (status, queue) = name.withCString {
+        options.label = $0
+        return Engine.createQueue(options, host: Host(self), clock: engineClock)
+      }
+    } else {
+      (status, queue) = Engine.createQueue(options, host: Host(self), clock: engineClock)
+    }
+    guard status == .ok else { fatalError("Inturn: no memory for a queue") }
+    self.queue = queue
+    visitFrame = Frame(self)
+  }
+
+  /// How messages call the queue.
+  var described: String { name.map { "queue \(Report.quoted($0))" } ?? "an unnamed queue" }
+
+  func error(for status: Status) -> QueueError {
+    switch status {
+    case .full: .full
+    case .closed: .closed
+    case .forked: .forked
+    default: fatalError("Inturn: \(described) gave status \(status.rawValue)")
+    }
+  }
+
+  /// Stops the program where a refusal cannot be thrown.
+  func stop(
+    _ error: any Error, _ file: StaticString = #fileID, _ line: UInt = #line
+  ) -> Never {
+    fatalError("\(described) refuses an operation: \(error)", file: file, line: line)
+  }
+
+  // MARK: Draining
+
+  /// Whom the engine tells. The lane keeps it, and so the core.
+  private final class Host: LaneHost {
+    private let core: QueueCore
+
+    init(_ core: QueueCore) { self.core = core }
+
+    func laneIsReady(_ turn: OutsideExecutor.Turn) { core.drive(LaneDrainer(turn)) }
+
+    func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) {
+      // Cancelling a task calls its handlers: not on the clock's thread.
+      Task.detached { notice.deliver() }
+    }
+  }
+
+  /// Grants turns for as long as these are next.
+  func drive(_ drainer: LaneDrainer) {
+    while handle(drainer.next(tag: nil), of: drainer) {}
+    progressed()
+  }
+
+  /// Does what a step says that is no plain operation. False when the drainer is done here.
+  func handle(_ step: LaneDrainer.Step, of drainer: LaneDrainer) -> Bool {
+    switch step {
+    case .plain: fatalError("a plain operation was started that was not asked for")
+    case .operation(let context, let token):
+      let turn = Unmanaged<Turn>.fromOpaque(context).takeRetainedValue()
+      if kind == .actor {
+        turn.granted(token, keeping: drainer)
+        escalateIfUrgent(turn)
+        return false
+      }
+      // First, so that an operation whose body runs is always one that has returned to the engine.
+      let goesOn = drainer.operationReturned()
+      turn.granted(token, keeping: nil)
+      escalateIfUrgent(turn)
+      return goesOn
+    case .wentBack(let turn, let tag, let context):
+      startSession(turn, PlainPriority(tag: tag), context)
+      return false
+    case .left: return false
+    }
+  }
+
+  /// Has plain operations run, in a task of their priority.
+  private func startSession(
+    _ turn: OutsideExecutor.Turn, _ priority: PlainPriority, _ context: UInt
+  ) {
+    let session = DrainSession(self, priority)
+    if kind == .actor {
+      ActorJob.of(context).start(session, turn)
+    } else {
+      session.adopt(Task.detached(priority: priority.task) { await session.runClosures(turn) })
+    }
+    // Who began to wait before could not know the task.
+    let urgent = TaskPriority(rawValue: urgency.load(ordering: .relaxed))
+    if urgent > priority.task ?? .medium { session.escalate(to: urgent) }
+  }
+
+  func begin(_ session: DrainSession) {
+    lock.lock()
+    self.session = session
+    lock.unlock()
+  }
+
+  func end(_ session: DrainSession) {
+    lock.lock()
+    let ended = self.session === session ? self.session : nil
+    if ended != nil { self.session = nil }
+    lock.unlockAfterReadingObject()
+    withExtendedLifetime(ended) {}
+  }
+
+  /// The session's task belongs to its last operation from now on.
+  func noteDisplaced(_ session: DrainSession) {
+    lock.lock()
+    displaced[ObjectIdentifier(session)] = session
+    lock.unlock()
+  }
+
+  func forgetDisplaced(_ session: DrainSession) {
+    lock.lock()
+    let removed = displaced.removeValue(forKey: ObjectIdentifier(session))
+    lock.unlockAfterReadingObject()
+    withExtendedLifetime(removed) {}
+  }
+
+  // MARK: Priorities
+
+  /// Somebody begins to wait.
+  func waitBegins(_ priority: TaskPriority) {
+    waiting.wrappingAdd(1, ordering: .relaxed)
+    isAwaited(by: priority)
+  }
+
+  func waitEnds() {
+    if waiting.wrappingSubtract(1, ordering: .relaxed).newValue == 0 {
+      urgency.store(0, ordering: .relaxed)
+    }
+  }
+
+  /// Somebody of this priority waits: what runs before is not to be slower.
+  func isAwaited(by priority: TaskPriority) {
+    var known = urgency.load(ordering: .relaxed)
+    repeat {
+      // Who was told before need not be told again.
+      if known >= priority.rawValue { return }
+      let (exchanged, original) = urgency.weakCompareExchange(
+        expected: known, desired: priority.rawValue, ordering: .relaxed)
+      if exchanged { break }
+      known = original
+    } while true
+    lock.lock()
+    let session = self.session
+    lock.unlockAfterReadingObject()
+    session?.escalate(to: priority)
+    for turn in runningTurns() { turn.escalate(to: priority) }
+  }
+
+  func escalateIfUrgent(_ turn: Turn) {
+    let urgent = urgency.load(ordering: .relaxed)
+    if urgent > turn.priority { turn.escalate(to: TaskPriority(rawValue: urgent)) }
+  }
+
+  // MARK: Cancelling
+
+  func cancelAll() {
+    _ = Engine.cancelAll(queue)
+    for turn in runningTurns(areAskedToEnd: true) { turn.askToEnd() }
+    lock.lock()
+    let session = self.session
+    let displaced = self.displaced.values.map(\.self)
+    lock.unlockAfterReadingObject()
+    session?.cancel()
+    for session in displaced { session.cancel() }
+    progressed()
+  }
+
+  private func runningTurns(areAskedToEnd: Bool = false) -> [Turn] {
+    var turns: [Turn] = []
+    Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
+      // Its task holds the turn until the engine, which is locked now, has heard of the end.
+      turns.append(Unmanaged<Turn>.fromOpaque($0).takeUnretainedValue())
+    }
+    return turns
+  }
+
+  // MARK: What happened
+
+  func emit(_ event: @autoclosure () -> QueueEvent) {
+    guard interests.load(ordering: .relaxed) & Interest.events != 0 else { return }
+    lock.lock()
+    let observers = self.observers.values.map(\.self)
+    lock.unlockAfterReadingObject()
+    for observer in observers { observer.yield(event()) }
+  }
+
+  /// Something was started or has ended, outside of any lock.
+  @inline(__always)
+  func progressed() {
+    if interests.load(ordering: .relaxed) != 0 { tellWhoIsInterested() }
+  }
+
+  @inline(never)
+  private func tellWhoIsInterested() {
+    let interests = self.interests.load(ordering: .sequentiallyConsistent)
+    if interests & Interest.room != 0 { giveRoom() }
+    if interests & (Interest.quiet | Interest.released) == 0 { return }
+    guard Engine.drain(queue, timeoutNanoseconds: 0) == .ok else { return }
+    if interests & Interest.quiet != 0 { tellQuiet() }
+    if interests & Interest.released != 0 { destroyOnce() }
+  }
+
+  /// The queue has been released by its user: what is pending still runs.
+  func release() {
+    while Engine.resume(queue) == .ok {}
+    interests.bitwiseOr(Interest.released, ordering: .sequentiallyConsistent)
+    finishObservers()
+    tellWhoIsInterested()
+  }
+
+  private func destroyOnce() {
+    let before = interests.bitwiseOr(Interest.destroyed, ordering: .sequentiallyConsistent).oldValue
+    if before & Interest.destroyed == 0 { _ = Engine.destroy(queue: queue) }
+  }
+}

@@ -1,0 +1,94 @@
+extension Task where Failure == Never {
+  /// A task that runs an operation on a queue's actor, beginning in its turn: when all before it
+  /// have ended or suspended.
+  ///
+  /// The turn is taken at once, in the order of the calls, and holds whatever the priorities are.
+  /// The task has the caller's priority and task-local values. The operation cannot throw, so it
+  /// runs even when the task was cancelled before its turn, with `Task.isCancelled` true.
+  ///
+  /// Stops the program when the queue has no actor, is closed, or has a capacity and is full.
+  ///
+  /// - Parameters:
+  ///   - name: the task's and the operation's name.
+  ///   - priority: nil for the caller's.
+  ///   - actorQueue: the queue.
+  ///   - operation: what to run.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<ActorType>,
+    operation: @Sendable @escaping (isolated ActorType) async -> Success
+  ) {
+    let actor = actorQueue.actorOrStop()
+    let turn = actorQueue.core.turnInAnyCase(
+      name, priority)
+    self.init(name: name, priority: priority) {
+      await turn.performInAnyCase(on: actor, operation)
+    }
+    turn.adopt(self)
+  }
+
+  /// A task that runs an operation on the main actor, beginning in its turn; see
+  /// ``init(name:priority:on:operation:)``.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<MainActor>,
+    operation: @MainActor @escaping () async -> Success
+  ) {
+    let turn = actorQueue.core.turnInAnyCase(
+      name, priority)
+    self.init(name: name, priority: priority) { @MainActor in
+      await turn.performInAnyCase { await operation() }
+    }
+    turn.adopt(self)
+  }
+}
+
+extension Task where Failure == any Error {
+  /// A task that runs an operation on a queue's actor, beginning in its turn, and may throw.
+  ///
+  /// The turn is taken at once, in the order of the calls, and holds whatever the priorities are.
+  /// When the task is cancelled before its turn, the operation leaves the queue at once and never
+  /// runs, and the task throws `CancellationError`. When the queue has no actor, is closed or full,
+  /// it throws ``QueueError``.
+  ///
+  /// - Parameters:
+  ///   - name: the task's and the operation's name.
+  ///   - priority: nil for the caller's.
+  ///   - actorQueue: the queue.
+  ///   - operation: what to run.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<ActorType>,
+    operation: @escaping @Sendable (isolated ActorType) async throws -> Success
+  ) {
+    guard let actor = actorQueue.actor else {
+      self.init(name: name, priority: priority) { throw QueueError.noActor }
+      return
+    }
+    let turn = actorQueue.core.turnForTask(
+      name, priority)
+    self.init(name: name, priority: priority) {
+      try await turn.get().perform(on: actor, operation)
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+
+  /// A task that runs an operation on the main actor, beginning in its turn, and may throw; see
+  /// ``init(name:priority:on:operation:)``.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<MainActor>,
+    operation: @escaping @MainActor () async throws -> Success
+  ) {
+    let turn = actorQueue.core.turnForTask(
+      name, priority)
+    self.init(name: name, priority: priority) { @MainActor in
+      try await turn.get().perform { try await operation() }
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+}

@@ -1,0 +1,152 @@
+extension Task where Failure == Never {
+  /// A task on a FIFO queue that can be cancelled together with others.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
+    @_inheritActorContext @_implicitSelfCapture
+    operation: sending @escaping @isolated(any) () async -> Success
+  ) {
+    let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
+    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
+      await turn.performInAnyCase { await operation() }
+    }
+    turn.adopt(self)
+  }
+
+  /// A task on a FIFO queue and an actor that can be cancelled together with others.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
+    isolatedTo isolatedActor: ActorType,
+    operation: @Sendable @escaping (isolated ActorType) async -> Success
+  ) {
+    let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
+    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
+      await turn.performInAnyCase { await operation(isolatedActor) }
+    }
+    turn.adopt(self)
+  }
+
+  /// A task on an actor queue that can be cancelled together with others.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil,
+    on actorQueue: CancellableQueue<ActorQueue<ActorType>>,
+    operation: @Sendable @escaping (isolated ActorType) async -> Success
+  ) {
+    let actor = actorQueue.underlyingQueue.actorOrStop()
+    let turn = actorQueue.underlyingQueue.core.turnInAnyCase(
+      name, priority, in: actorQueue.registry)
+    self.init(name: name, priority: priority) {
+      await turn.performInAnyCase(on: actor, operation)
+    }
+    turn.adopt(self)
+  }
+
+  /// A task on a queue of the main actor that can be cancelled together with others.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil,
+    on actorQueue: CancellableQueue<ActorQueue<MainActor>>,
+    operation: @escaping @MainActor () async -> Success
+  ) {
+    let turn = actorQueue.underlyingQueue.core.turnInAnyCase(
+      name, priority, in: actorQueue.registry)
+    self.init(name: name, priority: priority) { @MainActor in
+      await turn.performInAnyCase { await operation() }
+    }
+    turn.adopt(self)
+  }
+}
+
+extension Task where Failure == any Error {
+  /// A task on a FIFO queue that can be cancelled together with others, and may throw.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
+    @_inheritActorContext @_implicitSelfCapture
+    operation: sending @escaping @isolated(any) () async throws -> Success
+  ) {
+    let turn = fifoQueue.underlyingQueue.core.turnForTask(
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
+    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
+      try await turn.get().perform { try await operation() }
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+
+  /// A task on a FIFO queue and an actor that can be cancelled together with others, and may throw.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
+    isolatedTo isolatedActor: ActorType,
+    operation: @Sendable @escaping (isolated ActorType) async throws -> Success
+  ) {
+    let turn = fifoQueue.underlyingQueue.core.turnForTask(
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
+    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
+      try await turn.get().perform { try await operation(isolatedActor) }
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+
+  /// A task on an actor queue that can be cancelled together with others, and may throw.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil,
+    on actorQueue: CancellableQueue<ActorQueue<ActorType>>,
+    operation: @Sendable @escaping (isolated ActorType) async throws -> Success
+  ) {
+    guard let actor = actorQueue.underlyingQueue.actor else {
+      self.init(name: name, priority: priority) { throw QueueError.noActor }
+      return
+    }
+    let turn = actorQueue.underlyingQueue.core.turnForTask(
+      name, priority, in: actorQueue.registry)
+    self.init(name: name, priority: priority) {
+      try await turn.get().perform(on: actor, operation)
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+
+  /// A task on a queue of the main actor that can be cancelled together with others, and may throw.
+  ///
+  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil,
+    on actorQueue: CancellableQueue<ActorQueue<MainActor>>,
+    operation: @escaping @MainActor () async throws -> Success
+  ) {
+    let turn = actorQueue.underlyingQueue.core.turnForTask(
+      name, priority, in: actorQueue.registry)
+    self.init(name: name, priority: priority) { @MainActor in
+      try await turn.get().perform { try await operation() }
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+}

@@ -1,0 +1,96 @@
+extension Task where Failure == Never {
+  /// A task that runs an operation in its turn on a FIFO queue: begun when all before it have ended.
+  ///
+  /// The turn is taken at once, in the order of the calls. The task has the caller's actor,
+  /// priority and task-local values. The operation cannot throw, so it runs even when the task was
+  /// cancelled before its turn, with `Task.isCancelled` true.
+  ///
+  /// Stops the program when the queue is closed, or has a capacity and is full.
+  ///
+  /// Deadlock: an operation must not await the value of a task on its own queue.
+  ///
+  /// - Parameters:
+  ///   - name: the task's and the operation's name.
+  ///   - priority: nil for the queue's, or else for the caller's.
+  ///   - fifoQueue: the queue.
+  ///   - operation: what to run.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
+    @_inheritActorContext @_implicitSelfCapture
+    operation: sending @escaping @isolated(any) () async -> Success
+  ) {
+    let turn = fifoQueue.core.turnInAnyCase(
+      name, priority ?? fifoQueue.priority)
+    self.init(name: name, priority: priority ?? fifoQueue.priority) {
+      await turn.performInAnyCase { await operation() }
+    }
+    turn.adopt(self)
+  }
+
+  /// A task that runs an operation on an actor, in its turn on a FIFO queue; see
+  /// ``init(name:priority:on:operation:)``.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
+    isolatedTo isolatedActor: ActorType,
+    operation: @Sendable @escaping (isolated ActorType) async -> Success
+  ) {
+    let turn = fifoQueue.core.turnInAnyCase(
+      name, priority ?? fifoQueue.priority)
+    self.init(name: name, priority: priority ?? fifoQueue.priority) {
+      await turn.performInAnyCase { await operation(isolatedActor) }
+    }
+    turn.adopt(self)
+  }
+}
+
+extension Task where Failure == any Error {
+  /// A task that runs an operation in its turn on a FIFO queue, and may throw.
+  ///
+  /// The turn is taken at once, in the order of the calls. The task has the caller's actor,
+  /// priority and task-local values. When it is cancelled before its turn, the operation leaves the
+  /// queue at once and never runs, and the task throws `CancellationError`. When the queue is closed
+  /// or full, it throws ``QueueError``.
+  ///
+  /// Deadlock: an operation must not await the value of a task on its own queue.
+  ///
+  /// - Parameters:
+  ///   - name: the task's and the operation's name.
+  ///   - priority: nil for the queue's, or else for the caller's.
+  ///   - fifoQueue: the queue.
+  ///   - operation: what to run.
+  @discardableResult
+  @inlinable
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
+    @_inheritActorContext @_implicitSelfCapture
+    operation: sending @escaping @isolated(any) () async throws -> Success
+  ) {
+    let turn = fifoQueue.core.turnForTask(
+      name, priority ?? fifoQueue.priority)
+    self.init(name: name, priority: priority ?? fifoQueue.priority) {
+      try await turn.get().perform { try await operation() }
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+
+  /// A task that runs an operation on an actor, in its turn on a FIFO queue, and may throw; see
+  /// ``init(name:priority:on:operation:)``.
+  @discardableResult
+  @inlinable
+  public init<ActorType: Actor>(
+    name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
+    isolatedTo isolatedActor: ActorType,
+    operation: @Sendable @escaping (isolated ActorType) async throws -> Success
+  ) {
+    let turn = fifoQueue.core.turnForTask(
+      name, priority ?? fifoQueue.priority)
+    self.init(name: name, priority: priority ?? fifoQueue.priority) {
+      try await turn.get().perform { try await operation(isolatedActor) }
+    }
+    if case .success(let turn) = turn { turn.adopt(self) }
+  }
+}

@@ -1,0 +1,78 @@
+/// What the modules ask that drain their lanes themselves.
+extension Engine {
+  /// Makes a queue that a host drains; see `OutsideExecutor`. The queue keeps the host.
+  package static func createQueue(
+    _ options: QueueOptions, host: any LaneHost, clock: Clock?
+  ) -> (Status, Handle) {
+    var options = options
+    options.executor = OutsideExecutor(host: host)
+    options.clock = clock
+    let objects = current.pointee.objects
+    objects.lock.lock()
+    options.executor!.users += 1
+    clock?.users += 1
+    objects.lock.unlock()
+    guard let handle = Lane.Pointer.make(options) else {
+      releaseUse(of: options.executor, clock)
+      return (.noMemory, Handle(bits: 0))
+    }
+    return (.ok, handle)
+  }
+
+  /// Enqueues an operation with a slot. An obstinate one is not ended by a cancel of all before its
+  /// start, only asked to end.
+  package static func enqueue(
+    _ queue: Handle, options: OperationOptions?, context: UnsafeMutableRawPointer,
+    destroy: @escaping RawDestroy, isObstinate: Bool, wantsHandle: Bool
+  ) -> (Status, Handle) {
+    guard let lane = hostedLane(queue) else {
+      return (queue.refusal(for: .queue), Handle(bits: 0))
+    }
+    var flags: OperationSlot.Flags = isObstinate ? .obstinate : []
+    if options == nil { flags.insert(.untimed) }
+    let (status, handle) = lane.enqueue(
+      generation: queue.generation, options: options, work: { _, _ in }, context: context,
+      destroy: destroy, wantsHandle: wantsHandle, flags: flags)
+    return (status == .stale ? queue.refusal(for: .queue) : status, handle)
+  }
+
+  /// Enqueues an operation without a slot, which a `LaneDrainer` gives back as it is. `work` is not
+  /// zero; `destroy` gets the context if the operation never starts.
+  @inline(__always)
+  package static func enqueuePlain(
+    _ queue: Handle, work: UInt, context: UInt, destroy: @escaping RawDestroy
+  ) -> Status {
+    enqueue(
+      queue, work: unsafeBitCast(work, to: RawWork?.self),
+      context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy)
+  }
+
+  /// Begins an operation where the caller is. False when the queue is not free for that.
+  @inline(__always)
+  package static func enter(_ queue: Handle) -> Bool {
+    guard let lane = hostedLane(queue) else { return false }
+    return lane.enter(generation: queue.generation)
+  }
+
+  /// Ends an operation that `enter` has begun.
+  @inline(__always)
+  package static func leave(_ queue: Handle, as outcome: Outcome) {
+    hostedLane(queue).unsafelyUnwrapped.leaveVisit(as: outcome)
+  }
+
+  /// Tells the contexts of operations that run; see `Lane.forEachRunning`.
+  package static func forEachRunning(
+    of queue: Handle, areAskedToEnd: Bool, _ body: (UnsafeMutableRawPointer) -> Void
+  ) {
+    hostedLane(queue)?.forEachRunning(
+      generation: queue.generation, areAskedToEnd: areAskedToEnd, body)
+  }
+
+  package static var systemClock: Clock { current.pointee.systemClock }
+
+  @inline(__always)
+  private static func hostedLane(_ queue: Handle) -> Lane.Pointer? {
+    guard queue.isOf(.queue) else { return nil }
+    return current.pointee.lanes.pointer(at: queue.index)
+  }
+}

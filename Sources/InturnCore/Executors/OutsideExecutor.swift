@@ -1,0 +1,49 @@
+/// Who drains a lane without being the engine's: it is told when the lane wants to be drained, and
+/// does so with a `LaneDrainer` or by `OutsideExecutor.Turn.drain`.
+package protocol LaneHost: AnyObject, Sendable {
+  /// The lane wants one drainer. Called without locks, by any thread, perhaps inside the host's own
+  /// calls of the engine.
+  func laneIsReady(_ turn: OutsideExecutor.Turn)
+
+  /// The cancel handler of an operation is due.
+  func cancelIsDue(_ notice: OutsideExecutor.CancelNotice)
+}
+
+/// The executor of one lane that is drained from outside the engine.
+package final class OutsideExecutor: Executor, @unchecked Sendable {
+  // Safe to share: nothing of it changes; its ring stays empty.
+
+  /// One drainer's turn at the lane, which somebody has to take.
+  package struct Turn: Sendable {
+    nonisolated(unsafe) let lane: Lane.Pointer
+
+    /// Takes the turn, and calls all that the lane has to call.
+    package func drain() {
+      var budget = DrainBudget(remaining: Int.max)
+      lane.drain(&budget)
+      budget.dropSpareGate()
+    }
+  }
+
+  package struct CancelNotice: Sendable {
+    nonisolated(unsafe) fileprivate let slot: OperationSlot.Pointer
+
+    /// Calls the handler.
+    package func deliver() { slot.deliverNotices() }
+  }
+
+  private let host: any LaneHost
+
+  /// The host lives as long as the queue.
+  package init(host: any LaneHost) {
+    self.host = host
+    super.init(label: nil)
+  }
+
+  override func submit(_ item: ReadyRing.Item) {
+    switch item.content {
+    case .lane(let lane): host.laneIsReady(Turn(lane: lane))
+    case .notices(let slot): host.cancelIsDue(CancelNotice(slot: slot))
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/// Operations that run where their caller is, in a lane that has nothing else to do.
+///
+/// A visit takes a place like any operation, but has neither slot nor token: it cannot be cancelled
+/// and has no deadline. It lasts as long as the caller says.
+extension UnsafeMutablePointer<Lane> {
+  /// Begins a visit, unless something holds the place, is pending or is to be delivered, or the queue does
+  /// not start anything just now.
+  @inline(__always)
+  func enter(generation: UInt32) -> Bool {
+    pointee.lock.lock()
+    let machine = pointee.machine
+    let isFree =
+      pointee.generation == generation && pointee.pending == 0
+      && (machine.running == 0 || machine.kind == .actor)
+      && machine.active == 0 && machine.scheduled == 0 && machine.flags.isEmpty
+    if isFree { pointee.machine.start() }
+    pointee.lock.unlock()
+    return isFree
+  }
+
+  /// Ends a visit.
+  @inline(__always)
+  func leaveVisit(as outcome: Outcome) {
+    pointee.lock.lock()
+    pointee.machine.release()
+    if outcome == .finished {
+      pointee.finished += 1
+    } else {
+      countLocked(outcome, wasCounted: false)
+    }
+    unlockAndAskForDrainer()
+  }
+
+  /// Tells the context of each operation with a slot that runs and whose call has returned; only of
+  /// those that were asked to end, if so wanted. `body` is called under the lock and must only copy:
+  /// until the lock is given up, the engine does not hear of an end, so that a context which its
+  /// operation keeps until then is still there.
+  func forEachRunning(
+    generation: UInt32, areAskedToEnd: Bool, _ body: (UnsafeMutableRawPointer) -> Void
+  ) {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    if pointee.generation != generation { return }
+    stopBatchLocked()
+    forEachRunningLocked { slot in
+      let word = slot.loadWord()
+      let isMeant = !areAskedToEnd || word.contains(.cancelRequested)
+      if isMeant && word.contains([.observed, .returned]) && !word.contains(.claimed),
+        let context = slot.pointee.context
+      {
+        body(context)
+      }
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import Synchronization
+
+/// A drainer that goes from one operation to the next when it is told to, with any time and on any
+/// threads in between: for work that is not a C function.
+///
+/// It does what `Lane.drain` does, and in the same batches. Operations without options or handle
+/// are *plain*: what they carry is the host's, and is given to it when they start, so that the
+/// engine destroys only what never started. The lowest three bits of a plain operation's context
+/// are its tag; a drainer only takes operations of one tag, and goes back for another one.
+package final class LaneDrainer: @unchecked Sendable {
+  // Safe to share: one task at a time uses it, and what it hands from one to the next goes through
+  // the lane's lock, an actor or a task's own order.
+
+  package enum Step {
+    /// A plain operation has started: end it, then call `plainReturned`.
+    case plain(work: UInt, context: UInt, token: Handle)
+    /// An operation with a slot has started; its context is the caller's now. Call
+    /// `operationReturned` when others may follow.
+    case operation(context: UnsafeMutableRawPointer, token: Handle)
+    /// A plain operation of another tag is next. The turn has to be taken again, for that one.
+    case wentBack(OutsideExecutor.Turn, tag: UInt, context: UInt)
+    /// There is nothing to do; this drainer is done.
+    case left
+  }
+
+  private let turn: OutsideExecutor.Turn
+  private var budget = DrainBudget(remaining: Int.max)
+  /// The slot that a batch starts its operations with; nil outside batches.
+  private var gate: OperationSlot.Pointer?
+  private var gateWord = OperationWord(bits: 0)
+  private var jobs: UnsafeMutablePointer<Job>?
+  private var done: UInt32 = 0
+  private var count: UInt32 = 0
+  private var unfinished = Lane.Pointer.Unfinished()
+  /// The operation whose work is being called, where it has a slot of its own.
+  private var slot: OperationSlot.Pointer?
+
+  private var lane: Lane.Pointer { turn.lane }
+
+  package static var tagMask: UInt { 7 }
+
+  /// Takes the turn.
+  package init(_ turn: OutsideExecutor.Turn) {
+    self.turn = turn
+    lane.pointee.lock.lock()
+    lane.pointee.machine.drainerArrives()
+    lane.pointee.lock.unlock()
+  }
+
+  /// Starts the next operation. `tag` is that of the plain operations which the caller can take;
+  /// nil for none.
+  package func next(tag: UInt?) -> Step {
+    if gate == nil {
+      lane.pointee.lock.lock()
+    } else {
+      if let step = nextOfBatch(tag) { return step }
+      if !endBatch() { return .left }
+    }
+    return nextLocked(tag)
+  }
+
+  private func nextLocked(_ tag: UInt?) -> Step {
+    while true {
+      switch lane.pointee.machine.next(lane.view) {
+      case .leave:
+        lane.pointee.machine.drainerLeaves()
+        lane.leaveLocked()
+        budget.dropSpareGate()
+        return .left
+      case .deliver:
+        if !lane.deliverOneLocked(&budget) { return .left }
+      case .start:
+        guard let chunk = lane.frontLocked() else { continue }
+        let job = chunk.jobs[Int(chunk.pointee.start)]
+        if job.work != nil {
+          if job.tag != tag { return goBackLocked(job) }
+          beginBatchLocked(chunk)
+          if let step = nextOfBatch(tag) { return step }
+          if !endBatch() { return .left }
+        } else if let step = startLocked(lane.popLocked()!.slot!) {
+          return step
+        }
+      }
+    }
+  }
+
+  private func goBackLocked(_ job: Job) -> Step {
+    lane.pointee.machine.drainerGoesBack()
+    lane.pointee.lock.unlock()
+    budget.dropSpareGate()
+    return .wentBack(turn, tag: job.tag, context: UInt(bitPattern: job.context))
+  }
+
+  // MARK: Plain operations
+
+  private func beginBatchLocked(_ chunk: Chunk.Pointer) {
+    let gate = lane.takeGateLocked(&budget)
+    gateWord = gate.loadWord()
+    let first = chunk.pointee.start
+    jobs = chunk.jobs + Int(first)
+    done = 0
+    count = Swift.min(
+      chunk.pointee.count - first, Handle.maximumGeneration - gateWord.generation)
+    unfinished = Lane.Pointer.Unfinished()
+    lane.pointee.batchGeneration = gateWord.generation
+    lane.pointee.machine.flags.insert(.batching)
+    lane.addRunningLocked(gate)
+    lane.pointee.lock.unlock()
+    self.gate = gate
+  }
+
+  /// Nil when the batch is over.
+  private func nextOfBatch(_ tag: UInt?) -> Step? {
+    if done == count || gateWord.contains(.attention) { return nil }
+    let job = jobs.unsafelyUnwrapped[Int(done)]
+    let gate = self.gate.unsafelyUnwrapped
+    guard let work = job.work, job.tag == tag else { return nil }
+    let started = OperationWord(generation: gateWord.generation + 1, .started)
+    // Fails when somebody has set `attention`.
+    if !gate.pointee.word.compareExchange(
+      expected: gateWord.bits, desired: started.bits,
+      successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
+    ).exchanged {
+      return nil
+    }
+    done += 1
+    return .plain(
+      work: unsafeBitCast(work, to: UInt.self), context: UInt(bitPattern: job.context),
+      token: Handle(.token, index: gate.pointee.index, generation: started.generation))
+  }
+
+  /// The plain operation's work has returned. When it has not ended, it has suspended: others of an
+  /// actor lane may follow.
+  package func plainReturned() {
+    let gate = self.gate.unsafelyUnwrapped
+    gateWord = gate.loadWord()
+    if !gateWord.contains(.ended) {
+      gateWord = gate.set(.returned).adding(.returned)
+      if !gateWord.contains(.ended) {
+        suspendBatch()
+        return
+      }
+    }
+    if gateWord.outcome != .finished { unfinished.count(gateWord.outcome.unsafelyUnwrapped) }
+  }
+
+  /// Whoever ends the operation goes on with it, and may have done so.
+  private func suspendBatch() {
+    let gate = self.gate.unsafelyUnwrapped
+    self.gate = nil
+    lane.pointee.lock.lock()
+    if lane.pointee.machine.flags.contains(.batching) {
+      lane.countBatchLocked()
+      if unfinished.isAny { unfinished.settle(lane) }
+      lane.suspendBatchLocked(gate)
+    } else if unfinished.isAny {
+      unfinished.settle(lane)
+    }
+    lane.pointee.lock.unlock()
+  }
+
+  /// Leaves the lane locked; false when the process is not the same any more.
+  private func endBatch() -> Bool {
+    let gate = self.gate.unsafelyUnwrapped
+    self.gate = nil
+    lane.pointee.lock.lock()
+    lane.countBatchLocked()
+    if unfinished.isAny { unfinished.settle(lane) }
+    lane.pointee.machine.flags.remove(.batching)
+    lane.removeRunningLocked(gate)
+    return lane.keepOrDrop(gate, &budget)
+  }
+
+  // MARK: Operations with slots
+
+  private func startLocked(_ slot: OperationSlot.Pointer) -> Step? {
+    if slot.loadWord().contains(.claimed) {
+      return lane.dropTombstoneLocked(slot, budget) ? nil : .left
+    }
+    lane.beginLocked(slot)
+    self.slot = slot
+    let context = slot.pointee.context.unsafelyUnwrapped
+    slot.pointee.destroy = nil
+    let token = slot.handle(.token)
+    lane.pointee.lock.unlock()
+    return .operation(context: context, token: token)
+  }
+
+  /// The call of the operation's work has returned, whether or not it has ended. False when the
+  /// lane has gone on without this drainer, which is done then.
+  package func operationReturned() -> Bool {
+    let slot = self.slot.unsafelyUnwrapped
+    self.slot = nil
+    switch lane.callReturned(slot, &budget) {
+    case .goOn:
+      lane.pointee.lock.unlock()
+      return true
+    case .stop:
+      budget.dropSpareGate()
+      return false
+    }
+  }
+}
+
+extension Job {
+  @inline(__always)
+  fileprivate var tag: UInt { UInt(bitPattern: context) & LaneDrainer.tagMask }
+}

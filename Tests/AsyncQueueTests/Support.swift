@@ -1,0 +1,141 @@
+import AsyncQueue
+import Synchronization
+import Testing
+
+/// What happened, in order, from any thread.
+final class Log<Entry: Sendable & Equatable>: Sendable {
+  private let entriesBehindLock = Locked<[Entry]>([])
+
+  func add(_ entry: Entry) { entriesBehindLock.withLock { $0.append(entry) } }
+
+  var entries: [Entry] { entriesBehindLock.withLock { $0 } }
+}
+
+/// Opens once; who waits has a limit, and says what it waited for when that passes.
+final class Gate: Sendable {
+  private struct State {
+    var isOpen = false
+    var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+    var next = 0
+  }
+
+  private let state = Locked(State())
+
+  func open() {
+    let waiters = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiters = [:] }
+      return Array(state.waiters.values)
+    }
+    for waiter in waiters { waiter.resume(returning: true) }
+  }
+
+  func wait(
+    for what: String, sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    let id = state.withLock { state in
+      state.next += 1
+      return state.next
+    }
+    let limit = Task.detached {
+      try await Task.sleep(for: .seconds(30))
+      self.state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
+    }
+    let isOpen = await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        if !state.isOpen { state.waiters[id] = continuation }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume(returning: true) }
+    }
+    limit.cancel()
+    if !isOpen { Issue.record("waited in vain for \(what)", sourceLocation: sourceLocation) }
+  }
+}
+
+/// Waits until a condition holds, which others make true without a gate; yields meanwhile.
+func eventually(
+  _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
+  _ condition: @Sendable () async -> Bool
+) async {
+  let clock = ContinuousClock()
+  let deadline = clock.now + .seconds(30)
+  while await !condition() {
+    if clock.now > deadline {
+      Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
+      return
+    }
+    await Task.yield()
+  }
+}
+
+/// How the queue is called: tests have task-local values of the testing library's, which change the
+/// way that an enqueue takes.
+enum Caller: CaseIterable, Sendable {
+  case withTaskLocals, withoutTaskLocals
+
+  func call<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws
+    -> Value
+  {
+    switch self {
+    case .withTaskLocals: try await body()
+    case .withoutTaskLocals: try await Task.detached(operation: body).value
+    }
+  }
+}
+
+extension Caller {
+  /// Calls with a task-local value or without, in the current task, which has none else.
+  func enqueueHere(_ body: () -> Void) {
+    switch self {
+    case .withTaskLocals: Local.$number.withValue(1, operation: body)
+    case .withoutTaskLocals: body()
+    }
+  }
+}
+
+/// An actor that notes what it is told.
+actor Notes {
+  private(set) var numbers: [Int] = []
+
+  func add(_ number: Int) { numbers.append(number) }
+
+  /// Keeps the actor busy for a moment.
+  func work() {
+    for number in 0..<100 { numbers.append(-number - 1) }
+    numbers.removeLast(100)
+  }
+}
+
+/// Counts its instances that are alive.
+final class Tracked: Sendable {
+  private let alive: Counter
+
+  init(_ alive: Counter) {
+    self.alive = alive
+    alive.add(1)
+  }
+
+  deinit { alive.add(-1) }
+}
+
+final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+
+  @discardableResult
+  func add(_ number: Int = 1) -> Int {
+    count.wrappingAdd(number, ordering: .sequentiallyConsistent).newValue
+  }
+
+  var value: Int { count.load(ordering: .sequentiallyConsistent) }
+}
+
+enum Local {
+  @TaskLocal static var number = 0
+}
+
+struct SomeError: Error, Equatable {}
+
+extension CaseIterable where Self: Sendable {
+  static var all: [Self] { Array(allCases) }
+}

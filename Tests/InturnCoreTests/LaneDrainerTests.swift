@@ -1,0 +1,206 @@
+import Testing
+
+@testable import InturnCore
+
+/// Lanes that are drained from outside the engine, step by step.
+@Suite struct LaneDrainerTests {
+  /// Keeps the turns that it is given; the test takes them.
+  private final class Host: LaneHost, @unchecked Sendable {
+    // Safe to share: one test's thread uses it.
+    nonisolated(unsafe) var turns: [OutsideExecutor.Turn] = []
+
+    func laneIsReady(_ turn: OutsideExecutor.Turn) { turns.append(turn) }
+    func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) { notice.deliver() }
+  }
+
+  private static func makeQueue(_ kind: QueueKind) -> (Handle, Host) {
+    let host = Host()
+    let (status, queue) = Engine.createQueue(QueueOptions(kind: kind), host: host, clock: nil)
+    #expect(status == .ok)
+    return (queue, host)
+  }
+
+  /// Contexts are numbers whose lowest bits are the tag.
+  private static func enqueue(_ queue: Handle, _ number: UInt, tag: UInt = 0) {
+    #expect(
+      Engine.enqueuePlain(queue, work: 1, context: number << 3 | tag, destroy: { _ in }) == .ok)
+  }
+
+  @Test func `plain operations come in order, and only one is running at a time`() {
+    let (queue, host) = Self.makeQueue(.fifo)
+    for number in 1...100 { Self.enqueue(queue, UInt(number)) }
+    #expect(host.turns.count == 1)
+    let drainer = LaneDrainer(host.turns.removeFirst())
+    for number in 1...100 {
+      guard case .plain(let work, let context, let token) = drainer.next(tag: 0) else {
+        Issue.record("an operation is next")
+        return
+      }
+      #expect(work == 1 && context == UInt(number) << 3)
+      let (_, counts) = Engine.statistics(of: queue)
+      #expect(counts.running == 1)
+      #expect(counts.finished == UInt64(number - 1))
+      #expect(Engine.end(token, as: .finished) == .ok)
+      #expect(Engine.end(token, as: .finished) == .alreadyFinished)
+      drainer.plainReturned()
+    }
+    guard case .left = drainer.next(tag: 0) else {
+      Issue.record("nothing is left")
+      return
+    }
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `a drainer goes back for operations of another tag`() {
+    let (queue, host) = Self.makeQueue(.fifo)
+    for (number, tag) in [(1, 2), (2, 2), (3, 4)] as [(UInt, UInt)] {
+      Self.enqueue(queue, number, tag: tag)
+    }
+    let first = LaneDrainer(host.turns.removeFirst())
+    guard case .wentBack(let turn, tag: 2, _) = first.next(tag: nil) else {
+      Issue.record("it cannot take plain operations")
+      return
+    }
+    let second = LaneDrainer(turn)
+    #expect(Self.run(second, tag: 2) == Self.bits(1, 2))
+    #expect(Self.run(second, tag: 2) == Self.bits(2, 2))
+    guard case .wentBack(let last, tag: 4, let context) = second.next(tag: 2) else {
+      Issue.record("the third operation has another tag")
+      return
+    }
+    #expect(context == Self.bits(3, 4))
+    let third = LaneDrainer(last)
+    #expect(Self.run(third, tag: 4) == Self.bits(3, 4))
+    #expect(Self.run(third, tag: 4) == nil)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  private static func bits(_ number: UInt, _ tag: UInt) -> UInt { number << 3 | tag }
+
+  /// Runs the next plain operation and gives its context; nil when there is none.
+  private static func run(_ drainer: LaneDrainer, tag: UInt) -> UInt? {
+    guard case .plain(_, let context, let token) = drainer.next(tag: tag) else { return nil }
+    #expect(Engine.end(token, as: .finished) == .ok)
+    drainer.plainReturned()
+    return context
+  }
+
+  @Test func `an actor lane goes on when a plain operation has suspended`() {
+    let (queue, host) = Self.makeQueue(.actor)
+    for number in 1...3 { Self.enqueue(queue, UInt(number)) }
+    let drainer = LaneDrainer(host.turns.removeFirst())
+    var tokens: [Handle] = []
+    while case .plain(_, _, let token) = drainer.next(tag: 0) {
+      tokens.append(token)
+      drainer.plainReturned()
+    }
+    #expect(tokens.count == 3)
+    #expect(Engine.statistics(of: queue).1.running == 3)
+    for token in tokens { #expect(Engine.end(token, as: .finished) == .ok) }
+    #expect(Engine.statistics(of: queue).1.finished == 3)
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `suspending and cancelling stop a batch before its next operation`() {
+    let (queue, host) = Self.makeQueue(.fifo)
+    for number in 1...10 { Self.enqueue(queue, UInt(number)) }
+    let drainer = LaneDrainer(host.turns.removeFirst())
+    guard case .plain(_, _, let token) = drainer.next(tag: 0) else {
+      Issue.record("an operation is next")
+      return
+    }
+    #expect(Engine.suspend(queue) == .ok)
+    _ = Engine.end(token, as: .finished)
+    drainer.plainReturned()
+    guard case .left = drainer.next(tag: 0) else {
+      Issue.record("a suspended lane starts nothing")
+      return
+    }
+    #expect(Engine.cancelAll(queue) == .ok)
+    #expect(Engine.statistics(of: queue).1.cancelled == 9)
+    #expect(Engine.resume(queue) == .ok)
+    for turn in host.turns {
+      guard case .left = LaneDrainer(turn).next(tag: 0) else {
+        Issue.record("nothing is left")
+        return
+      }
+    }
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `a visit takes the place of a FIFO lane that is free, and no other one`() {
+    let (queue, host) = Self.makeQueue(.fifo)
+    #expect(Engine.enter(queue))
+    #expect(!Engine.enter(queue))
+    #expect(Engine.statistics(of: queue).1.running == 1)
+    Self.enqueue(queue, 1)
+    #expect(host.turns.isEmpty)
+    Engine.leave(queue, as: .failed)
+    #expect(Engine.statistics(of: queue).1.failed == 1)
+    #expect(host.turns.count == 1)
+    #expect(!Engine.enter(queue))
+    let drainer = LaneDrainer(host.turns.removeFirst())
+    guard case .plain(_, _, let token) = drainer.next(tag: 0) else {
+      Issue.record("an operation is next")
+      return
+    }
+    _ = Engine.end(token, as: .finished)
+    drainer.plainReturned()
+    _ = drainer.next(tag: 0)
+    #expect(Engine.enter(queue))
+    Engine.leave(queue, as: .finished)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `an obstinate operation is only asked to end, and keeps its place`() {
+    let (queue, host) = Self.makeQueue(.fifo)
+    #expect(Engine.suspend(queue) == .ok)
+    let number = UnsafeMutablePointer<Int>.allocate(capacity: 3)
+    number.initialize(repeating: 0, count: 3)
+    defer { number.deallocate() }
+    let destroy: RawDestroy = { $0!.assumingMemoryBound(to: Int.self).pointee = -1 }
+    for place in 0..<3 {
+      let (status, _) = Engine.enqueue(
+        queue, options: nil, context: number + place, destroy: destroy, isObstinate: place != 1,
+        wantsHandle: false)
+      #expect(status == .ok)
+    }
+    #expect(Engine.cancelAll(queue) == .ok)
+    #expect(Engine.statistics(of: queue).1.pending == 2)
+    for turn in host.turns { _ = LaneDrainer(turn).next(tag: nil) }
+    #expect(number[1] == -1)
+    host.turns = []
+    #expect(Engine.resume(queue) == .ok)
+    for place in [0, 2] {
+      guard
+        case .operation(let context, let token) = LaneDrainer(host.turns.removeFirst()).step(place)
+      else {
+        Issue.record("an operation is next")
+        return
+      }
+      #expect(context == UnsafeMutableRawPointer(number + place))
+      #expect(Engine.isCancelled(token).1)
+      #expect(Engine.end(token, as: .finished) == .ok)
+    }
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+}
+
+extension LaneDrainer {
+  /// The next step of a lane that goes on with one operation, whose call returns at once.
+  fileprivate func step(_ place: Int) -> Step {
+    let step = next(tag: nil)
+    if case .operation = step {
+      #expect(operationReturned())
+      guard case .left = next(tag: nil) else {
+        Issue.record("operation \(place) holds the lane")
+        return .left
+      }
+    }
+    return step
+  }
+}

@@ -1,0 +1,53 @@
+/// A score board that synchronous code reports to. The reports begin in the order in which they
+/// were made; while one of them waits for a slow referee, the next ones go on.
+import AsyncQueue
+
+/// Says yes, but only when it is asked to hurry.
+actor Referee {
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func review() async {
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func decide() {
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}
+
+actor ScoreBoard {
+  private let queue = ActorQueue<ScoreBoard>(name: "score board")
+  private let referee = Referee()
+  private var goals = 0
+
+  init() { queue.adoptExecutionContext(of: self) }
+
+  nonisolated func report(_ goal: String, isDisputed: Bool = false) {
+    queue.enqueue { board in
+      if isDisputed {
+        print("\(goal): under review")
+        await board.referee.review()
+      }
+      board.goals += 1
+      print("\(goal): counts, \(board.goals) in all")
+    }
+  }
+
+  /// Waits its turn behind the reports that were made before.
+  nonisolated func goalsSoFar() async -> Int {
+    await queue.enqueueAndWait { $0.goals }
+  }
+
+  nonisolated func endTheMatch() async {
+    await referee.decide()
+    await queue.drain()
+  }
+}
+
+let board = ScoreBoard()
+board.report("first goal")
+board.report("second goal", isDisputed: true)
+board.report("third goal")
+print("so far: \(await board.goalsSoFar())")
+await board.endTheMatch()

@@ -1,0 +1,27 @@
+/// A search field: each letter starts a search, and makes the searches before it pointless.
+import AsyncQueue
+
+final class Search: Sendable {
+  private let queue = CancellableQueue(underlyingQueue: FIFOQueue(name: "search"))
+
+  /// Forgets the searches so far, those that run and those that wait, and starts another one.
+  func start(_ text: String) -> Task<String, any Error> {
+    queue.cancelTasks()
+    return Task(name: text, on: queue) {
+      for _ in 0..<1_000 {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+      return "results for \(text)"
+    }
+  }
+}
+
+let search = Search()
+let searches = ["s", "sw", "swi", "swift"].map { search.start($0) }
+for search in searches {
+  switch await search.result {
+  case .success(let results): print(results)
+  case .failure(let error): print(error is CancellationError ? "cancelled" : "failed: \(error)")
+  }
+}
