@@ -31,7 +31,7 @@ public final class KVOCompliantValue<T> {
   /// What observes it, and changes it atomically.
   public var projectedValue: ConcurrentKVO<T> { observed }
 
-  /// See ``ConcurrentKVO/observe(_:on:calling:)``.
+  /// Calls `observer` at each change, as the form of ``ConcurrentKVO/ConcurrentKVO`` with the same name does.
   public func observe(
     _ options: ObservationOptions = [], on delivery: ObserverDelivery = .inline,
     calling observer: @escaping @Sendable (ValueChange<T>) -> Void
