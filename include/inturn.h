@@ -540,7 +540,8 @@ typedef enum inturn_event_kind {
   INTURN_EVENT_SUSPENDED = 6,  /* by the first suspend */
   INTURN_EVENT_RESUMED = 7,    /* by the last resume */
   INTURN_EVENT_CLOSED = 8,
-  INTURN_EVENT_IDLE = 9 /* nothing is pending or running any more */
+  INTURN_EVENT_IDLE = 9 /* nothing is pending or running any more; the last
+                           on_end may be called after it */
 } inturn_event_kind;
 
 typedef struct inturn_event {
@@ -556,7 +557,8 @@ typedef struct inturn_event {
 /* Tells an event of a queue. Called by the queue's executor, or by
    inturn_queue_destroy, one event at a time, in the order in which they
    happened. STARTED is told before the work is called, unless another thread
-   of a pool is just telling the one before. Events of a suspended queue are
+   of a pool is just telling the one before; an operation that ends meanwhile
+   is not called. Events of a suspended queue are
    told, too. `event` is valid during the call. */
 typedef void (*inturn_event_fn)(void *INTURN_NULLABLE context,
                                 const inturn_event *INTURN_NONNULL event);

@@ -119,9 +119,10 @@ def windows() -> list[str]:
 class Program:
     """A program with windows, and what it has printed."""
 
-    def __init__(self, command: list[str], shots: Path, watcher: Watcher) -> None:
+    def __init__(self, command: list[str], shots: Path, watcher: Watcher, preempting: bool) -> None:
         self.shots = shots
         self.watcher = watcher
+        self.preempting = preempting  # an urgent notice takes the place of the open dialog
         self.printed = ""
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._process = subprocess.Popen(
@@ -159,6 +160,11 @@ class Program:
         """Waits for a dialog, takes its picture, and presses keys there."""
         self.expect(f"presented {label}")
         self.window(DIALOGS[label], label.replace(" ", "-"), *keys)
+
+    def dialog_again(self, label: str, *keys: str) -> None:
+        """The same, when it has been there before."""
+        self.expect(f"presented {label}")
+        self.window(DIALOGS[label], label.replace(" ", "-") + "-again", *keys)
 
     def elsewhere(self, *keys: str) -> None:
         """Waits until the first-run window is hidden, and presses keys in the one instead."""

@@ -33,8 +33,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # How long a queue that is held is watched: twice what a settled view and a gap take.
 HELD = 1.5
 
-# What the program prints when each is accepted with the keyboard.
-ACCEPTED = """\
+# The programs in which an urgent notice takes the place of the open dialog, when the user has begun
+# to type there. In the others it comes next.
+PREEMPTING = {"gtk"}
+
+# What a program prints when each is accepted with the keyboard.
+HEAD = """\
 view appeared
 presented location
 closed location
@@ -44,13 +48,8 @@ shown elsewhere
 view appeared
 ended camera: finished (already granted)
 presented sign-in
-enqueued urgent notice
-refused sign-in
-closed sign-in
-ended sign-in: finished
-presented urgent notice
-closed urgent notice
-ended urgent notice: finished
+"""
+TAIL = """\
 asking the service
 presented service notice
 closed service notice
@@ -58,14 +57,76 @@ ended service notice: finished
 done
 view disappeared
 """
+PREEMPTED = """\
+battery low
+closed sign-in
+presented urgent notice
+closed urgent notice
+ended urgent notice: finished
+presented sign-in
+refused sign-in
+closed sign-in
+ended sign-in: finished, presented 2 times
+"""
+NEXT = """\
+enqueued urgent notice
+refused sign-in
+closed sign-in
+ended sign-in: finished
+presented urgent notice
+closed urgent notice
+ended urgent notice: finished
+"""
 
 
 def expect_ends(program: Program, **ends: str) -> None:
-    """Each interaction has ended so; `sign_in` is "sign-in"."""
+    """Each interaction has ended so, in this order; `sign_in` is "sign-in"."""
     names = {"sign_in": "sign-in", "urgent": "urgent notice", "notice": "service notice"}
     found = [line for line in program.printed.splitlines() if line.startswith("ended ")]
     expected = [f"ended {names.get(name, name)}: {end}" for name, end in ends.items()]
     expect_equal("\n".join(found), "\n".join(expected))
+
+
+def expect_all_ends(program: Program, *, sign_in: str, urgent: str, **ends: str) -> None:
+    """The same, when both dialogs were used as in `sign_in_dialog`."""
+    notice = ends.pop("notice")
+    if program.preempting:
+        sign_in += ", presented 2 times"
+        expect_ends(program, **ends, urgent=urgent, sign_in=sign_in, notice=notice)
+    else:
+        expect_ends(program, **ends, sign_in=sign_in, urgent=urgent, notice=notice)
+
+
+def expect_on_screen(*labels: str) -> None:
+    """No other dialog is on screen."""
+    until(f"on screen: {labels}", lambda: dialogs_on_screen() == list(labels))
+
+
+def sign_in_dialog(program: Program, urgent: Callable[[], None]) -> None:
+    """Waits for the sign-in, at the time when nothing disturbs it any more.
+
+    `urgent` answers the urgent notice, when that comes before.
+    """
+    program.dialog("sign-in")
+    if not program.preempting:
+        program.expect("enqueued urgent notice")
+        return
+    press("type:i")
+    program.dialog("urgent notice")
+    urgent()
+    program.dialog_again("sign-in", "BackSpace")
+
+
+def urgent_dialog(program: Program, urgent: Callable[[], None]) -> None:
+    """Answers the urgent notice, when it comes only now."""
+    if not program.preempting:
+        program.dialog("urgent notice")
+        urgent()
+
+
+def leave_after_sign_in(program: Program) -> None:
+    """Leaves in the next dialog after the sign-in."""
+    program.dialog("service notice" if program.preempting else "urgent notice", "ctrl+q")
 
 
 # The tests of windows; each is run with each program ------------------------------------------
@@ -74,21 +135,23 @@ Start = Callable[..., Program]
 
 
 def test_the_keyboard_alone_suffices_and_one_dialog_follows_the_other(start: Start) -> None:
+    def urgent() -> None:
+        press("Return")
+
     program = start()
     program.dialog("location", "Return")
     program.elsewhere("Return")
-    program.dialog("sign-in")
-    program.expect("enqueued urgent notice")
+    sign_in_dialog(program, urgent)
     press("type:wrong", "Return")
     program.expect("refused sign-in")
     program.picture("sign-in-refused")
     press("type:inturn", "Return")
-    program.dialog("urgent notice", "Return")
+    urgent_dialog(program, urgent)
     program.dialog("service notice", "Return")
     program.expect("done")
     program.window("First run", "done", "Return")
     program.end()
-    expect_equal(program.printed, ACCEPTED)
+    expect_equal(program.printed, HEAD + (PREEMPTED if program.preempting else NEXT) + TAIL)
 
 
 def test_a_hidden_window_holds_the_queue(start: Start) -> None:
@@ -119,25 +182,28 @@ def test_a_minimised_window_is_hidden_and_shown_again(start: Start) -> None:
     xdotool("windowactivate", "--sync", visible("Sign in")[0])
     press("Escape")
     program.expect("ended sign-in: cancelled")
-    program.dialog("urgent notice", "ctrl+q")
+    leave_after_sign_in(program)
     program.end()
 
 
 def test_the_mouse_presses_the_buttons(start: Start) -> None:
+    def urgent() -> None:
+        click(DIALOGS["urgent notice"], 0.5, 42)  # OK
+
     program = start("--fast")
     program.dialog("location")
     click(DIALOGS["location"], 0.25, 42)  # Not now
     program.elsewhere("Return")
-    program.dialog("sign-in", "type:inturn")
+    sign_in_dialog(program, urgent)
+    press("type:inturn")
     click(DIALOGS["sign-in"], 0.75, 42)  # Sign in
-    program.dialog("urgent notice")
-    click(DIALOGS["urgent notice"], 0.5, 42)  # OK
+    urgent_dialog(program, urgent)
     program.dialog("service notice")
     click(DIALOGS["service notice"], 0.5, 42)
     program.expect("done")
     program.window("First run", "done", "Return")
     program.end()
-    expect_ends(
+    expect_all_ends(
         program,
         location="failed (denied)",
         camera="finished (already granted)",
@@ -148,16 +214,20 @@ def test_the_mouse_presses_the_buttons(start: Start) -> None:
 
 
 def test_tab_reaches_every_button(start: Start) -> None:
+    def urgent() -> None:
+        press("space")
+
     program = start("--fast")
     program.dialog("location", "shift+Tab", "space")  # Not now
     program.elsewhere("space")
-    program.dialog("sign-in", "Tab", "Tab", "Escape")
-    program.dialog("urgent notice", "space")
+    sign_in_dialog(program, urgent)
+    press("Tab", "Tab", "Escape")
+    urgent_dialog(program, urgent)
     program.dialog("service notice", "space")
     program.expect("done")
     program.window("First run", "done", "space")
     program.end()
-    expect_ends(
+    expect_all_ends(
         program,
         location="failed (denied)",
         camera="finished (already granted)",
@@ -168,18 +238,20 @@ def test_tab_reaches_every_button(start: Start) -> None:
 
 
 def test_escape_cancels_a_dialog_and_the_next_comes(start: Start) -> None:
+    def urgent() -> None:
+        press("Escape")
+
     program = start("--fast")
     program.dialog("location", "Escape")
     program.elsewhere("Return")
-    program.dialog("sign-in")
-    program.expect("enqueued urgent notice")
+    sign_in_dialog(program, urgent)
     press("Escape")
-    program.dialog("urgent notice", "Escape")
+    urgent_dialog(program, urgent)
     program.dialog("service notice", "Escape")
     program.expect("done")
     program.window("First run", "cancelled", "Return")
     program.end()
-    expect_ends(
+    expect_all_ends(
         program,
         location="cancelled",
         camera="finished (already granted)",
@@ -193,13 +265,15 @@ def test_three_wrong_passwords_fail_the_sign_in(start: Start) -> None:
     program = start("--fast")
     program.dialog("location", "Return")
     program.elsewhere("Return")
-    program.dialog("sign-in", "Return")
+    sign_in_dialog(program, lambda: press("Return"))
+    press("Return")
     program.expect("refused sign-in")
     press("type:no", "Return")
     program.expect("refused sign-in")
     press("Return")
-    program.expect("ended sign-in: failed (too many tries)")
-    program.dialog("urgent notice", "ctrl+q")
+    times = ", presented 2 times" if program.preempting else ""
+    program.expect(f"ended sign-in: failed (too many tries){times}")
+    leave_after_sign_in(program)
     program.end()
 
 
@@ -207,8 +281,9 @@ def test_a_notice_that_is_not_needed_is_not_shown(start: Start) -> None:
     program = start("--fast", "--service-up")
     program.dialog("location", "Return")
     program.elsewhere("Return")
-    program.dialog("sign-in", "type:inturn", "Return")
-    program.dialog("urgent notice", "Return")
+    sign_in_dialog(program, lambda: press("Return"))
+    press("type:inturn", "Return")
+    urgent_dialog(program, lambda: press("Return"))
     program.expect("ended service notice: finished (skipped)")
     program.expect("done")
     program.window("First run", "skipped", "Return")
@@ -222,7 +297,11 @@ def test_leaving_while_a_dialog_is_open_cancels_all(start: Start) -> None:
     program.dialog("location", "Return")
     program.elsewhere("Return")
     program.dialog("sign-in")
-    program.expect("enqueued urgent notice")
+    ends = {"sign_in": "cancelled", "urgent": "cancelled (never started)"}
+    if program.preempting:
+        del ends["urgent"]  # nothing was typed
+    else:
+        program.expect("enqueued urgent notice")
     press("ctrl+q")
     program.end()
     lines = program.printed.splitlines()
@@ -233,8 +312,7 @@ def test_leaving_while_a_dialog_is_open_cancels_all(start: Start) -> None:
         program,
         location="finished",
         camera="finished (already granted)",
-        sign_in="cancelled",
-        urgent="cancelled (never started)",
+        **ends,
         notice="cancelled (never started)",
     )
 
@@ -249,6 +327,80 @@ def test_leaving_while_the_window_is_hidden_cancels_what_waits(start: Start) -> 
         location="finished",
         camera="cancelled (never started)",
         sign_in="cancelled (never started)",
+        **({"notice": "cancelled (never started)"} if program.preempting else {}),
+    )
+
+
+# The tests of an urgent notice that takes the place of the open dialog -------------------------
+
+
+def test_an_urgent_notice_takes_the_place_of_the_open_dialog_which_comes_back(
+    start: Start,
+) -> None:
+    program = start()
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in", "type:i")
+    program.expect("battery low")
+    program.expect("closed sign-in")
+    program.dialog("urgent notice")
+    expect_on_screen("urgent notice")
+    press("Return")
+    program.expect("ended urgent notice: finished")
+    program.dialog_again("sign-in")
+    expect_on_screen("sign-in")
+    press("type:nturn", "Return")  # after what was typed before
+    program.expect("ended sign-in: finished, presented 2 times")
+    program.dialog("service notice", "Return")
+    program.expect("done")
+    program.window("First run", "done", "Return")
+    program.end()
+    expect_ends(
+        program,
+        location="finished",
+        camera="finished (already granted)",
+        urgent="finished",
+        sign_in="finished, presented 2 times",
+        notice="finished",
+    )
+
+
+def test_an_urgent_notice_leaves_the_tries_as_they_were(start: Start) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in", "Return")
+    program.expect("refused sign-in")
+    press("type:i")
+    program.dialog("urgent notice", "Escape")
+    program.dialog_again("sign-in", "Return")
+    program.expect("refused sign-in")
+    press("Return")
+    program.expect("ended sign-in: failed (too many tries), presented 2 times")
+    program.dialog("service notice", "Return")
+    program.expect("done")
+    program.window("First run", "done", "Return")
+    program.end()
+
+
+def test_an_urgent_notice_that_is_open_and_what_waits_for_it_are_cancelled_by_leaving(
+    start: Start,
+) -> None:
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in", "type:i")
+    program.dialog("urgent notice", "ctrl+q")
+    program.end()
+    found = {line for line in program.printed.splitlines() if line.startswith("ended ")}
+    expect_equal(
+        "\n".join(sorted(found)),
+        """\
+ended camera: finished (already granted)
+ended location: finished
+ended service notice: cancelled (never started)
+ended sign-in: cancelled
+ended urgent notice: cancelled""",
     )
 
 
@@ -290,13 +442,13 @@ def test_in_a_terminal_control_d_leaves(command: list[str]) -> None:
 
 
 @contextmanager
-def user_of(command: list[str], shots: Path) -> Iterator[Start]:
+def user_of(command: list[str], shots: Path, preempting: bool) -> Iterator[Start]:
     """Starts the program, once, and looks at the screen meanwhile."""
     programs: list[Program] = []
     watcher = Watcher()
 
     def start(*options: str) -> Program:
-        programs.append(Program([*command, *options], shots, watcher))
+        programs.append(Program([*command, *options], shots, watcher, preempting))
         return programs[-1]
 
     try:
@@ -333,7 +485,10 @@ def main() -> int:
         if not name.startswith("test_"):
             continue
         in_terminal = name.startswith("test_in_a_terminal")
+        of_preempting = name.startswith("test_an_urgent_notice")
         for kind, command in (terminals if in_terminal else windows).items():
+            if of_preempting and kind not in PREEMPTING:
+                continue
             title = f"{kind}: {name.removeprefix('test_').replace('_', ' ')}"
             if arguments.filter not in title:
                 continue
@@ -343,7 +498,7 @@ def main() -> int:
                         test(command)
                         continue
                     shots = arguments.out / "shots" / kind / name.removeprefix("test_")
-                    with user_of(command, shots) as start:
+                    with user_of(command, shots, kind in PREEMPTING) as start:
                         test(start)
             except (Failure, subprocess.SubprocessError, OSError) as failure:
                 failed += 1

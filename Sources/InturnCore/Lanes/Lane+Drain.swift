@@ -118,7 +118,7 @@ extension UnsafeMutablePointer<Lane> {
     budget.remaining -= 1
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
-    if condition.map({ slot.isStillWanted(token, $0) }) ?? true {
+    if slot.isStillWanted(token, condition) {
       slot.pointee.work.unsafelyUnwrapped(slot.pointee.context, token.bits)
     }
     frame?.pointee.operation = nil

@@ -13,7 +13,7 @@ extension UnsafeMutablePointer<Lane> {
     if word.contains(.cancelRequested) || isDestroyed
       || word.generation == Handle.maximumGeneration
     {
-      slot.endForGoodLocked(isDestroyed ? .destroyed : .request)
+      slot.endForGoodLocked(isDestroyed ? .destroyed : slot.requestCause)
       return true
     }
     if word.outcome == nil {

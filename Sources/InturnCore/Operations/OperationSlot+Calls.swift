@@ -68,16 +68,26 @@ extension UnsafeMutablePointer<OperationSlot> {
     details.pointee.plan = plan
   }
 
-  /// Asks the operation's condition just before its work is called. False when the work is not to
-  /// be called: then the operation has ended. No lock is held.
-  func isStillWanted(_ token: Handle, _ condition: RawCondition) -> Bool {
-    switch condition(pointee.context) {
-    case 0: break
-    case 1: _ = end(token, as: .finished, payload: .init(cause: .skipped))
-    default: _ = end(token, as: .cancelled, payload: .init(cause: .condition))
+  /// Asks the operation's condition, if it has one, just before its work is called. False when the
+  /// work is not to be called: then the operation has ended, by its condition or before that, when
+  /// its start was told. No lock is held.
+  @inline(__always)
+  func isStillWanted(_ token: Handle, _ condition: RawCondition?) -> Bool {
+    if condition == nil && !loadWord().contains(.claimed) { return true }
+    return isStillWantedSlowly(token, condition)
+  }
+
+  @inline(never)
+  private func isStillWantedSlowly(_ token: Handle, _ condition: RawCondition?) -> Bool {
+    if let condition, !loadWord().contains(.claimed) {
+      switch condition(pointee.context) {
+      case 0: break
+      case 1: _ = end(token, as: .finished, payload: .init(cause: .skipped))
+      default: _ = end(token, as: .cancelled, payload: .init(cause: .condition))
+      }
     }
     if !loadWord().contains(.claimed) { return true }
-    // A deadline may have cut it off meanwhile. A place that is held for it would never be given up,
+    // It may have been cut off meanwhile. A place that is held for it would never be given up,
     // as nobody has got its token.
     _ = releasePlace()
     return false

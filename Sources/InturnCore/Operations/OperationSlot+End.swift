@@ -77,7 +77,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   /// Why the operation was asked to end. The details and their cause were there before the word said
   /// that it was.
-  private var requestCause: Cause { pointee.details?.pointee.requestCause ?? .request }
+  var requestCause: Cause { pointee.details?.pointee.requestCause ?? .request }
 
   /// Sets `ended`, wakes who waits for it, and goes on with the queue if the work has returned.
   private func publishEnd() {
