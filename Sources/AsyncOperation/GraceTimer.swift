@@ -60,7 +60,7 @@ final class GraceTimer: Sendable {
 
 extension Duration {
   /// The end of time where there are more than fit.
-  fileprivate var inNanoseconds: Int64 {
+  var inNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, overflow2) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)

@@ -107,9 +107,11 @@ public func inturn_queue_enqueue_with(
   var checked = OperationOptions()
   var status = check(options, into: &checked)
   if status.isOK {
-    let (result, operation) = Engine.enqueue(
-      Handle(queue), options: checked, work: rawWork(work), context: context,
-      destroy: destroy, wantsHandle: out_operation != nil)
+    let (result, operation) = withUnsafePointer(to: &checked) {
+      Engine.enqueue(
+        Handle(queue), optionsAt: $0, work: rawWork(work), context: context,
+        destroy: destroy, wantsHandle: out_operation != nil)
+    }
     if result.isOK { out_operation?.pointee.bits = operation.bits }
     status = result
   }
@@ -145,9 +147,10 @@ func check(_ options: inturn_operation_options, into result: inout OperationOpti
   result.priority = options.priority
   result.isBarrier = options.barrier
   result.isUrgent = options.urgent
-  result.after = UnsafeBufferPointer(start: options.after, count: options.after_count).map {
-    Handle($0)
-  }
+  // Both are one 64-bit number.
+  result.after = UnsafeBufferPointer(
+    start: UnsafeRawPointer(options.after)?.assumingMemoryBound(to: Handle.self),
+    count: options.after_count)
   result.needsFinished = options.after_policy == INTURN_AFTER_FINISHED
   result.key = name(options.key)
   result.joins = options.join

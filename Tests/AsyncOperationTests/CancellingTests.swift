@@ -131,7 +131,9 @@ import Testing
     queue.cancelAllOperations()
     #expect(await queue.finishesInTime())
     #expect(operations.allSatisfy { $0.end?.text == "cancelled" })
-    #expect(operations.map(\.mains.value).reduce(0, +) == 2)
+    // When one gives in, another may start before Foundation comes to cancel that one.
+    #expect(operations.allSatisfy { $0.mains.value <= 1 })
+    #expect(operations.map(\.mains.value).reduce(0, +) >= 2)
   }
 
   @Test func `cancel and start at the same time: it runs or it does not, and ends once`()

@@ -7,6 +7,7 @@ HANDLE = "inturn_with_handle"
 DISPATCH = "libdispatch"
 MUTEX = "mutex_deque"
 FLOOR = "floor"
+FOUNDATION = "foundation"
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,6 @@ def value(
     )
 
 
-CASES = (
-    *PYTHON,
 def swift_enqueue(queue: str, number: int, *targets: Target) -> Case:
     """Async closures from synchronous code; the peers are the same for each queue."""
     return Case(
@@ -205,6 +204,7 @@ SWIFT_CASES = (
 )
 
 CASES = (
+    *PYTHON,
     *SWIFT_CASES,
     throughput(
         "one_producer",
@@ -298,10 +298,33 @@ CASES = (
         "concurrent",
         "no-op operations on a concurrent queue, one at a time",
         "concurrent",
-        (INTURN,),
+        (INTURN, FOUNDATION),
         (100_000,),
         (5_000,),
-        (),
+        (Target("ns_per_operation", FOUNDATION, must=0.1, aim=0.03),),
+    ),
+    Case(
+        "swift_concurrent",
+        "the same in Swift, with closures",
+        "swift_concurrent",
+        (INTURN, FOUNDATION, "inturn_token"),
+        (100_000,),
+        (5_000,),
+        (Target("ns_per_operation", FOUNDATION, must=0.15, aim=0.06),),
+    ),
+    # Foundation's time for each operation of these grows with their number, so that 100,000 take
+    # minutes: they are measured apart, and fewer.
+    *(
+        Case(
+            f"{shape}_foundation",
+            f"a {shape} of operations, against Foundation's, {count:,} as that takes long",
+            "graph",
+            (INTURN, FOUNDATION),
+            (count, number),
+            (500, number),
+            (Target("ns_per_operation", FOUNDATION, must=0.1, aim=0.03),),
+        )
+        for shape, number, count in (("chain", 0, 10_000), ("fan", 1, 10_000))
     ),
     Case(
         "batch",

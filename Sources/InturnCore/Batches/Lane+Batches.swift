@@ -9,14 +9,15 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Status {
     // Whoever is told the queue's events is told of each operation, which then needs a slot.
     let options = options ?? (isObserved ? OperationOptions() : nil)
-    var earlier: [OperationSlot.Pointer] = []
-    defer { for slot in earlier { slot.dropReference() } }
-    for operation in options?.after ?? [] {
-      switch OperationSlot.Pointer.find(operation: operation) {
-      case .failure(let refusal): return refusal.status
-      case .success(let slot): earlier.append(slot)
-      }
+    return OperationSlot.Pointer.withEarlier(options?.after) {
+      enqueue(batch, generation, options, earlier: $0, item: item)
     }
+  }
+
+  private func enqueue(
+    _ batch: Batch, _ generation: UInt32, _ options: OperationOptions?,
+    earlier: UnsafeBufferPointer<OperationSlot.Pointer>, item: (Int) -> BatchItem
+  ) -> Status {
     var jobs = JobBuffer()
     var made = 0
     let now = inturn_system_now()
@@ -55,7 +56,7 @@ extension UnsafeMutablePointer<Lane> {
   /// A slot of an operation to come. The engine has a reference, the buffer, and the batch.
   private func makeSlot(
     for entry: UnsafeMutablePointer<BatchEntry>, _ generation: UInt32, _ options: OperationOptions,
-    _ earlier: [OperationSlot.Pointer], _ now: Int64
+    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>, _ now: Int64
   ) -> OperationSlot.Pointer? {
     guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
       return nil
@@ -68,13 +69,16 @@ extension UnsafeMutablePointer<Lane> {
     var options = options
     if options.condition != nil { options.condition = Batch.condition }
     if options.retry?.decide != nil { options.retry!.decide = Batch.decide }
-    slot.giveDetails(options, earlier: earlier)
-    return slot
+    if withUnsafePointer(to: options, { slot.giveDetails($0, earlier: earlier.count) }) {
+      return slot
+    }
+    slot.discard()
+    return nil
   }
 
   private func acceptAll(
     _ jobs: inout JobBuffer, _ count: Int, _ generation: UInt32, _ options: OperationOptions?,
-    _ earlier: [OperationSlot.Pointer]
+    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) -> Status {
     pointee.lock.lock()
     var status = admitLocked(generation, count: UInt64(count))

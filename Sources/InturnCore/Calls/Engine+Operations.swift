@@ -76,6 +76,13 @@ extension Engine {
       token, as: .finished, payload: .init(result: result, resultDestroy: destroy))
   }
 
+  static func end(
+    _ token: Handle, as outcome: Outcome, payload: OperationSlot.Pointer.Payload
+  ) -> Status {
+    guard let slot = slot(of: token) else { return token.refusal(for: .token) }
+    return slot.end(token, as: outcome, payload: payload)
+  }
+
   package static func abandon(_ token: Handle) -> Status {
     var report: Report?
     let status = withSlot(.find(token: token)) { slot in

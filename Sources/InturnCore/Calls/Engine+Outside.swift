@@ -30,9 +30,11 @@ extension Engine {
     }
     var flags: OperationSlot.Flags = isObstinate ? .obstinate : []
     if options == nil { flags.insert(.untimed) }
-    let (status, handle) = lane.enqueue(
-      generation: queue.generation, options: options, work: { _, _ in }, context: context,
-      destroy: destroy, wantsHandle: wantsHandle, flags: flags)
+    let (status, handle) = OperationOptions.withPointer(to: options) {
+      lane.enqueue(
+        generation: queue.generation, options: $0, work: { _, _ in }, context: context,
+        destroy: destroy, wantsHandle: wantsHandle, flags: flags)
+    }
     return (status == .stale ? queue.refusal(for: .queue) : status, handle)
   }
 

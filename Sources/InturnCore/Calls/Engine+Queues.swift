@@ -120,6 +120,18 @@ extension Engine {
     _ queue: Handle, options: OperationOptions?, work: RawWork?,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
+    OperationOptions.withPointer(to: options) {
+      enqueue(
+        queue, optionsAt: $0, work: work, context: context, destroy: destroy,
+        wantsHandle: wantsHandle)
+    }
+  }
+
+  /// The same for who has the options in memory: they are large, and to copy them takes time.
+  package static func enqueue(
+    _ queue: Handle, optionsAt options: UnsafePointer<OperationOptions>?, work: RawWork?,
+    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
+  ) -> (Status, Handle) {
     guard let work else { return (.invalidArgument, Handle(bits: 0)) }
     var operation = Handle(bits: 0)
     let status = withLane(queue) {

@@ -23,9 +23,10 @@ extension UnsafeMutablePointer<Lane> {
   func armLocked(
     _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>
   ) {
+    // Two at a time: of more, an array would be made.
     let next = Swift.min(
-      details.pointee.stallAt, details.pointee.deadlineAt, details.pointee.graceAt,
-      details.pointee.plan?.pointee.retryAt ?? Int64.max)
+      Swift.min(details.pointee.stallAt, details.pointee.deadlineAt),
+      Swift.min(details.pointee.graceAt, details.pointee.plan?.pointee.retryAt ?? Int64.max))
     if next == Int64.max {
       if let timer = details.pointee.timer { clock.disarm(timer) }
       return

@@ -6,30 +6,26 @@ extension UnsafeMutablePointer<Lane> {
   /// counts one blocker more than there are edges. No lock is held; the caller holds a reference of
   /// each of the earlier ones, and of the operation.
   func link(
-    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ earlier: [OperationSlot.Pointer]
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer,
+    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) {
-    var over: UInt32 = 1
-    var isLost = false
-    for (place, target) in earlier.enumerated() {
-      let edge = plan.pointee.edges! + place
-      edge.initialize(
-        to: Edge(
-          later: slot, earlier: target, earlierGeneration: target.firstGeneration))
-      if target.lane.append(edge, to: target) { continue }
-      edge.pointee.earlier = nil
-      over += 1
-      isLost = isLost || target.loadWord().outcome != .finished
+    var links = Links()
+    for target in earlier {
+      let lane = target.lane
+      lane.pointee.lock.lock()
+      links.add(slot, plan, target)
+      lane.pointee.lock.unlock()
     }
     pointee.lock.lock()
     var isFree = false
     plan.pointee.linkedCount = earlier.count
-    plan.pointee.blockers -= over
+    plan.pointee.blockers -= links.over
     // Of one that has ended, the queue may be gone, and the lane be free or another one's.
     if slot.loadWord().contains(.claimed) {
       pointee.lock.unlock()
       return
     }
-    if isLost && plan.pointee.needsFinished {
+    if links.isLost && plan.pointee.needsFinished {
       isFree = cutOffLocked(slot, .cancelled, .dependency)
     } else if plan.pointee.blockers == 0 {
       becameReadyLocked(slot, plan)
@@ -38,21 +34,56 @@ extension UnsafeMutablePointer<Lane> {
     if isFree { slot.dropReference() }
   }
 
-  /// Adds an edge to one of the lane's operations. False when that one has ended.
-  private func append(_ edge: Edge.Pointer, to slot: OperationSlot.Pointer) -> Bool {
-    pointee.lock.lock()
-    defer { pointee.lock.unlock() }
-    // From then on, nobody looks for edges any more.
-    if slot.pointee.flags.contains(.counted) { return false }
-    let details = slot.needDetailsLocked()
-    edge.pointee.later.addReference()
-    if let last = details.pointee.lastEdge {
-      last.pointee.next = edge
-    } else {
-      details.pointee.firstEdge = edge
+  /// The same when the earlier ones are of this lane, too. True: the caller drops the engine's
+  /// reference once it has given the lock back.
+  func linkLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer,
+    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
+  ) -> Bool {
+    var links = Links()
+    for target in earlier { links.add(slot, plan, target) }
+    plan.pointee.linkedCount = earlier.count
+    plan.pointee.blockers -= links.over
+    if links.isLost && plan.pointee.needsFinished {
+      return cutOffLocked(slot, .cancelled, .dependency)
     }
-    details.pointee.lastEdge = edge
-    return true
+    if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan) }
+    return false
+  }
+
+  /// The edges of an operation as they are set up, one after the other.
+  private struct Links {
+    private var count = 0
+    /// How many blockers there are less than was said: one for the setting up, and those that have
+    /// ended before.
+    private(set) var over: UInt32 = 1
+    /// Whether one of those did not finish.
+    private(set) var isLost = false
+
+    /// Adds an edge to an earlier operation, whose lane is locked, unless that one has ended.
+    mutating func add(
+      _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ earlier: OperationSlot.Pointer
+    ) {
+      let edge = plan.pointee.edges! + count
+      count += 1
+      edge.initialize(
+        to: Edge(later: slot, earlier: earlier, earlierGeneration: earlier.firstGeneration))
+      // From then on, nobody looks for edges any more.
+      if earlier.pointee.flags.contains(.counted) {
+        edge.pointee.earlier = nil
+        over += 1
+        isLost = isLost || earlier.loadWord().outcome != .finished
+        return
+      }
+      let details = earlier.needDetailsLocked()
+      slot.addReference()
+      if let last = details.pointee.lastEdge {
+        last.pointee.next = edge
+      } else {
+        details.pointee.firstEdge = edge
+      }
+      details.pointee.lastEdge = edge
+    }
   }
 
   // MARK: Telling
@@ -72,6 +103,47 @@ extension UnsafeMutablePointer<Lane> {
     details.pointee.firstEdge = nil
     details.pointee.lastEdge = nil
   }
+
+  /// Tells those of this lane that are first in the list at once, some at a time: an operation has
+  /// ended and nothing is being swept out. One that ends by it is left in the list, as it may have
+  /// others come after it.
+  @inline(__always)
+  func tellOwnLocked() {
+    if pointee.machine.flags.contains(.hasNotices) { tellOwnSlowlyLocked() }
+  }
+
+  @inline(never)
+  private func tellOwnSlowlyLocked() {
+    let extra = pointee.extra!
+    if pointee.machine.flags.contains(.destroyed) { return }
+    for _ in 0..<Self.portion {
+      guard let edge = extra.pointee.firstRelease else { break }
+      let (later, outcome) = (edge.pointee.later, edge.pointee.outcome!)
+      guard later.lane == self, let plan = later.plan, !later.loadWord().contains(.claimed),
+        !(plan.pointee.needsFinished && outcome != .finished)
+      else { break }
+      extra.pointee.firstRelease = edge.pointee.next
+      if let next = edge.pointee.next {
+        // Its own, where another operation's edges begin.
+        next.pointee.outcome = next.pointee.outcome ?? outcome
+      } else {
+        extra.pointee.lastRelease = nil
+      }
+      edge.pointee.next = nil
+      edge.pointee.earlier = nil
+      unblockLocked(later, plan)
+      // Not the last one, as it is pending.
+      later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+    }
+    if extra.pointee.firstRelease == nil && extra.pointee.firstNotice == nil
+      && extra.pointee.firstFree == nil
+    {
+      pointee.machine.flags.remove(.hasNotices)
+    }
+  }
+
+  /// How many others are told under the lock before somebody else may have it.
+  private static var portion: Int { 32 }
 
   /// The operation gives its names back, or does not want them any more.
   func releaseNamesLocked(_ slot: OperationSlot.Pointer) {

@@ -188,6 +188,7 @@ extension UnsafeMutablePointer<Lane> {
     // Its handler's context goes with it, after the lock.
     let events = extra.pointee.events
     let formerExecutors = extra.pointee.formerExecutors
+    let quietCalls = takeQuietCallsLocked()
     // Cancel handlers that have not got to the executor; their contexts have been destroyed.
     var notice = extra.pointee.firstNotice
     if let order = extra.pointee.order {
@@ -211,6 +212,7 @@ extension UnsafeMutablePointer<Lane> {
     formerExecutors.forEach { $0.release() }
     clock?.release()
     withExtendedLifetime(events) {}
+    for call in quietCalls { call() }
   }
 
   /// Gives the lane back to the slab, and the lock up.

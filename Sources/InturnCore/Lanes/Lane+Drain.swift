@@ -138,6 +138,7 @@ extension UnsafeMutablePointer<Lane> {
     if before.contains(.ended) {
       wasDetached = slot.pointee.flags.contains(.detached)
       isFree = settleLocked(slot, endedInsideCall: true)
+      tellOwnLocked()
     }
     // What is free has nothing to destroy, so that no user code is called here.
     if isFree { slot.dropReference() }

@@ -7,6 +7,7 @@ extension UnsafeMutablePointer<Lane> {
     // A batch's drainer may still be on its way to the lock; it finds the batch ended.
     if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
     let isFree = settleLocked(slot, endedInsideCall: false)
+    tellOwnLocked()
     if pointee.machine.flags.contains(.destroyed) {
       leaveDestroyedLocked()
     } else {

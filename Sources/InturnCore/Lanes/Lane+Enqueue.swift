@@ -14,7 +14,7 @@ package struct OperationOptions {
   package var isBarrier = false
   package var isUrgent = false
   /// Operations that end before this one starts.
-  package var after: [Handle] = []
+  package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
   /// Whether it ends cancelled when one of those ends otherwise than finished.
   package var needsFinished = false
   /// Of the operations with a name in common, one runs at a time.
@@ -27,6 +27,13 @@ package struct OperationOptions {
   package var owner: Owner?
 
   package init() {}
+
+  static func withPointer<Result>(
+    to options: OperationOptions?, _ body: (UnsafePointer<OperationOptions>?) -> Result
+  ) -> Result {
+    guard let options else { return body(nil) }
+    return withUnsafePointer(to: options, body)
+  }
 }
 
 /// Adding work to a lane. A refused context is the caller's to destroy.
@@ -46,10 +53,12 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.machine.flags.contains(.isObserved) {
       // Whoever is told the queue's events is told of each operation.
       pointee.lock.unlock()
-      return enqueue(
-        generation: generation, options: OperationOptions(), work: work, context: context,
-        destroy: destroy, wantsHandle: false
-      ).0
+      return withUnsafePointer(to: OperationOptions()) {
+        enqueue(
+          generation: generation, options: $0, work: work, context: context, destroy: destroy,
+          wantsHandle: false
+        ).0
+      }
     }
     if !appendLocked(Job(work: work, context: context, destroy: destroy)) {
       pointee.lock.unlock()
@@ -61,18 +70,27 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Adds an operation with options, or whose handle is asked for.
   func enqueue(
-    generation: UInt32, options: OperationOptions?, work: @escaping RawWork,
+    generation: UInt32, options: UnsafePointer<OperationOptions>?, work: @escaping RawWork,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool,
     flags: OperationSlot.Flags = []
   ) -> (Status, Handle) {
-    var earlier: [OperationSlot.Pointer] = []
-    defer { for slot in earlier { slot.dropReference() } }
-    for operation in options?.after ?? [] {
-      switch OperationSlot.Pointer.find(operation: operation) {
-      case .failure(let refusal): return (refusal.status, Handle(bits: 0))
-      case .success(let slot): earlier.append(slot)
-      }
+    var operation = Handle(bits: 0)
+    let status = OperationSlot.Pointer.withEarlier(options?.pointee.after) { earlier in
+      let (status, handle) = enqueue(
+        generation, options, work, context, destroy, wantsHandle: wantsHandle, flags: flags,
+        earlier: earlier)
+      operation = handle
+      return status
     }
+    return (status, operation)
+  }
+
+  /// `earlier`: the operations that it comes after, of which the caller has references.
+  private func enqueue(
+    _ generation: UInt32, _ options: UnsafePointer<OperationOptions>?, _ work: @escaping RawWork,
+    _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?, wantsHandle: Bool,
+    flags: OperationSlot.Flags, earlier: UnsafeBufferPointer<OperationSlot.Pointer>
+  ) -> (Status, Handle) {
     // All that can be done before the lock is.
     guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
       return (.noMemory, Handle(bits: 0))
@@ -84,11 +102,16 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.destroy = destroy
     slot.pointee.flags = flags
     if !flags.contains(.untimed) { slot.pointee.enqueuedAt = inturn_system_now() }
-    if let options { slot.giveDetails(options, earlier: earlier) }
+    if let options, !slot.giveDetails(options, earlier: earlier.count) {
+      slot.discard()
+      return (.noMemory, Handle(bits: 0))
+    }
     let handle = slot.handle(.operation)
     let plan = slot.plan
+    // Those of this lane are linked while it is locked anyway.
+    let areAllHere = earlier.allSatisfy { $0.lane == self }
     // For `link`.
-    if !earlier.isEmpty { slot.addReference() }
+    if !areAllHere { slot.addReference() }
     pointee.lock.lock()
     var status = admitLocked(generation)
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
@@ -110,8 +133,10 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.enqueuedAt = clock.now
     }
     armForWaitLocked(slot)
+    let isFree = areAllHere && !earlier.isEmpty && linkLocked(slot, plan!, earlier)
     unlockAndAskForDrainer()
-    if !earlier.isEmpty {
+    if isFree { slot.dropReference() }
+    if !areAllHere {
       link(slot, plan!, earlier)
       slot.dropReference()
     }
@@ -198,21 +223,22 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Takes options over, before the slot is in a lane. `earlier`: the operations that it comes
-  /// after.
-  func giveDetails(_ options: OperationOptions, earlier: [OperationSlot.Pointer]) {
-    let details = UnsafeMutablePointer<OperationDetails>.allocate(capacity: 1)
-    details.initialize(to: OperationDetails(options))
+  /// Takes options over, before the slot is in a lane. `earlier`: how many operations it comes after.
+  /// False when memory runs out.
+  func giveDetails(_ options: UnsafePointer<OperationOptions>, earlier: Int) -> Bool {
+    guard let (details, plan) = OperationDetails.make(options, earlier: earlier)
+    else { return false }
     pointee.details = details
-    if options.key != nil || options.owner != nil {
+    if options.pointee.key != nil || options.pointee.owner != nil {
       details.pointee.groups = .allocate(capacity: 1)
       details.pointee.groups!.initialize(
-        to: OperationGroups(key: options.key, owner: options.owner, joins: options.joins))
+        to: OperationGroups(
+          key: options.pointee.key, owner: options.pointee.owner, joins: options.pointee.joins))
     }
-    guard let plan = OperationPlan.Pointer.make(options, earlier: earlier) else { return }
-    details.pointee.plan = plan
+    guard let plan else { return true }
     if plan.pointee.retry != nil { _ = set(.retries) }
-    if !earlier.isEmpty { plan.pointee.blockers = UInt32(earlier.count) + 1 }
+    if earlier > 0 { plan.pointee.blockers = UInt32(earlier) + 1 }
+    return true
   }
 
   /// Lets go of the slot of an operation that was not accepted, whose contexts are the caller's.
@@ -224,13 +250,35 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension OperationDetails {
-  fileprivate init(_ options: OperationOptions) {
-    label = options.label.map { strdup($0) }
-    endCallback = options.endCallback
-    maxWait = options.maxWait
-    maxRun = options.maxRun
-    freesPlaceAtMaxRun = options.freesPlaceAtMaxRun
-    stall = options.stall
-    grace = options.grace
+  /// The details of an operation with these options, its plan if it needs one, and its edges: in
+  /// one piece of memory, which is the details'. Nil when there is none.
+  fileprivate static func make(
+    _ options: UnsafePointer<OperationOptions>, earlier: Int
+  ) -> (UnsafeMutablePointer<OperationDetails>, OperationPlan.Pointer?)? {
+    let needsPlan = OperationPlan.isNeeded(options, earlier: earlier)
+    // All are made of words, so that each one's stride keeps the next one aligned.
+    let planAt = MemoryLayout<OperationDetails>.stride
+    let edgesAt = planAt + (needsPlan ? MemoryLayout<OperationPlan>.stride : 0)
+    // Not `allocate`, which takes a slower way for memory of no type. The details' `deallocate` frees
+    // it, as it frees all that is not aligned to more than a word or two.
+    guard let memory = malloc(edgesAt + earlier * MemoryLayout<Edge>.stride) else { return nil }
+    let details = memory.bindMemory(to: OperationDetails.self, capacity: 1)
+    details.initialize(to: OperationDetails(options))
+    if !needsPlan { return (details, nil) }
+    let plan = (memory + planAt).bindMemory(to: OperationPlan.self, capacity: 1)
+    let edges = (memory + edgesAt).bindMemory(to: Edge.self, capacity: earlier)
+    plan.initialize(to: OperationPlan(options, edges: edges))
+    details.pointee.plan = plan
+    return (details, plan)
+  }
+
+  private init(_ options: UnsafePointer<OperationOptions>) {
+    label = options.pointee.label.map { strdup($0) }
+    endCallback = options.pointee.endCallback
+    maxWait = options.pointee.maxWait
+    maxRun = options.pointee.maxRun
+    freesPlaceAtMaxRun = options.pointee.freesPlaceAtMaxRun
+    stall = options.pointee.stall
+    grace = options.pointee.grace
   }
 }

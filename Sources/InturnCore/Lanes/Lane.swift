@@ -59,6 +59,8 @@ struct LaneExtra: ~Copyable {
   var waiters: UInt32 = 0
   /// Operations were accepted that a cancel of all does not end before their start.
   var hasObstinate = false
+  /// What is called once when the lane is quiet.
+  var quietCalls: [@Sendable () -> Void] = []
   /// A thread that destroys the queue waits for its calls, and delivers what is left itself.
   var isBeingDestroyed = false
   /// Of a destroyed lane: its place in the slab.
@@ -180,7 +182,9 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.remove(.hasNotices)
     let executor = self.executor
     let asks = pointee.machine.askForDrainer(view)
-    pointee.lock.unlockAfterReadingObject()
+    // As in `unlockAfterReadingObject`, for the executor.
+    inturn_system_object_barrier()
+    unlockAndAnnounceQuiet()
     while let slot = next {
       next = slot.pointee.details!.pointee.nextNotice
       executor.submit(ReadyRing.Item(noticesOf: slot))
@@ -202,13 +206,16 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func unlockAndAnnounceQuietSlowly() {
+    var calls: [@Sendable () -> Void] = []
     if pointee.machine.flags.contains(.destroyed) ? !isInUse : isQuiet {
       pointee.machine.flags.remove(.waitedFor)
       let wakeups = pointee.extra!.wakeups
       wakeups.pointee.wrappingAdd(1, ordering: .releasing)
       wakeups.wakeAll()
+      if !pointee.machine.flags.contains(.destroyed) { calls = takeQuietCallsLocked() }
     }
-    pointee.lock.unlock()
+    pointee.lock.unlockAfterReadingObject()
+    for call in calls { call() }
   }
 
   /// Nothing is pending, running, being called or to be delivered.

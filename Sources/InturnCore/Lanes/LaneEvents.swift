@@ -79,6 +79,21 @@ final class LaneEvents: @unchecked Sendable {
 extension UnsafeMutablePointer<Lane> {
   var events: LaneEvents? { pointee.extra?.pointee.events }
 
+  /// Has the events told from now on, unless they are told to somebody already.
+  func observe(generation: UInt32, _ handler: @escaping @Sendable (QueueEvent) -> Void) -> Status {
+    let new = LaneEvents(handler)
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    defer { pointee.lock.unlock() }
+    let extra = needExtra()
+    if extra.pointee.events != nil { return .ok }
+    stopBatchLocked()
+    new.isIdle = pointee.pending == 0 && pointee.machine.running == 0
+    extra.pointee.events = new
+    pointee.machine.flags.insert(.isObserved)
+    return .ok
+  }
+
   /// Notes an event of the queue.
   @inline(__always)
   func noteLocked(_ kind: QueueEvent.Kind) {
@@ -95,10 +110,13 @@ extension UnsafeMutablePointer<Lane> {
   private func noteSlowlyLocked(_ kind: QueueEvent.Kind, _ slot: OperationSlot.Pointer?) {
     let events = events!
     var event = QueueEvent(kind: kind, at: nowLocked)
-    if let slot, let details = slot.pointee.details {
-      if details.pointee.number == 0 { details.pointee.number = events.nextNumber() }
-      event.operation = details.pointee.number
-      event.label = slot.label
+    if let slot {
+      // One that was enqueued before anybody was told may have none.
+      if let details = slot.pointee.details {
+        if details.pointee.number == 0 { details.pointee.number = events.nextNumber() }
+        event.operation = details.pointee.number
+        event.label = slot.label
+      }
       if kind == .ended {
         event.outcome = slot.loadWord().outcome
         event.cause = slot.pointee.cause

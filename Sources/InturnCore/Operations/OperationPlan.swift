@@ -13,8 +13,10 @@ struct OperationPlan {
   /// What keeps a pending operation from starting: others that have not ended, names that others
   /// have, a delay.
   var blockers: UInt32 = 0
-  /// The operations that it comes after.
+  /// The operations that it comes after; in the same memory as the plan.
   var edges: UnsafeMutablePointer<Edge>?
+  /// Whether the plan lies in its details' memory.
+  var isInDetails = false
   /// How many of them are set up.
   var linkedCount = 0
   /// Whether it is only to start when all of those have finished.
@@ -56,30 +58,58 @@ struct Edge {
 package typealias RawCondition = @convention(c) (UnsafeMutableRawPointer?) -> UInt32
 
 extension OperationPlan.Pointer {
-  /// The plan of these options, or nil when they need none.
-  static func make(
-    _ options: borrowing OperationOptions, earlier: [OperationSlot.Pointer]
-  ) -> OperationPlan.Pointer? {
-    let isNeeded =
-      options.priority != 0 || options.isBarrier || options.isUrgent || options.condition != nil
-      || options.retry != nil || !earlier.isEmpty || !options.names.isEmpty
-    if !isNeeded { return nil }
-    var edges: UnsafeMutablePointer<Edge>?
-    if !earlier.isEmpty { edges = .allocate(capacity: earlier.count) }
-    let plan = OperationPlan.Pointer.allocate(capacity: 1)
-    plan.initialize(
-      to: OperationPlan(
-        priority: options.priority, isBarrier: options.isBarrier, isUrgent: options.isUrgent,
-        condition: options.condition, retry: options.retry, edges: edges,
-        needsFinished: options.needsFinished,
-        names: options.names.isEmpty ? nil : NameClaims(options.names)))
-    return plan
+  func destroy() {
+    let isInDetails = pointee.isInDetails
+    deinitialize(count: 1)
+    if !isInDetails { deallocate() }
+  }
+}
+
+extension OperationPlan {
+  /// Whether an operation with these options needs a plan.
+  static func isNeeded(_ options: UnsafePointer<OperationOptions>, earlier: Int) -> Bool {
+    earlier > 0 || options.pointee.priority != 0 || options.pointee.isBarrier
+      || options.pointee.isUrgent || options.pointee.condition != nil
+      || options.pointee.retry != nil || !options.pointee.names.isEmpty
   }
 
-  func destroy() {
-    pointee.edges?.deallocate()
-    deinitialize(count: 1)
-    deallocate()
+  /// The plan of these options, which lies in its details' memory, as do the edges.
+  init(_ options: UnsafePointer<OperationOptions>, edges: UnsafeMutablePointer<Edge>) {
+    priority = options.pointee.priority
+    isBarrier = options.pointee.isBarrier
+    isUrgent = options.pointee.isUrgent
+    condition = options.pointee.condition
+    retry = options.pointee.retry
+    self.edges = edges
+    isInDetails = true
+    needsFinished = options.pointee.needsFinished
+    names = options.pointee.names.isEmpty ? nil : NameClaims(options.pointee.names)
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// Calls `body` with the operations that these handles name, with references for the time of the
+  /// call, or says why one of them names none.
+  static func withEarlier(
+    _ handles: UnsafeBufferPointer<Handle>?,
+    _ body: (UnsafeBufferPointer<OperationSlot.Pointer>) -> Status
+  ) -> Status {
+    guard let handles, !handles.isEmpty else { return body(.init(start: nil, count: 0)) }
+    return withUnsafeTemporaryAllocation(
+      of: OperationSlot.Pointer.self, capacity: handles.count
+    ) { slots in
+      var found = 0
+      defer { for slot in slots[..<found] { slot.dropReference() } }
+      for handle in handles {
+        switch find(operation: handle) {
+        case .failure(let refusal): return refusal.status
+        case .success(let slot):
+          slots.initializeElement(at: found, to: slot)
+          found += 1
+        }
+      }
+      return body(UnsafeBufferPointer(slots))
+    }
   }
 }
 

@@ -63,9 +63,12 @@ extension UnsafeMutablePointer<OperationSlot> {
             pointee.cause = requestCause
           }
           pointee.code = payload.code
+          // Of an attempt that failed before.
+          let (earlier, destroyEarlier) = (pointee.result, pointee.resultDestroy)
           pointee.result = payload.result
           pointee.resultDestroy = payload.resultDestroy
           publishEnd()
+          if let destroyEarlier { destroyEarlier(earlier) }
         } else if word.contains(.returned) {
           lane.carryOn(after: self)
         }
@@ -137,7 +140,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     else { return nil }
     pointee.cause = cause
     pointee.code = payload.code
-    pointee.result = payload.result
+    // An attempt that failed before may have left one, which is destroyed with the slot.
+    if pointee.resultDestroy == nil { pointee.result = payload.result }
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
     let before = set(.ended)
     wakeWaiters(before)

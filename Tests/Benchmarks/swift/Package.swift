@@ -11,6 +11,11 @@ let package = Package(
   targets: [
     // What they share: arguments, time, figures, memory.
     .target(name: "Harness"),
+    .executableTarget(name: "concurrent", dependencies: ["Harness"]),
+    .executableTarget(name: "graph", dependencies: ["Harness"]),
+    .executableTarget(
+      name: "swift_concurrent",
+      dependencies: ["Harness", .product(name: "AsyncOperation", package: "Inturn")]),
     .executableTarget(
       name: "swift_values",
       dependencies: ["Harness", .product(name: "ConcurrentKVO", package: "Inturn")]),

@@ -1,0 +1,236 @@
+import InturnCore
+
+/// One operation that a ``ConcurrentQueue`` was given.
+///
+/// It need not be kept: the operation goes on without it.
+public class ConcurrentOperation: @unchecked Sendable {
+  // Safe to share: `lock` protects what changes.
+
+  public enum State: Sendable { case pending, running, ended }
+
+  typealias Work = @Sendable (ConcurrentToken) -> Void
+
+  /// The operations whose tasks this code is part of, of any queue.
+  @TaskLocal static var current: [ConcurrentOperation] = []
+
+  private struct Closures {
+    var work: Work
+    var condition: (@Sendable () -> ConcurrentOperationOptions.Verdict)?
+    var isWorthIt: (@Sendable (any Error, Int) -> Bool)?
+  }
+
+  /// Protects everything below. Nothing is called, and no closure let go of, while it is held.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var closures: Closures?
+  @exclusivity(unchecked) private var ended: End?
+  @exclusivity(unchecked) private var box: OutcomeBox?
+  @exclusivity(unchecked) private var waiters: [CheckedContinuation<End, Never>] = []
+  @exclusivity(unchecked) private var handle = Handle(bits: 0)
+  @exclusivity(unchecked) private var queue = Handle(bits: 0)
+  @exclusivity(unchecked) private var failure: (any Error)?
+  @exclusivity(unchecked) private var progressNow = ConcurrentProgress()
+  /// Made for the first who reads it: says that the progress has changed.
+  @exclusivity(unchecked) private var progressTicks: Broadcast<Void>?
+
+  init(_ options: ConcurrentOperationOptions, _ work: @escaping Work) {
+    closures = Closures(
+      work: work, condition: options.condition, isWorthIt: options.retry?.isWorthIt)
+  }
+
+  deinit {
+    if handle.bits != 0 { _ = Engine.release(handle) }
+  }
+
+  /// Cancels the operation: a pending one ends at once and its work is never called; a running one
+  /// is asked to end, and keeps its place until it ends itself or its grace time has passed.
+  public final func cancel() {
+    let handle = lock.withLock { self.handle }
+    if handle.bits != 0 { _ = Engine.cancel(handle) }
+  }
+
+  public final var state: State {
+    let (handle, ended) = lock.withLock { (self.handle, self.ended) }
+    if ended != nil { return .ended }
+    switch Engine.state(of: handle).1 {
+    case .pending: return .pending
+    case .running: return .running
+    case .ended: return .ended
+    }
+  }
+
+  /// How the operation ended; waits until it has, without blocking a thread.
+  ///
+  /// The wait is not affected by the cancelling of the task that waits.
+  ///
+  /// **Deadlock.** An operation whose own work waits so for it never ends.
+  public final var end: End {
+    get async {
+      await withCheckedContinuation { continuation in
+        let ended = lock.withLock { () -> End? in
+          if self.ended == nil { waiters.append(continuation) }
+          return self.ended
+        }
+        if let ended { continuation.resume(returning: ended) }
+      }
+    }
+  }
+
+  /// How the operation ended; nil while it has not.
+  public final var endIfAny: End? { lock.withLock { ended } }
+
+  // MARK: Progress
+
+  /// How far the work has come, as its token has said last.
+  public final var progress: ConcurrentProgress { lock.withLock { progressNow } }
+
+  /// How far the work has come: at once, after each change, and at the end.
+  ///
+  /// Of changes that a slow reader has not come to, it gets the last. Each use gives a sequence of
+  /// its own, which ends when the operation has ended.
+  public final var progressUpdates: ConcurrentProgressUpdates {
+    let (ticks, isOver) = lock.withLock {
+      let ticks = progressTicks ?? Broadcast<Void>()
+      progressTicks = ticks
+      return (ticks, ended != nil)
+    }
+    let updates = ConcurrentProgressUpdates(self, ticks.stream(keeping: .bufferingNewest(1)))
+    if isOver { ticks.finish() }
+    return updates
+  }
+
+  func setProgress(_ new: ConcurrentProgress) -> Bool {
+    let (isTaken, ticks) = lock.withLock {
+      if ended != nil { return (false, nil as Broadcast<Void>?) }
+      progressNow = new
+      return (true, progressTicks)
+    }
+    ticks?.send(())
+    return isTaken
+  }
+
+  // MARK: What the module asks
+
+  func runs(on queue: Handle) -> Bool {
+    lock.withLock { ended == nil && self.queue == queue }
+  }
+
+  /// What it has ended with, or failed with.
+  var outcomeBox: OutcomeBox? { lock.withLock { box } }
+
+  /// The failure of an attempt, for who decides whether it is worth another one.
+  func note(failure new: any Error) {
+    let old = lock.withLock {
+      defer { failure = new }
+      return failure
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  func enqueue(
+    on queue: Handle, _ options: ConcurrentOperationOptions, _ fileID: StaticString, _ line: UInt
+  ) {
+    var core = options.engineOptions
+    var after: [Handle] = []
+    for dependency in options.dependencies {
+      let (handle, ended) = dependency.lock.withLock { (dependency.handle, dependency.ended) }
+      if handle.bits != 0 {
+        after.append(handle)
+      } else if ended != nil && core.needsFinished {
+        // It was refused by its queue, and has ended as cancelled.
+        return hasEnded(.cancelled(.dependency), nil)
+      }
+    }
+    // One reference as the work's context, one as the end's.
+    let context = Unmanaged.passRetained(self).toOpaque()
+    _ = Unmanaged.passRetained(self)
+    core.endCallback = EndCallback(
+      function: {}, call: { _, context, end in Self.from(context).hasEnded(end) },
+      context: context, destroy: Self.letGo)
+    lock.withLock { self.queue = queue }
+    let place = "\(fileID):\(line)"
+    let label = options.name.map { "\($0), \(place)" } ?? place
+    let (status, handle) = label.withCString { text in
+      core.label = text
+      return after.withUnsafeBufferPointer { handles in
+        core.after = handles
+        return Engine.enqueue(
+          queue, options: core, work: Self.call, context: context, destroy: Self.forget,
+          wantsHandle: true)
+      }
+    }
+    if status == .ok { return lock.withLock { self.handle = handle } }
+    Self.forget(context)
+    Self.letGo(context)
+    hasEnded(.cancelled(End.Cause(refusal: status)), nil)
+  }
+
+  // MARK: What the engine calls
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> ConcurrentOperation {
+    Unmanaged<ConcurrentOperation>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  private static let call: RawWork = { context, bits in
+    let operation = from(context)
+    let token = ConcurrentToken(Handle(bits: bits), of: operation)
+    guard let work = operation.lock.withLock({ operation.closures?.work }) else { return }
+    work(token)
+  }
+
+  static let askCondition: RawCondition = { context in
+    let operation = from(context)
+    switch operation.lock.withLock({ operation.closures?.condition })?() ?? .start {
+    case .start: return 0
+    case .skip: return 1
+    case .giveUp: return 2
+    }
+  }
+
+  static let askWhetherWorthIt: RetryPolicy.RawDecide = { context, _, attempts in
+    let operation = from(context)
+    let (isWorthIt, failure) = operation.lock.withLock {
+      (operation.closures?.isWorthIt, operation.failure)
+    }
+    guard let isWorthIt, let failure else { return true }
+    return isWorthIt(failure, Int(attempts))
+  }
+
+  /// The engine does not use the closures any more: they go, whoever holds the operation.
+  private static let forget: RawDestroy = { context in
+    let operation = Unmanaged<ConcurrentOperation>.fromOpaque(context!).takeRetainedValue()
+    let closures = operation.lock.withLock {
+      defer { operation.closures = nil }
+      return operation.closures
+    }
+    withExtendedLifetime(closures) {}
+  }
+
+  private static let letGo: RawDestroy = {
+    Unmanaged<ConcurrentOperation>.fromOpaque($0!).release()
+  }
+
+  private func hasEnded(_ end: OperationEnd) {
+    var box: OutcomeBox?
+    if end.outcome == .finished || end.outcome == .failed, let result = end.result {
+      box = Unmanaged<OutcomeBox>.fromOpaque(result).takeUnretainedValue()
+    }
+    hasEnded(End(end, box), box)
+  }
+
+  private func hasEnded(_ end: End, _ new: OutcomeBox?) {
+    let (waiters, ticks, failure) = lock.withLock {
+      ended = end
+      box = new
+      defer {
+        self.waiters = []
+        self.failure = nil
+        progressTicks = nil
+      }
+      return (self.waiters, progressTicks, self.failure)
+    }
+    for waiter in waiters { waiter.resume(returning: end) }
+    ticks?.send(())
+    ticks?.finish()
+    withExtendedLifetime(failure) {}
+  }
+}

@@ -1,0 +1,60 @@
+/// No-op closures into a concurrent queue that runs one at a time: from the first one until all have
+/// run.
+///
+/// Number: operations. Peers: `enqueue {}` (inturn); the same with a handle and a finish token
+/// (inturn_token); `addOperation {}` of Foundation's queue (foundation).
+import AsyncOperation
+import Foundation
+import Harness
+
+/// A count that operations which never overlap may change.
+final class SerialCount: @unchecked Sendable {
+  // Safe to share: operations of a queue that runs one at a time touch it, and who has waited for
+  // them all.
+  var value = 0
+}
+
+let program = Program(numbers: 1)
+
+@Sendable func measure(_ burst: (SerialCount) async throws -> Void) async {
+  await program.printBursts(operations: program[0]) {
+    let count = SerialCount()
+    let time = await nanoseconds {
+      do { try await burst(count) } catch { program.require(false, "the queue can be drained") }
+    }
+    program.require(count.value == program[0], "each operation ran once")
+    return time
+  }
+}
+
+let queue = ConcurrentQueue(maxConcurrentOperations: 1)
+switch program.peer {
+case "inturn":
+  await measure { count in
+    for _ in 0..<program[0] { queue.enqueue { count.value += 1 } }
+    try await queue.drain()
+  }
+case "inturn_token":
+  await measure { count in
+    for _ in 0..<program[0] {
+      queue.enqueue { token in
+        count.value += 1
+        token.finish()
+      }
+    }
+    try await queue.drain()
+  }
+case "foundation":
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 1
+  await measure { count in
+    for _ in 0..<program[0] { queue.addOperation { count.value += 1 } }
+    queue.finish()
+  }
+default: program.unknownPeer()
+}
+
+extension OperationQueue {
+  /// Waits, though the caller is asynchronous: nothing else is to run meanwhile.
+  func finish() { waitUntilAllOperationsAreFinished() }
+}
