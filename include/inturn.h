@@ -50,30 +50,23 @@
  *
  * 3. Handles
  * ----------
- * Queues, operations, tokens, owners, batches, executors and clocks are named
- * by handles: structs of one 64-bit number, passed by value. All bits zero is
- * the null handle. A handle is checked at each call. One whose object is gone
- * gives INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the null
- * handle INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED: these
- * four are "the handle statuses" below. A handle is never reused for another
- * object.
- * Queues, operations, tokens, executors, values, observations and clocks are
- * named by handles: structs of one 64-bit number, passed by value. All bits
- * zero is the null handle. A handle is checked at each call. One whose object
- * is gone gives INTURN_E_STALE, one of another kind INTURN_E_WRONG_KIND, the
- * null handle INTURN_E_NULL_HANDLE, one made before a fork INTURN_E_FORKED:
- * these four are "the handle statuses" below. A handle is never reused for
- * another object.
+ * Queues, operations, tokens, owners, batches, values, observations, executors
+ * and clocks are named by handles: structs of one 64-bit number, passed by
+ * value. All bits zero is the null handle. A handle is checked at each call.
+ * One whose object is gone gives INTURN_E_STALE, one of another kind
+ * INTURN_E_WRONG_KIND, the null handle INTURN_E_NULL_HANDLE, one made before a
+ * fork INTURN_E_FORKED: these four are "the handle statuses" below. A handle is
+ * never reused for another object.
  *
  * 4. Ownership
  * ------------
- * Who creates a queue, an executor, a value or a clock destroys it. An
- * observation is over, and its handle stale, when it is cancelled or its value
- * is destroyed. An operation is owned by its queue; a caller that asks for its
- * handle (out_operation is not NULL) holds it too, until
- * inturn_operation_release. A token owns nothing and needs no release. Strings
- * given to the library are copied. Strings that the library gives are valid as
- * long as the function's comment says.
+ * Who creates a queue, an owner, a value, an executor or a clock destroys it.
+ * An observation is over, and its handle stale, when it is cancelled or its
+ * value is destroyed. An operation or a batch is owned by its queue; a caller
+ * that asks for its handle (out_operation is not NULL) holds it too, until
+ * inturn_operation_release or inturn_batch_release. A token owns nothing and
+ * needs no release. Strings given to the library are copied. Strings that the
+ * library gives are valid as long as the function's comment says.
  *
  * 5. Callbacks
  * ------------
@@ -129,20 +122,12 @@
  *
  * 9. Deadlock
  * -----------
- * inturn_operation_wait, inturn_queue_drain and inturn_queue_destroy wait. A
- * wait that cannot end, because work of the queue that it waits for is further
- * up the caller's own stack, because the caller alone may drain its executor,
- * or because a ring of waiting queues would close, is refused with
- * INTURN_E_DEADLOCK; the report handler is told the ring. Work
- * of a concurrent queue may wait for another operation of its queue as long as
- * a place is left in which that can start. Not seen are waits by other means,
- * a token that nobody will finish (give it a max_run_ns or a stall_ns), and
- * workers that are all blocked when their pool cannot grow any more.
- * inturn_operation_wait, inturn_queue_drain and inturn_queue_destroy wait, and
- * so do inturn_value_wait, inturn_value_drain, inturn_value_destroy and
- * inturn_observation_cancel. A wait that cannot end, because work of the queue
- * or an observer of the value that it waits for is further up the caller's own
- * stack, or because a ring of waits would close, is refused with
+ * inturn_operation_wait, inturn_batch_wait, inturn_queue_drain and
+ * inturn_queue_destroy wait, and so do inturn_value_wait, inturn_value_drain,
+ * inturn_value_destroy and inturn_observation_cancel. A wait that cannot end,
+ * because work of the queue or an observer of the value that it waits for is
+ * further up the caller's own stack, because the caller alone may drain its
+ * executor, or because a ring of waits would close, is refused with
  * INTURN_E_DEADLOCK; the report handler is told the ring. Work of a concurrent
  * queue may wait for another operation of its queue as long as a place is left
  * in which that can start. Not seen are waits by other means, a token that
@@ -172,10 +157,7 @@
  * is visible to the work; what happens before a finish is visible to the next
  * operation, to those that come after it, to the end callback and to who
  * waited.
- * order. Enqueues from one thread keep that thread's order; enqueues
- * from several threads are ordered as they reach the queue. What happens
- * before an enqueue is visible to the work; what happens before a finish is
- * visible to the next operation, to the end callback and to who waited.
+ *
  * Changes of a value are told in the order of their numbers, to all observers
  * in the same; what happens before a change is visible to those that read it
  * or are told of it.
@@ -1084,6 +1066,7 @@ inturn_status inturn_batch_wait(inturn_batch batch, int64_t timeout_ns,
 /* Gives the handle back. The batch itself goes on.
    Statuses: handle statuses. */
 inturn_status inturn_batch_release(inturn_batch batch);
+
 /* Values ------------------------------------------------------------------ */
 
 /* A value holds a datum of one type, which any thread reads and changes, and

@@ -119,10 +119,9 @@ def windows() -> list[str]:
 class Program:
     """A program with windows, and what it has printed."""
 
-    def __init__(self, command: list[str], shots: Path, watcher: Watcher, preempting: bool) -> None:
+    def __init__(self, command: list[str], shots: Path, watcher: Watcher) -> None:
         self.shots = shots
         self.watcher = watcher
-        self.preempting = preempting  # an urgent notice takes the place of the open dialog
         self.printed = ""
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._process = subprocess.Popen(
@@ -179,12 +178,21 @@ class Program:
         press(*keys)
 
     def picture(self, name: str) -> None:
+        """Writes what is on screen, when two looks at it are the same: all is drawn, then."""
         self.shots.mkdir(parents=True, exist_ok=True)
-        subprocess.run(
-            ["import", "-window", "root", str(self.shots / f"{name}.png")],
-            check=True,
-            timeout=LIMIT,
-        )
+        path = self.shots / f"{name}.png"
+        before = b""
+        for _ in range(10):  # a cursor blinks now and then
+            subprocess.run(["import", "-window", "root", str(path)], check=True, timeout=LIMIT)
+            now = subprocess.run(
+                ["identify", "-format", "%#", str(path)],
+                check=True,
+                capture_output=True,
+                timeout=LIMIT,
+            ).stdout
+            if now == before:
+                break
+            before = now
 
     def expect_nothing(self, seconds: float) -> None:
         """Fails when a line comes meanwhile."""

@@ -33,10 +33,6 @@ ROOT = Path(__file__).resolve().parents[2]
 # How long a queue that is held is watched: twice what a settled view and a gap take.
 HELD = 1.5
 
-# The programs in which an urgent notice takes the place of the open dialog, when the user has begun
-# to type there. In the others it comes next.
-PREEMPTING = {"gtk"}
-
 # What a program prints when each is accepted with the keyboard.
 HEAD = """\
 view appeared
@@ -68,15 +64,6 @@ refused sign-in
 closed sign-in
 ended sign-in: finished, presented 2 times
 """
-NEXT = """\
-enqueued urgent notice
-refused sign-in
-closed sign-in
-ended sign-in: finished
-presented urgent notice
-closed urgent notice
-ended urgent notice: finished
-"""
 
 
 def expect_ends(program: Program, **ends: str) -> None:
@@ -90,11 +77,8 @@ def expect_ends(program: Program, **ends: str) -> None:
 def expect_all_ends(program: Program, *, sign_in: str, urgent: str, **ends: str) -> None:
     """The same, when both dialogs were used as in `sign_in_dialog`."""
     notice = ends.pop("notice")
-    if program.preempting:
-        sign_in += ", presented 2 times"
-        expect_ends(program, **ends, urgent=urgent, sign_in=sign_in, notice=notice)
-    else:
-        expect_ends(program, **ends, sign_in=sign_in, urgent=urgent, notice=notice)
+    sign_in += ", presented 2 times"
+    expect_ends(program, **ends, urgent=urgent, sign_in=sign_in, notice=notice)
 
 
 def expect_on_screen(*labels: str) -> None:
@@ -105,28 +89,13 @@ def expect_on_screen(*labels: str) -> None:
 def sign_in_dialog(program: Program, urgent: Callable[[], None]) -> None:
     """Waits for the sign-in, at the time when nothing disturbs it any more.
 
-    `urgent` answers the urgent notice, when that comes before.
+    `urgent` answers the urgent notice, which comes when the user has begun to type.
     """
     program.dialog("sign-in")
-    if not program.preempting:
-        program.expect("enqueued urgent notice")
-        return
     press("type:i")
     program.dialog("urgent notice")
     urgent()
     program.dialog_again("sign-in", "BackSpace")
-
-
-def urgent_dialog(program: Program, urgent: Callable[[], None]) -> None:
-    """Answers the urgent notice, when it comes only now."""
-    if not program.preempting:
-        program.dialog("urgent notice")
-        urgent()
-
-
-def leave_after_sign_in(program: Program) -> None:
-    """Leaves in the next dialog after the sign-in."""
-    program.dialog("service notice" if program.preempting else "urgent notice", "ctrl+q")
 
 
 # The tests of windows; each is run with each program ------------------------------------------
@@ -146,12 +115,11 @@ def test_the_keyboard_alone_suffices_and_one_dialog_follows_the_other(start: Sta
     program.expect("refused sign-in")
     program.picture("sign-in-refused")
     press("type:inturn", "Return")
-    urgent_dialog(program, urgent)
     program.dialog("service notice", "Return")
     program.expect("done")
     program.window("First run", "done", "Return")
     program.end()
-    expect_equal(program.printed, HEAD + (PREEMPTED if program.preempting else NEXT) + TAIL)
+    expect_equal(program.printed, HEAD + PREEMPTED + TAIL)
 
 
 def test_a_hidden_window_holds_the_queue(start: Start) -> None:
@@ -182,7 +150,7 @@ def test_a_minimised_window_is_hidden_and_shown_again(start: Start) -> None:
     xdotool("windowactivate", "--sync", visible("Sign in")[0])
     press("Escape")
     program.expect("ended sign-in: cancelled")
-    leave_after_sign_in(program)
+    program.dialog("service notice", "ctrl+q")
     program.end()
 
 
@@ -197,7 +165,6 @@ def test_the_mouse_presses_the_buttons(start: Start) -> None:
     sign_in_dialog(program, urgent)
     press("type:inturn")
     click(DIALOGS["sign-in"], 0.75, 42)  # Sign in
-    urgent_dialog(program, urgent)
     program.dialog("service notice")
     click(DIALOGS["service notice"], 0.5, 42)
     program.expect("done")
@@ -222,7 +189,6 @@ def test_tab_reaches_every_button(start: Start) -> None:
     program.elsewhere("space")
     sign_in_dialog(program, urgent)
     press("Tab", "Tab", "Escape")
-    urgent_dialog(program, urgent)
     program.dialog("service notice", "space")
     program.expect("done")
     program.window("First run", "done", "space")
@@ -246,7 +212,6 @@ def test_escape_cancels_a_dialog_and_the_next_comes(start: Start) -> None:
     program.elsewhere("Return")
     sign_in_dialog(program, urgent)
     press("Escape")
-    urgent_dialog(program, urgent)
     program.dialog("service notice", "Escape")
     program.expect("done")
     program.window("First run", "cancelled", "Return")
@@ -271,9 +236,8 @@ def test_three_wrong_passwords_fail_the_sign_in(start: Start) -> None:
     press("type:no", "Return")
     program.expect("refused sign-in")
     press("Return")
-    times = ", presented 2 times" if program.preempting else ""
-    program.expect(f"ended sign-in: failed (too many tries){times}")
-    leave_after_sign_in(program)
+    program.expect("ended sign-in: failed (too many tries), presented 2 times")
+    program.dialog("service notice", "ctrl+q")
     program.end()
 
 
@@ -283,7 +247,6 @@ def test_a_notice_that_is_not_needed_is_not_shown(start: Start) -> None:
     program.elsewhere("Return")
     sign_in_dialog(program, lambda: press("Return"))
     press("type:inturn", "Return")
-    urgent_dialog(program, lambda: press("Return"))
     program.expect("ended service notice: finished (skipped)")
     program.expect("done")
     program.window("First run", "skipped", "Return")
@@ -297,11 +260,6 @@ def test_leaving_while_a_dialog_is_open_cancels_all(start: Start) -> None:
     program.dialog("location", "Return")
     program.elsewhere("Return")
     program.dialog("sign-in")
-    ends = {"sign_in": "cancelled", "urgent": "cancelled (never started)"}
-    if program.preempting:
-        del ends["urgent"]  # nothing was typed
-    else:
-        program.expect("enqueued urgent notice")
     press("ctrl+q")
     program.end()
     lines = program.printed.splitlines()
@@ -312,7 +270,7 @@ def test_leaving_while_a_dialog_is_open_cancels_all(start: Start) -> None:
         program,
         location="finished",
         camera="finished (already granted)",
-        **ends,
+        sign_in="cancelled",
         notice="cancelled (never started)",
     )
 
@@ -327,7 +285,7 @@ def test_leaving_while_the_window_is_hidden_cancels_what_waits(start: Start) -> 
         location="finished",
         camera="cancelled (never started)",
         sign_in="cancelled (never started)",
-        **({"notice": "cancelled (never started)"} if program.preempting else {}),
+        notice="cancelled (never started)",
     )
 
 
@@ -442,13 +400,13 @@ def test_in_a_terminal_control_d_leaves(command: list[str]) -> None:
 
 
 @contextmanager
-def user_of(command: list[str], shots: Path, preempting: bool) -> Iterator[Start]:
+def user_of(command: list[str], shots: Path) -> Iterator[Start]:
     """Starts the program, once, and looks at the screen meanwhile."""
     programs: list[Program] = []
     watcher = Watcher()
 
     def start(*options: str) -> Program:
-        programs.append(Program([*command, *options], shots, watcher, preempting))
+        programs.append(Program([*command, *options], shots, watcher))
         return programs[-1]
 
     try:
@@ -485,10 +443,7 @@ def main() -> int:
         if not name.startswith("test_"):
             continue
         in_terminal = name.startswith("test_in_a_terminal")
-        of_preempting = name.startswith("test_an_urgent_notice")
         for kind, command in (terminals if in_terminal else windows).items():
-            if of_preempting and kind not in PREEMPTING:
-                continue
             title = f"{kind}: {name.removeprefix('test_').replace('_', ' ')}"
             if arguments.filter not in title:
                 continue
@@ -498,7 +453,7 @@ def main() -> int:
                         test(command)
                         continue
                     shots = arguments.out / "shots" / kind / name.removeprefix("test_")
-                    with user_of(command, shots, kind in PREEMPTING) as start:
+                    with user_of(command, shots) as start:
                         test(start)
             except (Failure, subprocess.SubprocessError, OSError) as failure:
                 failed += 1

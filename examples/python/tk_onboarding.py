@@ -9,7 +9,8 @@ modal dialog and returns; the answer finishes the token, and the next dialog ope
 
 * While the first-run window is not on screen, nothing is asked: after the first answer the
   program shows something else, until the user comes back.
-* While the user signs in, a thread enqueues an urgent notice: it is the next.
+* When the user has begun to sign in, a thread enqueues an urgent notice.  It does not wait for the
+  open dialog: that gives way, and is presented again after the notice, as it was.
 * Escape cancels the open dialog.  Closing the first-run window, or Control-Q, cancels all.
 * What happens is listed in the window, and on the standard output.
 """
@@ -66,7 +67,16 @@ URGENT = Step("urgent notice", "Battery low", "Plug the computer in: five minute
 NOTICE = Step(
     "service notice", "The service is down", "Some things will not work today.", "Continue"
 )
-STEPS = (LOCATION, CAMERA, SIGN_IN, URGENT, NOTICE)
+STEPS = (LOCATION, CAMERA, SIGN_IN, NOTICE)
+
+
+@dataclass
+class Draft:
+    """What is left of the sign-in when its dialog gives way."""
+
+    typed: str = ""
+    tries_left: int = 3
+    hint: str = ""
 
 
 def say(what: str) -> None:
@@ -130,19 +140,20 @@ def focus_then(widget: tk.Misc, call: Callable[[], None]) -> None:
 class Dialog:
     """A modal dialog.
 
-    `presented` is called when it has the keyboard; `answer` once, with what ends the interaction.
+    `typing` is called when something is typed; `answer` once, with what ends the interaction.
     """
 
     def __init__(
         self,
         root: tk.Tk,
         step: Step,
-        presented: Callable[[], None],
+        draft: Draft,
+        typing: Callable[[], None],
         answer: Callable[[Exception | None], None],
     ) -> None:
         self.step = step
         self.answer = answer
-        self.tries_left = 3
+        self.draft = draft
         self.entry: ttk.Entry | None = None
         self.window = window = tk.Toplevel(root, background=BACK)
         window.withdraw()
@@ -156,8 +167,11 @@ class Dialog:
         ttk.Label(box, text=step.text, wraplength=340).pack(anchor="w", pady=(10, 0))
         if step is SIGN_IN:
             self.entry = ttk.Entry(box, show="•", width=34)
+            self.entry.insert(0, draft.typed)
+            self.entry.icursor("end")
+            self.entry.bind("<Key>", lambda event: typing() if event.char > " " else None)
             self.entry.pack(fill="x", pady=(12, 0))
-            self.hint = ttk.Label(box, style="Hint.TLabel")
+            self.hint = ttk.Label(box, style="Hint.TLabel", text=draft.hint)
             self.hint.pack(anchor="w", pady=(6, 0))
         buttons = ttk.Frame(box)
         buttons.pack(fill="x", pady=(20, 0))
@@ -179,7 +193,7 @@ class Dialog:
         # Modal from when it is on screen: before, Tk refuses.
         window.bind("<Visibility>", lambda _: window.grab_set())
         window.deiconify()
-        focus_then(self.entry or accept, presented)
+        focus_then(self.entry or accept, lambda: say(f"presented {step.label}"))
 
     @staticmethod
     def on_key(action: Callable[[], None]) -> Callable[[object], str]:
@@ -190,16 +204,19 @@ class Dialog:
         return call
 
     def close(self) -> None:
+        if self.entry is not None:
+            self.draft.typed = self.entry.get()
         say(f"closed {self.step.label}")
         self.window.grab_release()
         self.window.destroy()
 
     def accept(self) -> None:
         if self.entry is not None and self.entry.get() != "inturn":
-            self.tries_left -= 1
-            if self.tries_left > 0:
+            self.draft.tries_left -= 1
+            if self.draft.tries_left > 0:
                 say(f"refused {self.step.label}")
-                self.hint.configure(text=f"That is not it; {self.tries_left} left.")
+                self.draft.hint = f"That is not it; {self.draft.tries_left} left."
+                self.hint.configure(text=self.draft.hint)
                 self.entry.delete(0, "end")
                 self.entry.focus_set()
                 return
@@ -227,9 +244,12 @@ class Onboarding:
     def __init__(self, fast: bool, service_up: bool) -> None:
         self.network_delay = 0.0 if fast else 0.4
         self.service_up = service_up
+        self.enqueued: list[Step] = []  # by several threads
         self.ended = 0
         self.leaving = False
         self.dialog: Dialog | None = None
+        self.draft = Draft()
+        self.battery: threading.Thread | None = None
         self.service: threading.Thread | None = None
         settle, gap = (0.0, 0.0) if fast else (0.5, 0.25)
         self.queue = inturn.InteractionQueue("onboarding", settle=settle, gap=gap)
@@ -242,11 +262,12 @@ class Onboarding:
 
     def run(self) -> None:
         with inturn.loops.tk.attach(self.root):
-            for step in (LOCATION, CAMERA, SIGN_IN):
+            for step in STEPS:
                 self.enqueue(step)
             self.root.mainloop()  # until the window is closed
-            if self.service is not None:
-                self.service.join()
+            for thread in (self.battery, self.service):
+                if thread is not None:
+                    thread.join()
             self.root.withdraw()
             self.root.update()
             inturn.Executor.main().drain()  # the last ends
@@ -335,22 +356,25 @@ class Onboarding:
     # The interactions ----------------------------------------------------------------------
 
     def enqueue(self, step: Step) -> None:
+        self.enqueued.append(step)
         begin = self.begin_notice if step is NOTICE else self.begin
-        self.queue.enqueue(lambda token: begin(step, token), label=step.label, on_end=self.on_end)
+        self.queue.enqueue(
+            lambda token: begin(step, token),
+            label=step.label,
+            on_end=self.on_end,
+            urgent=step is URGENT,
+        )
 
     def begin(self, step: Step, token: inturn.Token) -> None:
+        """Is called again, with another token, when its dialog has given way."""
         if step.granted:
             token.finish("already granted")
             return
         token.on_cancel(self.give_in)
+        token.on_preempt(self.give_way)
         self.present(step, token)
 
     def present(self, step: Step, token: inturn.Token) -> None:
-        def presented() -> None:
-            say(f"presented {step.label}")
-            if step is SIGN_IN:
-                self.start_service(self.enqueue_urgent_ones)
-
         def answer(error: Exception | None) -> None:
             self.dialog = None
             if error is None:
@@ -360,19 +384,28 @@ class Onboarding:
             else:
                 token.fail(error)
 
-        self.dialog = Dialog(self.root, step, presented, answer)
+        self.dialog = Dialog(self.root, step, self.draft, self.on_typing, answer)
 
-    def give_in(self, token: inturn.Token) -> None:
-        """Asked to end while it is open: takes its dialog down."""
+    def take_down(self) -> None:
         if self.dialog is not None:
             self.dialog.close()
             self.dialog = None
+
+    def give_in(self, token: inturn.Token) -> None:
+        """Asked to end while it is open."""
+        self.take_down()
         token.cancel()
+
+    def give_way(self, token: inturn.Token) -> None:
+        """Asked to make room for an urgent one."""
+        self.take_down()
+        token.yield_()
 
     def begin_notice(self, step: Step, token: inturn.Token) -> None:
         token.on_cancel(self.give_in)
         say("asking the service")
-        self.start_service(lambda: self.ask_service(step, token))
+        self.service = threading.Thread(target=self.ask_service, args=(step, token), name="service")
+        self.service.start()
 
     def on_end(self, end: inturn.End) -> None:
         """Is called on the main thread, before the next interaction begins."""
@@ -382,6 +415,8 @@ class Onboarding:
         outcome = end.outcome.name.lower().replace("_", " ")
         if detail is not None:
             outcome += f" ({detail})"
+        if end.attempts > 1:
+            outcome += f", presented {end.attempts} times"
         say(f"ended {end.label}: {outcome}")
         self.add_row(str(end.label), outcome, end.outcome is inturn.Outcome.FINISHED)
         self.ended += 1
@@ -389,7 +424,7 @@ class Onboarding:
             return
         if self.ended == 1:
             self.leave_screen()
-        elif self.ended == len(STEPS):
+        elif self.ended == len(self.enqueued):
             self.status.configure(text="That was all. Welcome!")
             self.close_button.configure(state="normal")
             self.close_button.bind("<Return>", lambda _: self.leave())
@@ -397,20 +432,19 @@ class Onboarding:
             self.close_button.focus_set()
             say("done")
 
-    # On the service thread -----------------------------------------------------------------
+    def on_typing(self) -> None:
+        """The battery gets low when it suits least."""
+        if self.battery is None:
+            self.battery = threading.Thread(target=self.watch_battery, name="battery")
+            self.battery.start()
 
-    def start_service(self, body: Callable[[], None]) -> None:
-        if self.service is not None:
-            self.service.join()  # it has enqueued what begins now, and is over
-        self.service = threading.Thread(target=body, name="service")
-        self.service.start()
+    # On threads of their own ---------------------------------------------------------------
 
-    def enqueue_urgent_ones(self) -> None:
-        """The urgent notice is enqueued before the other one, and so is the next."""
+    def watch_battery(self) -> None:
+        """The open dialog gives way, or, when there is none, the notice is the next."""
         time.sleep(self.network_delay)
+        say("battery low")
         self.enqueue(URGENT)
-        say(f"enqueued {URGENT.label}")
-        self.enqueue(NOTICE)
 
     def ask_service(self, step: Step, token: inturn.Token) -> None:
         """The notice ends here, or opens its dialog."""

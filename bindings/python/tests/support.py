@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Callable
 
@@ -55,6 +56,14 @@ def join(*threads: threading.Thread) -> None:
     for thread in threads:
         thread.join(LIMIT)
         assert not thread.is_alive(), f"waited {LIMIT} s for the end of {thread.name}"
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    """For what nobody tells: asks again and again."""
+    limit = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < limit, f"waited {LIMIT} s for: {what}"
+        time.sleep(0)
 
 
 def run_python(program: str, *options: str) -> subprocess.CompletedProcess[str]:

@@ -20,8 +20,17 @@ NOT_IN_PYTHON = {
     " Executor.fileno and Executor.wait tell the same",
     "inturn_executor_pool": "its threads are not Python's; queues without an executor have a pool"
     " of Python's threads",
-    "inturn_token_finish_with": "results are objects of Python, which the operation's object keeps",
+    "inturn_executor_get_attached": "the data are C's; loops.attach returns Python's own object",
     "inturn_status_name": "each status is an exception, whose name says the same",
+    # A value of Python holds objects, which are a pointer for the library.
+    **{
+        f"inturn_value_{call}": "a Value holds objects of Python: Value.get, set and update"
+        for call in (
+            *("get_integer", "get_double", "get_boolean"),
+            *("set_integer", "set_double", "set_boolean"),
+            *("add", "add_double"),
+        )
+    },
 }
 
 

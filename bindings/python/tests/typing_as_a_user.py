@@ -52,3 +52,24 @@ def tokens(queue: inturn.ActorQueue) -> None:
     assert_type(operation.state, inturn.State)
     with queue as same_queue:
         assert_type(same_queue, inturn.ActorQueue)
+
+
+def options(queue: inturn.OperationQueue, first: inturn.Operation) -> None:
+    retry = inturn.Retry(attempts=3, delay=0.5, decide=lambda error, attempts: attempts < 2)
+    queue.enqueue(inturn.Token.finish, priority=1, after=[first, queue.submit(int)], retry=retry)
+    queue.enqueue(inturn.Token.finish, condition=lambda: inturn.Verdict.SKIP, exclusive=["disk"])
+    queue.enqueue(inturn.Token.finish, prio=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    queue.enqueue(inturn.Token.finish, priority="1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert_type(queue.resolve("key"), int)
+    assert_type(first.progress.total, int)
+    queue.max_concurrent += 1
+
+
+async def batches_and_events(queue: inturn.FIFOQueue) -> None:
+    batch = queue.batch([inturn.Token.finish], policy=inturn.BatchPolicy.COLLECT, priority=0)
+    assert_type(await batch, inturn.BatchEnd)
+    assert_type(batch.wait().ends, "list[inturn.End]")
+    assert_type(batch.ends, "list[inturn.End | None]")
+    async for event in queue.events():
+        assert_type(event, inturn.Event)
+        assert_type(event.outcome, "inturn.Outcome | None")

@@ -12,6 +12,7 @@ A queue starts one operation, and the next when the first says that it is over::
         queue.enqueue(upload)  # starts when the first has been finished
 """
 
+from ._batches import Batch, BatchEnd, BatchPolicy, OnBatchEnd
 from ._clocks import ManualClock, now
 from ._diagnosis import (
     LibraryStatistics,
@@ -41,26 +42,38 @@ from ._errors import (
     WrongKindError,
     WrongThreadError,
 )
+from ._events import Event, EventKind, Events, OnEvent
 from ._executors import Executor, run_main, stop_main
 from ._futures import Future
+from ._kinds import ActorQueue, FIFOQueue, InteractionQueue, OperationQueue
 from ._library import path as library_path
 from ._library import version
-from ._operations import Cause, End, OnEnd, Operation, Outcome, State, Token, Work
-from ._queues import ActorQueue, FIFOQueue, Info, InteractionQueue, OperationQueue, Queue
+from ._operations import Cause, End, OnEnd, Operation, Outcome, Progress, State, Token, Work
+from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
+from ._owners import Owner
+from ._queues import Info, Queue
 from ._values import Change, ChangeKind, Observation, Value
 
 __all__ = [
     "ActorQueue",
+    "AfterPolicy",
     "AlreadyFinishedError",
+    "Batch",
+    "BatchEnd",
+    "BatchPolicy",
     "BusyError",
     "CancelledError",
     "Cause",
     "Change",
     "ChangeKind",
     "ClosedError",
+    "Condition",
     "DeadlockError",
     "End",
     "Error",
+    "Event",
+    "EventKind",
+    "Events",
     "Executor",
     "FIFOQueue",
     "ForkedError",
@@ -75,14 +88,20 @@ __all__ = [
     "NotSuspendedError",
     "NullHandleError",
     "Observation",
+    "OnBatchEnd",
     "OnEnd",
+    "OnEvent",
     "Operation",
+    "OperationOptions",
     "OperationQueue",
     "Outcome",
+    "Owner",
+    "Progress",
     "Queue",
     "Report",
     "ReportHandler",
     "ReportKind",
+    "Retry",
     "StaleError",
     "State",
     "Statistics",
@@ -90,6 +109,7 @@ __all__ = [
     "Token",
     "UnsupportedError",
     "Value",
+    "Verdict",
     "Work",
     "WrongKindError",
     "WrongThreadError",

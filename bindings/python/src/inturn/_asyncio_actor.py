@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ._asyncio import Home
+from ._asyncio_home import Home
 from ._callbacks import drop, give_back, register, start_anywhere, take_out
 from ._library import quick, refusal
 

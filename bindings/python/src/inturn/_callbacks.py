@@ -17,7 +17,14 @@ from typing import Any, Callable, Protocol
 
 from ._errors import TimedOutError
 from ._library import quick
-from ._prototypes import inturn_destroy_fn, inturn_end_fn
+from ._prototypes import (
+    inturn_batch_end_fn,
+    inturn_condition_fn,
+    inturn_destroy_fn,
+    inturn_end_fn,
+    inturn_event_fn,
+    inturn_retry_fn,
+)
 
 # Waiting on the main thread is cut into slices, so that Python handles signals in between.
 _SLICE_NS = 50_000_000
@@ -28,7 +35,7 @@ class Entry(Protocol):
     """What stands for an operation, or a segment of one."""
 
     def _start(self, token: int) -> None:
-        """Called as the work, at most once."""
+        """Called as the work, once for each attempt."""
 
     def _dropped(self) -> None:
         """Called when the library is done with it, whether it was started or not."""
@@ -97,6 +104,12 @@ def call(function: Callable[[Any], object], argument: Any) -> None:
     except (KeyboardInterrupt, SystemExit) as error:
         if not on_main_thread():
             raise
+        _interrupts.append(error)
+
+
+def keep_interrupt(error: BaseException) -> None:
+    """Keeps an interrupt of the main thread for `raise_interrupt`."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
         _interrupts.append(error)
 
 
@@ -174,7 +187,13 @@ drop = _address(_destroy_fn(lambda key: entries.pop(key)._dropped()))
 # For callbacks whose entry is a function of one argument.
 call_with_token = _address(_work_fn(lambda key, token: call(entries[key], token)))
 call_with_end = inturn_end_fn(lambda key, end: call(entries[key], end.contents))
+call_with_batch_end = inturn_batch_end_fn(lambda key, end: call(entries[key], end.contents))
+call_with_event = inturn_event_fn(lambda key, event: call(entries[key]._tell, event.contents))
 forget_end = cast(forget, inturn_destroy_fn)
+drop_end = cast(drop, inturn_destroy_fn)
+# These are asked of an operation; neither raises.
+ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
+ask_decide = inturn_retry_fn(lambda key, _code, attempts: entries[key]._is_worth(attempts))
 
 
 def nanoseconds(seconds: float) -> int:

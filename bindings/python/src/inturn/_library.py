@@ -33,14 +33,23 @@ _QUICK = (
     "inturn_queue_enqueue_with",
     "inturn_operation_get_state",
     "inturn_operation_cancel",
+    "inturn_operation_get_progress",
     "inturn_operation_release",
     "inturn_token_finish",
+    "inturn_token_finish_with",
     "inturn_token_fail",
     "inturn_token_cancel",
     "inturn_token_abandon",
     "inturn_token_is_cancelled",
     "inturn_token_on_cancel",
+    "inturn_token_set_progress",
+    "inturn_token_on_preempt",
+    "inturn_token_yield",
     "inturn_token_resume",
+    "inturn_batch_cancel",
+    "inturn_batch_get_progress",
+    "inturn_batch_get_end",
+    "inturn_batch_release",
 )
 # The same for those that wait, and let other threads go on.
 _WAITING = ("inturn_executor_wait", "inturn_operation_wait")

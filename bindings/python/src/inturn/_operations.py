@@ -6,13 +6,13 @@ import sys
 import warnings
 import weakref
 from contextlib import suppress
-from ctypes import byref, c_bool, c_int
+from ctypes import byref, c_bool, c_int, c_int64
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._callbacks import call_with_token, drop, forget, on_main_thread, register, start, wait
-from ._errors import AlreadyFinishedError, CancelledError, Error
+from ._errors import AlreadyFinishedError, CancelledError, Error, WrongKindError
 from ._library import quick, refusal, waiting
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ._options import Extras
     from ._queues import Queue
 
 
@@ -58,11 +59,22 @@ class State(IntEnum):
     ENDED = 3
 
 
+class Progress(NamedTuple):
+    """How far something has come: so many of so many units; a total of 0 is not known."""
+
+    completed: int
+    total: int
+
+
 _ALREADY_FINISHED = AlreadyFinishedError.status
+_MAX_UNITS = 2**63
 
 
 class End(NamedTuple):
-    """How an operation ended, why it was cancelled, and what its token was given."""
+    """How an operation ended, why it was cancelled, and what its token was given.
+
+    `attempts` is how often it was started; of one that has joined another, how often that was.
+    """
 
     outcome: Outcome
     cause: Cause
@@ -70,6 +82,7 @@ class End(NamedTuple):
     exception: BaseException | None
     label: str | None
     started: bool
+    attempts: int = 0
 
 
 Work = Callable[["Token"], object]
@@ -87,6 +100,7 @@ class Operation:
         "__weakref__",
         "_code",
         "_exception",
+        "_extras",
         "_handle",
         "_line",
         "_on_end",
@@ -107,6 +121,7 @@ class Operation:
         self._queue = queue  # alive for as long as it has operations
         self._work: Work | None = work
         self._on_end: OnEnd | None = None
+        self._extras: Extras | None = None
         self._handle: int | None = None  # as soon as it is known
         # What its token was given, set before the library is told.
         self._result: Any = None
@@ -121,6 +136,15 @@ class Operation:
         if status:
             raise refusal("inturn_operation_get_state", status)
         return State(state.value)
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come, as its work has said by `Token.progress`; zeros before that."""
+        completed, total = c_int64(), c_int64()
+        status = quick.operation_get_progress(self._handle, byref(completed), byref(total))
+        if status:
+            raise refusal("inturn_operation_get_progress", status)
+        return Progress(completed.value, total.value)
 
     def cancel(self) -> bool:
         """Cancels a pending operation, asks a running one to end; whether this call did it."""
@@ -149,9 +173,12 @@ class Operation:
 
     def _start(self, bits: int) -> None:
         """What the library calls as the work."""
+        # Not kept here: work that refers to its token would keep that from being lost.
         work, self._work = self._work, None
         token = Token(bits, self)
         try:
+            if self._extras is not None:
+                self._extras.begin(self, token, work)
             if work is not None:
                 work(token)
         except BaseException as error:
@@ -170,6 +197,16 @@ class Operation:
     def _dropped(self) -> None:
         """The library will not call the work any more."""
         self._work = None
+        if self._extras is not None:
+            self._extras.drop()
+
+    def _ask_condition(self) -> int:
+        assert self._extras is not None
+        return self._extras.ask()
+
+    def _is_worth(self, attempts: int) -> bool:
+        assert self._extras is not None
+        return self._extras.is_worth(self, attempts)
 
     def _deliver(self, end: c.inturn_end) -> None:
         """What the library calls at the end."""
@@ -179,10 +216,14 @@ class Operation:
 
     def _end(self, end: c.inturn_end) -> End:
         self._told = True
-        result = self._result if end.outcome == Outcome.FINISHED else None
-        error = self._exception if end.outcome == Outcome.FAILED else None
         outcome, cause, started = Outcome(end.outcome), Cause(end.cause), end.started_ns != 0
-        return End(outcome, cause, result, error, self.label, started)
+        result, error = self._result, self._exception
+        if cause is Cause.JOINED and self._extras is not None:
+            number = end.result if outcome is Outcome.FINISHED else end.code
+            result, error = self._extras.told.get(number, (None, None))
+        result = result if outcome is Outcome.FINISHED else None
+        error = error if outcome is Outcome.FAILED else None
+        return End(outcome, cause, result, error, self.label, started, end.attempts)
 
     def __repr__(self) -> str:
         place = f"{self._code.co_filename}:{self._line}"
@@ -207,13 +248,14 @@ class Token:
     block raises; an `Exception` is then the operation's and goes no further.
     """
 
-    __slots__ = ("__weakref__", "_bits", "_operation", "_unused")
+    __slots__ = ("__weakref__", "_bits", "_operation", "_unused", "_work")
 
     def __init__(self, bits: int, operation: Operation) -> None:
         self._bits = bits
         self._operation = operation
         # Who pops it may end the operation: one thread, with or without a global lock.
         self._unused = [True]
+        self._work: Work | None = None  # for another attempt
 
     @property
     def cancelled(self) -> bool:
@@ -230,14 +272,22 @@ class Token:
         :raises AlreadyFinishedError: it has ended before.
         """
         self._use()
+        operation = self._operation
         if result is not None:
-            self._operation._result = result
-        status = quick.token_finish(self._bits)
+            operation._result = result
+        extras = operation._extras
+        if extras is None or extras.key is None:
+            status = quick.token_finish(self._bits)
+        else:  # others may have joined it
+            extras.give(result, None)
+            status = quick.token_finish_with(self._bits, extras.number, None)
         if status:
             raise refusal("inturn_token_finish", status)
 
     def fail(self, exception: BaseException) -> None:
-        """Ends the operation as failed.
+        """Ends the operation as failed, or the attempt, when a `Retry` allows another one.
+
+        The next attempt has a token of its own.
 
         :raises AlreadyFinishedError: it has ended before.
         :raises TypeError: it is not an exception.
@@ -245,10 +295,16 @@ class Token:
         if not isinstance(exception, BaseException):
             raise TypeError(f"not an exception: {exception!r}")
         self._use()
-        self._operation._exception = exception
-        status = quick.token_fail(self._bits, 1)
+        operation = self._operation
+        operation._exception = exception
+        code = 1
+        if operation._extras is not None:
+            operation._extras.give(None, exception)
+            code = operation._extras.number
+            self._give_work_back()
+        status = quick.token_fail(self._bits, code)
         if status:
-            self._operation._exception = None
+            operation._exception = operation._work = None
             raise refusal("inturn_token_fail", status)
 
     def cancel(self) -> None:
@@ -264,23 +320,73 @@ class Token:
     def on_cancel(self, handler: Work) -> None:
         """Sets what is called, with this token, when the operation is asked to end.
 
-        The queue's executor calls it, at most once, and soon when it was asked already.
+        The queue's executor calls it, at most once, and soon when it was asked already.  It stays
+        for further attempts, and is then called with their token.
 
         :raises AlreadyFinishedError: it has ended before.
         :raises TypeError: the handler is not callable.
         """
         if not callable(handler):
             raise TypeError(f"not callable: {handler!r}")
-        reference = weakref.ref(self)  # a handler alone does not keep a token
-
-        def call(_bits: int) -> None:
-            if (token := reference()) is not None:
-                with suppress(AlreadyFinishedError):  # the end was faster than the request
-                    handler(token)
-
-        status = quick.token_on_cancel(self._bits, call_with_token, register(call), forget)
+        current: Callable[[], Token | None] = weakref.ref(self)  # it does not keep a token
+        if self._operation._extras is not None and self._operation._extras.restarts:
+            current = _LatestToken(self._operation)
+        status = quick.token_on_cancel(
+            self._bits, call_with_token, register(_handling(current, handler)), forget
+        )
         if status:
             raise refusal("inturn_token_on_cancel", status)
+
+    def progress(self, completed: int, total: int = 0) -> None:
+        """Says how far the work has come: so many of so many units; a total of 0 is not known.
+
+        :raises ValueError: a number is negative, or more is completed than there is.
+        :raises AlreadyFinishedError: the operation has ended.
+        """
+        if not (0 <= completed < _MAX_UNITS and 0 <= total < _MAX_UNITS):
+            raise ValueError(f"not a progress: {completed!r} of {total!r}")
+        status = quick.token_set_progress(self._bits, completed, total)
+        if status:
+            raise refusal("inturn_token_set_progress", status)
+
+    def on_preempt(self, handler: Work) -> None:
+        """Sets what is called, with this token, when an urgent interaction wants the place.
+
+        The queue's executor calls it, at most once for each attempt, and soon when that is so
+        already.  The handler may take down what is shown and `yield_`; or end; or go on.
+
+        :raises WrongKindError: the queue is not an interaction queue.
+        :raises AlreadyFinishedError: the operation has ended.
+        :raises TypeError: the handler is not callable.
+        """
+        if not callable(handler):
+            raise TypeError(f"not callable: {handler!r}")
+        key = register(_handling(weakref.ref(self), handler))
+        status = quick.token_on_preempt(self._bits, call_with_token, key, forget)
+        if status:
+            raise refusal("inturn_token_on_preempt", status)
+
+    def yield_(self) -> None:
+        """Ends this attempt of an interaction, which is presented again after the urgent ones.
+
+        This token is used up then; the work is called again with a new one.  An interaction that
+        was asked to end ends cancelled instead.
+
+        :raises WrongKindError: the queue is not an interaction queue; the token is still good.
+        :raises AlreadyFinishedError: the operation has ended.
+        """
+        if not self._operation._queue._may_yield:
+            raise WrongKindError(f"{self._operation._queue!r} is not an interaction queue")
+        self._use()
+        self._give_work_back()
+        status = quick.token_yield(self._bits)
+        if status:
+            self._operation._work = None
+            raise refusal("inturn_token_yield", status)
+
+    def _give_work_back(self) -> None:
+        """The operation may be started again; before the library is told."""
+        self._operation._work, self._work = self._work, None
 
     def resume(self, work: Work) -> None:
         """Runs a further segment of an operation of an actor queue, overlapping no other one.
@@ -331,6 +437,31 @@ class Token:
         message = f"the token of {operation!r} was lost"
         place = (operation._code.co_filename, operation._line)
         warnings.warn_explicit(message, ResourceWarning, *place)
+
+
+def _handling(current: Callable[[], Token | None], handler: Work) -> Callable[[int], None]:
+    """What calls a handler with a token, as long as there is one."""
+
+    def call(_bits: int) -> None:
+        if (token := current()) is not None:
+            with suppress(AlreadyFinishedError):  # the end was faster than the request
+                handler(token)
+
+    return call
+
+
+class _LatestToken:
+    """Finds the token of an operation's latest attempt, and keeps neither."""
+
+    __slots__ = ("_operation",)
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = weakref.ref(operation)
+
+    def __call__(self) -> Token | None:
+        operation = self._operation()
+        extras = None if operation is None else operation._extras
+        return None if extras is None or extras.token is None else extras.token()
 
 
 class _Segment:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import os
 import sys
 from contextlib import suppress
-from ctypes import byref, c_size_t, c_void_p
+from ctypes import byref, c_size_t, c_uint64, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _prototypes as c
+from ._batches import Batch, BatchPolicy, OnBatchEnd
 from ._callbacks import (
     call_with_end,
+    call_with_event,
     drop,
+    drop_end,
     entries,
     forget,
     forget_end,
     give_back,
-    nanoseconds,
     new_key,
     register,
     start,
@@ -28,19 +28,22 @@ from ._callbacks import (
 )
 from ._clocks import ManualClock
 from ._diagnosis import Statistics, fields
-from ._errors import ClosedError, Error, StaleError
+from ._errors import ClosedError, Error, StaleError, UnsupportedError
+from ._events import Events, Hub, OnEvent
 from ._executors import Executor, pool
 from ._futures import Future
 from ._library import lib, quick, refusal
 from ._operations import OnEnd, Operation, State, Work
+from ._options import Extras, OperationOptions, Peers, structure_of, text
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterable
 
-    from typing_extensions import ParamSpec, Self
+    from typing_extensions import ParamSpec, Self, Unpack
 
-    from ._asyncio import Home, Turn
+    from ._asyncio_home import Home
+    from ._asyncio_turns import Turn
 
     P = ParamSpec("P")
 
@@ -84,6 +87,7 @@ class Queue:
     _is_movable = False  # to the executor of a loop, and back
     _is_serial = False  # the next operation starts when the one before it has ended
     _is_actor = False
+    _may_yield = False  # its operations, by `Token.yield_`
 
     def __init__(
         self,
@@ -91,21 +95,31 @@ class Queue:
         executor: Executor | None,
         capacity: int,
         clock: ManualClock | None,
+        on_event: OnEvent | None,
+        events: bool,
         **options: Any,
     ) -> None:
         if not 0 <= capacity < 2**64:
             raise ValueError(f"not a capacity: {capacity!r}")
+        if on_event is not None and not callable(on_event):
+            raise TypeError(f"not callable: {on_event!r}")
         self.label = label
         # Alive for as long as the queue.
         self._executor = executor
         self._clock = clock
+        self._peers = Peers()
+        self._hub: Hub | None = None
         handle = c.inturn_queue()
         if label is not None:
-            options["label"] = label.encode()
+            options["label"] = text(label)
         if executor is not None:
             options["executor"] = executor._handle
         if clock is not None:
             options["clock"] = clock._handle
+        if on_event is not None or events:
+            self._hub = Hub(on_event)
+            options["event_context"] = register(self._hub)
+            options["on_event"], options["event_destroy"] = call_with_event, drop_end
         structure = c.inturn_queue_options(capacity=capacity, **options)
         lib.inturn_queue_create(self._kind, byref(structure), byref(handle))
         self._handle = handle
@@ -137,11 +151,7 @@ class Queue:
         *,
         label: str | None = None,
         on_end: OnEnd | None = None,
-        max_wait: float = 0,
-        max_run: float = 0,
-        free_at_max_run: bool = False,
-        stall: float = 0,
-        cancel_grace: float = 0,
+        **options: Unpack[OperationOptions],
     ) -> Operation:
         """Adds an operation, and returns at once.
 
@@ -149,16 +159,39 @@ class Queue:
         finished, failed or cancelled: by then or later, from any thread.  An exception in work
         fails it; a lost token abandons it.  ``on_end(end)`` is called exactly once.
 
+        By keyword, each may be left out:
+
+        * `priority` (interaction and operation queues): higher ones start first, equal ones in
+          order.
+        * `after`: operations, of any queues, that have ended before this one starts; it waits in
+          its place.  `after_policy`: with `AfterPolicy.FINISHED`, or True, this one is cancelled
+          when one of them does not finish.
+        * `barrier` (operation queues): it starts when all before it have ended, and nothing behind
+          it starts before it has ended.
+        * `urgent` (interaction queues): it comes before all that are not, and asks the one that is
+          shown to give way: see `Token.on_preempt`.
+        * `exclusive`: names of what it needs for itself: of all operations of all queues that have
+          a name in common, one runs at a time.
+        * `condition`: called by the executor just before each call of the work; it returns a
+          `Verdict`, or a bool, where False is `Verdict.SKIP`.  What it raises fails the operation.
+        * `retry`: a `Retry`; a failure is not the end while that allows another attempt, in which
+          the work is called again, with a new token.
+        * `key`: see `resolve` and `cancel`.  `join`: if the queue has an operation of the same key
+          that has not ended, this one does not run and ends as that does, with the same result.
+        * `owner`: the operation is cancelled when this `Owner` goes away.
+
         Times are in seconds of the queue's clock, and zero means none: `max_wait` from here to
         the start and `max_run` from there to the end, after which the operation has timed out
-        (its place is held until the token is finished, or freed `free_at_max_run`); after
+        (its place is held until the token is finished, or freed with `free_at_max_run`); after
         `stall` in the queue, or running, the report handler is told; `cancel_grace` is how long
         the operation may go on after it was asked to end.
 
-        :raises TypeError: the work is not callable.
-        :raises ValueError: a time is negative or not a number.
+        :raises TypeError: the work is not callable, or an option is not of its type.
+        :raises ValueError: a time is negative or not a number; an option is out of range.
         :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: as many are pending as the capacity allows.
+        :raises FullError: as many are pending as the capacity, or the owner's, allows.
+        :raises UnsupportedError: the option is for queues of another kind.
+        :raises StaleError: the owner has gone.
         """
         if not callable(work):
             raise TypeError(f"not callable: {work!r}")
@@ -166,34 +199,74 @@ class Queue:
             self._leave_home()
         caller = sys._getframe(1)
         operation = Operation(self, work, label, caller.f_code, caller.f_lineno)
-        out = take_out()
-        if not (label or on_end or max_wait or max_run or stall or cancel_grace):
+        if not (label or on_end or options or self._may_yield):
+            out = take_out()
             key = new_key()
             entries[key] = operation
             status = quick.queue_enqueue(self._bits, start, key, drop, out[1])
         else:
-            options = c.inturn_operation_options(
-                label=None if label is None else label.encode(),
-                max_run_policy=free_at_max_run,
-                max_wait_ns=nanoseconds(max_wait),
-                max_run_ns=nanoseconds(max_run),
-                stall_ns=nanoseconds(stall),
-                cancel_grace_ns=nanoseconds(cancel_grace),
-            )
+            if on_end is not None and not callable(on_end):
+                raise TypeError(f"not callable: {on_end!r}")
+            structure = structure_of(label, options)
             if on_end is not None:
-                if not callable(on_end):
-                    raise TypeError(f"not callable: {on_end!r}")
                 operation._on_end = on_end
-                options.on_end = call_with_end
-                options.end_context = register(operation._deliver)
-                options.end_destroy = forget_end
+                structure.on_end = call_with_end
+                structure.end_context = register(operation._deliver)
+                structure.end_destroy = forget_end
+            if self._may_yield or (options and Extras.are_needed(options)):
+                operation._extras = Extras(self._may_yield, self._peers, options)
             key = register(operation)
-            status = quick.queue_enqueue_with(self._bits, byref(options), start, key, drop, out[1])
+            out = take_out()
+            status = quick.queue_enqueue_with(
+                self._bits, byref(structure), start, key, drop, out[1]
+            )
         if status:
             raise refusal("inturn_queue_enqueue", status)
         operation._handle = out[0].value
         give_back(out)
         return operation
+
+    def batch(
+        self,
+        works: Iterable[Work],
+        *,
+        policy: BatchPolicy = BatchPolicy.ALL,
+        enough: int = 0,
+        on_end: OnBatchEnd | None = None,
+        label: str | None = None,
+        **options: Unpack[OperationOptions],
+    ) -> Batch:
+        """Adds all of the works as operations with one completion, or none when this fails.
+
+        They come one after the other, with none of others between them, and run as any operations
+        of the queue do.  `policy` says when the rest is cancelled (with `BatchPolicy.ENOUGH`, when
+        so many as `enough` have finished); ``on_end(end)`` is called exactly once, with the
+        `BatchEnd`.  The options are each operation's, as for `enqueue`; `join` is none of them.
+
+        :raises TypeError: a work is not callable, or an option is not of its type.
+        :raises ValueError: an option is out of range.
+        :raises ClosedError: the queue accepts no more operations.
+        :raises FullError: more would be pending than the capacity, or the owner's, allows.
+        :raises UnsupportedError: the option is for queues of another kind.
+        """
+        works = list(works)
+        for work in works:
+            if not callable(work):
+                raise TypeError(f"not callable: {work!r}")
+        if on_end is not None and not callable(on_end):
+            raise TypeError(f"not callable: {on_end!r}")
+        if self._home is not None:
+            self._leave_home()
+        structure = structure_of(label, options)
+        caller = sys._getframe(1)
+        place = caller.f_code, caller.f_lineno
+        operations = [Operation(self, work, label, *place) for work in works]
+        if self._may_yield or (options and Extras.are_needed(options)):
+            for operation in operations:
+                operation._extras = Extras(self._may_yield, self._peers, options)
+        batch = Batch(self, operations, on_end)
+        batch._enqueue(structure, BatchPolicy(policy), enough)
+        return batch
 
     def _submit(self, function: Callable[..., T], args: Any, kwargs: Any) -> Future[T]:
         if not callable(function):
@@ -211,16 +284,40 @@ class Queue:
         give_back(out)
         return future
 
-    def suspend(self) -> None:
-        """Starts no further operation from now on; suspends are counted."""
-        lib.inturn_queue_suspend(self._handle)
+    def suspend(self, reason: str | None = None) -> None:
+        """Starts no further operation from now on; suspends are counted, for each reason by itself.
 
-    def resume(self) -> None:
-        """Takes one suspend back.
+        The queue goes on when each suspend of each reason, and each without one, is taken back.
+        """
+        if reason is None:
+            lib.inturn_queue_suspend(self._handle)
+        else:
+            lib.inturn_queue_suspend_for(self._handle, text(reason))
+
+    def resume(self, reason: str | None = None) -> None:
+        """Takes one suspend back, of the same reason.
 
         :raises NotSuspendedError: there is none.
         """
-        lib.inturn_queue_resume(self._handle)
+        if reason is None:
+            lib.inturn_queue_resume(self._handle)
+        else:
+            lib.inturn_queue_resume_for(self._handle, text(reason))
+
+    def resolve(self, key: str) -> int:
+        """Ends the pending operations of a key as finished: what they were to ask is answered.
+
+        Their work is never called; the running one is not touched.  Returns how many they are.
+        """
+        count = c_uint64()
+        lib.inturn_queue_resolve_key(self._handle, text(key), byref(count))
+        return count.value
+
+    def cancel(self, key: str) -> int:
+        """Cancels the operations of a key, running ones as well; returns how many they are."""
+        count = c_uint64()
+        lib.inturn_queue_cancel_key(self._handle, text(key), byref(count))
+        return count.value
 
     def cancel_all(self) -> None:
         """Cancels each operation that was enqueued so far."""
@@ -276,6 +373,19 @@ class Queue:
         ]
 
     # asyncio --------------------------------------------------------------------------------
+
+    def events(self) -> Events:
+        """The queue's events from now on, for ``async for``, until the queue is destroyed.
+
+        Any number of readers may read them, in any loops; each keeps what it has not read yet.
+        They are for queues that were made with `events` or `on_event`: either costs memory and
+        a call of Python's for each event, so that an operation takes several times as long.
+
+        :raises UnsupportedError: the queue was made with neither.
+        """
+        if self._hub is None:
+            raise UnsupportedError(f"{self!r} was made without events=True")
+        return self._hub.read()
 
     def run(
         self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
@@ -349,161 +459,3 @@ class Queue:
         if self._handle.bits and not sys.is_finalizing():
             with suppress(Error):
                 self.destroy()
-
-
-class _Waiting(Queue):
-    """Queues whose ``with`` waits for all operations, or cancels them when its block raises."""
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if error is None:
-            self.close()
-            with suppress(StaleError):  # it was destroyed in the block
-                self.drain()
-        self.destroy()
-
-
-class _Submitting(_Waiting, concurrent.futures.Executor):
-    """Queues that are a `concurrent.futures.Executor`, too."""
-
-    def __init__(
-        self,
-        label: str | None,
-        executor: Executor | None,
-        capacity: int,
-        clock: ManualClock | None,
-        **options: Any,
-    ) -> None:
-        super().__init__(label, executor or pool().executor, capacity, clock, **options)
-        self._is_movable = executor is None
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Adds a call of a plain function, which is over when it returns.
-
-        :raises TypeError: the function is not callable.
-        :raises ClosedError: the queue accepts no more operations; a `RuntimeError`.
-        :raises FullError: as many are pending as the capacity allows.
-        """
-        return self._submit(fn, args, kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuses new operations, cancels what is pending where asked to, and waits for the rest.
-
-        The queue is not destroyed: what runs ends as usual.
-
-        :raises DeadlockError: it would wait for the caller.
-        """
-        with suppress(StaleError):
-            self.close()
-            if cancel_futures:
-                self.cancel_all()
-            if wait:
-                self.drain()
-
-
-class FIFOQueue(_Submitting):
-    """Operations begin and end in the order in which they were enqueued.
-
-    It is a `concurrent.futures.Executor`.  ``with`` waits for all operations, or cancels them
-    when its block raises.
-
-    >>> with FIFOQueue("sums") as queue:
-    ...     future = queue.submit(sum, [1, 2, 3])
-    >>> future.result()
-    6
-    """
-
-    _kind = c.INTURN_QUEUE_FIFO
-    _is_serial = True
-
-    def __init__(
-        self,
-        label: str | None = None,
-        *,
-        executor: Executor | None = None,
-        capacity: int = 0,
-        clock: ManualClock | None = None,
-    ) -> None:
-        super().__init__(label, executor, capacity, clock)
-
-
-class OperationQueue(_Submitting):
-    """At most `max_concurrent` operations run at a time; they are taken up in order.
-
-    It is a `concurrent.futures.Executor`.  ``with`` waits for all operations, or cancels them
-    when its block raises.
-
-    >>> with OperationQueue(max_concurrent=4) as queue:
-    ...     list(queue.map(abs, [-1, 2, -3]))
-    [1, 2, 3]
-    """
-
-    _kind = c.INTURN_QUEUE_CONCURRENT
-
-    def __init__(
-        self,
-        label: str | None = None,
-        *,
-        max_concurrent: int | None = None,
-        executor: Executor | None = None,
-        capacity: int = 0,
-        clock: ManualClock | None = None,
-    ) -> None:
-        if max_concurrent is None:
-            max_concurrent = min(32, (os.cpu_count() or 1) + 4)  # as of a ThreadPoolExecutor
-        if not 1 <= max_concurrent < 2**32:
-            raise ValueError(f"not a number of operations: {max_concurrent!r}")
-        super().__init__(label, executor, capacity, clock, max_concurrent=max_concurrent)
-
-
-class ActorQueue(_Waiting):
-    """Operations begin in order, and the next one when one has returned without ending.
-
-    Its segments (`Token.resume`) come in the order of the resumes and never overlap.  ``with``
-    waits for all operations, or cancels them when its block raises.
-    """
-
-    _kind = c.INTURN_QUEUE_ACTOR
-    _is_actor = True
-
-    def __init__(
-        self,
-        label: str | None = None,
-        *,
-        executor: Executor | None = None,
-        capacity: int = 0,
-        clock: ManualClock | None = None,
-    ) -> None:
-        super().__init__(label, executor or pool().executor, capacity, clock)
-
-
-class InteractionQueue(Queue):
-    """Interactions with a user, one at a time, while a view is visible.
-
-    Work is called by the executor; without one, by `run_main`.  `settle` is the time in seconds
-    from the view's appearing to the first start, `gap` the one from one end to the next start.
-    ``with`` cancels what has not ended.
-    """
-
-    _kind = c.INTURN_QUEUE_INTERACTION
-    _is_serial = True
-
-    def __init__(
-        self,
-        label: str | None = None,
-        *,
-        executor: Executor | None = None,
-        settle: float = 0.5,
-        gap: float = 0.25,
-        capacity: int = 0,
-        clock: ManualClock | None = None,
-    ) -> None:
-        delays = {"settle_ns": nanoseconds(settle), "gap_ns": nanoseconds(gap)}
-        super().__init__(label, executor, capacity, clock, **delays)
-
-    def view_did_appear(self) -> None:
-        """Says that the view is visible: the queue goes on when it has settled."""
-        lib.inturn_queue_view_did_appear(self._handle)
-
-    def view_will_disappear(self) -> None:
-        """Says that the view disappears: no interaction starts until it is back."""
-        lib.inturn_queue_view_will_disappear(self._handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import queue
 import sys
@@ -29,6 +28,7 @@ _Self = TypeVar("_Self", bound="Observation")
 
 # The header's.
 ChangeKind = IntEnum("ChangeKind", "SET INITIAL PRIOR")
+ChangeKind.__doc__ = "What an observer is told of."
 
 
 class Change(NamedTuple):
@@ -419,6 +419,8 @@ def _cut(seconds: float | None) -> float:
 
 
 async def _follow(value: Value[Any], latest: bool) -> AsyncIterator[Change]:
+    import asyncio  # importing it takes long
+
     loop = asyncio.get_running_loop()
     pending: deque[Change] = deque()
     woken = asyncio.Event()

@@ -1,0 +1,205 @@
+"""Batches: operations of one queue with one completion."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from ctypes import byref, c_size_t, cast, pointer
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from . import _prototypes as c
+from ._callbacks import (
+    call_with_batch_end,
+    drop_end,
+    forget_end,
+    register,
+    start,
+    wait,
+)
+from ._errors import AlreadyFinishedError, BusyError, CancelledError
+from ._library import lib, quick, refusal
+from ._operations import End, Operation, Outcome, Progress
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from ._queues import Queue
+
+_start = cast(start, c.inturn_work_fn)
+
+
+class BatchPolicy(IntEnum):
+    """When the rest of a batch is cancelled, and which operation's end is the batch's."""
+
+    ALL = 0  # never; of those that did not finish, the first in the list
+    FIRST_ERROR = 1  # as soon as one ends otherwise than finished; that one
+    COLLECT = 2  # never; none, unless the batch was cancelled
+    ENOUGH = 3  # as soon as enough have finished; none, or the first that did not
+
+
+class BatchEnd(NamedTuple):
+    """How a batch ended.
+
+    `outcome` is `Outcome.FINISHED`, or that of the operation which decided it: `decided_by` is its
+    place in the list, and `exception` its own.  `finished` is how many operations finished;
+    `ends` are all their ends, in the order of the list.
+    """
+
+    outcome: Outcome
+    exception: BaseException | None
+    decided_by: int | None
+    finished: int
+    ends: list[End]
+
+
+OnBatchEnd = Callable[[BatchEnd], object]
+
+
+class Batch:
+    """Operations of one queue with one completion, made by `Queue.batch`.
+
+    It goes on when this object is dropped.  In a coroutine, ``await batch`` waits for the
+    `BatchEnd` as `wait` does; a cancelled await leaves the batch as it is, and an await that can
+    never be over, since the batch waits for the caller, is not refused.
+    """
+
+    def __init__(
+        self, queue: Queue, operations: list[Operation], on_end: OnBatchEnd | None
+    ) -> None:
+        self._queue = queue  # alive for as long as it has operations
+        self._operations = operations
+        self._on_end = on_end
+        self._handle = 0
+        self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
+        self._is_over = False
+        self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+
+    def _enqueue(
+        self, structure: c.inturn_operation_options, policy: BatchPolicy, enough: int
+    ) -> None:
+        if not 0 <= enough < 2**64:
+            raise ValueError(f"not a number of operations: {enough!r}")
+        count = len(self._operations)
+        items = (c.inturn_batch_item * count)()
+        for item, operation in zip(items, self._operations):
+            item.work, item.context, item.destroy = _start, register(operation), drop_end
+        options = c.inturn_batch_options(
+            policy=policy,
+            enough=enough,
+            operation=pointer(structure),
+            end_context=register(self._deliver),
+            on_end=call_with_batch_end,
+            end_destroy=forget_end,
+        )
+        handle = c.inturn_batch()
+        lib.inturn_queue_enqueue_batch(
+            self._queue._handle, byref(options), items, count, byref(handle)
+        )
+        self._handle = handle.bits
+
+    def wait(self, timeout: float | None = None) -> BatchEnd:
+        """Waits until each operation has ended and the end callback has returned.
+
+        :raises TimedOutError: that is not so after so many seconds.
+        :raises DeadlockError: it cannot be so while the caller waits.
+        :raises ValueError: the time is negative or not a number.
+        """
+        end, handle = c.inturn_batch_end(), c.inturn_batch(self._handle)
+        wait(lambda ns: lib.inturn_batch_wait(handle, ns, byref(end)), timeout)
+        return self._end(end, self._handle)
+
+    def cancel(self) -> bool:
+        """Cancels the operations that have not ended; whether this call did it."""
+        status = quick.batch_cancel(self._handle)
+        if status in (AlreadyFinishedError.status, CancelledError.status):
+            return False
+        if status:
+            raise refusal("inturn_batch_cancel", status)
+        return True
+
+    @property
+    def progress(self) -> Progress:
+        """How many of its operations have ended, and how many there are."""
+        ended, count = c_size_t(), c_size_t()
+        status = quick.batch_get_progress(self._handle, byref(ended), byref(count))
+        if status:
+            raise refusal("inturn_batch_get_progress", status)
+        return Progress(ended.value, count.value)
+
+    @property
+    def ends(self) -> list[End | None]:
+        """The ends so far, in the order of the list; None for an operation that has not ended."""
+        return [self._end_at(place, self._handle) for place in range(len(self))]
+
+    def _end_at(self, place: int, handle: int) -> End | None:
+        end = c.inturn_end()
+        status = quick.batch_get_end(handle, place, byref(end))
+        if status == BusyError.status:
+            return None
+        if status:
+            raise refusal("inturn_batch_get_end", status)
+        return self._operations[place]._end(end)
+
+    def _end(self, end: c.inturn_batch_end, handle: int) -> BatchEnd:
+        ends: list[End] = []
+        for place in range(len(self)):
+            one = self._end_at(place, handle)
+            assert one is not None
+            ends.append(one)
+        decided_by = None if end.decided_by == end.count else end.decided_by
+        error = None if decided_by is None else ends[decided_by].exception
+        return BatchEnd(Outcome(end.outcome), error, decided_by, end.finished, ends)
+
+    def _deliver(self, end: c.inturn_batch_end) -> None:
+        """What the library calls at the end."""
+        on_end, self._on_end = self._on_end, None
+        try:
+            if on_end is not None:
+                on_end(self._end(end, end.batch.bits))
+        finally:
+            with self._lock:
+                self._is_over = True
+                waiters, self._waiters = self._waiters, []
+            for loop, future in waiters:
+                with suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(_set, future)
+
+    def __iter__(self) -> Iterator[End]:
+        """Waits for the batch's end; then its operations' ends, in the order of the list."""
+        return iter(self.wait().ends)
+
+    def __len__(self) -> int:
+        """How many operations it has."""
+        return len(self._operations)
+
+    def __await__(self) -> Generator[Any, None, BatchEnd]:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        waiter = loop, loop.create_future()
+        with self._lock:
+            is_over = self._is_over
+            if not is_over:
+                self._waiters.append(waiter)
+        if not is_over:
+            try:
+                yield from waiter[1]
+            finally:
+                with self._lock, suppress(ValueError):
+                    self._waiters.remove(waiter)
+        return self.wait()  # for no longer than a call of the library's takes to return
+
+    def __repr__(self) -> str:
+        return f"<inturn.Batch of {len(self)} in {self._queue!r}>"
+
+    def __del__(self) -> None:
+        if self._handle and not sys.is_finalizing():
+            quick.batch_release(self._handle)
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

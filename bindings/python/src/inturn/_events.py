@@ -1,0 +1,159 @@
+"""Events: what happens in a queue, told in order."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from ._operations import Cause, Outcome
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from . import _prototypes as c
+
+# The header's, from 1 on.
+EventKind = IntEnum(
+    "EventKind", "ENQUEUED JOINED STARTED RESTARTING ENDED SUSPENDED RESUMED CLOSED IDLE"
+)
+EventKind.__doc__ = "What has happened in a queue."
+
+
+class Event(NamedTuple):
+    """What has happened in a queue.
+
+    `operation` numbers the queue's operations from 1, in the order in which they were accepted; it
+    is 0 for an event of the queue.  `outcome` and `cause` are those of `EventKind.ENDED`.
+    """
+
+    kind: EventKind
+    operation: int
+    label: str | None
+    outcome: Outcome | None
+    cause: Cause | None
+    at_ns: int
+
+
+OnEvent = Callable[[Event], object]
+
+
+class Hub:
+    """Takes the events of one queue, and hands them on."""
+
+    def __init__(self, on_event: OnEvent | None) -> None:
+        self._on_event = on_event
+        self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
+        self._readers: weakref.WeakSet[Events] = weakref.WeakSet()
+        self._is_over = False
+
+    def _tell(self, told: c.inturn_event) -> None:
+        kind, label = EventKind(told.kind), told.label
+        event = Event(
+            kind,
+            told.operation,
+            None if label is None else label.decode(),
+            Outcome(told.outcome) if kind is EventKind.ENDED else None,
+            Cause(told.cause) if kind is EventKind.ENDED else None,
+            told.at_ns,
+        )
+        with self._lock:
+            readers = list(self._readers)
+        for reader in readers:
+            reader._push(event)
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _dropped(self) -> None:
+        """The queue is gone, and its last event was told."""
+        self._on_event = None
+        with self._lock:
+            self._is_over = True
+            readers = list(self._readers)
+        for reader in readers:
+            reader._end()
+
+    def read(self) -> Events:
+        reader = Events(self)
+        with self._lock:
+            self._readers.add(reader)
+            is_over = self._is_over
+        if is_over:
+            reader._end()
+        return reader
+
+    def leave(self, reader: Events) -> None:
+        with self._lock:
+            self._readers.discard(reader)
+
+
+class Events(AsyncIterator[Event]):
+    """The events of a queue from a moment on, for one task; see `Queue.events`."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
+        self._events: deque[Event] = deque()
+        self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+        self._is_over = False
+
+    def _push(self, event: Event) -> None:
+        with self._lock:
+            if self._is_over:
+                return
+            self._events.append(event)
+            self._wake()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._is_over = True
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None:
+            loop, future = self._waiter
+            self._waiter = None
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_set, future)
+
+    async def __anext__(self) -> Event:
+        """The next event; waits for it.
+
+        :raises StopAsyncIteration: the queue is gone, or this was closed.
+        :raises RuntimeError: another task waits here.
+        """
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        while True:
+            with self._lock:
+                if self._events:
+                    return self._events.popleft()
+                if self._is_over:
+                    raise StopAsyncIteration
+                if self._waiter is not None:
+                    raise RuntimeError("another task waits for the next event")
+                future = loop.create_future()
+                self._waiter = loop, future
+            try:
+                await future
+            finally:
+                with self._lock:
+                    if self._waiter is not None and self._waiter[1] is future:
+                        self._waiter = None
+
+    async def aclose(self) -> None:
+        """Reads no more; who waits for the next event gets the end."""
+        self._hub.leave(self)
+        with self._lock:
+            self._events.clear()
+            self._end()
+
+
+def _set(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,69 @@
+"""Owners: whoever operations are for."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from ctypes import byref, c_uint64
+from typing import TYPE_CHECKING
+
+from . import _prototypes as c
+from ._errors import Error, StaleError
+from ._library import lib
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Owner:
+    """A window, a document, a connection: when it goes away, so do its operations.
+
+    `close`, the end of ``with``, or the loss of the last reference cancels each operation that was
+    enqueued with this owner, in whatever queue it is, with `Cause.OWNER`; one that runs goes on
+    until it gives in.  At most `capacity` of them may not have ended (0: no limit); one more is
+    refused with `FullError`.
+
+    >>> from inturn import FIFOQueue, Owner
+    >>> with FIFOQueue() as queue:
+    ...     queue.suspend()
+    ...     with Owner() as window:
+    ...         operation = queue.enqueue(print, owner=window)
+    ...     queue.resume()
+    >>> operation.wait().cause.name
+    'OWNER'
+    """
+
+    def __init__(self, capacity: int = 0) -> None:
+        self._handle = c.inturn_owner()
+        if not 0 <= capacity < 2**64:
+            raise ValueError(f"not a capacity: {capacity!r}")
+        lib.inturn_owner_create(capacity, byref(self._handle))
+
+    @property
+    def count(self) -> int:
+        """How many of its operations have not ended.
+
+        :raises StaleError: it is closed.
+        """
+        count = c_uint64()
+        lib.inturn_owner_get_count(self._handle, byref(count))
+        return count.value
+
+    def close(self) -> None:
+        """Cancels its operations, and takes no more; a second call does nothing."""
+        with suppress(StaleError):
+            lib.inturn_owner_destroy(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<inturn.Owner {self._handle.bits:#x}>"
+
+    def __del__(self) -> None:
+        if self._handle.bits and not sys.is_finalizing():
+            with suppress(Error):
+                self.close()

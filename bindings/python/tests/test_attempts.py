@@ -1,0 +1,294 @@
+"""Operations that are started more than once: retries, pre-emption; and their progress."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+
+import inturn
+import pytest
+from support import LIMIT, Gate, each, finish, until
+
+Cause = inturn.Cause
+Outcome = inturn.Outcome
+
+
+def failing(times: int, tokens: list[int]) -> inturn.Work:
+    """Work that fails so many times, and then finishes."""
+
+    def work(token: inturn.Token) -> None:
+        tokens.append(token._bits)
+        if len(tokens) <= times:
+            raise LookupError(f"attempt {len(tokens)}")
+        token.finish(len(tokens))
+
+    return work
+
+
+@pytest.mark.parametrize(
+    "kind", [inturn.FIFOQueue, inturn.ActorQueue, inturn.OperationQueue], ids=lambda k: k.__name__
+)
+def test_a_failed_operation_is_started_again_with_a_new_token(
+    kind: type[inturn.FIFOQueue],
+) -> None:
+    tokens: list[int] = []
+    with kind() as queue:
+        end = queue.enqueue(failing(2, tokens), retry=inturn.Retry(5)).wait(LIMIT)
+    assert (end.outcome, end.attempts, end.result, end.exception) == (Outcome.FINISHED, 3, 3, None)
+    assert len(set(tokens)) == 3
+
+
+def test_attempts_are_limited_and_the_last_failure_is_the_operations() -> None:
+    tokens: list[int] = []
+    with inturn.FIFOQueue() as queue:
+        end = queue.enqueue(failing(9, tokens), retry=inturn.Retry(3)).wait(LIMIT)
+    assert (end.outcome, end.attempts, str(end.exception)) == (Outcome.FAILED, 3, "attempt 3")
+
+
+def test_a_failure_that_another_attempt_makes_good_is_not_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(failing(1, []), retry=inturn.Retry())
+    gc.collect()
+    assert seen == []
+
+
+def test_decide_is_asked_of_each_failure_with_its_exception() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def decide(error: BaseException, attempts: int) -> bool:
+        asked.append((str(error), attempts))
+        return attempts < 2
+
+    with inturn.FIFOQueue() as queue:
+        end = queue.enqueue(failing(9, []), retry=inturn.Retry(decide=decide)).wait(LIMIT)
+    assert asked == [("attempt 1", 1), ("attempt 2", 2)]
+    assert (end.attempts, str(end.exception)) == (2, "attempt 2")
+
+
+def test_what_decide_raises_is_the_operations_failure_and_keeps_its_cause() -> None:
+    def decide(error: BaseException, attempts: int) -> bool:
+        raise KeyError(attempts)
+
+    with inturn.FIFOQueue() as queue:
+        end = queue.enqueue(failing(9, []), retry=inturn.Retry(decide=decide)).wait(LIMIT)
+        assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
+    assert isinstance(end.exception, KeyError)
+    assert isinstance(end.exception.__cause__, LookupError)
+    assert end.attempts == 1
+
+
+def test_what_a_condition_raises_can_be_retried() -> None:
+    asked: list[int] = []
+
+    def condition() -> bool:
+        asked.append(1)
+        return bool(1 // (len(asked) - 1))
+
+    with inturn.FIFOQueue() as queue:
+        end = queue.enqueue(finish, condition=condition, retry=inturn.Retry(2)).wait(LIMIT)
+    assert (end.outcome, end.attempts, len(asked)) == (Outcome.FINISHED, 2, 2)
+
+
+def interrupt(*_: object) -> bool:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("where", ["condition", "decide"])
+def test_an_interrupt_in_a_condition_or_in_decide_leaves_the_drain(where: str) -> None:
+    executor = inturn.Executor()
+    with inturn.FIFOQueue(executor=executor) as queue:
+        if where == "condition":
+            operation = queue.enqueue(finish, condition=interrupt)
+        else:
+            operation = queue.enqueue(failing(1, []), retry=inturn.Retry(decide=interrupt))
+        with pytest.raises(KeyboardInterrupt):
+            executor.drain()
+        executor.drain()
+        assert isinstance(operation.wait(0).exception, KeyboardInterrupt)
+    executor.close()
+
+
+def test_delays_grow_up_to_a_limit() -> None:
+    tokens: list[int] = []
+    executor = inturn.Executor()
+    with inturn.ManualClock() as clock:
+        with inturn.FIFOQueue(executor=executor, clock=clock) as queue:
+            retry = inturn.Retry(delay=1, factor=3, max_delay=5)
+            operation = queue.enqueue(failing(3, tokens), retry=retry)
+            at: list[float] = []
+            while operation.state is not inturn.State.ENDED:
+                begun = len(tokens)
+                executor.drain()
+                if len(tokens) > begun:
+                    at.append(clock.now)
+                clock.advance(0.5)
+                assert clock.now < 60, "waited for the attempts"
+        executor.close()
+    assert at == [0, 1, 4, 9]
+
+
+@pytest.mark.parametrize(
+    "retry",
+    [
+        inturn.Retry(attempts=-1),
+        inturn.Retry(attempts=2**32),
+        inturn.Retry(delay=-1),
+        inturn.Retry(factor=0.5),
+        inturn.Retry(factor=float("nan")),
+        inturn.Retry(max_delay=float("nan")),
+        inturn.Retry(jitter=2),
+    ],
+    ids=repr,
+)
+def test_a_retry_that_makes_no_sense_is_refused(retry: inturn.Retry) -> None:
+    with inturn.FIFOQueue() as queue, pytest.raises(ValueError):  # noqa: PT011
+        queue.enqueue(finish, retry=retry)
+
+
+def test_a_lost_token_is_found_though_work_and_token_refer_to_each_other() -> None:
+    class Screen:
+        token: inturn.Token
+
+        def show(self, token: inturn.Token) -> None:
+            self.token = token
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with inturn.FIFOQueue() as queue:
+            operation = queue.enqueue(Screen().show, retry=inturn.Retry())
+            after = queue.enqueue(finish)
+            until("the end", lambda: gc.collect() >= 0 and operation.state is inturn.State.ENDED)
+            assert after.wait(LIMIT).outcome is Outcome.FINISHED
+        assert operation.wait(LIMIT).outcome is Outcome.ABANDONED
+    assert [each.category for each in caught] == [ResourceWarning]
+
+
+def test_a_cancel_handler_stays_for_further_attempts_and_gets_their_token() -> None:
+    tokens: list[inturn.Token] = []
+    begun, asked = Gate("the second attempt"), Gate("the handler")
+
+    def handler(token: inturn.Token) -> None:
+        assert token is tokens[1]
+        token.cancel()
+        asked.open()
+
+    def work(token: inturn.Token) -> None:
+        tokens.append(token)
+        if len(tokens) == 1:
+            token.on_cancel(handler)
+            token.fail(LookupError())
+        else:
+            begun.open()
+
+    with inturn.FIFOQueue() as queue:
+        operation = queue.enqueue(work, retry=inturn.Retry())
+        begun.wait()
+        operation.cancel()
+        asked.wait()
+        assert operation.wait(LIMIT).outcome is Outcome.CANCELLED
+
+
+class Stage:
+    """An interaction queue without delays, on an executor that the test drains."""
+
+    def __init__(self) -> None:
+        self.executor = inturn.Executor()
+        self.queue = inturn.InteractionQueue(executor=self.executor, settle=0, gap=0)
+        self.queue.view_did_appear()
+        self.log: list[str] = []
+
+    def enqueue(self, name: str, work: inturn.Work, urgent: bool = False) -> inturn.Operation:
+        return self.queue.enqueue(
+            each(lambda _: self.log.append(name), work), label=name, urgent=urgent
+        )
+
+    def close(self) -> None:
+        self.queue.destroy()
+        self.executor.close()
+
+
+def test_an_urgent_interaction_takes_the_place_which_comes_back_with_a_new_token() -> None:
+    stage = Stage()
+    tokens: list[inturn.Token] = []
+
+    def give_way(token: inturn.Token) -> None:
+        stage.log.append("asked")
+        token.yield_()
+        with pytest.raises(inturn.AlreadyFinishedError):
+            token.finish()
+
+    dialog = stage.enqueue("dialog", each(tokens.append, lambda token: token.on_preempt(give_way)))
+    next_one = stage.enqueue("next", finish)
+    stage.executor.drain()
+    notice = stage.enqueue("notice", finish, urgent=True)
+    stage.executor.drain()
+    assert stage.log == ["dialog", "asked", "notice", "dialog"]
+    tokens[1].finish("answer")
+    stage.executor.drain()
+    assert dialog.wait(0)[:3] == (Outcome.FINISHED, Cause.NONE, "answer")
+    assert (dialog.wait(0).attempts, notice.wait(0).attempts, next_one.wait(0).attempts) == (
+        2,
+        1,
+        1,
+    )
+    stage.close()
+
+
+def test_an_interaction_that_is_asked_to_end_and_yields_is_cancelled() -> None:
+    stage = Stage()
+    tokens: list[inturn.Token] = []
+    dialog = stage.enqueue("dialog", tokens.append)
+    stage.executor.drain()
+    dialog.cancel()
+    tokens[0].yield_()
+    stage.executor.drain()
+    assert dialog.wait(0)[:2] == (Outcome.CANCELLED, Cause.REQUEST)
+    assert stage.log == ["dialog"]
+    stage.close()
+
+
+def test_only_interactions_yield_and_the_token_stays_good() -> None:
+    refused: list[str] = []
+
+    def work(token: inturn.Token) -> None:
+        with pytest.raises(inturn.WrongKindError):
+            token.yield_()
+        with pytest.raises(inturn.WrongKindError):
+            token.on_preempt(print)
+        refused.append("both")
+        token.finish()
+
+    with inturn.FIFOQueue() as queue:
+        assert queue.enqueue(work).wait(LIMIT).outcome is Outcome.FINISHED
+    assert refused == ["both"]
+
+
+def test_progress_is_told() -> None:
+    seen: list[inturn.Progress] = []
+    operations: list[inturn.Operation] = []
+
+    def work(token: inturn.Token) -> None:
+        for completed in range(3):
+            token.progress(completed, 2)
+            seen.append(operations[0].progress)
+        token.progress(7)
+        seen.append(operations[0].progress)
+        for completed, total in ((-1, 0), (3, 2), (0, -1), (2**63, 0)):
+            with pytest.raises(ValueError):  # noqa: PT011
+                token.progress(completed, total)
+        token.finish()
+        with pytest.raises(inturn.AlreadyFinishedError):
+            token.progress(1)
+
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        operations.append(queue.enqueue(work))
+        assert operations[0].progress == (0, 0)
+        queue.resume()
+        assert operations[0].wait(LIMIT).outcome is Outcome.FINISHED
+    assert seen == [(0, 2), (1, 2), (2, 2), (7, 0)]

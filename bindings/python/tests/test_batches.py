@@ -1,0 +1,190 @@
+"""Batches: operations with one completion."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+
+import inturn
+import pytest
+from inturn import _callbacks
+from support import LIMIT, Gate, each, finish, until
+
+Cause = inturn.Cause
+Outcome = inturn.Outcome
+Policy = inturn.BatchPolicy
+
+
+def giving(result: object) -> inturn.Work:
+    return lambda token: token.finish(result)
+
+
+def raising(token: inturn.Token) -> None:
+    raise LookupError
+
+
+def test_results_are_in_the_lists_order_whatever_order_they_ended_in() -> None:
+    tokens: list[inturn.Token] = []
+    told: list[inturn.BatchEnd] = []
+    with inturn.OperationQueue(max_concurrent=3) as queue:
+        batch = queue.batch([tokens.append, giving(1), giving(2)], on_end=told.append)
+        until("two ends", lambda: batch.progress.completed == 2)
+        until("their delivery", lambda: batch.ends.count(None) == 1)
+        with pytest.raises(inturn.TimedOutError):
+            batch.wait(0)
+        assert [end and end.result for end in batch.ends] == [None, 1, 2]
+        assert batch.progress == (2, 3)
+        tokens.pop().finish(0)
+        end = batch.wait(LIMIT)
+        assert (end.outcome, end.exception, end.decided_by, end.finished) == (
+            Outcome.FINISHED,
+            None,
+            None,
+            3,
+        )
+        assert [end.result for end in batch] == [0, 1, 2]
+        assert len(batch) == 3
+    assert told == [end]
+    assert not batch.cancel()
+
+
+@pytest.mark.parametrize(
+    ("policy", "enough", "outcome", "decided_by", "outcomes"),
+    [
+        (Policy.ALL, 0, Outcome.FAILED, 1, "FINISHED FAILED FINISHED FINISHED"),
+        (Policy.FIRST_ERROR, 0, Outcome.FAILED, 1, "FINISHED FAILED CANCELLED CANCELLED"),
+        (Policy.COLLECT, 0, Outcome.FINISHED, None, "FINISHED FAILED FINISHED FINISHED"),
+        (Policy.ENOUGH, 2, Outcome.FINISHED, None, "FINISHED FAILED FINISHED CANCELLED"),
+        (Policy.ENOUGH, 4, Outcome.FAILED, 1, "FINISHED FAILED FINISHED FINISHED"),
+    ],
+)
+def test_the_policy_decides(
+    policy: inturn.BatchPolicy,
+    enough: int,
+    outcome: Outcome,
+    decided_by: int | None,
+    outcomes: str,
+) -> None:
+    with inturn.FIFOQueue() as queue:
+        works = [finish, raising, finish, finish]
+        end = queue.batch(works, policy=policy, enough=enough).wait(LIMIT)
+    assert (end.outcome, end.decided_by) == (outcome, decided_by)
+    assert isinstance(end.exception, LookupError) == (decided_by == 1)
+    assert " ".join(one.outcome.name for one in end.ends) == outcomes
+
+
+def test_an_empty_batch_ends_at_once() -> None:
+    with inturn.FIFOQueue() as queue:
+        assert queue.batch([]).wait(LIMIT) == (Outcome.FINISHED, None, None, 0, [])
+
+
+def test_a_batch_is_cancelled_as_one() -> None:
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        batch = queue.batch([finish] * 3)
+        assert batch.cancel()
+        assert not batch.cancel()
+        queue.resume()
+        end = batch.wait(LIMIT)
+    assert (end.outcome, end.decided_by, end.finished) == (Outcome.CANCELLED, 0, 0)
+    assert {one.cause for one in end.ends} == {Cause.REQUEST}
+
+
+def test_options_are_those_of_each_operation() -> None:
+    attempts: list[int] = []
+
+    def work(token: inturn.Token) -> None:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise LookupError
+        token.finish()
+
+    with inturn.FIFOQueue() as queue:
+        end = queue.batch([work, work], label="pair", retry=inturn.Retry(2)).wait(LIMIT)
+    assert [(one.label, one.attempts) for one in end.ends] == [("pair", 2), ("pair", 1)]
+
+
+def test_a_refused_batch_leaves_nothing() -> None:
+    kept = len(_callbacks.entries)
+    with inturn.FIFOQueue(capacity=2) as queue:
+        queue.suspend()
+        with pytest.raises(inturn.FullError):
+            queue.batch([finish] * 3, key="k")
+        for options in ({"policy": Policy.ENOUGH}, {"enough": -1}, {"policy": 9}):
+            with pytest.raises(ValueError):  # noqa: PT011
+                queue.batch([finish], **options)
+        with pytest.raises(ValueError):  # noqa: PT011
+            queue.batch([finish], key="k", join=True)
+        for works in ([None], [finish, 1]):
+            with pytest.raises(TypeError):
+                queue.batch(works)  # type: ignore[arg-type]
+        assert (queue.statistics().pending, queue._peers._by_key) == (0, {})
+        queue.resume()
+    assert len(_callbacks.entries) == kept
+
+
+def test_waiting_inside_its_own_work_is_refused() -> None:
+    batches: list[inturn.Batch] = []
+    refused: list[str] = []
+    stored = Gate("the batch's object")
+
+    def work(token: inturn.Token) -> None:
+        stored.wait()
+        with pytest.raises(inturn.DeadlockError):
+            batches[0].wait()
+        refused.append("wait")
+        token.finish()
+
+    with inturn.FIFOQueue() as queue:
+        batches.append(queue.batch([work]))
+        stored.open()
+        assert batches[0].wait(LIMIT).finished == 1
+    assert refused == ["wait"]
+
+
+def test_a_batch_is_awaited_by_several_tasks() -> None:
+    async def main() -> list[inturn.BatchEnd]:
+        tokens: list[inturn.Token] = []
+        with inturn.FIFOQueue() as queue:
+            begun = Gate("the work")
+            batch = queue.batch([each(tokens.append, begun.open)])
+
+            async def wait() -> inturn.BatchEnd:
+                return await batch
+
+            tasks = [asyncio.ensure_future(wait()) for _ in range(3)]
+            await asyncio.sleep(0)
+            tasks[2].cancel()
+            begun.wait()
+            tokens.pop().finish("result")
+            ends = await asyncio.wait_for(asyncio.gather(*tasks[:2]), LIMIT)
+            assert batch._waiters == []
+            return [*ends, await wait()]
+
+    ends = asyncio.run(main())
+    assert [end.ends[0].result for end in ends] == ["result"] * 3
+
+
+def test_a_dropped_batch_goes_on_and_nothing_is_kept() -> None:
+    kept = len(_callbacks.entries)
+    told: list[inturn.BatchEnd] = []
+    with inturn.OperationQueue() as queue:
+        batch = queue.batch([giving(number) for number in range(1_000)], on_end=told.append)
+        alive = weakref.ref(batch)
+        del batch
+    assert [end.result for end in told[0].ends] == list(range(1_000))
+    told.clear()
+    gc.collect()
+    assert alive() is None
+    assert len(_callbacks.entries) == kept
+
+
+def test_a_destroyed_queue_ends_its_batches() -> None:
+    told: list[inturn.BatchEnd] = []
+    queue = inturn.FIFOQueue()
+    queue.suspend()
+    batch = queue.batch([finish, finish], on_end=told.append)
+    queue.destroy()
+    assert (told[0].outcome, told[0].ends[1].cause) == (Outcome.CANCELLED, Cause.DESTROYED)
+    assert batch.wait(0) == told[0]
