@@ -11,8 +11,9 @@ import traceback
 from collections.abc import Coroutine
 from typing import Any, Callable
 
-import inturn
 import pytest
+
+import inturn
 from support import LIMIT, Gate, join
 
 

@@ -6,8 +6,9 @@ import gc
 import sys
 import warnings
 
-import inturn
 import pytest
+
+import inturn
 from support import LIMIT, Gate, each, finish, until
 
 Cause = inturn.Cause

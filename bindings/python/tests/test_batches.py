@@ -6,8 +6,9 @@ import asyncio
 import gc
 import weakref
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _callbacks
 from support import LIMIT, Gate, each, finish, until
 

@@ -8,8 +8,9 @@ import sys
 import threading
 import weakref
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _callbacks
 from support import LIMIT, finish, join
 

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from support import LIMIT, SOURCES, run_python
 
 PENDING = """

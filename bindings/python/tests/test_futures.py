@@ -10,8 +10,9 @@ import weakref
 from functools import partial
 from typing import Callable, Union
 
-import inturn
 import pytest
+
+import inturn
 from support import LIMIT, Gate, join
 
 QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]

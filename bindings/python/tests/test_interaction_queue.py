@@ -8,8 +8,9 @@ import time
 from functools import partial
 from typing import Callable
 
-import inturn
 import pytest
+
+import inturn
 from support import LIMIT, each, finish, join
 
 

@@ -7,8 +7,9 @@ import sys
 import threading
 import warnings
 
-import inturn
 import pytest
+
+import inturn
 from support import LIMIT, Gate, each, finish, join
 
 Outcome = inturn.Outcome

@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 
 import pytest
+
 from inturn import _library
 from inturn._library import lib
 from support import REPOSITORY, run_python

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import inturn
 import pytest
+
+import inturn
 from inturn.loops import Attachment
 from loops import HOSTS
 from support import Gate, each, finish, join

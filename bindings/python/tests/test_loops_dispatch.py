@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from support import REPOSITORY, run_python
 
 PROGRAM = """

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import inturn
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -23,6 +22,8 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+
+import inturn
 
 Outcome = inturn.Outcome
 THREADS = 3

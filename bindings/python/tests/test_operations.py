@@ -8,8 +8,9 @@ import threading
 import warnings
 import weakref
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _callbacks
 from support import LIMIT, Gate, each, finish, join
 

@@ -7,8 +7,9 @@ import threading
 import weakref
 from collections.abc import Callable
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _callbacks
 from support import LIMIT, Gate, each, finish, join
 

@@ -9,8 +9,9 @@ import sys
 import venv
 from pathlib import Path
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _prototypes as c
 from support import REPOSITORY, SOURCES, run_python
 

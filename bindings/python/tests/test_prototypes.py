@@ -6,8 +6,9 @@ import ctypes
 import re
 from typing import Any
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _prototypes as c
 from inturn._errors import BY_STATUS
 from support import REPOSITORY

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _prototypes as c
 from inturn._library import lib
 from support import LIMIT, Gate, each, finish, join

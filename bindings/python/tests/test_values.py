@@ -9,8 +9,9 @@ import threading
 import weakref
 from typing import Any, Callable
 
-import inturn
 import pytest
+
+import inturn
 from inturn import _values
 from inturn._values import Change, ChangeKind
 from support import LIMIT, Gate, join, run_python

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import Any
 
 from .._errors import WrongThreadError
@@ -38,6 +39,21 @@ class _Source(_glib.Source):  # type: ignore[misc]
         return bool(self._ready())
 
 
+# Sources that were destroyed, of which a context may have a reference until its iteration is over.
+# PyGObject calls a source's Python object once more when the last reference goes, and does not keep
+# that object itself: it must not go before.
+_destroyed: list[_Source] = []
+_destroyed_lock = threading.Lock()  # protects _destroyed
+
+
+def _destroy(source: _Source) -> None:
+    source.destroy()
+    with _destroyed_lock:
+        _destroyed.append(source)
+        # One reference is the Python object's own.
+        _destroyed[:] = [other for other in _destroyed if other.ref_count > 1]
+
+
 class GLibAttachment(Attachment):
     """See `attach`."""
 
@@ -56,7 +72,7 @@ class GLibAttachment(Attachment):
     def _end(self) -> None:
         watch, self._watch = self._watch, None
         if watch is not None:
-            watch.destroy()
+            _destroy(watch)
 
     def _ready(self) -> bool:
         watch = self._watch
