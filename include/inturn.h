@@ -206,6 +206,7 @@ extern "C" {
 
 /* Version ----------------------------------------------------------------- */
 
+/* The parts of the header's version. */
 #define INTURN_VERSION_MAJOR 0
 #define INTURN_VERSION_MINOR 1
 #define INTURN_VERSION_PATCH 0
@@ -220,6 +221,7 @@ uint32_t inturn_version(void);
 
 /* Status ------------------------------------------------------------------ */
 
+/* What a call has come to: INTURN_OK, or why it has failed. */
 typedef enum inturn_status {
   INTURN_OK = 0,
   /* A NULL where a pointer is needed, a number out of range, an unknown enum
@@ -372,6 +374,7 @@ typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
    A host-driven executor has no thread: the host's event loop, or
    inturn_executor_run, drains it. */
 
+/* Zero in a field means its default. */
 typedef struct inturn_executor_options {
   uint32_t size; /* sizeof(inturn_executor_options) */
   /* 0: driven by the host. Else a pool of its own with so many threads, at
@@ -506,6 +509,7 @@ inturn_status inturn_executor_destroy(inturn_executor executor);
 
 /* Queues ------------------------------------------------------------------ */
 
+/* When a queue starts the next operation; see section 1 of the manual. */
 typedef enum inturn_queue_kind {
   INTURN_QUEUE_FIFO = 1,
   INTURN_QUEUE_ACTOR,
@@ -513,6 +517,7 @@ typedef enum inturn_queue_kind {
   INTURN_QUEUE_CONCURRENT
 } inturn_queue_kind;
 
+/* What has happened to a queue or to one of its operations. */
 typedef enum inturn_event_kind {
   INTURN_EVENT_ENQUEUED = 1,   /* an operation was accepted */
   INTURN_EVENT_JOINED = 2,     /* the same, and has joined one of its key */
@@ -526,6 +531,7 @@ typedef enum inturn_event_kind {
                            on_end may be called after it */
 } inturn_event_kind;
 
+/* An event of a queue. */
 typedef struct inturn_event {
   inturn_event_kind kind;
   inturn_outcome outcome; /* ENDED; else 0 */
@@ -601,6 +607,7 @@ inturn_queue_enqueue(inturn_queue queue, inturn_work_fn INTURN_NULLABLE work,
                      inturn_destroy_fn INTURN_NULLABLE destroy,
                      inturn_operation *INTURN_NULLABLE out_operation);
 
+/* What becomes of an operation's place when its max_run_ns has passed. */
 typedef enum inturn_max_run_policy {
   /* The end is told at the deadline; the place in the queue is held until the
      token is finished, so that work never overlaps. */
@@ -616,6 +623,7 @@ typedef enum inturn_after_policy {
   INTURN_AFTER_FINISHED = 1 /* it ends cancelled, INTURN_CAUSE_DEPENDENCY */
 } inturn_after_policy;
 
+/* What a condition makes of an operation. */
 typedef enum inturn_verdict {
   INTURN_START = 0,
   INTURN_SKIP = 1,   /* it ends finished, INTURN_CAUSE_SKIPPED */
@@ -817,6 +825,7 @@ inturn_status inturn_queue_destroy(inturn_queue queue);
 
 /* Operations -------------------------------------------------------------- */
 
+/* Where an operation is. */
 typedef enum inturn_operation_state {
   INTURN_PENDING = 1, /* accepted, not started */
   INTURN_RUNNING = 2, /* started, not ended */
@@ -991,6 +1000,7 @@ typedef struct inturn_batch_item {
   inturn_destroy_fn INTURN_NULLABLE destroy;
 } inturn_batch_item;
 
+/* The end of a batch. */
 typedef struct inturn_batch_end {
   inturn_batch batch; /* for inturn_batch_get_end, during the call */
   inturn_outcome outcome;
@@ -1006,6 +1016,7 @@ typedef struct inturn_batch_end {
 typedef void (*inturn_batch_end_fn)(void *INTURN_NULLABLE context,
                                     const inturn_batch_end *INTURN_NONNULL end);
 
+/* Zero in a field means none. What the pointers point to is copied. */
 typedef struct inturn_batch_options {
   uint32_t size; /* sizeof(inturn_batch_options) */
   inturn_batch_policy policy;
@@ -1082,6 +1093,7 @@ inturn_status inturn_batch_release(inturn_batch batch);
    told of the change before. Observers that have an executor or a queue may be
    told later; what they are to be told waits for them. */
 
+/* What type a datum is of. */
 typedef enum inturn_datum_type {
   INTURN_DATUM_NONE = 0, /* of the datum before an initial value */
   INTURN_DATUM_INTEGER = 1,
@@ -1107,6 +1119,7 @@ typedef struct inturn_datum {
   void *INTURN_NULLABLE owner; /* the library's */
 } inturn_datum;
 
+/* Initialisers of a datum of each type. */
 #define INTURN_INTEGER(number)                                                 \
   { INTURN_DATUM_INTEGER, false, (number), 0, NULL, 0, NULL, NULL }
 #define INTURN_DOUBLE(number)                                                  \
@@ -1120,6 +1133,7 @@ typedef struct inturn_datum {
 #define INTURN_POINTER(pointer)                                                \
   { INTURN_DATUM_POINTER, false, 0, 0, NULL, 0, (pointer), NULL }
 
+/* How a value is created; zero in a field means none. */
 typedef struct inturn_value_options {
   uint32_t size;                     /* sizeof(inturn_value_options) */
   uint32_t reserved;                 /* 0 */
@@ -1223,12 +1237,14 @@ inturn_status inturn_value_add(inturn_value value, int64_t difference,
 inturn_status inturn_value_add_double(inturn_value value, double difference,
                                       double *INTURN_NULLABLE out_sum);
 
+/* What an observer is told. */
 typedef enum inturn_change_kind {
   INTURN_CHANGE_SET = 1,     /* the value was changed */
   INTURN_CHANGE_INITIAL = 2, /* what it holds when the observation begins */
   INTURN_CHANGE_PRIOR = 3    /* before any observer is told of the change */
 } inturn_change_kind;
 
+/* A change of a value. */
 typedef struct inturn_change {
   inturn_change_kind kind;
   uint32_t reserved; /* 0 */
@@ -1245,6 +1261,7 @@ typedef struct inturn_change {
 typedef void (*inturn_change_fn)(void *INTURN_NULLABLE context,
                                  const inturn_change *INTURN_NONNULL change);
 
+/* How a value is observed. */
 typedef struct inturn_observe_options {
   uint32_t size; /* sizeof(inturn_observe_options) */
   bool initial;  /* first of all, is told what the value holds */
@@ -1412,6 +1429,7 @@ typedef struct inturn_library_statistics {
 inturn_status inturn_get_statistics(
     inturn_library_statistics *INTURN_NULLABLE out_statistics);
 
+/* What the library has noticed. */
 typedef enum inturn_report_kind {
   INTURN_REPORT_STALL = 1,    /* an operation's stall_ns has passed */
   INTURN_REPORT_DEADLOCK = 2, /* a wait was refused; the message has the ring */
@@ -1424,6 +1442,7 @@ typedef enum inturn_report_kind {
   INTURN_REPORT_LOST_OBSERVER = 5
 } inturn_report_kind;
 
+/* A report to the handler of inturn_set_report_handler. */
 typedef struct inturn_report {
   inturn_report_kind kind;
   const char *INTURN_NONNULL message;          /* one line, no line end */

@@ -1,6 +1,6 @@
 """The queues' part of asyncio: coroutines that run in turn.
 
-A turn is an operation like any other. When it starts, the library calls `_start`, which hands the
+A turn is an operation like any other. When it starts, the library calls ``_start``, which hands the
 turn to its loop; there a *driver*, a task, runs the coroutine and ends the operation. While a loop
 uses a queue, the queue's executor is the loop's own, which the loop's thread drains: so a turn goes
 to the next coroutine without another thread. Functions that come up there are handed on to the

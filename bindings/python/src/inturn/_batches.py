@@ -43,9 +43,9 @@ class BatchPolicy(IntEnum):
 class BatchEnd(NamedTuple):
     """How a batch ended.
 
-    `outcome` is `Outcome.FINISHED`, or that of the operation which decided it: `decided_by` is its
-    place in the list, and `exception` its own.  `finished` is how many operations finished;
-    `ends` are all their ends, in the order of the list.
+    ``outcome`` is `Outcome.FINISHED`, or that of the operation which decided it: ``decided_by`` is
+    its place in the list, and ``exception`` its own. ``finished`` is how many operations finished;
+    ``ends`` are all their ends, in the order of the list.
     """
 
     outcome: Outcome
@@ -56,6 +56,7 @@ class BatchEnd(NamedTuple):
 
 
 OnBatchEnd = Callable[[BatchEnd], object]
+"""Called once, with a batch's end."""
 
 
 class Batch:

@@ -33,6 +33,7 @@ class Report(NamedTuple):
 
 
 ReportHandler = Callable[[Report], object]
+"""What is told of a report; what it returns is not looked at."""
 
 
 class Statistics(NamedTuple):

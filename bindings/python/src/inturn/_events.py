@@ -17,18 +17,26 @@ if TYPE_CHECKING:
 
     from . import _prototypes as c
 
-# The header's, from 1 on.
-EventKind = IntEnum(
-    "EventKind", "ENQUEUED JOINED STARTED RESTARTING ENDED SUSPENDED RESUMED CLOSED IDLE"
-)
-EventKind.__doc__ = "What has happened in a queue."
+
+class EventKind(IntEnum):
+    """What has happened in a queue."""
+
+    ENQUEUED = 1
+    JOINED = 2
+    STARTED = 3
+    RESTARTING = 4
+    ENDED = 5
+    SUSPENDED = 6
+    RESUMED = 7
+    CLOSED = 8
+    IDLE = 9
 
 
 class Event(NamedTuple):
     """What has happened in a queue.
 
-    `operation` numbers the queue's operations from 1, in the order in which they were accepted; it
-    is 0 for an event of the queue.  `outcome` and `cause` are those of `EventKind.ENDED`.
+    ``operation`` numbers the queue's operations from 1, in the order in which they were accepted;
+    it is 0 for an event of the queue. ``outcome`` and ``cause`` are those of `EventKind.ENDED`.
     """
 
     kind: EventKind
@@ -40,6 +48,7 @@ class Event(NamedTuple):
 
 
 OnEvent = Callable[[Event], object]
+"""Told of each event of a queue: see ``on_event``."""
 
 
 class Hub:

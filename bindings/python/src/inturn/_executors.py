@@ -32,7 +32,7 @@ _EXIT_SECONDS = 0.1
 class Executor:
     """Calls the work of its queues on the thread that drains or runs it.
 
-    So many `threads` may do so at a time.
+    So many ``threads`` may do so at a time.
     """
 
     def __init__(self, label: str | None = None, *, threads: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""What `submit` returns."""
+"""What ``submit`` returns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
 
 
 class Future(concurrent.futures.Future[T]):
-    """The result of a function that a queue calls; a `concurrent.futures.Future`.
+    """The result of a function that a queue calls; a ``concurrent.futures.Future``.
 
     `cancel` takes a pending operation out of the queue at once.  `result` and `exception` raise
     `DeadlockError` where the operation cannot end while the caller waits.

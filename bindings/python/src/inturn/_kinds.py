@@ -37,7 +37,7 @@ class _Waiting(Queue):
 
 
 class _Submitting(_Waiting, concurrent.futures.Executor):
-    """Queues that are a `concurrent.futures.Executor`, too."""
+    """Queues that are a ``concurrent.futures.Executor``, too."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class _Submitting(_Waiting, concurrent.futures.Executor):
         """Adds a call of a plain function, which is over when it returns.
 
         :raises TypeError: the function is not callable.
-        :raises ClosedError: the queue accepts no more operations; a `RuntimeError`.
+        :raises ClosedError: the queue accepts no more operations; a ``RuntimeError``.
         :raises FullError: as many are pending as the capacity allows.
         """
         return self._submit(fn, args, kwargs)
@@ -80,7 +80,7 @@ class _Submitting(_Waiting, concurrent.futures.Executor):
 class FIFOQueue(_Submitting):
     """Operations begin and end in the order in which they were enqueued.
 
-    It is a `concurrent.futures.Executor`.  ``with`` waits for all operations, or cancels them
+    It is a ``concurrent.futures.Executor``.  ``with`` waits for all operations, or cancels them
     when its block raises.
 
     >>> with FIFOQueue("sums") as queue:
@@ -106,9 +106,9 @@ class FIFOQueue(_Submitting):
 
 
 class OperationQueue(_Submitting):
-    """At most `max_concurrent` operations run at a time; they are taken up in order.
+    """At most ``max_concurrent`` operations run at a time; they are taken up in order.
 
-    It is a `concurrent.futures.Executor`.  ``with`` waits for all operations, or cancels them
+    It is a ``concurrent.futures.Executor``.  ``with`` waits for all operations, or cancels them
     when its block raises.
 
     >>> with OperationQueue(max_concurrent=4) as queue:
@@ -185,8 +185,8 @@ class ActorQueue(_Waiting):
 class InteractionQueue(Queue):
     """Interactions with a user, one at a time, while a view is visible.
 
-    Work is called by the executor; without one, by `run_main`.  `settle` is the time in seconds
-    from the view's appearing to the first start, `gap` the one from one end to the next start.
+    Work is called by the executor; without one, by `run_main`.  ``settle`` is the time in seconds
+    from the view's appearing to the first start, ``gap`` the one from one end to the next start.
     ``with`` cancels what has not ended.
     """
 

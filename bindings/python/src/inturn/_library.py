@@ -148,7 +148,11 @@ def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
     return functions
 
 
-lib, path = _load()
+lib, _file = _load()
+
+path: str = _file
+"""The library that was loaded, as it was named to the system's loader."""
+
 quick: Any = _numeric(ctypes.PyDLL(lib._name, handle=lib._handle), _QUICK)
 waiting: Any = _numeric(lib, _WAITING)
 

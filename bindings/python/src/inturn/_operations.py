@@ -86,7 +86,10 @@ class End(NamedTuple):
 
 
 Work = Callable[["Token"], object]
+"""Starts an operation, or does something about one; what it returns is not looked at."""
+
 OnEnd = Callable[[End], object]
+"""What is told of an operation's end; what it returns is not looked at."""
 
 
 class Operation:
@@ -242,10 +245,10 @@ class Token:
     """Ends the operation whose work it was given to: once, from any thread.
 
     When its last reference goes before that, the operation ends as abandoned, with a
-    `ResourceWarning` that names the line which enqueued it.
+    ``ResourceWarning`` that names the line which enqueued it.
 
     ``with token:`` finishes it when the block ends, and fails it with the exception that the
-    block raises; an `Exception` is then the operation's and goes no further.
+    block raises; an ``Exception`` is then the operation's and goes no further.
     """
 
     __slots__ = ("__weakref__", "_bits", "_operation", "_unused", "_work")

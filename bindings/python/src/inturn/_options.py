@@ -38,11 +38,11 @@ class Verdict(IntEnum):
 class Retry(NamedTuple):
     """How often a failed operation is started again, and when.
 
-    At most so many `attempts`, the first one included (0: no limit), with a `delay` of seconds
-    before the second, which is `factor` times longer before each further one, though not longer
-    than `max_delay` (0: no limit).  At most the part `jitter` of each delay, 0 to 1, is left out at
-    random.  ``decide(exception, attempts)``, called by the queue's executor, says whether a failure
-    is worth another attempt; what it raises is the operation's failure, caused by that one.
+    At most so many ``attempts``, the first one included (0: no limit), with a ``delay`` of seconds
+    before the second, which is ``factor`` times longer before each further one, though not longer
+    than ``max_delay`` (0: no limit). At most the part ``jitter`` of each delay, 0 to 1, is left out
+    at random. ``decide(exception, attempts)``, called by the queue's executor, says whether a
+    failure is worth another attempt; what it raises is the operation's failure, caused by that one.
     """
 
     attempts: int = 0
@@ -54,6 +54,7 @@ class Retry(NamedTuple):
 
 
 Condition = Callable[[], Union[Verdict, bool]]
+"""Says whether work is to be called: False is ``Verdict.SKIP``; what it raises fails it."""
 
 
 class OperationOptions(TypedDict, total=False):

@@ -20,7 +20,7 @@ class Owner:
 
     `close`, the end of ``with``, or the loss of the last reference cancels each operation that was
     enqueued with this owner, in whatever queue it is, with `Cause.OWNER`; one that runs goes on
-    until it gives in.  At most `capacity` of them may not have ended (0: no limit); one more is
+    until it gives in.  At most ``capacity`` of them may not have ended (0: no limit); one more is
     refused with `FullError`.
 
     >>> from inturn import FIFOQueue, Owner

@@ -161,29 +161,29 @@ class Queue:
 
         By keyword, each may be left out:
 
-        * `priority` (interaction and operation queues): higher ones start first, equal ones in
+        * ``priority`` (interaction and operation queues): higher ones start first, equal ones in
           order.
-        * `after`: operations, of any queues, that have ended before this one starts; it waits in
-          its place.  `after_policy`: with `AfterPolicy.FINISHED`, or True, this one is cancelled
+        * ``after``: operations, of any queues, that have ended before this one starts; it waits in
+          its place.  ``after_policy``: with `AfterPolicy.FINISHED`, or True, this one is cancelled
           when one of them does not finish.
-        * `barrier` (operation queues): it starts when all before it have ended, and nothing behind
-          it starts before it has ended.
-        * `urgent` (interaction queues): it comes before all that are not, and asks the one that is
-          shown to give way: see `Token.on_preempt`.
-        * `exclusive`: names of what it needs for itself: of all operations of all queues that have
-          a name in common, one runs at a time.
-        * `condition`: called by the executor just before each call of the work; it returns a
+        * ``barrier`` (operation queues): it starts when all before it have ended, and nothing
+          behind it starts before it has ended.
+        * ``urgent`` (interaction queues): it comes before all that are not, and asks the one that
+          is shown to give way: see `Token.on_preempt`.
+        * ``exclusive``: names of what it needs for itself: of all operations of all queues that
+          have a name in common, one runs at a time.
+        * ``condition``: called by the executor just before each call of the work; it returns a
           `Verdict`, or a bool, where False is `Verdict.SKIP`.  What it raises fails the operation.
-        * `retry`: a `Retry`; a failure is not the end while that allows another attempt, in which
+        * ``retry``: a `Retry`; a failure is not the end while that allows another attempt, in which
           the work is called again, with a new token.
-        * `key`: see `resolve` and `cancel`.  `join`: if the queue has an operation of the same key
-          that has not ended, this one does not run and ends as that does, with the same result.
-        * `owner`: the operation is cancelled when this `Owner` goes away.
+        * ``key``: see `resolve` and `cancel`. ``join``: if the queue has an operation of the same
+          key that has not ended, this one does not run and ends as that does, with the same result.
+        * ``owner``: the operation is cancelled when this `Owner` goes away.
 
-        Times are in seconds of the queue's clock, and zero means none: `max_wait` from here to
-        the start and `max_run` from there to the end, after which the operation has timed out
-        (its place is held until the token is finished, or freed with `free_at_max_run`); after
-        `stall` in the queue, or running, the report handler is told; `cancel_grace` is how long
+        Times are in seconds of the queue's clock, and zero means none: ``max_wait`` from here to
+        the start and ``max_run`` from there to the end, after which the operation has timed out
+        (its place is held until the token is finished, or freed with ``free_at_max_run``); after
+        ``stall`` in the queue, or running, the report handler is told; ``cancel_grace`` is how long
         the operation may go on after it was asked to end.
 
         :raises TypeError: the work is not callable, or an option is not of its type.
@@ -239,9 +239,9 @@ class Queue:
         """Adds all of the works as operations with one completion, or none when this fails.
 
         They come one after the other, with none of others between them, and run as any operations
-        of the queue do.  `policy` says when the rest is cancelled (with `BatchPolicy.ENOUGH`, when
-        so many as `enough` have finished); ``on_end(end)`` is called exactly once, with the
-        `BatchEnd`.  The options are each operation's, as for `enqueue`; `join` is none of them.
+        of the queue do. ``policy`` says when the rest is cancelled (with `BatchPolicy.ENOUGH`, when
+        so many as ``enough`` have finished); ``on_end(end)`` is called exactly once, with the
+        `BatchEnd`. The options are each operation's, as for `enqueue`; ``join`` is none of them.
 
         :raises TypeError: a work is not callable, or an option is not of its type.
         :raises ValueError: an option is out of range.
@@ -378,7 +378,7 @@ class Queue:
         """The queue's events from now on, for ``async for``, until the queue is destroyed.
 
         Any number of readers may read them, in any loops; each keeps what it has not read yet.
-        They are for queues that were made with `events` or `on_event`: either costs memory and
+        They are for queues that were made with ``events`` or ``on_event``: either costs memory and
         a call of Python's for each event, so that an operation takes several times as long.
 
         :raises UnsupportedError: the queue was made with neither.
@@ -395,7 +395,7 @@ class Queue:
         It is enqueued by this call, not by the await, and runs in a copy of the caller's context.
         Its turn lasts until it has ended; on an actor queue, until it is suspended, and it goes
         on in another turn.  Cancelling what this returns cancels it: it never runs, or
-        `asyncio.CancelledError` is raised in it; then its end is still waited for.
+        ``asyncio.CancelledError`` is raised in it; then its end is still waited for.
 
         :raises TypeError: the function is not callable.
         :raises RuntimeError: no loop runs on this thread.
@@ -415,7 +415,7 @@ class Queue:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """`run` for a loop of another thread, like `asyncio.run_coroutine_threadsafe`.
+        """`run` for a loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
 
         :raises TypeError: the function is not callable.
         :raises RuntimeError: the loop is closed.

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _Self = TypeVar("_Self", bound="Observation")
 
-# The header's.
-ChangeKind = IntEnum("ChangeKind", "SET INITIAL PRIOR")
-ChangeKind.__doc__ = "What an observer is told of."
+
+class ChangeKind(IntEnum):
+    """What an observer is told of: a change, the first object, or a change that is coming."""
+
+    SET = 1
+    INITIAL = 2
+    PRIOR = 3
 
 
 class Change(NamedTuple):
@@ -195,7 +199,7 @@ class Value(Generic[T]):
             lib.inturn_datum_release(byref(before))
 
     def compare_exchange(self, expected: T, new: T) -> bool:
-        """Changes the value if its object equals `expected`; whether it did.
+        """Changes the value if its object equals ``expected``; whether it did.
 
         :raises StaleError: the value is destroyed.
         """
@@ -239,12 +243,12 @@ class Value(Generic[T]):
         """Calls ``observer(change)`` with each change, until the observation is cancelled or
         dropped, or the value is destroyed.
 
-        `initial`: with the object as it is, first of all.  `prior`: before any observer is told of
-        a change, too.  `latest`: when several changes are due, with all of them as one.  With an
-        executor or a queue, these call it, later, and the observation keeps the value.
+        ``initial``: with the object as it is, first of all.  ``prior``: before any observer is told
+        of a change, too.  ``latest``: when several changes are due, with all of them as one.  With
+        an executor or a queue, these call it, later, and the observation keeps the value.
 
         :raises TypeError: the observer is not callable.
-        :raises InvalidArgumentError: `prior` and `latest`, or an executor and a queue.
+        :raises InvalidArgumentError: ``prior`` and ``latest``, or an executor and a queue.
         :raises StaleError: the value is destroyed.
         """
         if not callable(observer):
@@ -306,7 +310,7 @@ class Value(Generic[T]):
     def changes(self, *, latest: bool = False) -> AsyncIterator[Change]:
         """The object as it is and each change, for ``async for``, until the value is destroyed.
 
-        `latest`: changes that have not been asked for yet are joined.
+        ``latest``: changes that have not been asked for yet are joined.
         """
         return _follow(self, latest)
 

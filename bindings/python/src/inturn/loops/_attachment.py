@@ -18,8 +18,8 @@ _TURN = 0.002
 _Self = TypeVar("_Self", bound="Attachment")
 
 
-# What can be attached.
 Source = Union[Executor, MainQueue]
+"""What can be attached."""
 
 
 class Attachment:

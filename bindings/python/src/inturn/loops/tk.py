@@ -71,7 +71,7 @@ class TkAttachment(Attachment):
 def attach(root: tkinter.Misc, source: Source | None = None) -> TkAttachment:
     """Lets Tk's loop drain an executor: the main one, unless another is given.
 
-    `root` is any widget of the application, usually its `tkinter.Tk`.  When more waits than one
+    `root` is any widget of the application, usually its ``tkinter.Tk``.  When more waits than one
     turn can call, the windows are drawn and input is seen before the next.  Detach before the
     root is destroyed, or soon after.
 

@@ -1,0 +1,5 @@
+import ConcurrentKVO
+
+// SNIPPET
+observation.cancel()
+price.value = 0
