@@ -28,9 +28,11 @@ let package = Package(
     // The C library's functions: look up, call, map the status.
     .target(name: "InturnC", dependencies: ["CInturn", "InturnCore"]),
     // Foundation.Operation, ended by finish tokens.
-    .target(name: "AsyncOperation", dependencies: ["InturnCore"]),
+    .target(name: "AsyncOperation", dependencies: ["ConcurrentKVO", "InturnCore"]),
     // Modal interactions, on the engine's interaction queues.
-    .target(name: "InteractionQueue", dependencies: ["AsyncOperation", "InturnCore"]),
+    .target(
+      name: "InteractionQueue",
+      dependencies: ["AsyncOperation", "ConcurrentKVO", "InturnCore"]),
     // Lists of tasks and operations with one completion.
     .target(name: "AsyncTaskPerformer", dependencies: ["AsyncOperation", "InturnCore"]),
     // Observed values. Foundation on Apple's systems only.
@@ -47,10 +49,13 @@ let package = Package(
       name: "bag", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/bag"),
     // What the modules' tests wait with.
     .target(name: "TestSupport", dependencies: ["AsyncOperation"], path: "Tests/Support"),
-    .testTarget(name: "AsyncOperationTests", dependencies: ["AsyncOperation", "TestSupport"]),
+    .testTarget(
+      name: "AsyncOperationTests", dependencies: ["AsyncOperation", "ConcurrentKVO", "TestSupport"]),
     .testTarget(
       name: "AsyncTaskPerformerTests", dependencies: ["AsyncTaskPerformer", "TestSupport"]),
-    .testTarget(name: "InteractionQueueTests", dependencies: ["InteractionQueue", "TestSupport"]),
+    .testTarget(
+      name: "InteractionQueueTests",
+      dependencies: ["ConcurrentKVO", "InteractionQueue", "TestSupport"]),
     // Observed values: `swift run values`, `swift run values-swift`.
     .executableTarget(
       name: "values", dependencies: ["InturnC"], path: "examples/c", sources: ["values.c"],
@@ -62,7 +67,7 @@ let package = Package(
     // What the Swift runtime tells of tasks, as a C header.
     .target(name: "CSwiftTask"),
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
-    .target(name: "AsyncQueue", dependencies: ["CSwiftTask", "InturnCore"]),
+    .target(name: "AsyncQueue", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"]),
     // One program for each queue: `swift run fifo-queue`.
     .executableTarget(
       name: "fifo-queue", dependencies: ["AsyncQueue"], path: "examples/swift/fifo-queue"),
@@ -74,7 +79,8 @@ let package = Package(
     .executableTarget(
       name: "cancellable-queue", dependencies: ["AsyncQueue"],
       path: "examples/swift/cancellable-queue"),
-    .testTarget(name: "AsyncQueueTests", dependencies: ["AsyncQueue", "InturnCore"]),
+    .testTarget(
+      name: "AsyncQueueTests", dependencies: ["AsyncQueue", "ConcurrentKVO", "InturnCore"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

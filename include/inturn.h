@@ -236,7 +236,8 @@ typedef enum inturn_status {
   INTURN_E_WRONG_KIND = -4,
   /* The operation has ended already, and its end stays what it is. */
   INTURN_E_ALREADY_FINISHED = -5,
-  /* The queue accepts no more operations. */
+  /* The queue accepts no more operations; or the state that is waited for will
+     not change any more. */
   INTURN_E_CLOSED = -6,
   /* As many operations are pending as the queue's capacity allows. */
   INTURN_E_FULL = -7,
@@ -1101,7 +1102,8 @@ typedef enum inturn_datum_type {
   INTURN_DATUM_BOOLEAN = 3,
   INTURN_DATUM_STRING = 4, /* UTF-8, zero bytes allowed; copied */
   INTURN_DATUM_BYTES = 5,  /* any bytes; copied */
-  INTURN_DATUM_POINTER = 6
+  INTURN_DATUM_POINTER = 6,
+  INTURN_DATUM_PROGRESS = 7 /* integer of total; 0: the total is not known */
 } inturn_datum_type;
 
 /* What a value holds. Only the fields of its type count; the library sets the
@@ -1117,21 +1119,24 @@ typedef struct inturn_datum {
   size_t length;
   void *INTURN_NULLABLE pointer;
   void *INTURN_NULLABLE owner; /* the library's */
+  int64_t total;
 } inturn_datum;
 
 /* Initialisers of a datum of each type. */
 #define INTURN_INTEGER(number)                                                 \
-  { INTURN_DATUM_INTEGER, false, (number), 0, NULL, 0, NULL, NULL }
+  { INTURN_DATUM_INTEGER, false, (number), 0, NULL, 0, NULL, NULL, 0 }
 #define INTURN_DOUBLE(number)                                                  \
-  { INTURN_DATUM_DOUBLE, false, 0, (number), NULL, 0, NULL, NULL }
+  { INTURN_DATUM_DOUBLE, false, 0, (number), NULL, 0, NULL, NULL, 0 }
 #define INTURN_BOOLEAN(truth)                                                  \
-  { INTURN_DATUM_BOOLEAN, (truth), 0, 0, NULL, 0, NULL, NULL }
+  { INTURN_DATUM_BOOLEAN, (truth), 0, 0, NULL, 0, NULL, NULL, 0 }
 #define INTURN_STRING(bytes, length)                                           \
-  { INTURN_DATUM_STRING, false, 0, 0, (bytes), (length), NULL, NULL }
+  { INTURN_DATUM_STRING, false, 0, 0, (bytes), (length), NULL, NULL, 0 }
 #define INTURN_BYTES(bytes, length)                                            \
-  { INTURN_DATUM_BYTES, false, 0, 0, (bytes), (length), NULL, NULL }
+  { INTURN_DATUM_BYTES, false, 0, 0, (bytes), (length), NULL, NULL, 0 }
 #define INTURN_POINTER(pointer)                                                \
-  { INTURN_DATUM_POINTER, false, 0, 0, NULL, 0, (pointer), NULL }
+  { INTURN_DATUM_POINTER, false, 0, 0, NULL, 0, (pointer), NULL, 0 }
+#define INTURN_PROGRESS(completed, total)                                      \
+  { INTURN_DATUM_PROGRESS, false, (completed), 0, NULL, 0, NULL, NULL, (total) }
 
 /* How a value is created; zero in a field means none. */
 typedef struct inturn_value_options {
@@ -1153,7 +1158,8 @@ typedef struct inturn_value_options {
   { sizeof(inturn_value_options), 0, NULL, NULL, NULL }
 
 /* Creates a value that holds data of the type of `initial`.
-   Statuses: E_INVALID_ARGUMENT (a string that is not UTF-8, too), E_NO_MEMORY.
+   Statuses: E_INVALID_ARGUMENT (a string that is not UTF-8, too, and a progress
+   with a negative number, or with more than its total), E_NO_MEMORY.
    Ownership: the caller destroys it. */
 inturn_status
 inturn_value_create(const inturn_value_options *INTURN_NULLABLE options,
@@ -1191,20 +1197,24 @@ inturn_status inturn_datum_release(inturn_datum *INTURN_NULLABLE datum);
 
 /* Changes the value.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
-   E_INVALID_ARGUMENT (a string that is not UTF-8, too), E_NO_MEMORY. */
+   E_UNSUPPORTED (it tells a state of the library's; see States),
+   E_INVALID_ARGUMENT (as inturn_value_create), E_NO_MEMORY. */
 inturn_status inturn_value_set(inturn_value value,
                                const inturn_datum *INTURN_NULLABLE datum);
 
 /* Changes the value.
-   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_UNSUPPORTED (as inturn_value_set). */
 inturn_status inturn_value_set_integer(inturn_value value, int64_t number);
 
 /* Changes the value.
-   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_UNSUPPORTED (as inturn_value_set). */
 inturn_status inturn_value_set_double(inturn_value value, double number);
 
 /* Changes the value.
-   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_UNSUPPORTED (as inturn_value_set). */
 inturn_status inturn_value_set_boolean(inturn_value value, bool truth);
 
 /* Changes the value, and gives what it held, in one step.
@@ -1228,12 +1238,14 @@ inturn_value_compare_exchange(inturn_value value,
 
 /* Adds to an integer in one step. out_sum may be NULL.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
-   E_INVALID_ARGUMENT (the sum is out of range). */
+   E_UNSUPPORTED (as inturn_value_set), E_INVALID_ARGUMENT (the sum is out of
+   range). */
 inturn_status inturn_value_add(inturn_value value, int64_t difference,
                                int64_t *INTURN_NULLABLE out_sum);
 
 /* Adds to a double in one step. out_sum may be NULL.
-   Statuses: handle statuses (E_WRONG_KIND: it holds another type). */
+   Statuses: handle statuses (E_WRONG_KIND: it holds another type),
+   E_UNSUPPORTED (as inturn_value_set). */
 inturn_status inturn_value_add_double(inturn_value value, double difference,
                                       double *INTURN_NULLABLE out_sum);
 
@@ -1318,7 +1330,8 @@ typedef bool (*inturn_predicate_fn)(void *INTURN_NULLABLE context,
    the system's clock; below zero: no limit; zero: just asks about now, and is
    never refused. out_datum may be NULL.
    Statuses: handle statuses (E_STALE, too, when the value is destroyed
-   meanwhile), E_INVALID_ARGUMENT, E_TIMED_OUT, E_DEADLOCK.
+   meanwhile), E_INVALID_ARGUMENT, E_TIMED_OUT, E_DEADLOCK, E_CLOSED (it tells a
+   state that will not change any more; see States).
    Deadlock: refused inside an observer that is called by who changes the value,
    which would have to return first, and round a ring.
    Ownership: the context is the caller's. The caller releases out_datum. */
@@ -1342,6 +1355,73 @@ inturn_status inturn_value_drain(inturn_value value, int64_t timeout_ns);
    Statuses: handle statuses, E_DEADLOCK (round a ring; nothing has changed).
    Deadlock: waits for the calls that are under way on other threads. */
 inturn_status inturn_value_destroy(inturn_value value);
+
+/* States ------------------------------------------------------------------ */
+
+/* The library's own states, as values: got, observed, waited for, drained and
+   destroyed like any other, and changed by the library alone: a set, exchange
+   or add gives E_UNSUPPORTED.
+
+   The trail of such a value is the order of the changes themselves, from the
+   call that made the value on; a set to the same is none. Who makes a change is
+   whoever causes it: the thread that enqueues, suspends, cancels or finishes,
+   or the one that starts an operation, just before it calls its work. That
+   thread calls the observers, under no lock, before its call goes on; what an
+   observer does there takes the time of that thread. What changes at one moment
+   is told of one value after the other, and gets into the values at one moment.
+
+   Each call makes a value of its own. It may outlive what it tells of: it then
+   keeps the last state, its observations end when they have been told that, who
+   waits for another one gets E_CLOSED, and it must still be destroyed. (An
+   observation that begins then is told the initial state, if it asks for that,
+   and ends.) Destroying it, at any time, does nothing to what it tells of.
+   While nobody has a value of a queue, its operations cost a few tests of a
+   flag more, and those of a FIFO queue without options nothing more; while
+   somebody has one, each operation is started under the queue's lock. */
+
+/* What a value tells of a queue. */
+typedef enum inturn_queue_aspect {
+  INTURN_QUEUE_PENDING = 1,   /* integer: accepted, not started, not ended */
+  INTURN_QUEUE_RUNNING = 2,   /* integer: started, and see below */
+  INTURN_QUEUE_SUSPENDED = 3, /* boolean: at least one suspend is in force */
+  /* progress: how many have ended, of all that were ever accepted; these are
+     the ended, the running and the pending ones. */
+  INTURN_QUEUE_PROGRESS = 4
+} inturn_queue_aspect;
+
+/* Creates a value that tells a state of a queue. For the queue, an operation
+   runs until its token is finished and its work's call has returned, or until
+   it is cut off. When the queue is destroyed, nothing is pending or running.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the caller destroys it. */
+inturn_status
+inturn_queue_create_value(inturn_queue queue, inturn_queue_aspect aspect,
+                          inturn_value *INTURN_NULLABLE out_value);
+
+/* What a value tells of an operation. */
+typedef enum inturn_operation_aspect {
+  /* integer, an inturn_operation_state. Only INTURN_ENDED is for good: one
+     that is tried again, or has given way, is pending again. */
+  INTURN_OPERATION_STATE = 1,
+  INTURN_OPERATION_PROGRESS = 2 /* progress: see inturn_token_set_progress */
+} inturn_operation_aspect;
+
+/* Creates a value that tells a state of an operation. Of one that has ended, it
+   tells the last.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the caller destroys it. The operation's handle may be released. */
+inturn_status
+inturn_operation_create_value(inturn_operation operation,
+                              inturn_operation_aspect aspect,
+                              inturn_value *INTURN_NULLABLE out_value);
+
+/* Creates a value that tells the progress of a batch: how many of its
+   operations have ended, of all of them.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_NO_MEMORY.
+   Ownership: the caller destroys it. The batch's handle may be released. */
+inturn_status
+inturn_batch_create_value(inturn_batch batch,
+                          inturn_value *INTURN_NULLABLE out_value);
 
 /* Clocks ------------------------------------------------------------------ */
 

@@ -1,3 +1,4 @@
+import ConcurrentKVO
 import InturnCore
 
 /// What an operation keeps beside Foundation's part of it.
@@ -13,6 +14,8 @@ final class OperationStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var value: (any Sendable)?
   @exclusivity(unchecked) private var cancelHandlers: [@Sendable () -> Void] = []
   @exclusivity(unchecked) private var observers: [StateObserver] = []
+  /// Made when it is first asked for.
+  @exclusivity(unchecked) private var madeState: ObservedState<AsyncOperation.State>?
   @exclusivity(unchecked) private var links = DependencyLinks()
   @exclusivity(unchecked) private var grace: Grace?
   @exclusivity(unchecked) private var graceTimer: GraceTimer?
@@ -125,6 +128,21 @@ final class OperationStorage: @unchecked Sendable {
 
   func remove(_ observer: StateObserver) {
     lock.withLock { observers.removeAll { $0 === observer } }
+  }
+
+  var observedState: ObservedState<AsyncOperation.State>? { lock.withLock { madeState } }
+
+  /// Keeps the observed state, and the observer that tells it, unless there is one already. Gives
+  /// the one to use, and the state with which the observer begins.
+  func keep(
+    _ new: ObservedState<AsyncOperation.State>, _ observer: StateObserver
+  ) -> (kept: ObservedState<AsyncOperation.State>, first: AsyncOperation.State?) {
+    lock.withLock {
+      if let madeState { return (madeState, nil) }
+      madeState = new
+      if machine.state != .ended { observers.append(observer) }
+      return (new, stateLocked)
+    }
   }
 
   // MARK: Grace

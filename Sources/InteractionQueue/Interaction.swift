@@ -1,3 +1,4 @@
+import ConcurrentKVO
 import Foundation
 import InturnCore
 import Synchronization
@@ -44,6 +45,8 @@ public final class Interaction: Sendable {
     var end: End?
     var waiters: [CheckedContinuation<End, Never>] = []
     var operation = Handle(bits: 0)
+    /// Made when it is first asked for.
+    var observedState: ObservedState<State>?
   }
 
   /// Protects the state above. Nothing is called while it is held.
@@ -70,11 +73,22 @@ public final class Interaction: Sendable {
 
   public var state: State {
     let (operation, end) = life.withLock { ($0.operation, $0.end) }
-    if end != nil { return .ended }
-    switch Engine.state(of: operation).1 {
-    case .pending: return .pending
-    case .running: return .running
-    case .ended: return .ended
+    return end != nil ? .ended : State(Engine.state(of: operation).1)
+  }
+
+  /// The interaction's state, to be observed with the calls of `ConcurrentKVO`. One
+  /// that has given way is pending again, until it has ended for good.
+  ///
+  /// It may outlive the interaction, and keeps the last state then.
+  public var observedState: ObservedState<State> {
+    let (made, operation) = life.withLock { ($0.observedState, $0.operation) }
+    if let made { return made }
+    let new = ObservedState(of: operation, otherwise: State.ended) { State($0) }
+    return life.withLock { life in
+      // Another thread may have been first; then this one goes.
+      if let made = life.observedState { return made }
+      life.observedState = new
+      return new
     }
   }
 
@@ -155,6 +169,16 @@ public final class Interaction: Sendable {
       return life.waiters
     }
     for waiter in waiters { waiter.resume(returning: end) }
+  }
+}
+
+extension Interaction.State {
+  fileprivate init(_ state: OperationState) {
+    switch state {
+    case .pending: self = .pending
+    case .running: self = .running
+    case .ended: self = .ended
+    }
   }
 }
 

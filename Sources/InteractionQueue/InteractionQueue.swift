@@ -1,3 +1,4 @@
+import ConcurrentKVO
 import Foundation
 import InturnCore
 
@@ -36,6 +37,10 @@ public final class InteractionQueue: Sendable {
   let handle: Handle
   let broadcast: EventBroadcast
 
+  /// The queue's states, to be observed: how many interactions are pending and running, whether it
+  /// is suspended, how many have ended. They may outlive the queue.
+  public let states: QueueStates
+
   /// Makes a queue.
   ///
   /// - Parameters:
@@ -73,6 +78,7 @@ public final class InteractionQueue: Sendable {
     }
     precondition(status == .ok, "The queue could not be made: out of memory.")
     self.handle = handle
+    states = QueueStates(queue: handle)
     self.broadcast = broadcast
   }
 

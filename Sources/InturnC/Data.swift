@@ -11,6 +11,9 @@ func rawValue(
   case INTURN_DATUM_INTEGER: return (.ok, .integer(datum.integer))
   case INTURN_DATUM_DOUBLE: return (.ok, .double(datum.real))
   case INTURN_DATUM_BOOLEAN: return (.ok, .boolean(datum.boolean))
+  case INTURN_DATUM_PROGRESS:
+    let progress = Progress(completed: datum.integer, total: datum.total)
+    return progress.isValid ? (.ok, .progress(progress)) : (.invalidArgument, nil)
   case INTURN_DATUM_POINTER:
     return (.ok, .pointer(RawPointer(datum.pointer, references)))
   case INTURN_DATUM_STRING, INTURN_DATUM_BYTES:
@@ -46,6 +49,9 @@ extension inturn_datum {
       bytes = text.start
       length = text.count
     case .pointer(let user): pointer = user.address
+    case .progress(let progress):
+      integer = progress.completed
+      total = progress.total
     }
   }
 

@@ -19,6 +19,7 @@ typedef struct outputs {
   int64_t completed, total;
   inturn_datum datum;
   inturn_observation observation;
+  inturn_value value;
   double real;
   int fd;
   void *data;
@@ -135,12 +136,16 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(QUEUE, inturn_queue_drain, 0, false, (handle, -1))                         \
   X(QUEUE, inturn_queue_get_statistics, 0, false, (handle, &out.statistics))   \
   X(QUEUE, inturn_queue_list, 0, false, (handle, &out.info, 1, &out.count))    \
+  X(QUEUE, inturn_queue_create_value, 0, false,                                \
+    (handle, INTURN_QUEUE_PENDING, &out.value))                                \
   X(QUEUE, inturn_queue_destroy, 0, false, (handle))                           \
   X(OPERATION, inturn_operation_get_state, 0, false, (handle, &out.state))     \
   X(OPERATION, inturn_operation_cancel, 0, false, (handle))                    \
   X(OPERATION, inturn_operation_wait, 0, false, (handle, -1, &out.end))        \
   X(OPERATION, inturn_operation_get_progress, 0, false,                        \
     (handle, &out.completed, &out.total))                                      \
+  X(OPERATION, inturn_operation_create_value, 0, false,                        \
+    (handle, INTURN_OPERATION_STATE, &out.value))                              \
   X(OPERATION, inturn_operation_release, 0, false, (handle))                   \
   X(TOKEN, inturn_token_finish, 0, false, (handle))                            \
   X(TOKEN, inturn_token_finish_with, 1, false, (handle, CONTEXT))              \
@@ -207,8 +212,8 @@ const size_t handle_call_count = sizeof handle_calls / sizeof *handle_calls;
 
 live_handles live_handles_create(void) {
   live_handles live = {{0}, stage_create(INTURN_QUEUE_FIFO)};
-  inturn_value value;
   inturn_observation observation;
+  inturn_value value;
   CHECK_OK(inturn_value_create(NULL, &five, &value));
   CHECK_OK(inturn_value_observe(value, NULL, never_change, NULL, NULL,
                                 &observation));

@@ -355,7 +355,7 @@ static void a_string_that_is_not_utf8_is_refused_and_bytes_are_not(void) {
 static void a_datum_that_is_none_is_refused(void) {
   inturn_datum zero = INTURN_INTEGER(0), bad = INTURN_INTEGER(0);
   inturn_value value = create(zero), out = {77};
-  static const int types[] = {INTURN_DATUM_NONE, 7, 99, -1};
+  static const int types[] = {INTURN_DATUM_NONE, 8, 99, -1};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     bad.type = (inturn_datum_type)types[i];
     CHECK_STATUS(inturn_value_set(value, &bad), INTURN_E_INVALID_ARGUMENT);

@@ -1,3 +1,4 @@
+import ConcurrentKVO
 import Foundation
 import InturnCore
 import Testing
@@ -56,6 +57,26 @@ import Testing
     await stage.advance(1)
     #expect(stage.noted() == ["second"])
     await second.finish()
+  }
+
+  @Test func `an interaction's state and those of its queue are told, change by change`() async {
+    let stage = Stage()
+    let shown = stage.show("on screen")
+    let observations = [
+      shown.interaction.observedState.observe { stage.note("\($0.old!) > \($0.new)") },
+      stage.queue.states.runningCount.observe { stage.note("running \($0.new)") },
+    ]
+    #expect(shown.interaction.observedState === shown.interaction.observedState)
+    stage.queue.onViewDidAppear()
+    await stage.advance(500)
+    // Two values that change at one moment are told in any order, both before the work is called.
+    let beginning = stage.noted()
+    #expect(beginning.last == "on screen")
+    #expect(Set(beginning.dropLast()) == ["pending > running", "running 1"])
+    await shown.finish()
+    #expect(stage.noted().sorted() == ["running 0", "running > ended"])
+    #expect(shown.interaction.observedState.value == .ended)
+    withExtendedLifetime(observations) {}
   }
 
   @Test func `one that shows nothing costs no gap`() async {

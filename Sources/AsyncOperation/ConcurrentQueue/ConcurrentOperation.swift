@@ -1,3 +1,4 @@
+import ConcurrentKVO
 import InturnCore
 
 /// One operation that a ``ConcurrentQueue`` was given.
@@ -28,7 +29,8 @@ public class ConcurrentOperation: @unchecked Sendable {
   @exclusivity(unchecked) private var handle = Handle(bits: 0)
   @exclusivity(unchecked) private var queue = Handle(bits: 0)
   @exclusivity(unchecked) private var failure: (any Error)?
-  @exclusivity(unchecked) private var progressNow = ConcurrentProgress()
+  /// Made when it is first asked for.
+  @exclusivity(unchecked) private var made = Observed()
   /// Made for the first who reads it: says that the progress has changed.
   @exclusivity(unchecked) private var progressTicks: Broadcast<Void>?
 
@@ -51,11 +53,7 @@ public class ConcurrentOperation: @unchecked Sendable {
   public final var state: State {
     let (handle, ended) = lock.withLock { (self.handle, self.ended) }
     if ended != nil { return .ended }
-    switch Engine.state(of: handle).1 {
-    case .pending: return .pending
-    case .running: return .running
-    case .ended: return .ended
-    }
+    return State(Engine.state(of: handle).1)
   }
 
   /// How the operation ended; waits until it has, without blocking a thread.
@@ -81,7 +79,9 @@ public class ConcurrentOperation: @unchecked Sendable {
   // MARK: Progress
 
   /// How far the work has come, as its token has said last.
-  public final var progress: ConcurrentProgress { lock.withLock { progressNow } }
+  public final var progress: ConcurrentProgress {
+    ConcurrentProgress(Engine.progress(of: lock.withLock { handle }).1)
+  }
 
   /// How far the work has come: at once, after each change, and at the end.
   ///
@@ -98,17 +98,28 @@ public class ConcurrentOperation: @unchecked Sendable {
     return updates
   }
 
-  func setProgress(_ new: ConcurrentProgress) -> Bool {
-    let (isTaken, ticks) = lock.withLock {
-      if ended != nil { return (false, nil as Broadcast<Void>?) }
-      progressNow = new
-      return (true, progressTicks)
-    }
-    ticks?.send(())
-    return isTaken
+  func setProgress(_ new: Progress, of token: Handle) -> Bool {
+    if Engine.setProgress(new, of: token) != .ok { return false }
+    lock.withLock { progressTicks }?.send(())
+    return true
   }
 
   // MARK: What the module asks
+
+  /// What is observed of it, which `make` makes, of its handle, when it is first asked for.
+  func observed<T: Sendable>(
+    _ place: WritableKeyPath<Observed, ObservedState<T>?>, _ make: (Handle) -> ObservedState<T>
+  ) -> ObservedState<T> {
+    let (first, handle) = lock.withLock { (made[keyPath: place], self.handle) }
+    if let first { return first }
+    let new = make(handle)
+    return lock.withLock {
+      // Another thread may have been first; then this one goes.
+      if let first = made[keyPath: place] { return first }
+      made[keyPath: place] = new
+      return new
+    }
+  }
 
   func runs(on queue: Handle) -> Bool {
     lock.withLock { ended == nil && self.queue == queue }

@@ -1,3 +1,4 @@
+import ConcurrentKVO
 import Dispatch
 import InturnCore
 
@@ -27,6 +28,10 @@ import InturnCore
 /// after it, never ends; ``drain(timeout:)`` from inside an operation of the queue is refused.
 public final class ConcurrentQueue: Sendable {
   let handle: Handle
+
+  /// The queue's states, to be observed: how many operations are pending and running, whether it is
+  /// suspended, how many have ended. They may outlive the queue.
+  public let states: QueueStates
   private let broadcast = Broadcast<Event>()
 
   /// Makes a queue.
@@ -59,6 +64,7 @@ public final class ConcurrentQueue: Sendable {
     }
     precondition(status == .ok, "The queue could not be made: out of memory.")
     self.handle = handle
+    states = QueueStates(queue: handle)
   }
 
   deinit {

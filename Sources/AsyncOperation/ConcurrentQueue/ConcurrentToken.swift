@@ -66,10 +66,8 @@ public final class ConcurrentToken: Sendable {
   public func setProgress(completed: Int64, total: Int64) -> Bool {
     precondition(completed >= 0 && total >= 0, "Progress must not be negative.")
     precondition(total == 0 || completed <= total, "No more can be completed than the total.")
-    var progress = ConcurrentProgress()
-    progress.completed = completed
-    progress.total = total
-    return !isUsed.load(ordering: .acquiring) && operation.setProgress(progress)
+    return !isUsed.load(ordering: .acquiring)
+      && operation.setProgress(Progress(completed: completed, total: total), of: token)
   }
 
   /// Ends the operation as finished, with a value.

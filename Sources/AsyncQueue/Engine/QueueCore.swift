@@ -1,3 +1,4 @@
+internal import ConcurrentKVO
 internal import InturnCore
 import Synchronization
 
@@ -28,6 +29,8 @@ final class QueueCore: @unchecked Sendable {
   @exclusivity(unchecked) private var displaced: [ObjectIdentifier: DrainSession] = [:]
   /// The task that runs plain operations one after the other.
   @exclusivity(unchecked) private var session: DrainSession?
+  /// Made when it is first asked for.
+  @exclusivity(unchecked) private var madeStates: QueueStates?
 
   /// What somebody wants to hear of. Relaxed where only the common case is asked for, that it is
   /// nothing: who sets a bit looks at the queue himself afterwards.
@@ -84,6 +87,16 @@ final class QueueCore: @unchecked Sendable {
     _ error: any Error, _ file: StaticString = #fileID, _ line: UInt = #line
   ) -> Never {
     fatalError("\(described) refuses an operation: \(error)", file: file, line: line)
+  }
+
+  /// What can be observed of the queue.
+  var states: QueueStates {
+    lock.withLock {
+      if let madeStates { return madeStates }
+      let states = QueueStates(queue: queue)
+      madeStates = states
+      return states
+    }
   }
 
   // MARK: Draining

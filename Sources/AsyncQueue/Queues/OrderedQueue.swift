@@ -1,3 +1,4 @@
+public import ConcurrentKVO
 internal import InturnCore
 
 /// What all queues of this module can do.
@@ -83,6 +84,10 @@ public class OrderedQueue: @unchecked Sendable {
 
   /// The queue's counts.
   public final var statistics: QueueStatistics { core.statistics }
+
+  /// The queue's states, to be observed: how many operations are pending and running, whether it is
+  /// suspended, how many have ended. They may outlive the queue.
+  public final var states: QueueStates { core.states }
 
   /// The operations that have not ended, running ones first, then pending ones in order.
   public final var operations: [OperationInfo] { core.operations }

@@ -23,10 +23,12 @@ package struct BatchOptions {
 package final class Batch: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes after the enqueue.
 
-  /// Protects `decision`, `isComplete`, and the entries' slots and ends.
+  /// Protects `decision`, `isComplete`, `states`, and the entries' slots and ends.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var decision: BatchDecision
   @exclusivity(unchecked) private var isComplete = false
+  /// Those that tell its progress.
+  @exclusivity(unchecked) private var states: [StateTrail] = []
   private let entries: UnsafeMutablePointer<BatchEntry>
   package let count: Int
   private let queue: Handle
@@ -132,8 +134,10 @@ package final class Batch: @unchecked Sendable {
     entry.pointee.end = end
     let stops = decision.add(end.end.outcome, of: entry - entries)
     let isOver = decision.isOver
-    lock.unlock()
+    let staged = stageLocked()
+    lock.unlockAfterReadingObject()
     slot?.dropReference()
+    staged.deliver()
     if stops { cancelRest() }
     if isOver { complete() }
   }
@@ -244,6 +248,27 @@ package final class Batch: @unchecked Sendable {
     return Summary(
       outcome: decision.outcome, code: index.map { entries[$0].end!.end.code } ?? 0,
       finished: decision.finished, decidedBy: index)
+  }
+
+  /// Has a trail follow the progress from now on.
+  func follow(_ trail: StateTrail) {
+    lock.lock()
+    trail.assume(.progress(progressLocked))
+    states.removeClosed()
+    states.append(trail)
+    let staged = decision.isOver ? stageLocked() : []
+    lock.unlockAfterReadingObject()
+    staged.deliver()
+  }
+
+  private var progressLocked: Progress {
+    Progress(completed: Int64(decision.ended), total: Int64(count))
+  }
+
+  private func stageLocked() -> [StagedState] {
+    if states.isEmpty { return [] }
+    let progress = RawValue.progress(progressLocked)
+    return decision.isOver ? states.stageLast { _ in progress } : states.stage { _ in progress }
   }
 
   /// How many have ended.

@@ -143,6 +143,7 @@ extension UnsafeMutablePointer<Lane> {
       else { return false }
       pointee.pending -= 1
       extra.pointee.cancelled += 1
+      countEndLocked(wasRunning: false)
       return true
     }
     pointee.buffer.removeAll(isRead: pointee.machine.flags.contains(.batching), where: isDead)

@@ -1,7 +1,7 @@
 /// What can be asked of an operation by its handle, or by its token.
 extension Engine {
   /// Calls `body` with the slot that a handle names, which cannot go away meanwhile.
-  private static func withSlot(
+  static func withSlot(
     _ found: Result<OperationSlot.Pointer, Refusal>, _ body: (OperationSlot.Pointer) -> Status
   ) -> Status {
     switch found {
@@ -103,12 +103,17 @@ extension Engine {
     withSlot(.find(token: token)) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
-      defer { lane.pointee.lock.unlock() }
       // A gate goes from one operation to the next without the lock, unless it has `attention`.
       let word = slot.set(.attention)
       guard word.generation == token.generation, !word.contains(.claimed), slot.lane == lane
-      else { return .alreadyFinished }
+      else {
+        lane.pointee.lock.unlock()
+        return .alreadyFinished
+      }
       slot.needDetailsLocked().pointee.progress = progress
+      let staged = slot.stageStatesLocked()
+      lane.pointee.lock.unlockAfterReadingObject()
+      staged.deliver()
       return .ok
     }
   }

@@ -13,11 +13,12 @@ extension Engine {
   /// The trail that a handle names, if it holds what the caller expects.
   @inline(__always)
   private static func trail(
-    _ handle: Handle, of kind: RawValue.Kind? = nil
+    _ handle: Handle, of kind: RawValue.Kind? = nil, forChange: Bool = false
   ) -> (Status, Trail<RawValue>?) {
     switch current.pointee.values.find(handle) {
     case .failure(let refusal): return (refusal.status, nil)
     case .success(let object):
+      if forChange && object.isState { return (.unsupported, nil) }
       if let kind, object.kind != kind { return (.wrongKind, nil) }
       return (.ok, object.trail)
     }
@@ -39,13 +40,13 @@ extension Engine {
   }
 
   package static func set(_ handle: Handle, _ new: RawValue) -> Status {
-    let (status, trail) = trail(handle, of: new.kind)
+    let (status, trail) = trail(handle, of: new.kind, forChange: true)
     trail?.set(new)
     return status
   }
 
   package static func exchange(_ handle: Handle, _ new: RawValue) -> (Status, RawValue?) {
-    let (status, trail) = trail(handle, of: new.kind)
+    let (status, trail) = trail(handle, of: new.kind, forChange: true)
     return (status, trail?.exchange(new))
   }
 
@@ -53,7 +54,7 @@ extension Engine {
   package static func compareExchange(
     _ handle: Handle, expected: RawValue, desired: RawValue
   ) -> (Status, exchanged: Bool, original: RawValue?) {
-    let (status, found) = trail(handle, of: desired.kind)
+    let (status, found) = trail(handle, of: desired.kind, forChange: true)
     guard let trail = found else { return (status, false, nil) }
     if expected.kind != desired.kind { return (.wrongKind, false, nil) }
     while true {
@@ -84,7 +85,7 @@ extension Engine {
   private static func change<Number: AdditiveArithmetic>(
     _ handle: Handle, _ kind: RawValue.Kind, _ step: (RawValue) -> (RawValue, Number)?
   ) -> (Status, Number)? {
-    let (status, found) = trail(handle, of: kind)
+    let (status, found) = trail(handle, of: kind, forChange: true)
     guard let trail = found else { return (status, .zero) }
     while true {
       let (value, number) = trail.snapshot

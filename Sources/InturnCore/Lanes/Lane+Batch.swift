@@ -68,6 +68,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.machine.flags.remove(.batching)
     removeRunningLocked(gate)
+    countGateLocked()
     return keepOrDrop(gate, &budget) ? .goOn : .stop
   }
 
@@ -156,6 +157,7 @@ extension UnsafeMutablePointer<Lane> {
     countBatchLocked()
     pointee.machine.flags.remove(.batching)
     gate.pointee.flags.insert(.countedAtStart)
+    pointee.extra?.pointee.states?.hasGate = false
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
   }
 

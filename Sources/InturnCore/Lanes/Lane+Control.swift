@@ -185,6 +185,7 @@ extension UnsafeMutablePointer<Lane> {
       guard let slot = job.slot else {
         pointee.pending -= 1
         extra.pointee.cancelled += 1
+        countEndLocked(wasRunning: false)
         continue
       }
       chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)

@@ -136,7 +136,7 @@ extension UnsafeMutablePointer<Lane> {
       later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     }
     if extra.pointee.firstRelease == nil && extra.pointee.firstNotice == nil
-      && extra.pointee.firstFree == nil
+      && extra.pointee.firstFree == nil && extra.pointee.staged.isEmpty
     {
       pointee.machine.flags.remove(.hasNotices)
     }
@@ -192,10 +192,12 @@ extension UnsafeMutablePointer<Lane> {
   /// Tells them at once, with the lock given up meanwhile.
   func tellReleasesLocked() {
     let (releases, free) = (takeReleasesLocked(), takeFreeLocked())
-    if releases == nil && free == nil { return }
+    let staged = takeStagedLocked()
+    if releases == nil && free == nil && staged.isEmpty { return }
     pointee.lock.unlock()
     Self.tell(releases)
     Self.drop(free)
+    staged.deliver()
     pointee.lock.lock()
   }
 

@@ -155,7 +155,9 @@ extension UnsafeMutablePointer<Lane> {
   /// waiter that still sleeps, comes by later and does that. Gives the lock up.
   func leaveDestroyedLocked() {
     let extra = pointee.extra!
-    if extra.pointee.firstRelease != nil || extra.pointee.firstFree != nil {
+    if extra.pointee.firstRelease != nil || extra.pointee.firstFree != nil
+      || !extra.pointee.staged.isEmpty
+    {
       extra.pointee.outside += 1
       tellReleasesLocked()
       extra.pointee.outside -= 1
@@ -170,6 +172,7 @@ extension UnsafeMutablePointer<Lane> {
       if !deliverAllLocked(&budget) { return }
       pointee.machine.active -= 1
     }
+    tellLastStatesLocked()
     if extra.pointee.waiters > 0 {
       extra.wakeups.pointee.wrappingAdd(1, ordering: .releasing)
       extra.wakeups.wakeAll()

@@ -42,7 +42,8 @@ extension UnsafeMutablePointer<Lane> {
   enum Progress { case goOn, stop }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
-    if pointee.machine.kind == .fifo, order?.pointee.front.isEmpty ?? true,
+    if pointee.machine.kind == .fifo, !pointee.machine.flags.contains(.watched),
+      order?.pointee.front.isEmpty ?? true,
       let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil
     {
       return runBatchLocked(chunk, &budget)
@@ -61,6 +62,7 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.context = job.context
     slot.pointee.destroy = job.destroy
     addRunningLocked(slot)
+    countStartLocked()
     return call(slot, &budget)
   }
 
@@ -105,6 +107,8 @@ extension UnsafeMutablePointer<Lane> {
     _ = slot.set(.started)
     armForRunLocked(slot)
     addRunningLocked(slot)
+    countStartLocked()
+    stageStatesLocked(of: slot)
   }
 
   /// Calls the work of a started operation. Takes the lock over and gives it up for the call.
@@ -113,8 +117,13 @@ extension UnsafeMutablePointer<Lane> {
     // While this drainer is in the call, another one may find more to start.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     let condition = slot.plan?.pointee.condition
+    let staged = stagedBeforeCallLocked()
     pointee.lock.unlock()
     executor?.submit(ReadyRing.Item(lane: self))
+    if let staged {
+      staged.deliver()
+      if !budget.isStillOurs { return .stop }
+    }
     budget.remaining -= 1
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot

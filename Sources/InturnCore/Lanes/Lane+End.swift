@@ -33,6 +33,8 @@ extension UnsafeMutablePointer<Lane> {
       releaseEdgesLocked(slot)
       leaveGroupsLocked(slot)
       noteLocked(.ended, of: slot)
+      countEndLocked(wasRunning: word.contains(.started))
+      stageStatesLocked(of: slot)
       endFollowersLocked(slot)
       if !word.contains(.started) { releaseNamesLocked(slot) }
     }

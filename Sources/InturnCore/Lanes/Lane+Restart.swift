@@ -58,6 +58,8 @@ extension UnsafeMutablePointer<Lane> {
     details.pointee.graceAt = Int64.max
     // From here on, the old token is a past one's.
     _ = slot.change { $0.restarted() }
+    countRestartLocked()
+    stageStatesLocked(of: slot)
     let order = needOrder()
     if delay > 0 {
       plan.pointee.blockers += 1
@@ -140,5 +142,6 @@ extension UnsafeMutablePointer<OperationSlot> {
     if loadWord().outcome == nil { pointee.cause = cause }
     pointee.endedAt = lane.nowLocked
     if let changed = change({ $0.endedForGood() }) { wakeWaiters(changed) }
+    lane.stageStatesLocked(of: self)
   }
 }

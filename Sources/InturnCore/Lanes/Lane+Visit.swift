@@ -23,6 +23,7 @@ extension UnsafeMutablePointer<Lane> {
   func leaveVisit(as outcome: Outcome) {
     pointee.lock.lock()
     pointee.machine.release()
+    countEndLocked(wasRunning: true)
     if outcome == .finished {
       pointee.finished += 1
     } else {

@@ -81,6 +81,9 @@ struct LaneExtra: ~Copyable {
   var order: UnsafeMutablePointer<LaneOrder>?
   var keys: KeyTable?
   var events: LaneEvents?
+  var states: LaneStates?
+  /// Trails with staged changes, its own and its operations', that are to be delivered.
+  var staged: [StagedState] = []
   /// How often it was suspended for each reason; those are among `suspends`.
   var reasons: [String: UInt32] = [:]
   /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
@@ -159,7 +162,7 @@ extension UnsafeMutablePointer<Lane> {
   /// have made something possible ends with this.
   @inline(__always)
   func unlockAndAskForDrainer() {
-    if pointee.machine.flags.contains(.hasNotices) {
+    if !pointee.machine.flags.isDisjoint(with: [.hasNotices, .watched]) {
       unlockAndTellOthers()
     } else if pointee.machine.askForDrainer(view) {
       let executor = self.executor
@@ -175,6 +178,8 @@ extension UnsafeMutablePointer<Lane> {
   /// lock is given up first.
   @inline(never)
   private func unlockAndTellOthers() {
+    stageStatesLocked()
+    let staged = takeStagedLocked()
     let (releases, free) = (takeReleasesLocked(), takeFreeLocked())
     let extra = pointee.extra!
     var next = extra.pointee.firstNotice
@@ -192,6 +197,7 @@ extension UnsafeMutablePointer<Lane> {
     if asks { executor.submit(ReadyRing.Item(lane: self)) }
     Self.tell(releases)
     Self.drop(free)
+    staged.deliver()
   }
 
   /// Gives the lock back, and wakes who waits for the lane to be quiet when it is.

@@ -74,6 +74,7 @@ package final class LaneDrainer: @unchecked Sendable {
         let job = chunk.jobs[Int(chunk.pointee.start)]
         if job.work != nil {
           if job.tag != tag { return goBackLocked(job) }
+          if lane.pointee.machine.flags.contains(.watched) { return startPlainLocked() }
           beginBatchLocked(chunk)
           if let step = nextOfBatch(tag) { return step }
           if !endBatch() { return .left }
@@ -86,7 +87,7 @@ package final class LaneDrainer: @unchecked Sendable {
 
   private func goBackLocked(_ job: Job) -> Step {
     lane.pointee.machine.drainerGoesBack()
-    lane.pointee.lock.unlock()
+    unlockAndDeliver()
     budget.dropSpareGate()
     return .wentBack(turn, tag: job.tag, context: UInt(bitPattern: job.context))
   }
@@ -132,6 +133,11 @@ package final class LaneDrainer: @unchecked Sendable {
   /// The plain operation's work has returned. When it has not ended, it has suspended: others of an
   /// actor lane may follow.
   package func plainReturned() {
+    if slot != nil {
+      // It has no deadline and no grace time: the lane has not gone on without this drainer.
+      _ = operationReturned()
+      return
+    }
     let gate = self.gate.unsafelyUnwrapped
     gateWord = gate.loadWord()
     if !gateWord.contains(.ended) {
@@ -142,6 +148,36 @@ package final class LaneDrainer: @unchecked Sendable {
       }
     }
     if gateWord.outcome != .finished { unfinished.count(gateWord.outcome.unsafelyUnwrapped) }
+  }
+
+  /// The same outside of batches, for a lane whose states are told: each start is a change.
+  private func startPlainLocked() -> Step {
+    let job = lane.popLocked().unsafelyUnwrapped
+    lane.pointee.pending -= 1
+    guard
+      let slot = OperationSlot.Pointer.take(for: lane, lane.pointee.generation, .started)
+    else { Lane.Pointer.outOfMemory() }
+    lane.addRunningLocked(slot)
+    lane.countStartLocked()
+    self.slot = slot
+    let token = slot.handle(.token)
+    unlockAndDeliver()
+    return .plain(
+      work: unsafeBitCast(job.work, to: UInt.self), context: UInt(bitPattern: job.context),
+      token: token)
+  }
+
+  /// Gives the lock up, and tells what was staged, as the lane's own drainer does.
+  private func unlockAndDeliver() {
+    let staged = lane.stagedBeforeCallLocked()
+    lane.pointee.lock.unlock()
+    guard let staged else { return }
+    var frame = CallFrame(lane: lane)
+    withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      staged.deliver()
+      frame.pop()
+    }
   }
 
   /// Whoever ends the operation goes on with it, and may have done so.
@@ -168,6 +204,7 @@ package final class LaneDrainer: @unchecked Sendable {
     if unfinished.isAny { unfinished.settle(lane) }
     lane.pointee.machine.flags.remove(.batching)
     lane.removeRunningLocked(gate)
+    lane.countGateLocked()
     return lane.keepOrDrop(gate, &budget)
   }
 
@@ -182,7 +219,7 @@ package final class LaneDrainer: @unchecked Sendable {
     let context = slot.pointee.context.unsafelyUnwrapped
     slot.pointee.destroy = nil
     let token = slot.handle(.token)
-    lane.pointee.lock.unlock()
+    unlockAndDeliver()
     return .operation(context: context, token: token)
   }
 

@@ -22,7 +22,7 @@ struct LaneMachine: Hashable {
     static let hasDeliveries = Flags(rawValue: 1 << 4)
     /// The drainer is in a batch: it starts operations without the lock.
     static let batching = Flags(rawValue: 1 << 5)
-    /// Others are to be told something, without the lock: cancel handlers, later operations.
+    /// Others are to be told something, without the lock: cancel handlers, later operations, states.
     static let hasNotices = Flags(rawValue: 1 << 7)
     /// Somebody sleeps until nothing is left.
     static let waitedFor = Flags(rawValue: 1 << 6)
@@ -30,6 +30,8 @@ struct LaneMachine: Hashable {
     static let isObserved = Flags(rawValue: 1 << 9)
     /// The operation whose turn it is waits for something, and all of them with it.
     static let headBlocked = Flags(rawValue: 1 << 8)
+    /// States of it are told as values.
+    static let watched = Flags(rawValue: 1 << 10)
   }
 
   var flags: Flags = []

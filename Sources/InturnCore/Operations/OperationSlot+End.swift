@@ -93,7 +93,11 @@ extension UnsafeMutablePointer<OperationSlot> {
     // The caller's reference may be the last thing that keeps the slot once `ended` is set.
     addReference()
     let before = set(.ended)
-    if before.contains(.returned) { lane.carryOn(after: self) }
+    if before.contains(.returned) {
+      lane.carryOn(after: self)
+    } else if before.contains(.watched) {
+      tellStates()
+    }
     if !before.contains(.restarting) { wakeWaiters(before) }
     dropReference()
   }
@@ -144,6 +148,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     if pointee.resultDestroy == nil { pointee.result = payload.result }
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
     let before = set(.ended)
+    lane.stageStatesLocked(of: self)
     wakeWaiters(before)
     return before
   }

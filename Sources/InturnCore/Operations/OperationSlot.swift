@@ -105,15 +105,25 @@ struct OperationDetails {
   var firstEdge: Edge.Pointer?
   var lastEdge: Edge.Pointer?
   var progress = Progress()
+  /// Those that tell its state and its progress.
+  var states: [StateTrail] = []
 }
 
 /// How far an operation has come, in units of its own.
-package struct Progress {
+package struct Progress: Equatable, Sendable {
   package var completed: Int64 = 0
   /// Zero while it is not known.
   package var total: Int64 = 0
 
   package init() {}
+
+  package init(completed: Int64, total: Int64) {
+    self.completed = completed
+    self.total = total
+  }
+
+  /// Whether it is one: nothing is negative, and no more is completed than there is.
+  package var isValid: Bool { completed >= 0 && total >= 0 && (total == 0 || completed <= total) }
 }
 
 /// The end of an operation, for its callback and for who waits.

@@ -48,6 +48,8 @@ struct OperationWord: Equatable {
     static let restarting = Flags(rawValue: 1 << 14)
     /// It is not the first attempt: the handle has another generation.
     static let reattempted = Flags(rawValue: 1 << 15)
+    /// Its state is told as a value.
+    static let watched = Flags(rawValue: 1 << 24)
   }
 
   private static var outcomeShift: UInt64 { 16 }
@@ -66,7 +68,7 @@ struct OperationWord: Equatable {
   var generation: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
 
   @inline(__always)
-  var flags: Flags { Flags(rawValue: UInt32(truncatingIfNeeded: bits) & 0xFFFF) }
+  var flags: Flags { Flags(rawValue: UInt32(truncatingIfNeeded: bits) & 0xFF00_FFFF) }
 
   @inline(__always)
   var outcome: Outcome? {
@@ -120,7 +122,9 @@ struct OperationWord: Equatable {
   /// The operation is pending again, for its next attempt. Nil when it has ended for good.
   func restarted() -> OperationWord? {
     guard contains(.restarting) else { return nil }
-    let kept: Flags = [.observed, .handleHeld, .ownClock, .waitedFor, .retries]
+    let kept: Flags = [
+      .observed, .handleHeld, .ownClock, .waitedFor, .retries, .watched,
+    ]
     return OperationWord(
       generation: generation + 1, flags.intersection(kept).union(.reattempted))
   }

@@ -2,7 +2,7 @@
 package enum RawValue {
   package enum Kind: UInt32 {
     case integer = 1
-    case double, boolean, string, bytes, pointer
+    case double, boolean, string, bytes, pointer, progress
   }
 
   case integer(Int64)
@@ -11,6 +11,7 @@ package enum RawValue {
   case string(RawBytes)
   case bytes(RawBytes)
   case pointer(RawPointer)
+  case progress(Progress)
 
   package var kind: Kind {
     switch self {
@@ -20,6 +21,7 @@ package enum RawValue {
     case .string: .string
     case .bytes: .bytes
     case .pointer: .pointer
+    case .progress: .progress
     }
   }
 
@@ -33,6 +35,7 @@ package enum RawValue {
     case (.string(let one), .string(let two)), (.bytes(let one), .bytes(let two)):
       one.isIdentical(to: two)
     case (.pointer(let one), .pointer(let two)): one.address == two.address
+    case (.progress(let one), .progress(let two)): one == two
     default: false
     }
   }
@@ -45,7 +48,7 @@ package enum RawValue {
   /// What keeps the memory that this refers to.
   package var owner: AnyObject? {
     switch self {
-    case .integer, .double, .boolean: nil
+    case .integer, .double, .boolean, .progress: nil
     case .string(let bytes), .bytes(let bytes): bytes
     case .pointer(let pointer): pointer
     }

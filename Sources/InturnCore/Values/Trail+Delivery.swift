@@ -29,7 +29,7 @@ extension Trail {
       observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.call(entry) }
     }
     lock.lock()
-    if !isAwaited && machine.endPlainCall() {
+    if !isAwaited && !machine.isFinal && machine.endPlainCall() {
       lock.unlock()
     } else {
       endCallLocked()
@@ -67,8 +67,10 @@ extension Trail {
       if step.action == .call { endCallLocked() }
     }
     let pulled = machine.pulledToEnd()
+    let gone = machine.takeOver()
     if isAwaited { wakeLocked() }
     lock.unlock()
+    for place in gone { release(place) }
     for place in pulled { wake(pulled: place) }
   }
 
@@ -143,7 +145,9 @@ extension Trail {
     for _ in 0..<64 {
       lock.lock()
       guard let (observer, entry) = machine.beginRun(id) else {
+        let gone = machine.takeOver()
         lock.unlock()
+        for place in gone { release(place) }
         return
       }
       lock.unlock()

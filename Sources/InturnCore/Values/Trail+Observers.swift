@@ -29,7 +29,9 @@ extension Trail {
         if let step { post(step) }
       }
     } else {
+      let gone = machine.takeOver()
       lock.unlockAfterReadingObject()
+      for place in gone { release(place) }
     }
     return (id, value, number)
   }
@@ -92,6 +94,8 @@ extension Trail {
     lock.lock()
     let number = machine.number
     lock.unlock()
+    // What was staged may be this thread's to deliver, further up its stack.
+    deliver()
     return sleep(.observers(of: self, .calls), timeoutNanoseconds) {
       machine.hasTold(number) ? .ok : nil
     }

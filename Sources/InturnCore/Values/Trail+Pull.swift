@@ -14,7 +14,8 @@ extension Trail {
   /// Waits until the value is one that the predicate takes: the value as it is now, or that of a
   /// change from now on, none of which is left out. The predicate is called on this thread.
   ///
-  /// `stale`: the trail was closed. A timeout of zero asks about the value as it is now.
+  /// `stale`: the trail was closed. `closed`: the value will not change any more. A timeout of zero
+  /// asks about the value as it is now.
   package func wait<Failure: Error>(
     timeoutNanoseconds: Int64, until predicate: (Value) throws(Failure) -> Bool
   ) throws(Failure) -> (Status, Value?) {
@@ -32,12 +33,14 @@ extension Trail {
     if timeoutNanoseconds == 0 { return (.timedOut, nil) }
     guard let entry = WaitGraph.enter(.observers(of: self, .mail)) else { return (.deadlock, nil) }
     defer { WaitGraph.leave(entry) }
+    // What was staged may be this thread's to deliver, further up its stack.
+    deliver()
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     while true {
       let seen = port.signals
       switch pull(id) {
       case .entry(let entry): if try predicate(entry.new) { return (.ok, entry.new) }
-      case .end: return (.stale, nil)
+      case .end: return (isClosed ? .stale : .closed, nil)
       case .nothing:
         guard let rest = limit.remaining else { return (.timedOut, nil) }
         port.sleep(while: seen, timeoutNanoseconds: rest)

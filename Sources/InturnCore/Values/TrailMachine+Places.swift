@@ -91,7 +91,21 @@ extension TrailMachine {
 
   /// Whether nothing more will get into any mailbox.
   @inlinable
-  var isAtEnd: Bool { isClosed && !isDelivering && waiting.isEmpty }
+  var isAtEnd: Bool { (isClosed || isFinal) && !isDelivering && waiting.isEmpty }
+
+  /// Those that are told nothing more, as there will be no change; they are the caller's. Those who
+  /// pull see for themselves.
+  @inlinable
+  package mutating func takeOver() -> [Place] {
+    if !isFinal || isDelivering || !waiting.isEmpty { return [] }
+    var gone: [Place] = []
+    for index in places.indices.reversed() {
+      let place = places[index]
+      if place.manner.isPulled || place.isRunning || !place.mail.isEmpty { continue }
+      gone.append(remove(at: index))
+    }
+    return gone
+  }
 
   /// Those who pull and are to be told that nothing more will come.
   @inlinable

@@ -90,6 +90,8 @@ package struct TrailMachine<Value> {
   /// How many places want to be told before.
   @usableFromInline var priors = 0
   @usableFromInline package var isClosed = false
+  /// There will be no change any more.
+  @usableFromInline package var isFinal = false
   @usableFromInline var lastID: UInt64 = 0
 
   @inlinable

@@ -6,11 +6,23 @@ final class ValueObject: Sendable {
   /// Of all that it ever holds.
   let kind: RawValue.Kind
   let references: ReferenceFunctions
+  /// It tells a state of the engine's, which its holder cannot change.
+  let isState: Bool
 
   init(_ value: RawValue, _ references: ReferenceFunctions, label: String?) {
     self.references = references
     trail = Trail(value, label: label)
     kind = value.kind
+    isState = false
+  }
+
+  /// A value that is to tell a state.
+  init(stateOf kind: RawValue.Kind) {
+    references = ReferenceFunctions()
+    // Until it follows.
+    trail = Trail(.boolean(false))
+    self.kind = kind
+    isState = true
   }
 }
 

@@ -12,8 +12,7 @@ from typing import Any, Callable
 import pytest
 
 import inturn
-from inturn import _values
-from inturn._values import Change, ChangeKind
+from inturn import Change, ChangeKind, _observed, _values
 from support import LIMIT, Gate, join, run_python
 
 
@@ -36,7 +35,7 @@ def nothing_is_left() -> Any:
     yield
     gc.collect()
     assert not _values._objects
-    assert not _values._observers
+    assert not _observed._observers
 
 
 def test_any_object_is_read_as_it_was_set() -> None:
@@ -392,7 +391,7 @@ def test_an_async_for_that_is_cancelled_ends_its_observation() -> None:
     with inturn.Value(0) as value:
         asyncio.run(asyncio.wait_for(follow(), LIMIT))
         gc.collect()
-        assert not _values._observers
+        assert not _observed._observers
 
 
 def test_an_observer_that_is_not_callable_is_refused() -> None:

@@ -48,11 +48,13 @@ from ._futures import Future
 from ._kinds import ActorQueue, FIFOQueue, InteractionQueue, OperationQueue
 from ._library import path as library_path
 from ._library import version
+from ._observed import Change, ChangeKind, Observation, Observed
 from ._operations import Cause, End, OnEnd, Operation, Outcome, Progress, State, Token, Work
 from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
 from ._owners import Owner
 from ._queues import Info, Queue
-from ._values import Change, ChangeKind, Observation, Value
+from ._states import BatchStates, ObservedState, OperationStates, QueueStates
+from ._values import Value
 
 __all__ = [
     "ActorQueue",
@@ -61,6 +63,7 @@ __all__ = [
     "Batch",
     "BatchEnd",
     "BatchPolicy",
+    "BatchStates",
     "BusyError",
     "CancelledError",
     "Cause",
@@ -88,16 +91,20 @@ __all__ = [
     "NotSuspendedError",
     "NullHandleError",
     "Observation",
+    "Observed",
+    "ObservedState",
     "OnBatchEnd",
     "OnEnd",
     "OnEvent",
     "Operation",
     "OperationOptions",
     "OperationQueue",
+    "OperationStates",
     "Outcome",
     "Owner",
     "Progress",
     "Queue",
+    "QueueStates",
     "Report",
     "ReportHandler",
     "ReportKind",

@@ -22,6 +22,7 @@ from ._callbacks import (
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._library import lib, quick, refusal
 from ._operations import End, Operation, Outcome, Progress
+from ._states import BatchStates
 
 if TYPE_CHECKING:
     import asyncio
@@ -74,6 +75,7 @@ class Batch:
         self._operations = operations
         self._on_end = on_end
         self._handle = 0
+        self._states: BatchStates | None = None
         self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
         self._is_over = False
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
@@ -129,6 +131,13 @@ class Batch:
         if status:
             raise refusal("inturn_batch_get_progress", status)
         return Progress(ended.value, count.value)
+
+    @property
+    def states(self) -> BatchStates:
+        """Its states, to be observed: ``progress``."""
+        if self._states is None:
+            self._states = BatchStates(self._handle)
+        return self._states
 
     @property
     def ends(self) -> list[End | None]:

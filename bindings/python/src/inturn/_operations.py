@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._options import Extras
     from ._queues import Queue
+    from ._states import OperationStates
 
 
 class Outcome(IntEnum):
@@ -109,6 +110,7 @@ class Operation:
         "_on_end",
         "_queue",
         "_result",
+        "_states",
         "_told",
         "_work",
         "label",
@@ -148,6 +150,17 @@ class Operation:
         if status:
             raise refusal("inturn_operation_get_progress", status)
         return Progress(completed.value, total.value)
+
+    @property
+    def states(self) -> OperationStates:
+        """Its states, to be observed: ``state`` and ``progress``."""
+        from ._states import OperationStates
+
+        try:
+            return self._states
+        except AttributeError:
+            self._states: OperationStates = OperationStates(self._handle)
+            return self._states
 
     def cancel(self) -> bool:
         """Cancels a pending operation, asks a running one to end; whether this call did it."""

@@ -217,6 +217,7 @@ INTURN_DATUM_BOOLEAN = 3
 INTURN_DATUM_STRING = 4
 INTURN_DATUM_BYTES = 5
 INTURN_DATUM_POINTER = 6
+INTURN_DATUM_PROGRESS = 7
 
 
 class inturn_datum(t.Structure):
@@ -229,6 +230,7 @@ class inturn_datum(t.Structure):
         ("length", _size),
         ("pointer", _pointer),
         ("owner", _pointer),
+        ("total", _i64),
     )
 
 
@@ -443,6 +445,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_value_wait": (_S, [_value, inturn_predicate_fn, _pointer, _i64, _datum]),
     "inturn_value_drain": (_S, [_value, _i64]),
     "inturn_value_destroy": (_S, [_value]),
+    "inturn_queue_create_value": (_S, [_queue, _enum, _P(_value)]),
+    "inturn_operation_create_value": (_S, [_operation, _enum, _P(_value)]),
+    "inturn_batch_create_value": (_S, [_batch, _P(_value)]),
     "inturn_clock_create_manual": (_S, [_P(_clock)]),
     "inturn_clock_now": (_S, [_clock, _P(_i64)]),
     "inturn_clock_advance": (_S, [_clock, _i64]),

@@ -35,6 +35,7 @@ from ._futures import Future
 from ._library import lib, quick, refusal
 from ._operations import OnEnd, Operation, State, Work
 from ._options import Extras, OperationOptions, Peers, structure_of, text
+from ._states import QueueStates
 
 if TYPE_CHECKING:
     import asyncio
@@ -81,6 +82,7 @@ class Queue:
     """
 
     _kind = 0
+    _states: QueueStates | None = None
     _handle = c.inturn_queue()  # null until there is one
     _home: Home | None = None
     _holder: Turn | None = None  # of a serial queue: the turn that a coroutine has
@@ -345,6 +347,13 @@ class Queue:
             lib.inturn_queue_destroy(self._handle)
 
     # Inspecting -----------------------------------------------------------------------------
+
+    @property
+    def states(self) -> QueueStates:
+        """Its states, to be observed: ``pending``, ``running``, ``suspended``, ``progress``."""
+        if self._states is None:
+            self._states = QueueStates(self)
+        return self._states
 
     def statistics(self) -> Statistics:
         """How many operations there are and have been, by state and outcome."""

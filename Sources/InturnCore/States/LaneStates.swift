@@ -1,0 +1,184 @@
+/// A state of a queue that is told as a value. The numbers are those of `inturn_queue_aspect`.
+package enum QueueAspect: UInt32, CaseIterable, Sendable {
+  case pending = 1
+  case running, suspended, progress
+}
+
+/// What is known of a lane whose states are told. The lane's lock protects it.
+///
+/// While there is one, the lane starts each operation under its lock, so that each start and each
+/// end is a change.
+struct LaneStates {
+  /// Operations that were started and whose ends the lane has not heard of.
+  var running: Int64 = 0
+  /// Operations that have ended.
+  var ended: Int64 = 0
+  /// The gate of a batch that was under way is running one of those, and is not counted as ended.
+  var hasGate = false
+  var trails: [StateTrail] = []
+
+  func state(_ aspect: UInt32, pending: Int64, isSuspended: Bool) -> RawValue {
+    switch QueueAspect(rawValue: aspect).unsafelyUnwrapped {
+    case .pending: .integer(pending)
+    case .running: .integer(running)
+    case .suspended: .boolean(isSuspended)
+    case .progress: .progress(Progress(completed: ended, total: ended + running + pending))
+    }
+  }
+}
+
+extension UnsafeMutablePointer<Lane> {
+  // MARK: Following
+
+  /// Has a trail follow a state of the queue from now on.
+  func follow(_ trail: StateTrail, generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    let extra = needExtra()
+    // The others are told before what has changed before, and forgotten if nobody has them.
+    stageStatesLocked()
+    if extra.pointee.states == nil {
+      extra.pointee.states = makeStatesLocked()
+      pointee.machine.flags.insert(.watched)
+    }
+    extra.pointee.states!.trails.removeClosed()
+    let pending = Int64(waitingCountLocked)
+    trail.assume(
+      extra.pointee.states!.state(
+        trail.aspect, pending: pending,
+        isSuspended: pointee.machine.flags.contains(.suspended)))
+    extra.pointee.states!.trails.append(trail)
+    unlockAndAskForDrainer()
+    return .ok
+  }
+
+  /// Counts what there is. From now on, the lane counts along.
+  private func makeStatesLocked() -> LaneStates {
+    stopBatchLocked()
+    var states = LaneStates()
+    let extra = needExtra()
+    states.ended = Int64(
+      pointee.finished + extra.pointee.failed + extra.pointee.cancelled + extra.pointee.timedOut
+        + extra.pointee.abandoned)
+    // Visits have no slots.
+    states.running = Int64(pointee.machine.running)
+    forEachRunningLocked { slot in
+      states.running -= 1
+      if isGateOfBatchLocked(slot) {
+        // It counts as ended from its start on; between two operations it has returned.
+        states.hasGate = !slot.loadWord().contains(.returned)
+        if !states.hasGate { return }
+        states.ended -= 1
+      } else if slot.pointee.flags.contains(.counted) {
+        return
+      } else if slot.pointee.flags.contains(.countedAtStart) {
+        states.ended -= 1
+      }
+      states.running += 1
+    }
+    return states
+  }
+
+  // MARK: Counting
+
+  @inline(__always)
+  func countStartLocked() {
+    if pointee.machine.flags.contains(.watched) { pointee.extra!.pointee.states!.running += 1 }
+  }
+
+  @inline(__always)
+  func countEndLocked(wasRunning: Bool) {
+    if !pointee.machine.flags.contains(.watched) { return }
+    pointee.extra!.pointee.states!.ended += 1
+    if !wasRunning { return }
+    pointee.extra!.pointee.states!.running -= 1
+    // The lane may start another one before it gives the lock up.
+    stageStatesLocked()
+  }
+
+  /// The operation that was running goes back to those that are pending.
+  func countRestartLocked() {
+    if pointee.machine.flags.contains(.watched) { pointee.extra!.pointee.states!.running -= 1 }
+  }
+
+  /// The batch that was under way when the lane began to count is over.
+  @inline(__always)
+  func countGateLocked() {
+    if !pointee.machine.flags.contains(.watched) { return }
+    if !pointee.extra!.pointee.states!.hasGate { return }
+    pointee.extra!.pointee.states!.hasGate = false
+    countEndLocked(wasRunning: true)
+  }
+
+  // MARK: Telling
+
+  /// Stages what has changed of the queue, if anybody is told of that.
+  @inline(__always)
+  func stageStatesLocked() {
+    if pointee.machine.flags.contains(.watched) { stageStatesSlowlyLocked() }
+  }
+
+  @inline(never)
+  private func stageStatesSlowlyLocked() {
+    let extra = pointee.extra!
+    let pending = Int64(waitingCountLocked)
+    let isSuspended = pointee.machine.flags.contains(.suspended)
+    var states = extra.pointee.states.take()!
+    let counts = LaneStates(running: states.running, ended: states.ended)
+    let staged = states.trails.stage {
+      counts.state($0, pending: pending, isSuspended: isSuspended)
+    }
+    if states.trails.isEmpty {
+      pointee.machine.flags.remove(.watched)
+    } else {
+      extra.pointee.states = states
+    }
+    addStagedLocked(staged)
+  }
+
+  /// The queue is gone, and nothing of it is pending or running: tells the last that there is to
+  /// tell. Gives the lock up and takes it again.
+  func tellLastStatesLocked() {
+    let extra = pointee.extra!
+    stageStatesLocked()
+    var staged = takeStagedLocked()
+    pointee.machine.flags.remove(.watched)
+    if let states = extra.pointee.states.take() {
+      staged += states.trails.map { StagedState(trail: $0, isLast: true) }
+    }
+    if staged.isEmpty { return }
+    extra.pointee.outside += 1
+    pointee.lock.unlock()
+    staged.deliver()
+    pointee.lock.lock()
+    extra.pointee.outside -= 1
+  }
+
+  /// Stages what has changed of one of its operations.
+  @inline(__always)
+  func stageStatesLocked(of slot: OperationSlot.Pointer) {
+    if slot.loadWord().contains(.watched) { addStagedLocked(slot.stageStatesLocked()) }
+  }
+
+  private func addStagedLocked(_ staged: [StagedState]) {
+    if staged.isEmpty { return }
+    needExtra().pointee.staged += staged
+    pointee.machine.flags.insert(.hasNotices)
+  }
+
+  func takeStagedLocked() -> [StagedState] {
+    guard let extra = pointee.extra else { return [] }
+    var staged: [StagedState] = []
+    swap(&staged, &extra.pointee.staged)
+    return staged
+  }
+
+  /// What is to be told before a drainer calls work. Nil: nothing.
+  @inline(__always)
+  func stagedBeforeCallLocked() -> [StagedState]? {
+    if pointee.machine.flags.isDisjoint(with: [.hasNotices, .watched]) { return nil }
+    stageStatesLocked()
+    let staged = takeStagedLocked()
+    return staged.isEmpty ? nil : staged
+  }
+}

@@ -1,0 +1,57 @@
+/// A state of an operation that is told as a value. The numbers are those of
+/// `inturn_operation_aspect`.
+package enum OperationAspect: UInt32, CaseIterable, Sendable {
+  case state = 1
+  case progress
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// Has a trail follow a state of the operation from now on. The caller holds a reference.
+  func follow(_ trail: StateTrail) -> Status {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    // An end that is not in this word is told by who brings it about, once the lock is free.
+    let word = set(.watched).adding(.watched)
+    let details = needDetailsLocked()
+    // Its end is decided, and its progress stays.
+    trail.assume(state(trail.aspect, word))
+    if word.isEnded {
+      lane.pointee.lock.unlock()
+      [StagedState(trail: trail, isLast: true)].deliver()
+      return .ok
+    }
+    details.pointee.states.removeClosed()
+    details.pointee.states.append(trail)
+    lane.pointee.lock.unlock()
+    return .ok
+  }
+
+  private func state(_ aspect: UInt32, _ word: OperationWord) -> RawValue {
+    switch OperationAspect(rawValue: aspect).unsafelyUnwrapped {
+    case .state: .integer(Int64(word.state.rawValue))
+    case .progress: .progress(pointee.details.unsafelyUnwrapped.pointee.progress)
+    }
+  }
+
+  /// Stages what has changed. The lane is locked.
+  func stageStatesLocked() -> [StagedState] {
+    guard let details = pointee.details, !details.pointee.states.isEmpty else { return [] }
+    let word = loadWord()
+    var trails: [StateTrail] = []
+    swap(&trails, &details.pointee.states)
+    let staged =
+      word.isEnded
+      ? trails.stageLast { state($0, word) } : trails.stage { state($0, word) }
+    details.pointee.states = trails
+    return staged
+  }
+
+  /// The operation has ended while its work is being called: its lane hears of that later.
+  func tellStates() {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    let staged = stageStatesLocked()
+    lane.pointee.lock.unlock()
+    staged.deliver()
+  }
+}

@@ -1,0 +1,46 @@
+/// What has come of a change that was to be staged.
+enum TrailStaging {
+  /// Nobody has the trail any more.
+  case closed
+  /// Nobody observes it.
+  case untold
+  /// `deliver` is due.
+  case staged
+}
+
+/// What a trail that tells a state needs; see `StateTrail`.
+extension Trail {
+  /// Whether its owner has closed it.
+  var isClosed: Bool { lock.withLock { machine.isClosed } }
+
+  /// Says what the value is to begin with, before anybody else knows the trail.
+  func assume(_ value: Value) {
+    lock.lock()
+    let before = replaceLocked(value)
+    machine.number = 0
+    lock.unlock()
+    withExtendedLifetime(before) {}
+  }
+
+  /// Changes the value inside `withLocks`. Letting go of the old one must not call anything.
+  func stageLocked(_ new: Value) -> TrailStaging {
+    if machine.isClosed { return .closed }
+    let old = replaceLocked(new)
+    if machine.places.isEmpty { return .untold }
+    let depth = TrailCall.depth(in: self) &+ 1
+    machine.postpone(TrailEntry(number: machine.number, depth: depth, old: old, new: new))
+    return .staged
+  }
+
+  /// There will be no change any more: observations end once they have been told what is left, and
+  /// so do waits. The value can still be read, and observed as it is.
+  package func finish() {
+    lock.lock()
+    machine.isFinal = true
+    let pulled = machine.pulledToEnd()
+    let gone = machine.takeOver()
+    lock.unlockAfterReadingObject()
+    for place in gone { release(place) }
+    for place in pulled { wake(pulled: place) }
+  }
+}

@@ -1,0 +1,72 @@
+import ConcurrentKVO
+import TestSupport
+import Testing
+
+@testable import AsyncOperation
+
+/// The states of a concurrent queue, observed as any value is.
+@Suite struct ConcurrentStateTests {
+  @Test func `no more run than may, and progress ends at all of all`() async {
+    let queue = ConcurrentQueue(maxConcurrentOperations: 2)
+    let running = Log<Int>()
+    let observation = queue.states.runningCount.observe { running.add($0.new) }
+    for _ in 0..<200 { _ = queue.enqueue {} }
+    let all = QueueStates.Progress(completed: 200, total: 200)
+    for await progress in queue.states.progress.values() where progress == all { break }
+    queue.states.runningCount.drain()
+    #expect(running.entries.max()! <= 2)
+    #expect(running.entries.last == 0)
+    #expect(queue.states.pendingCount.value == 0)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `an operation's state and progress are told, change by change`() async {
+    let stage = QueueStage()
+    stage.queue.suspend()
+    let held = stage.hold("work")
+    let (state, progress) = (held.operation.observedState, held.operation.observedProgress)
+    #expect(state === held.operation.observedState)
+    let log = stage.log
+    let observations = [
+      state.observe { log.add("\($0.old!) > \($0.new)") },
+      progress.observe { log.add("\($0.old!.completed) > \($0.new.completed)") },
+    ]
+    stage.queue.resume()
+    #expect(await held.hasStarted())
+    #expect(held.token.setProgress(completed: 1, total: 4))
+    #expect(held.token.setProgress(completed: 4, total: 4))
+    #expect(progress.value.fraction == 1)
+    held.token.finish()
+    #expect(await held.operation.endInTime() == "finished")
+    #expect(
+      log.entries == [
+        "pending > running", "work", "0 > 1", "1 > 4", "running > ended",
+      ])
+    #expect(state.wait { $0 == .pending } == nil)
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func `an operation that is tried again is pending again`() async {
+    let stage = QueueStage()
+    stage.queue.suspend()
+    var options = ConcurrentOperationOptions()
+    options.retry = .constant(.zero, maximumAttempts: 2)
+    let operation = stage.queue.enqueue(options) { $0.fail(Failure(number: 1)) }
+    let log = stage.log
+    let observation = operation.observedState.observe { log.add("\($0.new)") }
+    stage.queue.resume()
+    #expect(await operation.endInTime() == "failed(1)")
+    #expect(operation.observedState.drain(timeout: .seconds(Limit.seconds)))
+    #expect(log.entries == ["running", "pending", "running", "ended"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `an operation that was refused has ended`() async {
+    let stage = QueueStage()
+    stage.queue.close()
+    let operation = stage.note("never")
+    #expect(operation.observedState.value == .ended)
+    #expect(operation.observedState.wait { $0 == .running } == nil)
+    #expect(operation.observedProgress.value == ConcurrentProgress())
+  }
+}

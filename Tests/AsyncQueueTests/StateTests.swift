@@ -1,0 +1,129 @@
+import AsyncQueue
+import ConcurrentKVO
+import Testing
+
+/// A queue's states, observed as any value is.
+@Suite struct StateTests {
+  @Test func `each change is told in order, and before the work that it is about`() async {
+    let queue = FIFOQueue()
+    // Two threads may tell two states at the same time; each has an order of its own.
+    let (pending, running, suspended) = (Log<String>(), Log<String>(), Log<String>())
+    let observations = [
+      queue.states.pendingCount.observe { pending.add("\($0.old!) > \($0.new)") },
+      queue.states.runningCount.observe { running.add("\($0.old!) > \($0.new)") },
+      queue.states.isSuspended.observe { suspended.add("\($0.old!) > \($0.new)") },
+    ]
+    queue.suspend()
+    queue.suspend()
+    queue.enqueue {
+      pending.add("work")
+      running.add("work")
+    }
+    queue.enqueue { running.add("more") }
+    queue.resume()
+    queue.resume()
+    await queue.drain()
+    for await count in queue.states.runningCount.values() where count == 0 { break }
+    queue.states.runningCount.drain()
+    #expect(pending.entries == ["0 > 1", "1 > 2", "2 > 1", "work", "1 > 0"])
+    #expect(running.entries == ["0 > 1", "work", "1 > 0", "0 > 1", "more", "1 > 0"])
+    #expect(suspended.entries == ["false > true", "true > false"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test(arguments: ["fifo", "actor", "main actor", "tasks"])
+  func `progress ends at all of all, in every kind of queue`(kind: String) async throws {
+    actor Target {}
+    let target = Target()
+    let fifo = FIFOQueue()
+    let onActor = ActorQueue<Target>()
+    onActor.adoptExecutionContext(of: target)
+    let onMain = MainActorQueue()
+    let queue: OrderedQueue =
+      switch kind {
+      case "fifo": fifo
+      case "actor": onActor
+      case "main actor": onMain
+      default: FIFOQueue()
+      }
+    let progress = queue.states.progress
+    let steps = Log<QueueStates.Progress>()
+    let gaps = Counter()
+    let observation = progress.observe { change in
+      if change.old != (steps.entries.last ?? QueueStates.Progress(completed: 0, total: 0)) {
+        gaps.add()
+      }
+      steps.add(change.new)
+    }
+    for number in 0..<500 {
+      switch kind {
+      case "fifo": fifo.enqueue { if number % 7 == 0 { await Task.yield() } }
+      case "actor": onActor.enqueue { _ in if number % 7 == 0 { await Task.yield() } }
+      case "main actor": onMain.enqueue { if number % 7 == 0 { await Task.yield() } }
+      default: Task(on: queue as! FIFOQueue) {}
+      }
+    }
+    await queue.drain()
+    let all = QueueStates.Progress(completed: 500, total: 500)
+    for await step in progress.values() where step == all { break }
+    #expect(gaps.value == 0)
+    #expect(steps.entries.count >= 1000)
+    #expect(queue.statistics.pending == 0)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `states of one moment are seen together`() async {
+    let queue = FIFOQueue()
+    let errors = Counter()
+    let observation = observe(queue.states, \.pendingCount, \.runningCount, \.progress) { change in
+      let (pending, running, progress) = change.new
+      if progress.total != progress.completed + pending + running { errors.add() }
+    }
+    for _ in 0..<2000 {
+      queue.enqueue {}
+      let (pending, running, progress) = snapshot(
+        of: queue.states.pendingCount, queue.states.runningCount, queue.states.progress)
+      if progress.total != progress.completed + pending + running { errors.add() }
+    }
+    await queue.drain()
+    #expect(errors.value == 0)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `states outlive the queue, and their sequences end`() async {
+    var queue: FIFOQueue? = FIFOQueue()
+    let states = queue!.states
+    let pending = states.pendingCount
+    queue?.suspend()
+    for _ in 0..<3 { queue?.enqueue {} }
+    let numbers = pending.values().makeAsyncIterator()
+    #expect(await numbers.next() == 3)
+    queue = nil
+    var rest: [Int] = []
+    while let number = await numbers.next() { rest.append(number) }
+    #expect(rest == [2, 1, 0])
+    #expect(pending.value == 0)
+    #expect(pending.wait { $0 == 1 } == nil)
+    #expect(pending.drain())
+    // Of what is gone, there is nothing to follow.
+    #expect(states.progress.value == QueueStates.Progress(completed: 0, total: 0))
+    #expect(states.progress.wait { $0.total > 0 } == nil)
+  }
+
+  @Test func `an observer may use the queue that it observes`() async {
+    let queue = FIFOQueue()
+    let ran = Counter()
+    let observation = queue.states.pendingCount.observe { change in
+      if change.new == 1 && change.old == 0 && ran.value == 0 {
+        queue.enqueue { ran.add() }
+        #expect(queue.statistics.pending == 2)
+      }
+    }
+    queue.suspend()
+    queue.enqueue { ran.add() }
+    queue.resume()
+    await queue.drain()
+    #expect(ran.value == 2)
+    withExtendedLifetime(observation) {}
+  }
+}

@@ -1,0 +1,367 @@
+"""Observing: what values and the library's own states have in common."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from ctypes import byref
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
+
+from . import _prototypes as c
+from ._callbacks import nanoseconds, wait
+from ._errors import ClosedError, Error, StaleError, TimedOutError
+from ._library import lib
+
+if TYPE_CHECKING:
+    from ._executors import Executor
+    from ._queues import Queue
+
+T = TypeVar("T")
+_Self = TypeVar("_Self", bound="Observation")
+_Derived = TypeVar("_Derived", bound="Observed[Any]")
+
+
+class ChangeKind(IntEnum):
+    """What an observer is told of: a change, the first object, or a change that is coming."""
+
+    SET = 1
+    INITIAL = 2
+    PRIOR = 3
+
+
+class Change(NamedTuple):
+    """What an observer is told: the value was ``old`` and is ``new``.
+
+    Changes are numbered from 1.  An initial value has no old one; ``old`` is None then.
+    """
+
+    kind: ChangeKind
+    number: int
+    old: Any
+    new: Any
+
+
+Observer = Callable[[Change], object]
+
+# What the library holds, by keys from 1 on: observers until it destroys their contexts.  An entry
+# is added before the library is given its key.
+_observers: dict[int, _ObserverEntry] = {}
+_keys = itertools.count(1)
+_keys_lock = threading.RLock()  # one key at a time; a finaliser may run while it is held
+
+
+class _Interrupts(threading.local):
+    """KeyboardInterrupt and SystemExit that left an observer, to be raised by the call that the
+    observer was in."""
+
+    def __init__(self) -> None:
+        self.calls = 0  # how many calls that may call observers this thread is in
+        self.raised: list[BaseException] = []
+
+    def __enter__(self) -> None:
+        self.calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.calls -= 1
+        if self.raised and self.calls == 0:
+            raise self.raised.pop(0)
+
+
+interrupts = _Interrupts()
+
+
+class _ObserverEntry:
+    """An observer, and what is called when it is over."""
+
+    def __init__(
+        self,
+        observer: Observer,
+        on_end: Callable[[], object] | None,
+        keeps: object,
+        read: Callable[[c.inturn_datum], Any],
+    ):
+        self.observer = observer
+        self.read = read
+        self.on_end = on_end
+        self.keeps = keeps
+
+
+def new_key() -> int:
+    with _keys_lock:
+        return next(_keys)
+
+
+def _tell(key: int, change: Any) -> None:
+    # What is raised from here, ctypes reports as unraisable: it never reaches the library.
+    told = change.contents
+    try:
+        entry = _observers[key]
+        before = entry.read(told.before) if told.before.type else None
+        entry.observer(Change(ChangeKind(told.kind), told.number, before, entry.read(told.after)))
+    except (KeyboardInterrupt, SystemExit) as error:
+        if not interrupts.calls:
+            raise
+        interrupts.raised.append(error)
+
+
+def _end(key: int) -> None:
+    entry = _observers.pop(key, None)
+    if entry is not None and entry.on_end is not None:
+        entry.on_end()
+
+
+# The trampolines.
+_call_observer = c.inturn_change_fn(_tell)
+_forget_observer = c.inturn_destroy_fn(_end)
+_never = c.inturn_predicate_fn(lambda _context, _datum: False)
+
+
+class Observed(Generic[T]):
+    """What any thread may read, and whose observers see the true trail of its changes.
+
+    All observers are told the same changes in the same order: the old one of each is the new one
+    of the change before, none is missing and none comes twice.
+
+    ``with`` destroys it.
+    """
+
+    _handle = c.inturn_value()  # null until there is one
+    label: str | None = None
+
+    def _read(self, datum: c.inturn_datum) -> T:
+        raise NotImplementedError
+
+    @property
+    def value(self) -> T:
+        """What it is."""
+        return self.get()
+
+    def get(self) -> T:
+        """What it is.
+
+        :raises StaleError: it is destroyed.
+        """
+        datum = self._get()
+        try:
+            return self._read(datum)
+        finally:
+            lib.inturn_datum_release(byref(datum))
+
+    def observe(
+        self,
+        observer: Observer,
+        *,
+        initial: bool = False,
+        prior: bool = False,
+        latest: bool = False,
+        executor: Executor | None = None,
+        queue: Queue | None = None,
+    ) -> Observation:
+        """Calls ``observer(change)`` with each change, until the observation is cancelled or
+        dropped, or the value is destroyed.
+
+        ``initial``: with the object as it is, first of all.  ``prior``: before any observer is told
+        of a change, too.  ``latest``: when several changes are due, with all of them as one.  With
+        an executor or a queue, these call it, later, and the observation keeps the value.
+
+        :raises TypeError: the observer is not callable.
+        :raises InvalidArgumentError: ``prior`` and ``latest``, or an executor and a queue.
+        :raises StaleError: the value is destroyed.
+        """
+        if not callable(observer):
+            raise TypeError(f"not callable: {observer!r}")
+        options = c.inturn_observe_options(initial=initial, prior=prior, latest=latest)
+        if executor is not None:
+            options.executor = executor._handle
+        if queue is not None:
+            options.queue = queue._handle
+        keeps = None if executor is None and queue is None else self
+        return self._observe(_ObserverEntry(observer, None, keeps, self._read), options)
+
+    def _observe(self, entry: _ObserverEntry, options: c.inturn_observe_options) -> Observation:
+        key = new_key()
+        _observers[key] = entry
+        observation = Observation()
+        with interrupts:
+            lib.inturn_value_observe(
+                self._handle,
+                byref(options),
+                _call_observer,
+                key,
+                _forget_observer,
+                byref(observation._handle),
+            )
+        return observation
+
+    def wait_for(self, predicate: Callable[[T], object], timeout: float | None = None) -> T:
+        """Waits until the predicate takes the object, and returns that: the one that there is, or
+        one that it is changed to, none of which is left out.
+
+        :raises TimedOutError: that is not so after so many seconds.
+        :raises DeadlockError: inside an observer of this value, which would have to return first.
+        :raises StaleError: the value is destroyed, before or meanwhile.
+        :raises ClosedError: it is a state, which will not change any more.
+        """
+        limit = None if timeout is None else nanoseconds(timeout) / 1e9
+        with suppress(TimedOutError, ClosedError):
+            lib.inturn_value_wait(self._handle, _never, None, 1, None)  # may be refused
+        told: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
+        entry = _ObserverEntry(told.put, lambda: told.put(None), None, self._read)
+        observation = self._observe(entry, c.inturn_observe_options(initial=True))
+        deadline = None if limit is None else time.monotonic() + limit
+        try:
+            while True:
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                try:
+                    change = told.get(timeout=_cut(left))
+                except queue.Empty:
+                    if left is not None and left <= _LONGEST:
+                        raise TimedOutError("inturn_value_wait: the time is over") from None
+                    continue
+                if change is None:
+                    lib.inturn_datum_release(byref(self._get()))  # refused if it was destroyed
+                    raise ClosedError("inturn_value_wait: the state will not change any more")
+                if predicate(change.new):
+                    return change.new  # type: ignore[no-any-return]
+        finally:
+            observation._end()
+
+    def changes(self, *, latest: bool = False) -> AsyncIterator[Change]:
+        """The object as it is and each change, for ``async for``, until the value is destroyed.
+
+        ``latest``: changes that have not been asked for yet are joined.
+        """
+        return _follow(self, latest)
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        """The object as it is, and each one that the value is changed to."""
+        async for change in self.changes():
+            yield change.new
+
+    def drain(self, timeout: float | None = None) -> None:
+        """Waits until each change that was made so far has been told to each observer.
+
+        :raises TimedOutError: that is not so after so many seconds.
+        :raises DeadlockError: inside an observer of this value, and round a ring.
+        """
+        wait(lambda ns: lib.inturn_value_drain(self._handle, ns), timeout)
+
+    def destroy(self) -> None:
+        """Ends the value, its observations and all waits for it; a second call does nothing.
+
+        When it has returned, no observer is being called, but for one that it is called in.
+
+        :raises DeadlockError: it would wait for itself, round a ring.
+        """
+        with suppress(StaleError):
+            lib.inturn_value_destroy(self._handle)
+
+    def _get(self) -> c.inturn_datum:
+        datum = c.inturn_datum()
+        lib.inturn_value_get(self._handle, byref(datum))
+        return datum
+
+    def __enter__(self: _Derived) -> _Derived:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.destroy()
+
+    def __repr__(self) -> str:
+        return f"<inturn.{type(self).__name__} {self.label or ''!r}>"
+
+    def __del__(self) -> None:
+        if self._handle.bits and not sys.is_finalizing():
+            with suppress(Error):
+                self.destroy()
+
+
+class Observation:
+    """An observation, as long as it lasts; dropped, it ends without waiting for its observer."""
+
+    def __init__(self) -> None:
+        self._handle = c.inturn_observation()
+
+    def cancel(self, timeout: float | None = None) -> None:
+        """Ends it.  When this has returned, the observer is not running and never runs again,
+        unless the caller is inside it.  A second call does nothing.
+
+        :raises TimedOutError: it is cancelled, but still running after so many seconds.
+        :raises DeadlockError: it is cancelled, but waiting for it would never end.
+        """
+        if self._handle.bits:
+            with suppress(StaleError):
+                wait(lambda ns: lib.inturn_observation_cancel(self._handle, ns), timeout)
+
+    def _end(self) -> None:
+        if self._handle.bits:
+            with suppress(Error):
+                lib.inturn_observation_cancel(self._handle, 0)
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self._end()
+
+
+# The longest that one wait of a queue is, in seconds; what is longer is cut.
+_LONGEST = 3600.0
+
+
+def _cut(seconds: float | None) -> float:
+    return _LONGEST if seconds is None else min(seconds, _LONGEST)
+
+
+async def _follow(value: Observed[Any], latest: bool) -> AsyncIterator[Change]:
+    import asyncio  # importing it takes long
+
+    loop = asyncio.get_running_loop()
+    pending: deque[Change] = deque()
+    woken = asyncio.Event()
+    lock = threading.Lock()  # protects the joining of changes
+    is_over = False
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            loop.call_soon_threadsafe(woken.set)
+
+    def told(change: Change) -> None:
+        with lock:
+            if latest and pending:
+                first = pending.pop()
+                change = change._replace(kind=first.kind, old=first.old)
+            pending.append(change)
+        wake()
+
+    def over() -> None:
+        nonlocal is_over
+        is_over = True
+        wake()
+
+    options = c.inturn_observe_options(initial=True)
+    observation = value._observe(_ObserverEntry(told, over, None, value._read), options)
+    try:
+        while True:
+            woken.clear()
+            ended = is_over  # read before the last look
+            while pending:
+                with lock:
+                    change = pending.popleft()
+                yield change
+            if ended:
+                return
+            await woken.wait()
+    finally:
+        observation._end()

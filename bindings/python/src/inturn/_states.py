@@ -1,0 +1,122 @@
+"""The library's own states, observed as values are."""
+
+from __future__ import annotations
+
+from ctypes import byref
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from . import _prototypes as c
+from ._library import lib
+from ._observed import Observed
+from ._operations import Progress, State
+
+if TYPE_CHECKING:
+    from ._queues import Queue
+
+T = TypeVar("T")
+
+
+class ObservedState(Observed[T]):
+    """A state of the library's, such as how many operations of a queue are pending.
+
+    It is observed as a `Value` is, and changed by the library alone.  The trail is the order of
+    the changes themselves, from the first time that the state was asked for.  The thread that
+    causes a change calls the observers that have no executor and no queue, before it goes on: one
+    that enqueues, suspends, cancels, finishes, or is about to start an operation.
+
+    It may outlive what it tells of, and keeps the last state then: observations and ``async for``
+    end, and `wait_for` another state raises `ClosedError`.  A queue whose states are asked for
+    starts each operation under its lock.
+    """
+
+    def __init__(self, label: str, read: Callable[[c.inturn_datum], T]) -> None:
+        self.label = label
+        self._handle = c.inturn_value()
+        self._reader = read
+
+    def _read(self, datum: c.inturn_datum) -> T:
+        return self._reader(datum)
+
+
+def _number(datum: c.inturn_datum) -> int:
+    return datum.integer  # type: ignore[no-any-return]
+
+
+def _truth(datum: c.inturn_datum) -> bool:
+    return datum.boolean  # type: ignore[no-any-return]
+
+
+def _progress(datum: c.inturn_datum) -> Progress:
+    return Progress(datum.integer, datum.total)
+
+
+def _state(datum: c.inturn_datum) -> State:
+    return State(datum.integer)
+
+
+def _made(
+    label: str, read: Callable[[c.inturn_datum], T], call: Callable[..., object], *arguments: Any
+) -> ObservedState[T]:
+    state = ObservedState(label, read)
+    call(*arguments, byref(state._handle))
+    return state
+
+
+class QueueStates:
+    """The states of a queue, to be observed; each is made when it is first asked for.
+
+    :raises StaleError: the queue was destroyed before that.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        self._handle = queue._handle
+
+    @cached_property
+    def pending(self) -> ObservedState[int]:
+        """How many operations have neither started nor ended."""
+        return _made("pending", _number, lib.inturn_queue_create_value, self._handle, 1)
+
+    @cached_property
+    def running(self) -> ObservedState[int]:
+        """How many have started and not ended; one has ended when its work has returned, too."""
+        return _made("running", _number, lib.inturn_queue_create_value, self._handle, 2)
+
+    @cached_property
+    def suspended(self) -> ObservedState[bool]:
+        """Whether at least one suspend is in force."""
+        return _made("suspended", _truth, lib.inturn_queue_create_value, self._handle, 3)
+
+    @cached_property
+    def progress(self) -> ObservedState[Progress]:
+        """How many operations have ended, of all that were accepted."""
+        return _made("progress", _progress, lib.inturn_queue_create_value, self._handle, 4)
+
+
+class OperationStates:
+    """The states of an operation, to be observed; each is made when it is first asked for."""
+
+    def __init__(self, handle: int | None) -> None:
+        self._handle = c.inturn_operation(handle or 0)
+
+    @cached_property
+    def state(self) -> ObservedState[State]:
+        """Pending, running or ended."""
+        return _made("state", _state, lib.inturn_operation_create_value, self._handle, 1)
+
+    @cached_property
+    def progress(self) -> ObservedState[Progress]:
+        """How far it has come, as its work has said by `Token.progress`."""
+        return _made("progress", _progress, lib.inturn_operation_create_value, self._handle, 2)
+
+
+class BatchStates:
+    """The progress of a batch, to be observed; it is made when it is first asked for."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = c.inturn_batch(handle)
+
+    @cached_property
+    def progress(self) -> ObservedState[Progress]:
+        """How many of its operations have ended, and how many there are."""
+        return _made("progress", _progress, lib.inturn_batch_create_value, self._handle)
