@@ -523,7 +523,8 @@ typedef enum inturn_event_kind {
   INTURN_EVENT_ENQUEUED = 1,   /* an operation was accepted */
   INTURN_EVENT_JOINED = 2,     /* the same, and has joined one of its key */
   INTURN_EVENT_STARTED = 3,    /* an attempt begins; its work is called next */
-  INTURN_EVENT_RESTARTING = 4, /* an attempt is over: retry (code), or yield */
+  INTURN_EVENT_RESTARTING = 4, /* an attempt is over: retry (code), yield, or
+                                  inturn_condition_fn says why */
   INTURN_EVENT_ENDED = 5,      /* an operation has ended; see outcome */
   INTURN_EVENT_SUSPENDED = 6,  /* by the first suspend */
   INTURN_EVENT_RESUMED = 7,    /* by the last resume */
@@ -635,7 +636,11 @@ typedef enum inturn_verdict {
    start; any other number counts as INTURN_GIVE_UP. Called with the
    operation's context, by the queue's executor, just before each call of its
    work, in the operation's place and within its max_run_ns: what blocks here
-   holds the queue up as work would. */
+   holds the queue up as work would. An interaction whose view disappears, or
+   whose queue is suspended, before the condition returns or while the event of
+   its start is told goes back to the front of the queue,
+   INTURN_EVENT_RESTARTING; it is asked again when the queue goes on. No attempt
+   counts, and there is no gap. */
 typedef inturn_verdict (*inturn_condition_fn)(void *INTURN_NULLABLE context);
 
 /* Says whether a failure with this code, after so many attempts, is worth
@@ -775,7 +780,9 @@ inturn_status inturn_queue_view_did_appear(inturn_queue queue);
 
 /* Says that the view disappears: when the call has returned, no interaction
    starts until the view has appeared again and settled. The running one is not
-   touched. Nothing happens when it was not visible.
+   touched, unless its condition is just being asked, or its start told, before
+   its work is called: see inturn_condition_fn.
+   Nothing happens when it was not visible.
    Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
 inturn_status inturn_queue_view_will_disappear(inturn_queue queue);
 
@@ -934,9 +941,9 @@ inturn_status inturn_token_on_preempt(
     void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy);
 
 /* Gives way: ends this attempt of an interaction, which is presented again,
-   with a new token, before all others but urgent ones. One that was asked to
-   end ends cancelled instead. Of any interaction at any time, pre-empted or
-   not.
+   with a new token, before all others but urgent ones; an urgent one, before
+   those, too. One that was asked to end ends cancelled instead. Of any
+   interaction at any time, pre-empted or not.
    Statuses: handle statuses, E_WRONG_KIND (not an interaction queue),
    E_ALREADY_FINISHED. */
 inturn_status inturn_token_yield(inturn_token token);

@@ -3,9 +3,20 @@ import Foundation
 import InturnCore
 import Synchronization
 
-/// One interaction that a queue was given.
+/// One interaction that a queue was given: its handle.
+///
+/// It need not be kept: an interaction does not depend on it. Whoever keeps it does not keep the
+/// interaction's closures. All members may be used from any thread.
 public final class Interaction: Sendable {
-  public enum State: Sendable { case pending, running, ended }
+  /// How far an interaction has come.
+  public enum State: Sendable {
+    /// It waits for its turn, or to be presented again.
+    case pending
+    /// It is on screen, or its condition is being asked.
+    case running
+    /// It has ended: ``Interaction/end`` says how.
+    case ended
+  }
 
   /// How an interaction ended.
   public enum End: Sendable, Equatable {
@@ -15,12 +26,14 @@ public final class Interaction: Sendable {
     case skipped
     /// Its key was resolved before its turn.
     case resolved
+    /// It was cancelled before it was presented, or gave in afterwards, or was cut off.
     case cancelled(Cause)
     /// It waited, or was on screen, too long.
     case timedOut
     /// Its callback was lost: nobody could have marked it as finished any more.
     case abandoned
 
+    /// Why an interaction was cancelled.
     public enum Cause: Sendable {
       /// Somebody cancelled it.
       case request
@@ -66,11 +79,15 @@ public final class Interaction: Sendable {
 
   /// Cancels the interaction: a pending one ends at once and is never presented, a running one is
   /// asked to end, and stays until it is marked as finished or its grace time has passed.
+  ///
+  /// Nothing happens when it has ended. Others that have joined it are not cancelled: the first of
+  /// them is presented in its place.
   public func cancel() {
     let operation = life.withLock { $0.operation }
     if operation.bits != 0 { _ = Engine.cancel(operation) }
   }
 
+  /// How far it has come just now.
   public var state: State {
     let (operation, end) = life.withLock { ($0.operation, $0.end) }
     return end != nil ? .ended : State(Engine.state(of: operation).1)
@@ -93,6 +110,9 @@ public final class Interaction: Sendable {
   }
 
   /// How the interaction ended; waits until it has. Not affected by the task's cancellation.
+  ///
+  /// Waiting for it inside the interaction's own closure never ends, unless somebody else ends it:
+  /// the closure has to return or to suspend, and the callback to be called.
   public var end: End {
     get async {
       await withCheckedContinuation { continuation in
@@ -113,7 +133,10 @@ public final class Interaction: Sendable {
     let context = Unmanaged.passRetained(self).toOpaque()
     _ = Unmanaged.passRetained(self)
     options.endCallback = EndCallback(
-      function: {}, call: { _, context, end in Self.from(context).hasEnded(End(end)) },
+      function: {},
+      call: { _, context, end in
+        Self.from(context).hasEnded(End(end.outcome, end.cause))
+      },
       context: context, destroy: Self.letGo)
     let (status, operation) = label.withCString { text in
       options.label = text
@@ -183,8 +206,8 @@ extension Interaction.State {
 }
 
 extension Interaction.End {
-  fileprivate init(_ end: OperationEnd) {
-    switch (end.outcome, end.cause) {
+  init(_ outcome: Outcome, _ cause: InturnCore.Cause) {
+    switch (outcome, cause) {
     case (.finished, .skipped): self = .skipped
     case (.finished, .resolved): self = .resolved
     case (.finished, _), (.failed, _): self = .finished

@@ -24,9 +24,12 @@ public struct InteractionOptions: Sendable {
   /// How long it may stay on screen after it was cancelled.
   public var cancelGrace: Duration?
   /// Is asked just before the interaction would be presented. Called on the main thread, within the
-  /// time on screen; what blocks here blocks the main thread.
+  /// time on screen; what blocks here blocks the main thread. It cannot throw: what keeps it from
+  /// knowing is a reason to present or to give up. When the view disappears, or the queue is
+  /// suspended, before it returns, the interaction is not presented then, and it is asked again.
   public var condition: (@MainActor @Sendable () -> InteractionQueue.Verdict)?
 
+  /// Options of an interaction that waits for its turn and lasts as long as it likes.
   public init() {}
 
   /// The same, as changed by a closure: `.with { $0.priority = 1 }`.

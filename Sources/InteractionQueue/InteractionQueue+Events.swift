@@ -4,28 +4,38 @@ import Synchronization
 extension InteractionQueue {
   /// Something that has happened to the queue, or to one of its interactions.
   public struct Event: Sendable, Equatable {
+    /// What can happen.
     public enum Kind: Sendable {
+      /// It was accepted.
       case added
       /// It was added and has joined another one of its key: it is suppressed.
       case joined
       /// It is about to be presented.
       case presenting
-      /// It has given way, and will be presented again.
+      /// It has given way, and will be presented again; or the view has disappeared, or the queue
+      /// been suspended, while its condition was asked: that is asked again.
       case yielded
+      /// It has ended: see ``InteractionQueue/InteractionQueue/Event/end``.
       case ended
+      /// By the first suspend; the view is another matter.
       case suspended
+      /// By the last resume.
       case resumed
+      /// No more interactions are accepted.
       case closed
       /// Nothing is pending or running any more.
       case idle
     }
 
+    /// What has happened.
     public var kind: Kind
     /// Which interaction, counted from 1 in the order in which the queue got them; nil for an event
     /// of the queue's own.
     public var number: Int?
     /// Where it was added: `Module/File.swift:12`.
     public var source: String?
+    /// How it ended; nil for all kinds but ``Kind-swift.enum/ended``.
+    public var end: Interaction.End?
   }
 
   /// The queue's events from now on, in order, until the queue is released. Each use gives a
@@ -98,5 +108,8 @@ extension InteractionQueue.Event {
     }
     number = event.operation == 0 ? nil : Int(event.operation)
     source = event.label.map { String(cString: $0) }
+    if let outcome = event.outcome, event.kind == .ended {
+      end = Interaction.End(outcome, event.cause)
+    }
   }
 }

@@ -27,6 +27,7 @@ public final class InteractionQueue: Sendable {
 
   /// What an interaction's condition says, just before it would be presented.
   public enum Verdict: Sendable {
+    /// It is presented now.
     case present
     /// It is not needed any more: it ends as finished, and the next one need not wait for the gap.
     case skip
@@ -92,15 +93,19 @@ public final class InteractionQueue: Sendable {
   }
 
   /// Says that the view has appeared: presenting goes on when the settle delay has passed and the
-  /// view is still visible.
+  /// view is still visible. Nothing happens when it was visible already.
   public func onViewDidAppear() { _ = Engine.setVisible(handle, true) }
 
   /// Says that the view disappears: when this has returned, no interaction starts until the view has
-  /// appeared again and settled. The running interaction is not touched.
+  /// appeared again and settled.
+  ///
+  /// The running interaction is not touched. But one whose condition is just being asked is not
+  /// presented: it goes back to the front of the queue, and is asked again when the view is there.
   public func onViewWillDisappear() { _ = Engine.setVisible(handle, false) }
 
   /// Suspends presenting for a reason, such as "a call is in progress". Suspends are counted, for
-  /// each reason by itself; the view's visibility is another matter.
+  /// each reason by itself; the view's visibility is another matter. The running interaction is not
+  /// touched; one whose condition is just being asked is asked again afterwards.
   public func suspend(for reason: String) { _ = Engine.suspend(handle, reason: reason) }
 
   /// Takes one ``suspend(for:)`` of this reason back. It is a programmer's error when there is none.
@@ -109,7 +114,7 @@ public final class InteractionQueue: Sendable {
     precondition(status == .ok, "resume(for: \"\(reason)\") without a suspend for that reason.")
   }
 
-  /// Cancels all interactions, pending and running.
+  /// Cancels all interactions, pending and running, as ``Interaction/cancel()`` does.
   public func cancelAll() { _ = Engine.cancelAll(handle) }
 
   /// Cancels the interactions of a key, pending and running. Gives how many there were.
@@ -121,20 +126,29 @@ public final class InteractionQueue: Sendable {
   @discardableResult
   public func resolve(key: String) -> Int { Int(Engine.resolve(key, of: handle).1) }
 
-  /// Accepts no more interactions; those that were accepted go on.
+  /// Accepts no more interactions; those that were accepted go on. One that is added later has ended
+  /// as cancelled when it is added: ``Interaction/End/Cause/queueClosed``.
   public func close() { _ = Engine.close(handle) }
 
   /// Numbers of a queue at one moment.
   public struct Statistics: Sendable, Equatable {
+    /// How many wait, those included that have joined others.
     public var pending: Int
+    /// How many are on screen: one or none.
     public var running: Int
+    /// How many were marked as finished, skipped or resolved.
     public var finished: Int
+    /// Always 0: an interaction does not fail.
     public var failed: Int
+    /// How many were cancelled, whatever the cause.
     public var cancelled: Int
+    /// How many have waited, or were on screen, too long.
     public var timedOut: Int
+    /// How many callbacks were lost.
     public var abandoned: Int
   }
 
+  /// How many interactions there are and have been; refused ones are not among them.
   public var statistics: Statistics {
     let numbers = Engine.statistics(of: handle).1
     return Statistics(

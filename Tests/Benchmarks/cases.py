@@ -383,7 +383,7 @@ CASES = (
         (1_000, 10, 200),
         tuple(
             Target(f"{what}_many_to_few", must=1.3, aim=1.1)
-            for what in ("add", "resolve", "cancel")
+            for what in ("add", "resolve", "cancel", "cancel_owner")
         ),
     ),
     Case(

@@ -160,7 +160,7 @@ static void try_to_finish(void *context, inturn_token token) {
 static void use_the_library(void) {
   inturn_queue late;
   if (inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &late) == INTURN_OK) {
-    (void)inturn_queue_enqueue(late, just_finish, NULL, NULL, NULL);
+    (void)inturn_queue_enqueue(late, try_to_finish, NULL, NULL, NULL);
     (void)inturn_queue_drain(late, 0);
     (void)inturn_queue_destroy(late);
   }

@@ -5,8 +5,9 @@
  */
 #include "fixture.h"
 
+#include <dirent.h>
 #include <poll.h>
-#include <sys/resource.h>
+#include <stdlib.h>
 
 enum { SECOND_MS = 1000 };
 #define SECOND_NS INT64_C(1000000000)
@@ -36,21 +37,102 @@ static void an_idle_interaction_queue_wakes_nobody_in_a_minute(void) {
   stage_destroy(&stage);
 }
 
-/* Waits three seconds for a descriptor, which stays quiet, and gives how often
-   threads of this process have been woken meanwhile. */
-static long wakeups_of_quiet_seconds(int fd) {
-  struct rusage before, after;
-  struct pollfd quiet = {.fd = fd, .events = POLLIN};
-  CHECK_INT(getrusage(RUSAGE_SELF, &before), 0);
-  CHECK_INT(poll(&quiet, 1, 3 * SECOND_MS), 0);
-  CHECK_INT(getrusage(RUSAGE_SELF, &after), 0);
-  return after.ru_nvcsw - before.ru_nvcsw;
+/* Threads and how often each was woken */
+
+/* The threads of this process: of each, how often it has gone to sleep, which
+   is once after each time that it is woken. */
+typedef struct census {
+  int count;
+  struct {
+    long id;
+    char name[16];
+    long sleeps;
+  } threads[64];
+} census;
+
+/* Adds a thread, unless it ends meanwhile. */
+static void count_thread(census *census, const char *id) {
+  char path[64], line[256], name[16] = "";
+  long sleeps = -1;
+  snprintf(path, sizeof path, "/proc/self/task/%.20s/status", id);
+  FILE *status = fopen(path, "r");
+  if (status == NULL)
+    return;
+  while (fgets(line, sizeof line, status) != NULL) {
+    sscanf(line, "Name: %15s", name);
+    sscanf(line, "voluntary_ctxt_switches: %ld", &sleeps);
+  }
+  fclose(status);
+  if (sleeps < 0)
+    return;
+  CHECK(census->count < 64);
+  census->threads[census->count].id = strtol(id, NULL, 10);
+  census->threads[census->count].sleeps = sleeps;
+  strcpy(census->threads[census->count++].name, name);
 }
+
+static census census_of_threads(void) {
+  census census = {.count = 0};
+  DIR *threads = opendir("/proc/self/task");
+  CHECK(threads != NULL);
+  for (struct dirent *entry; (entry = readdir(threads)) != NULL;)
+    if (entry->d_name[0] != '.')
+      count_thread(&census, entry->d_name);
+  closedir(threads);
+  return census;
+}
+
+/* The place of a thread, or -1. */
+static int place_in(const census *census, long id) {
+  for (int i = 0; i < census->count; i++)
+    if (census->threads[i].id == id)
+      return i;
+  return -1;
+}
+
+/* Waits three seconds for a descriptor, which stays quiet: nobody wakes this
+   thread. */
+static void wait_quietly(int fd) {
+  struct pollfd quiet = {.fd = fd, .events = POLLIN};
+  CHECK_INT(poll(&quiet, 1, 3 * SECOND_MS), 0);
+}
+
+/* Does that, and checks that no other thread is woken, begins or ends. Those
+   that were there before the library had anything to do are not its own, but a
+   sanitizer's. */
+static void check_nobody_is_woken(int fd, const census *not_ours) {
+  census before = census_of_threads();
+  wait_quietly(fd);
+  census after = census_of_threads();
+  for (int i = 0; i < before.count; i++) {
+    int now = place_in(&after, before.threads[i].id);
+    if (now < 0)
+      FAIL("%s has ended", before.threads[i].name);
+    if (place_in(not_ours, before.threads[i].id) >= 0)
+      continue;
+    long wakeups = after.threads[now].sleeps - before.threads[i].sleeps;
+    if (wakeups != 0)
+      FAIL("%s was woken %ld times", before.threads[i].name, wakeups);
+  }
+  for (int i = 0; i < after.count; i++)
+    if (place_in(&before, after.threads[i].id) < 0)
+      FAIL("%s has begun", after.threads[i].name);
+}
+
+static void check_has(const census *census, const char *name) {
+  for (int i = 0; i < census->count; i++)
+    if (strcmp(census->threads[i].name, name) == 0)
+      return;
+  FAIL("there is no thread %s", name);
+}
+
+static void do_nothing(void *context) { (void)context; }
 
 /* All that the library may have running has been used, and has come to rest. */
 static void an_idle_process_is_not_woken(void) {
-  /* Of this thread, and of a sanitizer's. */
-  long without = wakeups_of_quiet_seconds(-1);
+  /* ThreadSanitizer starts a thread of its own before the first other one. */
+  on_another_thread(do_nothing, NULL);
+  census not_ours = census_of_threads();
   inturn_executor_options host_options = INTURN_EXECUTOR_OPTIONS_INIT;
   inturn_executor host;
   CHECK_OK(inturn_executor_create(&host_options, &host));
@@ -72,9 +154,12 @@ static void an_idle_process_is_not_woken(void) {
   CHECK_OK(inturn_executor_drain(host, 0, NULL));
   int fd;
   CHECK_OK(inturn_executor_fd(host, &fd));
-  /* The pool looks once a second whether it has more threads than it needs. */
-  wakeups_of_quiet_seconds(fd);
-  CHECK(wakeups_of_quiet_seconds(fd) <= without + 2);
+  /* Threads of the pool that it does not need any more end after a second. */
+  wait_quietly(fd);
+  check_nobody_is_woken(fd, &not_ours);
+  census running = census_of_threads();
+  check_has(&running, "inturn-worker");
+  check_has(&running, "inturn-clock");
   CHECK_OK(inturn_queue_destroy(work));
   CHECK_OK(inturn_queue_destroy(dialogs));
   CHECK_OK(inturn_executor_destroy(host));

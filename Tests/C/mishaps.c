@@ -6,6 +6,9 @@
  */
 #include "fixture.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 /* Late tokens */
 
 static void finish_late(void *context) {
@@ -73,6 +76,94 @@ static void a_finish_and_the_end_of_the_queue_race_to_one_end(void) {
     }
     trace_begin();
   }
+}
+
+/* The thread that serves the process's signals. */
+static void serve_a_signal(void *context) {
+  sigset_t signals;
+  int number;
+  CHECK_INT(sigemptyset(&signals), 0);
+  CHECK_INT(sigaddset(&signals, SIGUSR1), 0);
+  CHECK_INT(sigwait(&signals, &number), 0);
+  CHECK_INT(number, SIGUSR1);
+  finish_and_note(context);
+}
+
+static void a_thread_that_serves_signals_finishes_an_interaction(void) {
+  sigset_t signals, before;
+  thread serving;
+  CHECK_INT(sigemptyset(&signals), 0);
+  CHECK_INT(sigaddset(&signals, SIGUSR1), 0);
+  /* Inherited by the thread, which is the only one that takes it. */
+  CHECK_INT(pthread_sigmask(SIG_BLOCK, &signals, &before), 0);
+  job first = JOB("first"), second = JOB("second");
+  stage stage = stage_create_running(INTURN_QUEUE_INTERACTION, &first);
+  job_enqueue(stage.queue, &second, work_finish);
+  thread_start(&serving, serve_a_signal, &first);
+  CHECK_INT(kill(getpid(), SIGUSR1), 0);
+  thread_join(&serving);
+  CHECK_INT(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+  CHECK_STATUS(finish_status, INTURN_OK);
+  stage_drain(&stage);
+  CHECK_TRACE("work first, end first finished, work second, "
+              "end second finished");
+  stage_destroy(&stage);
+}
+
+static void a_finish_after_the_window_is_gone_ends_it(void) {
+  job shown = JOB("shown"), next = JOB("next");
+  inturn_owner window;
+  inturn_operation_options options = job_options(&shown);
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  CHECK_OK(inturn_owner_create(0, &window));
+  options.owner = window;
+  job_enqueue_as(stage.queue, &shown, work_hold, &options);
+  stage_drain(&stage);
+  job_enqueue(stage.queue, &next, never_work);
+  CHECK_OK(inturn_queue_view_will_disappear(stage.queue));
+  CHECK_OK(inturn_owner_destroy(window));
+  on_another_thread(finish_and_note, &shown);
+  CHECK_STATUS(finish_status, INTURN_OK);
+  stage_advance(&stage, INT64_C(1) << 50);
+  CHECK_TRACE("work shown, end shown finished");
+  stage_destroy(&stage);
+}
+
+/* Conditions that block */
+
+static const stage *blocking_stage;
+
+static inturn_verdict block_for_ten(void *context) {
+  (void)context;
+  CHECK_OK(inturn_clock_advance(blocking_stage->clock, 10));
+  return INTURN_START;
+}
+
+static void a_condition_that_blocks_is_reported_and_cut_off(void) {
+  job blocking = JOB("blocking"), next = JOB("next");
+  reports reports;
+  inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
+  queue_options.settle_ns = 0;
+  queue_options.gap_ns = 3;
+  stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, queue_options);
+  CHECK_OK(inturn_queue_view_did_appear(stage.queue));
+  blocking_stage = &stage;
+  inturn_operation_options options = job_options(&blocking);
+  options.condition = block_for_ten;
+  options.max_run_ns = 10;
+  options.stall_ns = 5;
+  job_enqueue_as(stage.queue, &blocking, never_work, &options);
+  job_enqueue(stage.queue, &next, work_finish);
+  reports_begin(&reports);
+  stage_drain(&stage);
+  reports_end();
+  CHECK_INT(gate_count(&reports.told), 1);
+  CHECK_INT(reports.kind, INTURN_REPORT_STALL);
+  CHECK_TEXT(reports.operation_label, "blocking");
+  /* Nothing was shown: there is no gap. */
+  CHECK_TRACE("end blocking timed out, work next, end next finished");
+  CHECK_ENDED(&blocking, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
+  stage_destroy(&stage);
 }
 
 /* Adding after close */
@@ -283,6 +374,9 @@ static void when_all_are_the_dead_owners_nobody_stands_in(void) {
 PROGRAM(mishaps, TEST(a_second_finish_is_refused_and_the_queue_goes_on),
         TEST(after_its_queue_is_gone_a_token_is_refused_on_any_thread),
         TEST(a_finish_and_the_end_of_the_queue_race_to_one_end),
+        TEST(a_thread_that_serves_signals_finishes_an_interaction),
+        TEST(a_finish_after_the_window_is_gone_ends_it),
+        TEST(a_condition_that_blocks_is_reported_and_cut_off),
         TEST(a_closed_queue_refuses_whatever_the_options_say),
         TEST(the_handler_of_a_dead_owners_interaction_takes_it_down),
         TEST(without_a_handler_it_goes_on_until_it_ends_itself),

@@ -94,11 +94,38 @@ import Testing
     #expect(await interaction.end == .finished)
     let source = "InteractionQueueTests/PresentTests.swift:\(line)"
     for kind in [InteractionQueue.Event.Kind.added, .presenting, .ended] {
-      let event = InteractionQueue.Event(kind: kind, number: 1, source: source)
+      let end: Interaction.End? = kind == .ended ? .finished : nil
+      let event = InteractionQueue.Event(kind: kind, number: 1, source: source, end: end)
       #expect(await first.next() == event)
       #expect(await second.next() == event)
     }
     #expect(await first.next()?.kind == .idle)
+  }
+
+  @Test func `a suppressed one and each end are told`() async {
+    let stage = await Stage.visible()
+    var events = stage.queue.events.makeAsyncIterator()
+    let options = InteractionOptions.with {
+      $0.key = "service is down"
+      $0.joins = true
+    }
+    let first = stage.show("first", options)
+    stage.show("second", options)
+    let third = stage.show("third", .with { $0.condition = { .skip } })
+    await Stage.settle()
+    await first.finish()
+    await stage.advance(250)
+    #expect(await third.interaction.end == .skipped)
+    var told: [String] = []
+    while let event = await events.next(), event.kind != .idle {
+      let end = event.end.map { " \($0)" } ?? ""
+      told.append("\(event.kind) \(event.number ?? 0)\(end)")
+    }
+    let expected = [
+      "added 1", "joined 2", "added 3", "presenting 1", "ended 1 finished", "ended 2 finished",
+      "presenting 3", "ended 3 skipped",
+    ]
+    #expect(told == expected)
   }
 
   @Test func `the events end with the queue`() async {

@@ -30,8 +30,13 @@ final class Stage: Sendable {
 
   /// Lets milliseconds pass, and all that is due then happen.
   func advance(_ milliseconds: Int64) async {
-    _ = Engine.clock(clock).1!.advance(by: milliseconds * 1_000_000)
+    pass(milliseconds)
     await Self.settle()
+  }
+
+  /// Lets milliseconds pass.
+  func pass(_ milliseconds: Int64) {
+    _ = Engine.clock(clock).1!.advance(by: milliseconds * 1_000_000)
   }
 
   /// Waits until the main queue has done what it has been given.

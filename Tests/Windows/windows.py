@@ -103,14 +103,20 @@ def sign_in_dialog(program: Program, urgent: Callable[[], None]) -> None:
 Start = Callable[..., Program]
 
 
-def test_the_keyboard_alone_suffices_and_one_dialog_follows_the_other(start: Start) -> None:
-    def urgent() -> None:
-        press("Return")
+def at_sign_in(start: Start, *keys: str) -> Program:
+    """Goes as far as the sign-in, and presses keys there."""
+    program = start("--fast")
+    program.dialog("location", "Return")
+    program.elsewhere("Return")
+    program.dialog("sign-in", *keys)
+    return program
 
+
+def test_the_keyboard_alone_suffices_and_one_dialog_follows_the_other(start: Start) -> None:
     program = start()
     program.dialog("location", "Return")
     program.elsewhere("Return")
-    sign_in_dialog(program, urgent)
+    sign_in_dialog(program, lambda: press("Return"))
     press("type:wrong", "Return")
     program.expect("refused sign-in")
     program.picture("sign-in-refused")
@@ -127,8 +133,7 @@ def test_a_hidden_window_holds_the_queue(start: Start) -> None:
     program.dialog("location", "Return")
     program.elsewhere()
     program.expect_nothing(HELD)
-    if dialogs_on_screen():
-        raise Failure(f"on screen: {dialogs_on_screen()}")
+    expect_on_screen()
     press("Return")
     program.expect("view appeared")
     program.dialog("sign-in", "ctrl+q")
@@ -136,10 +141,7 @@ def test_a_hidden_window_holds_the_queue(start: Start) -> None:
 
 
 def test_a_minimised_window_is_hidden_and_shown_again(start: Start) -> None:
-    program = start("--fast")
-    program.dialog("location", "Return")
-    program.elsewhere("Return")
-    program.dialog("sign-in")
+    program = at_sign_in(start)
     screen = visible("First run")[0]
     xdotool("windowminimize", screen)
     program.expect("view disappeared")
@@ -256,10 +258,7 @@ def test_a_notice_that_is_not_needed_is_not_shown(start: Start) -> None:
 
 
 def test_leaving_while_a_dialog_is_open_cancels_all(start: Start) -> None:
-    program = start("--fast")
-    program.dialog("location", "Return")
-    program.elsewhere("Return")
-    program.dialog("sign-in")
+    program = at_sign_in(start)
     press("ctrl+q")
     program.end()
     lines = program.printed.splitlines()
@@ -324,10 +323,7 @@ def test_an_urgent_notice_takes_the_place_of_the_open_dialog_which_comes_back(
 
 
 def test_an_urgent_notice_leaves_the_tries_as_they_were(start: Start) -> None:
-    program = start("--fast")
-    program.dialog("location", "Return")
-    program.elsewhere("Return")
-    program.dialog("sign-in", "Return")
+    program = at_sign_in(start, "Return")
     program.expect("refused sign-in")
     press("type:i")
     program.dialog("urgent notice", "Escape")
@@ -344,10 +340,7 @@ def test_an_urgent_notice_leaves_the_tries_as_they_were(start: Start) -> None:
 def test_an_urgent_notice_that_is_open_and_what_waits_for_it_are_cancelled_by_leaving(
     start: Start,
 ) -> None:
-    program = start("--fast")
-    program.dialog("location", "Return")
-    program.elsewhere("Return")
-    program.dialog("sign-in", "type:i")
+    program = at_sign_in(start, "type:i")
     program.dialog("urgent notice", "ctrl+q")
     program.end()
     found = {line for line in program.printed.splitlines() if line.startswith("ended ")}
@@ -360,6 +353,44 @@ ended service notice: cancelled (never started)
 ended sign-in: cancelled
 ended urgent notice: cancelled""",
     )
+
+
+def test_a_window_that_is_hidden_behind_an_urgent_notice_holds_the_queue(start: Start) -> None:
+    program = at_sign_in(start, "type:i")
+    program.dialog("urgent notice", "ctrl+e")
+    program.expect("view disappeared")
+    until("the other window", lambda: bool(visible("Elsewhere")))
+    # The notice is still there; its answer lets nothing else come.
+    expect_on_screen("urgent notice")
+    program.picture("hidden-behind-the-urgent-notice")
+    xdotool("windowactivate", "--sync", visible("Battery low")[0])
+    press("Return")
+    program.expect("ended urgent notice: finished")
+    program.expect_nothing(HELD)
+    expect_on_screen()
+    xdotool("windowactivate", "--sync", visible("Elsewhere")[0])
+    program.window("Elsewhere", "elsewhere-again", "Return")
+    program.expect("view appeared")
+    program.dialog_again("sign-in", "ctrl+q")
+    program.end()
+
+
+def test_a_window_that_is_minimised_behind_an_urgent_notice_brings_it_back(start: Start) -> None:
+    program = at_sign_in(start, "type:i")
+    program.dialog("urgent notice")
+    screen = visible("First run")[0]
+    xdotool("windowminimize", screen)
+    program.expect("view disappeared")
+    program.expect_nothing(HELD)
+    expect_on_screen()  # it is minimised with its window
+    xdotool("windowactivate", screen)
+    program.expect("view appeared")
+    expect_on_screen("urgent notice")
+    xdotool("windowactivate", "--sync", visible("Battery low")[0])
+    press("Return")
+    program.expect("ended urgent notice: finished")
+    program.dialog_again("sign-in", "ctrl+q")
+    program.end()
 
 
 # The tests in a terminal ----------------------------------------------------------------------

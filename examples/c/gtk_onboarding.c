@@ -13,8 +13,8 @@
  * - When the user has begun to sign in, a thread enqueues an urgent notice. It
  *   does not wait for the open dialog: that gives way, and is presented again
  *   after the notice, as it was.
- * - Escape cancels the open dialog. Closing the first-run window, or Control-Q,
- *   cancels all.
+ * - Escape cancels the open dialog, Control-E hides the first-run window.
+ *   Closing that, or Control-Q, cancels all.
  * - What happens is listed in the window, and on the standard output.
  */
 #include <gtk/gtk.h>
@@ -99,10 +99,12 @@ static gboolean on_leave(GtkWindow *window UNUSED, gpointer data UNUSED) {
   return leave(NULL, NULL, NULL);
 }
 
-static void leave_screen(void) {
+static gboolean leave_screen(GtkWidget *widget UNUSED, GVariant *none UNUSED,
+                             gpointer data UNUSED) {
   gtk_widget_set_visible(GTK_WIDGET(screen), FALSE);
   gtk_window_present(elsewhere);
   say("shown elsewhere", NULL);
+  return TRUE;
 }
 
 static void come_back(void) {
@@ -121,13 +123,15 @@ static void add_key(GtkWindow *window, const char *key,
   gtk_widget_add_controller(GTK_WIDGET(window), keys);
 }
 
-/* Control-Q leaves the program. */
+/* Control-Q leaves the program, Control-E the first-run window. */
 static GtkWindow *make_window(const char *title, GtkWidget *content,
                               GCallback closed) {
   GtkWidget *header = gtk_header_bar_new();
   GtkWindow *window = g_object_new(GTK_TYPE_WINDOW, "title", title, "titlebar",
                                    header, "child", content, NULL);
   add_key(window, "<Control>q", gtk_callback_action_new(leave, NULL, NULL));
+  add_key(window, "<Control>e",
+          gtk_callback_action_new(leave_screen, NULL, NULL));
   g_signal_connect(window, "close-request", closed, NULL);
   return window;
 }
@@ -343,7 +347,7 @@ static void on_end(void *context UNUSED, const inturn_end *end) {
   g_string_free(outcome, TRUE);
   bool was_last = g_atomic_int_dec_and_test(&left);
   if (++ended == 1 && !leaving)
-    leave_screen();
+    leave_screen(NULL, NULL, NULL);
   else if (was_last && !leaving) {
     gtk_label_set_text(GTK_LABEL(status), "That was all. Welcome!");
     gtk_widget_set_sensitive(close_button, TRUE);
@@ -420,12 +424,10 @@ static void add_head(GtkWidget *box, const char *heading, const char *text) {
 }
 
 static void make_screen(void) {
-  GtkWidget *box = make_box(GTK_ORIENTATION_VERTICAL, 32),
-            *frame = gtk_frame_new(NULL);
+  GtkWidget *box = make_box(GTK_ORIENTATION_VERTICAL, 32), *frame;
   ends = g_object_new(GTK_TYPE_LIST_BOX, "selection-mode", GTK_SELECTION_NONE,
                       "can-focus", FALSE, NULL);
-  gtk_frame_set_child(GTK_FRAME(frame), ends);
-  gtk_widget_set_vexpand(frame, TRUE);
+  frame = g_object_new(GTK_TYPE_FRAME, "child", ends, "vexpand", TRUE, NULL);
   status = make_label("What has been asked appears here.", "dim-label");
   add_head(box, "Welcome", "A few questions first, one at a time.");
   screen = make_window("First run", box, G_CALLBACK(on_leave));
@@ -445,9 +447,7 @@ static void make_elsewhere(void) {
   GtkWidget *back = make_button("_Back", G_CALLBACK(come_back), NULL);
   gtk_widget_add_css_class(back, "suggested-action");
   gtk_widget_set_halign(back, GTK_ALIGN_END);
-  add_head(box, "Elsewhere",
-           "The first-run screen is hidden. Nothing is asked until you go back "
-           "to it.");
+  add_head(box, "Elsewhere", "Nothing is asked until you go back.");
   gtk_box_append(GTK_BOX(box), back);
   elsewhere = make_window("Elsewhere", box, G_CALLBACK(on_leave));
   g_object_set(elsewhere, "default-width", 420, "default-widget", back,

@@ -11,7 +11,8 @@ modal dialog and returns; the answer finishes the token, and the next dialog ope
   program shows something else, until the user comes back.
 * When the user has begun to sign in, a thread enqueues an urgent notice.  It does not wait for the
   open dialog: that gives way, and is presented again after the notice, as it was.
-* Escape cancels the open dialog.  Closing the first-run window, or Control-Q, cancels all.
+* Escape cancels the open dialog, Control-E hides the first-run window.  Closing that, or
+  Control-Q, cancels all.
 * What happens is listed in the window, and on the standard output.
 """
 
@@ -297,6 +298,7 @@ class Onboarding:
         self.root.bind("<Map>", self.on_map)
         self.root.bind("<Unmap>", self.on_unmap)
         self.root.bind_all("<Control-q>", lambda _: self.leave())
+        self.root.bind_all("<Control-e>", lambda _: self.leave_screen())
         place(self.root)
 
     def make_elsewhere(self) -> None:
@@ -331,13 +333,20 @@ class Onboarding:
 
     def leave_screen(self) -> None:
         self.queue.view_will_disappear()  # at once; the window goes a moment later
-        self.root.withdraw()
         self.elsewhere.deiconify()
-        focus_then(self.back_button, lambda: say("shown elsewhere"))
+        if self.dialog is None:
+            focus_then(self.back_button, lambda: say("shown elsewhere"))
+        else:  # it stays, in front; Tk hides what belongs to a hidden window
+            self.dialog.window.transient(self.elsewhere)
+            self.dialog.window.lift()
+            say("shown elsewhere")
+        self.root.withdraw()
 
     def come_back(self) -> None:
-        self.elsewhere.withdraw()
         self.root.deiconify()
+        if self.dialog is not None:
+            self.dialog.window.transient(self.root)
+        self.elsewhere.withdraw()
 
     def leave(self) -> None:
         """The user has gone: what is open is asked to end, the rest never starts."""

@@ -38,6 +38,22 @@ struct JobBuffer {
     return chunk
   }
 
+  /// Puts a job before all others, in a buffer that no batch reads. False when memory runs out.
+  mutating func prepend(_ job: Job) -> Bool {
+    if head == nil || head.unsafelyUnwrapped.pointee.start == 0 {
+      guard let chunk = Engine.current.pointee.chunks.take(sizeClass: 0) else { return false }
+      chunk.pointee.start = chunk.pointee.capacity
+      chunk.pointee.count = chunk.pointee.capacity
+      chunk.pointee.next = head
+      head = chunk
+      if tail == nil { tail = chunk }
+    }
+    let chunk = head.unsafelyUnwrapped
+    chunk.pointee.start -= 1
+    (chunk.jobs + Int(chunk.pointee.start)).initialize(to: job)
+    return true
+  }
+
   /// Puts another buffer's jobs at the end; it is empty then.
   mutating func append(_ other: inout JobBuffer) {
     guard other.head != nil else { return }

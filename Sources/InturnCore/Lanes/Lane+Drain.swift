@@ -118,6 +118,8 @@ extension UnsafeMutablePointer<Lane> {
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     let condition = slot.plan?.pointee.condition
     let staged = stagedBeforeCallLocked()
+    let mayGoBack =
+      pointee.machine.kind == .interaction && (condition != nil || events != nil || staged != nil)
     pointee.lock.unlock()
     executor?.submit(ReadyRing.Item(lane: self))
     if let staged {
@@ -127,7 +129,7 @@ extension UnsafeMutablePointer<Lane> {
     budget.remaining -= 1
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
-    if slot.isStillWanted(token, condition) {
+    if slot.isStillWanted(token, condition, mayGoBack: mayGoBack) {
       slot.pointee.work.unsafelyUnwrapped(slot.pointee.context, token.bits)
     }
     frame?.pointee.operation = nil

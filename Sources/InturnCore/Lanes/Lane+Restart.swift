@@ -1,5 +1,5 @@
-/// Operations that start more than once: after a failure, by their retry policy, and after giving
-/// way to an urgent one.
+/// Operations that start more than once: after a failure, by their retry policy, after giving way
+/// to an urgent one, and when their queue was stopped before their work was called.
 ///
 /// Each attempt has a token of its own. Its end is claimed as any end is, with `restarting` in the
 /// word; who carries on after it decides whether it is the operation's end, too. Until then the
@@ -69,7 +69,12 @@ extension UnsafeMutablePointer<Lane> {
     if wasBarrier {
       order.pointee.isFenceRunning = false
     } else if isOneAtATime {
-      if !order.pointee.front.append(Job(slot: slot)) { Self.outOfMemory() }
+      // An urgent one stays before those that came after it.
+      let isKept =
+        slot.level == LaneOrder.urgent && delay == 0
+        ? order.pushFirst(Job(slot: slot), priority: LaneOrder.urgent)
+        : order.pointee.front.append(Job(slot: slot))
+      if !isKept { Self.outOfMemory() }
     } else if delay > 0 {
       order.block(slot)
     } else if !(isSelective
@@ -78,7 +83,13 @@ extension UnsafeMutablePointer<Lane> {
     {
       Self.outOfMemory()
     }
-    if pointee.machine.kind == .interaction { holdForGapLocked() }
+    if plan.pointee.goesBack {
+      // Nothing was shown.
+      plan.pointee.goesBack = false
+      plan.pointee.attempts -= 1
+    } else if pointee.machine.kind == .interaction {
+      holdForGapLocked()
+    }
   }
 
   /// Whether the next operation has to wait until this one has ended.
@@ -132,6 +143,19 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.unlock()
     if before.contains(.returned) { carryOn(after: slot) }
     return .ok
+  }
+
+  /// An interaction has begun, but its work has not been called, and those who were asked or told
+  /// in between may have hidden the view or suspended the queue: then it is to be started again,
+  /// with its condition, once the queue goes on. The drainer carries on after it. Without the lock.
+  func goBackIfStopped(_ token: Handle, slot: OperationSlot.Pointer) {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    if pointee.machine.flags.isDisjoint(with: [.held, .suspended]) { return }
+    slot.needPlanLocked()
+    if slot.change({ $0.yielding(generation: token.generation) }) != nil {
+      slot.plan!.pointee.goesBack = true
+    }
   }
 }
 

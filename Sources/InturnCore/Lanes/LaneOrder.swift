@@ -97,6 +97,11 @@ extension UnsafeMutablePointer<LaneOrder> {
     pointee.level(priority).pointee.jobs.append(job)
   }
 
+  /// Puts a job before all others of its priority. False when memory runs out.
+  func pushFirst(_ job: Job, priority: Int64) -> Bool {
+    pointee.level(priority).pointee.jobs.prepend(job)
+  }
+
   /// Puts jobs of no special priority at the end.
   func append(_ jobs: inout JobBuffer) {
     if pointee.fence != nil {

@@ -29,6 +29,8 @@ struct OperationPlan {
   var handleGeneration: UInt32 = 0
   /// How often its work was called.
   var attempts: UInt32 = 0
+  /// The attempt ends before its work was called: see `goBackIfStopped`.
+  var goesBack = false
   /// When its next attempt is due; `Int64.max` for none.
   var retryAt = Int64.max
   /// What the retry policy's function said of the attempt that is over.

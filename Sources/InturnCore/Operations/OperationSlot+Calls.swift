@@ -70,15 +70,19 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   /// Asks the operation's condition, if it has one, just before its work is called. False when the
   /// work is not to be called: then the operation has ended, by its condition or before that, when
-  /// its start was told. No lock is held.
+  /// its start was told, or it goes back to be started again. No lock is held.
+  ///
+  /// - Parameter mayGoBack: Somebody who may have stopped the queue was called after the start.
   @inline(__always)
-  func isStillWanted(_ token: Handle, _ condition: RawCondition?) -> Bool {
-    if condition == nil && !loadWord().contains(.claimed) { return true }
-    return isStillWantedSlowly(token, condition)
+  func isStillWanted(_ token: Handle, _ condition: RawCondition?, mayGoBack: Bool) -> Bool {
+    if condition == nil && !mayGoBack && !loadWord().contains(.claimed) { return true }
+    return isStillWantedSlowly(token, condition, mayGoBack)
   }
 
   @inline(never)
-  private func isStillWantedSlowly(_ token: Handle, _ condition: RawCondition?) -> Bool {
+  private func isStillWantedSlowly(
+    _ token: Handle, _ condition: RawCondition?, _ mayGoBack: Bool
+  ) -> Bool {
     if let condition, !loadWord().contains(.claimed) {
       switch condition(pointee.context) {
       case 0: break
@@ -86,6 +90,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       default: _ = end(token, as: .cancelled, payload: .init(cause: .condition))
       }
     }
+    if mayGoBack { lane.goBackIfStopped(token, slot: self) }
     if !loadWord().contains(.claimed) { return true }
     // It may have been cut off meanwhile. A place that is held for it would never be given up,
     // as nobody has got its token.

@@ -1,0 +1,85 @@
+import InturnCore
+import TestSupport
+import Testing
+
+@testable import InteractionQueue
+
+/// Interactions whose turn has come, and whose condition does more than answer.
+@Suite(.timeLimit(.minutes(1))) struct HiddenViewTests {
+  @Test func `one whose condition hides the view is presented when that is back`() async {
+    let stage = await Stage.visible()
+    let asked = Counter()
+    var events = stage.queue.events.makeAsyncIterator()
+    let shown = stage.show(
+      "shown",
+      .with {
+        $0.condition = {
+          asked.up()
+          if asked.value == 1 { stage.queue.onViewWillDisappear() }
+          return .present
+        }
+      })
+    stage.show("behind")
+    await stage.advance(10_000)
+    #expect(stage.noted() == [])
+    #expect(asked.value == 1)
+    #expect(shown.interaction.state == .pending)
+    stage.queue.onViewDidAppear()
+    await stage.advance(499)
+    #expect(asked.value == 1)
+    await stage.advance(1)
+    #expect(stage.noted() == ["shown"])
+    #expect(asked.value == 2)
+    await shown.finish()
+    #expect(await shown.interaction.end == .finished)
+    var kinds: [InteractionQueue.Event.Kind] = []
+    while kinds.last != .ended, let event = await events.next() {
+      if event.number == 1 { kinds.append(event.kind) }
+    }
+    #expect(kinds == [.added, .presenting, .yielded, .presenting, .ended])
+  }
+
+  @Test func `one whose condition suspends the queue is asked again and costs no gap`() async {
+    let stage = await Stage.visible()
+    let asked = Counter()
+    stage.show(
+      "shown",
+      .with {
+        $0.condition = {
+          asked.up()
+          if asked.value == 1 { stage.queue.suspend(for: "a call") }
+          return asked.value == 1 ? .present : .skip
+        }
+      })
+    let next = stage.show("next")
+    await stage.advance(10_000)
+    stage.queue.resume(for: "a call")
+    await Stage.settle()
+    #expect(asked.value == 2)
+    #expect(stage.noted() == ["next"])
+    await next.finish()
+  }
+
+  @Test func `a condition that blocks is reported and its interaction cut off`() async {
+    Reports.begin()
+    let stage = await Stage.visible()
+    let line = #line + 1
+    let blocking = stage.queue.addPresentation(
+      .with {
+        $0.maximumTimeOnScreen = .seconds(10)
+        $0.stallWarning = .seconds(5)
+        $0.condition = {
+          stage.pass(10_000)
+          return .present
+        }
+      }
+    ) { _ in stage.note("blocking") }
+    let next = stage.show("next")
+    #expect(await blocking.end == .timedOut)
+    await stage.advance(250)
+    #expect(stage.noted() == ["next"])
+    let messages = Reports.about("InteractionQueueTests/HiddenViewTests.swift:\(line)")
+    #expect(messages.map(\.kind) == [.stall])
+    await next.finish()
+  }
+}
