@@ -4,18 +4,24 @@ import PackageDescription
 let package = Package(
   name: "Inturn",
   platforms: [.macOS(.v15)],
+  // Each product is a library by itself; none has flags of its own, so that a version of this
+  // package can be a dependency. Tests/Consumer uses all of them.
   products: [
-    // The C library: `libinturn`, whose interface is include/inturn.h.
+    // The C library `libinturn`, for targets in C: `#include <CInturn.h>` is include/inturn.h.
+    // What programs outside of Swift packages link is built by bindings/c/install.sh.
     .library(name: "inturn", type: .dynamic, targets: ["InturnC"]),
-    // Modal interactions, one at a time: `InteractionQueue`.
+    // `InteractionQueue`: modal interactions, one at a time, while their view is visible.
     .library(name: "InteractionQueue", targets: ["InteractionQueue"]),
-    // Operations for Foundation's OperationQueue that end when they say so.
+    // `AsyncOperation` and `AsyncBlockOperation`, for Foundation's OperationQueue: operations that
+    // end when they say so.
     .library(name: "AsyncOperation", targets: ["AsyncOperation"]),
-    // Lists of asynchronous tasks, performed in order, with one completion.
+    // `SynchronousDispatchGroup` and `SynchronousOperationQueue`: lists of asynchronous tasks,
+    // performed in order, with one completion. It brings AsyncOperation along.
     .library(name: "AsyncTaskPerformer", targets: ["AsyncTaskPerformer"]),
-    // Observed values.
+    // `ConcurrentKVO`: values that any thread changes, with observers that miss no change.
     .library(name: "ConcurrentKVO", targets: ["ConcurrentKVO"]),
-    // Queues that send ordered work from synchronous code into Swift concurrency.
+    // `FIFOQueue`, `ActorQueue`, `MainActorQueue` and `CancellableQueue`: ordered work from
+    // synchronous code into Swift concurrency.
     .library(name: "AsyncQueue", targets: ["AsyncQueue"]),
   ],
   targets: [

@@ -908,6 +908,12 @@ inturn_status inturn_token_cancel(inturn_token token);
    Statuses: handle statuses, E_ALREADY_FINISHED. */
 inturn_status inturn_token_abandon(inturn_token token);
 
+/* The same; the report's message says where the operation was enqueued, such as
+   "program.cpp:12". `place` may be NULL.
+   Statuses: handle statuses, E_ALREADY_FINISHED. */
+inturn_status inturn_token_abandon_at(inturn_token token,
+                                      const char *INTURN_NULLABLE place);
+
 /* Whether the operation was asked to end. True, too, when it was cut off: by a
    deadline, a grace time or its queue's destruction.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_ALREADY_FINISHED (it was

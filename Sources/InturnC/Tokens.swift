@@ -30,6 +30,13 @@ public func inturn_token_abandon(_ token: inturn_token) -> inturn_status {
   inturn_status(Engine.abandon(Handle(token)))
 }
 
+@_cdecl("inturn_token_abandon_at") @implementation
+public func inturn_token_abandon_at(
+  _ token: inturn_token, _ place: UnsafePointer<CChar>?
+) -> inturn_status {
+  inturn_status(Engine.abandon(Handle(token), enqueuedAt: place))
+}
+
 @_cdecl("inturn_token_is_cancelled") @implementation
 public func inturn_token_is_cancelled(
   _ token: inturn_token, _ out_cancelled: UnsafeMutablePointer<Bool>?

@@ -152,6 +152,7 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(TOKEN, inturn_token_fail, 0, false, (handle, 1))                           \
   X(TOKEN, inturn_token_cancel, 0, false, (handle))                            \
   X(TOKEN, inturn_token_abandon, 0, false, (handle))                           \
+  X(TOKEN, inturn_token_abandon_at, 0, false, (handle, NULL))                  \
   X(TOKEN, is_cancelled_into_flag, 0, false, (handle))                         \
   X(TOKEN, inturn_token_on_cancel, 1, false, (handle, WORK))                   \
   X(TOKEN, inturn_token_set_progress, 0, false, (handle, 1, 2))                \

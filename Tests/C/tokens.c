@@ -63,6 +63,24 @@ static void an_abandoned_operation_ends_and_is_reported(void) {
   stage_destroy(&stage);
 }
 
+static void
+a_report_names_the_place_that_an_abandoned_operation_came_from(void) {
+  reports reports;
+  job job = JOB("lost");
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &job);
+  reports_begin(&reports);
+  CHECK_OK(inturn_token_abandon_at(job.token, "program.cpp:12"));
+  CHECK_STATUS(inturn_token_abandon_at(job.token, NULL),
+               INTURN_E_ALREADY_FINISHED);
+  stage_drain(&stage);
+  GATE_WAIT(&reports.told, 1);
+  reports_end();
+  CHECK_INT(reports.kind, INTURN_REPORT_LOST_TOKEN);
+  CHECK(strstr(reports.message, "enqueued at program.cpp:12") != NULL);
+  CHECK_ENDED(&job, INTURN_ABANDONED, INTURN_CAUSE_NONE);
+  stage_destroy(&stage);
+}
+
 static void a_result_reaches_the_end_callback_and_who_waits(void) {
   job job = JOB("a");
   int result = 42;
@@ -307,6 +325,7 @@ PROGRAM(tokens, TEST(a_queue_whose_operations_all_fail_counts_them),
         TEST(finish_ends_as_finished),
         TEST(any_number_is_a_fine_code_of_failure),
         TEST(an_abandoned_operation_ends_and_is_reported),
+        TEST(a_report_names_the_place_that_an_abandoned_operation_came_from),
         TEST(a_result_reaches_the_end_callback_and_who_waits),
         TEST(a_result_lives_until_its_handle_is_released),
         TEST(a_result_lives_until_its_end_was_delivered),

@@ -31,8 +31,6 @@ NOT_RUN = {
     "text": "the three programs side by side; pages.py finds their lines in whole programs",
     "sh tests": "it is what runs this",
 }
-if not (ROOT / "include" / "inturn.hpp").exists():
-    NOT_RUN["cpp raii"] = "include/inturn.hpp is not there"
 
 # Snippets that show the wrong order, too, which is a matter of times: on a busy machine it may come
 # out otherwise, and they are tried again.  Their end, the right order, may never differ.

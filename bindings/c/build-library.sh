@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds the self-contained C library: the Swift runtime is linked in.
+# Builds the self-contained C library, shared and static: the Swift runtime is
+# linked in.
 #
 #   build-library.sh --output DIR [--configuration release|debug]
 #                    [--scratch-path DIR]
 #
-#   --output DIR         where libinturn.so and its links go
+#   --output DIR         where libinturn.so, its links and libinturn.a go
 #   --configuration C    release (default), or debug: unoptimised, with symbols
 #   --scratch-path DIR   where the package manager works (.build/library)
 set -euo pipefail
@@ -74,6 +75,36 @@ rm -f "$scratch/$configuration.yaml" "$built"
 mkdir -p "$output"
 install -m 755 "$built" "$output/$(library_file)"
 link_library "$output"
+
+# The static library is one object, made of the same compiled files and of what
+# they need of the Swift runtime. Only the C API's names are global in it: the
+# runtime can meet no other in a program, and none of its names a name of the
+# program's. Groups are resolved, so that no linker drops a part of the object in
+# favour of a part of the program, or the other way round.
+objects=${built%/*}/inturn.product/Objects.LinkFileList
+[[ -f $objects ]] || fail "the package manager has left no list of objects"
+mapfile -t objects <"$objects"
+runtime=$(swift_resources)/../swift_static/linux
+mapfile -t api < <(nm --dynamic --defined-only --format=posix "$built" |
+  awk 'NF { print $1 }')
+mapfile -t needed < <("$(swift_tool swift-autolink-extract)" "${objects[@]}" \
+  -o - | grep '^-lswift')
+((${#api[@]} > 0 && ${#needed[@]} > 0)) || fail "what is to be in libinturn.a?"
+archive=$(mktemp -d)
+trap 'rm -rf "$archive"' EXIT
+ld -r --gc-sections --force-group-allocation "${api[@]/#/--undefined=}" \
+  -o "$archive/whole.o" "${objects[@]}" "$runtime/$(uname -m)/swiftrt.o" \
+  -L"$runtime" --start-group "${needed[@]}" -ldispatch -lBlocksRuntime \
+  --end-group
+strip=()
+[[ $configuration == debug ]] || strip=(--strip-unneeded)
+printf '%s\n' "${api[@]}" >"$archive/api"
+objcopy "${strip[@]}" --keep-global-symbols="$archive/api" \
+  "$archive/whole.o" "$archive/inturn.o"
+rm -f "$output/libinturn.a"
+ar rcsD "$output/libinturn.a" "$archive/inturn.o"
+
 if [[ $configuration == release ]]; then
   "$inturn_root/bindings/c/check-library.sh" "$output/$(library_file)"
+  "$inturn_root/bindings/c/check-archive.sh" "$output/libinturn.a"
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C library, or takes it away again.
+# Installs the C library, shared and static, and the C++ header, or takes them
+# away again.
 #
 #   install.sh [--prefix DIR] [--libdir DIR] [--library DIR]
 #   install.sh [--prefix DIR] --uninstall
@@ -12,7 +13,8 @@
 #
 # What is installed can be moved as a whole: its pkg-config file and its CMake
 # package find the prefix from where they are. Installing again replaces the
-# version that was there.
+# version that was there. Where the loader has a list of the libraries in the
+# libdir, as of those in /usr/local/lib, ldconfig renews it.
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -71,9 +73,31 @@ take_away_installed() {
   take_away "${paths[@]}"
 }
 
+# is_listed DIR: the loader's list is of this directory, too. A staged one is not
+# used here.
+is_listed() {
+  [[ -z ${DESTDIR-} ]] && command -v ldconfig >/dev/null || return 1
+  # The directories are the lines "DIR: ..."; -N and -X change nothing.
+  ldconfig -v -N -X 2>/dev/null | sed -n 's/^\(\/[^:]*\):.*/\1/p' |
+    grep -Fx -- "$1" >/dev/null
+}
+
+renew_list() {
+  # The library's own links are there: no other's are to be changed.
+  ldconfig -X ||
+    echo "$(basename "$inturn_script"): run ldconfig as root, so that the" \
+      "loader knows what is, or is no longer, in $root/$libdir" >&2
+}
+PATH=$PATH:/usr/sbin:/sbin
+
 if $uninstall; then
   [[ -f $root/$manifest ]] || fail "nothing is installed in $root"
+  libdir=$(sed -n 's/\/libinturn\.so$//p' "$root/$manifest")
+  listed=false
+  # Asked first: the directory may go, too.
+  ! is_listed "$root/$libdir" || listed=true
   take_away_installed
+  ! $listed || renew_list
   exit
 fi
 
@@ -81,8 +105,10 @@ if [[ -z $library ]]; then
   library=$inturn_root/.build/inturn-library
   "$inturn_root/bindings/c/build-library.sh" --output "$library"
 fi
-[[ -f $library/$(library_file) ]] ||
-  fail "$library has no $(library_file), which is the header's version"
+for file in "$(library_file)" libinturn.a; do
+  [[ -f $library/$file ]] ||
+    fail "$library has no $file, of the header's version"
+done
 if [[ -f $root/$manifest ]]; then
   take_away_installed
 fi
@@ -126,22 +152,26 @@ way_back() { printf '%s\n' "${1//+([^\/])/..}"; }
 version=$(header_version)
 mkdir -p -- "$root"
 
-put "$inturn_root/include/inturn.h" include/inturn.h
-for header in "$inturn_root"/include/inturn/*; do
-  put "$header" "include/inturn/${header##*/}"
-done
+while read -r header; do
+  put "$inturn_root/$header" "$header"
+done < <(cd "$inturn_root" && find include -type f | LC_ALL=C sort)
+put "$library/libinturn.a" "$libdir/libinturn.a"
 put "$library/$(library_file)" "$libdir/$(library_file)" 755
 done_so_far+=("$libdir/$(library_soname)" "$libdir/libinturn.so")
 link_library "$root/$libdir"
 
-put_filled inturn.pc.in "$libdir/pkgconfig/inturn.pc" \
-  "PREFIX=\${pcfiledir}/$(way_back "$libdir/pkgconfig")" \
-  "LIBDIR=\${prefix}/$libdir" "VERSION=$version"
+for file in inturn inturn-static; do
+  put_filled "$file.pc.in" "$libdir/pkgconfig/$file.pc" \
+    "PREFIX=\${pcfiledir}/$(way_back "$libdir/pkgconfig")" \
+    "LIBDIR=\${prefix}/$libdir" "VERSION=$version" \
+    "NEEDS=${library_needs[*]}"
+done
 
 cmake=$libdir/cmake/Inturn
 put_filled InturnConfig.cmake.in "$cmake/InturnConfig.cmake" \
   "PREFIX=$(way_back "$cmake")" \
-  "FILE=$(library_file)" "SONAME=$(library_soname)"
+  "FILE=$(library_file)" "SONAME=$(library_soname)" \
+  "NEEDS=$(printf '%s;' "${library_needs[@]/#-l/}")"
 # The fifth byte of an ELF file is 1 for 32 bits and 2 for 64.
 put_filled InturnConfigVersion.cmake.in "$cmake/InturnConfigVersion.cmake" \
   "VERSION=$version" "MAJOR=${version%%.*}" \
@@ -151,4 +181,5 @@ make_directory "${manifest%/*}"
 done_so_far+=("$manifest")
 printf '%s\n' "${done_so_far[@]}" >"$root/$manifest"
 trap - EXIT
+! is_listed "$root/$libdir" || renew_list
 echo "installed Inturn $version in $root"

@@ -39,6 +39,11 @@ header_version() {
 library_soname() { printf 'libinturn.so.%s\n' "$(header_version | cut -d. -f1)"; }
 library_file() { printf 'libinturn.so.%s\n' "$(header_version)"; }
 
+# What a program that links libinturn.a needs besides, for a C linker. (The
+# shared library says so itself.)
+# shellcheck disable=SC2034
+library_needs=(-lstdc++ -lm -lpthread -ldl)
+
 # link_library DIR: the two links beside the versioned file.
 link_library() {
   ln -sfn "$(library_file)" "$1/$(library_soname)"

@@ -83,14 +83,17 @@ extension Engine {
     return slot.end(token, as: outcome, payload: payload)
   }
 
-  package static func abandon(_ token: Handle) -> Status {
+  /// Ends an operation whose token was lost, and reports it, with the place that it came from.
+  package static func abandon(
+    _ token: Handle, enqueuedAt place: UnsafePointer<CChar>? = nil
+  ) -> Status {
     var report: Report?
     let status = withSlot(.find(token: token)) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
       // After the end, a label may be another operation's.
       if !slot.loadWord().contains(.claimed) {
-        report = .lostToken(operation: slot.label, queue: lane.label)
+        report = .lostToken(operation: slot.label, queue: lane.label, enqueuedAt: place)
       }
       lane.pointee.lock.unlock()
       return end(token, as: .abandoned)

@@ -25,11 +25,13 @@ package struct Report {
   }
 
   static func lostToken(
-    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?
+    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?,
+    enqueuedAt place: UnsafePointer<CChar>?
   ) -> Report {
-    Report(
+    let origin = place.map { "; it was enqueued at \(oneLine(String(cString: $0)))" } ?? ""
+    return Report(
       .lostToken, operation, queue,
-      "\(describe(operation, queue)) was abandoned: its token was lost unfinished")
+      "\(describe(operation, queue)) was abandoned: its token was lost unfinished" + origin)
   }
 
   package static func runaway(value: String?, changes: UInt32) -> Report {
@@ -89,10 +91,14 @@ package struct Report {
   }
 
   package static func quoted(_ label: String) -> String {
-    let characters = label.unicodeScalars.map {
-      $0.properties.generalCategory == .control ? " " : Character($0)
-    }
-    return "\"" + String(characters) + "\""
+    "\"" + oneLine(label) + "\""
+  }
+
+  private static func oneLine(_ text: String) -> String {
+    String(
+      text.unicodeScalars.map {
+        $0.properties.generalCategory == .control ? " " : Character($0)
+      })
   }
 
   /// Tells the handler. No lock is held.

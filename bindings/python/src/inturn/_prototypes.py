@@ -398,6 +398,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_token_fail": (_S, [_token, _i32]),
     "inturn_token_cancel": (_S, [_token]),
     "inturn_token_abandon": (_S, [_token]),
+    "inturn_token_abandon_at": (_S, [_token, _string]),
     "inturn_token_is_cancelled": (_S, [_token, _P(_bool)]),
     "inturn_token_on_cancel": (_S, [_token, inturn_cancel_fn, _pointer, inturn_destroy_fn]),
     "inturn_token_set_progress": (_S, [_token, _i64, _i64]),

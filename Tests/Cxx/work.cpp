@@ -1,0 +1,272 @@
+/*
+ * work.cpp - what work may be, and what becomes of it and of what it throws.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "harness.hpp"
+
+using namespace inturn;
+
+TEST(operations_run_and_end_in_order) {
+  std::vector<int> order;
+  queue queue;
+  for (int i = 0; i < 1000; i++)
+    queue.enqueue([&order, i] { order.push_back(i); });
+  queue.drain();
+  CHECK_EQUAL(order.size(), 1000u);
+  for (int i = 0; i < 1000; i++)
+    CHECK_EQUAL(order[static_cast<std::size_t>(i)], i);
+}
+
+TEST(work_that_takes_nothing_has_finished_when_it_returns) {
+  stage stage;
+  const operation operation = stage.queue.enqueue_operation([] {});
+  CHECK_EQUAL(operation.state(), operation_state::pending);
+  stage.drain();
+  CHECK_EQUAL(operation.wait().outcome, outcome::finished);
+}
+
+TEST(work_that_takes_a_token_lasts_until_the_token_is_finished) {
+  stage stage;
+  kept_token kept;
+  const operation first = stage.queue.enqueue_operation(kept.keep());
+  const operation second = stage.queue.enqueue_operation([] {});
+  stage.drain();
+  CHECK_EQUAL(first.state(), operation_state::running);
+  CHECK_EQUAL(second.state(), operation_state::pending);
+  CHECK(kept.token.finish());
+  stage.drain();
+  CHECK_EQUAL(second.state(), operation_state::ended);
+}
+
+TEST(work_may_be_any_callable) {
+  struct functor {
+    void operator()(token token) const { token.finish(); }
+  };
+  static gate called;
+  stage stage;
+  stage.queue.enqueue(functor());
+  stage.queue.enqueue(+[] { called.pass(); });
+  stage.queue.enqueue(std::function<void()>([] { called.pass(); }));
+  stage.queue.enqueue([](token &&token) { token.finish(); });
+  stage.queue.enqueue([](auto token) { token.finish(); });
+  stage.queue.enqueue([] { return 7; });
+  stage.drain();
+  CHECK_EQUAL(called.count(), 2);
+  CHECK_EQUAL(stage.queue.statistics().finished, 6u);
+}
+
+TEST(work_that_can_only_be_moved_is_destroyed_exactly_once) {
+  gate destroyed;
+  int number = 0;
+  stage stage;
+  stage.queue.enqueue([&number, counted = counted(destroyed),
+                       seven = std::make_unique<int>(7)] { number = *seven; });
+  CHECK_EQUAL(destroyed.count(), 0);
+  stage.drain();
+  CHECK_EQUAL(number, 7);
+  CHECK_EQUAL(destroyed.count(), 1);
+}
+
+TEST(refused_work_never_runs_and_is_destroyed_before_the_call_returns) {
+  gate destroyed;
+  stage stage;
+  stage.queue.close();
+  CHECK_REFUSED(closed, stage.queue.enqueue([counted = counted(destroyed)] {
+    FAIL("it runs");
+  }));
+  CHECK_EQUAL(destroyed.count(), 1);
+  operation_options options;
+  options.on_end = [counted = counted(destroyed)](const end &) {
+    FAIL("an end is told");
+  };
+  CHECK(stage.queue.try_enqueue(
+            [counted = counted(destroyed)](token) { FAIL("it runs"); },
+            std::move(options)) == errc::closed);
+  CHECK_EQUAL(destroyed.count(), 3);
+  stage.drain();
+}
+
+TEST(an_exception_fails_the_operation_with_the_code_1) {
+  stage stage;
+  const operation operation = stage.queue.enqueue_operation(
+      [] { throw std::runtime_error("the disk is full"); });
+  stage.drain();
+  CHECK_EQUAL(operation.wait().outcome, outcome::failed);
+  CHECK_EQUAL(operation.wait().code, 1);
+}
+
+TEST(a_failure_fails_the_operation_with_its_code) {
+  stage stage;
+  const operation operation =
+      stage.queue.enqueue_operation([](token) { throw failure(-7); });
+  stage.drain();
+  CHECK_EQUAL(operation.wait().outcome, outcome::failed);
+  CHECK_EQUAL(operation.wait().code, -7);
+}
+
+TEST(an_exception_fails_the_operation_though_its_token_is_elsewhere) {
+  stage stage;
+  token elsewhere;
+  const operation operation = stage.queue.enqueue_operation([&](token token) {
+    elsewhere = std::move(token);
+    throw failure(3);
+  });
+  stage.drain();
+  CHECK_EQUAL(operation.wait().code, 3);
+  CHECK(!elsewhere.finish());
+}
+
+TEST(an_exception_after_the_finish_changes_nothing) {
+  stage stage;
+  const operation operation = stage.queue.enqueue_operation([](token token) {
+    token.finish();
+    throw failure(3);
+  });
+  stage.drain();
+  CHECK_EQUAL(operation.wait().outcome, outcome::finished);
+}
+
+TEST(the_end_callback_gets_the_exception) {
+  stage stage;
+  std::string told;
+  operation_options options;
+  options.label = "save";
+  options.on_end = [&](const end &end) {
+    CHECK_EQUAL(end.outcome, outcome::failed);
+    CHECK_EQUAL(end.label, "save");
+    try {
+      std::rethrow_exception(end.exception);
+    } catch (const std::runtime_error &error) {
+      told = error.what();
+    }
+  };
+  stage.queue.enqueue([] { throw std::runtime_error("the disk is full"); },
+                      std::move(options));
+  stage.drain();
+  CHECK_EQUAL(told, "the disk is full");
+}
+
+TEST(the_end_callback_of_a_finished_operation_gets_no_exception) {
+  stage stage;
+  gate told;
+  operation_options options;
+  options.retry = retry();
+  options.on_end = [&](const end &end) {
+    CHECK_EQUAL(end.outcome, outcome::finished);
+    CHECK_EQUAL(end.attempts, 2u);
+    CHECK(end.exception == nullptr);
+    told.pass();
+  };
+  stage.queue.enqueue(
+      [first = true]() mutable {
+        if (std::exchange(first, false))
+          throw failure(1);
+      },
+      std::move(options));
+  stage.advance(std::chrono::seconds(1));
+  CHECK_EQUAL(told.count(), 1);
+}
+
+TEST(callbacks_and_work_are_destroyed_once_after_the_end_is_told) {
+  gate destroyed, told;
+  stage stage;
+  operation_options options;
+  options.on_end = [&told, &destroyed,
+                    counted = counted(destroyed)](const end &) {
+    CHECK_EQUAL(destroyed.count(), 0);
+    told.pass();
+  };
+  stage.queue.enqueue([counted = counted(destroyed)] {}, std::move(options));
+  stage.drain();
+  CHECK_EQUAL(told.count(), 1);
+  CHECK_EQUAL(destroyed.count(), 2);
+}
+
+TEST(an_exception_in_an_end_callback_ends_the_process) {
+  const int status = in_child([] {
+    std::set_terminate([] { std::_Exit(42); });
+    stage stage;
+    operation_options options;
+    options.on_end = [](const end &) { throw failure(1); };
+    stage.queue.enqueue([] {}, std::move(options));
+    stage.drain();
+  });
+  CHECK_EQUAL(status, 42);
+}
+
+TEST(a_condition_that_throws_gives_up) {
+  stage stage;
+  operation_options options;
+  options.condition = []() -> verdict { throw failure(1); };
+  const operation operation = stage.queue.enqueue_operation(
+      [] { FAIL("it runs"); }, std::move(options));
+  stage.drain();
+  CHECK_EQUAL(operation.wait().outcome, outcome::cancelled);
+  CHECK_EQUAL(operation.wait().cause, cause::condition);
+}
+
+TEST(run_gives_what_the_function_returns) {
+  queue queue;
+  std::future<std::unique_ptr<int>> number =
+      queue.run([] { return std::make_unique<int>(7); });
+  std::future<void> nothing = queue.run([](token_ref) {});
+  CHECK_EQUAL(*number.get(), 7);
+  nothing.get();
+}
+
+TEST(run_throws_what_the_function_throws) {
+  queue queue;
+  auto future = queue.run([]() -> int { throw std::out_of_range("seven"); });
+  try {
+    future.get();
+    FAIL("nothing is thrown");
+  } catch (const std::out_of_range &error) {
+    CHECK_EQUAL(std::string(error.what()), "seven");
+  }
+}
+
+TEST(run_says_why_an_operation_did_not_finish) {
+  stage stage;
+  gate told;
+  operation_options options;
+  options.max_wait = std::chrono::seconds(1);
+  options.on_end = [&](const end &) { told.pass(); };
+  kept_token kept;
+  stage.queue.enqueue(kept.keep());
+  auto late = stage.queue.run([] { return 1; }, std::move(options));
+  auto cancelled = stage.queue.run([] { return 1; });
+  stage.advance(std::chrono::seconds(2));
+  stage.queue.cancel_all();
+  kept.token.finish();
+  stage.drain();
+  CHECK_EQUAL(told.count(), 1);
+  try {
+    late.get();
+    FAIL("nothing is thrown");
+  } catch (const not_finished &why) {
+    CHECK_EQUAL(why.outcome, outcome::timed_out);
+    CHECK_EQUAL(why.cause, cause::max_wait);
+  }
+  try {
+    cancelled.get();
+    FAIL("nothing is thrown");
+  } catch (const not_finished &why) {
+    CHECK_EQUAL(why.outcome, outcome::cancelled);
+  }
+}
+
+TEST(run_tells_the_function_when_to_stop) {
+  queue queue;
+  gate begun;
+  auto loops = queue.run([&](token_ref token) {
+    begun.pass();
+    const auto until = std::chrono::steady_clock::now() + limit;
+    while (!token.is_cancelled() && std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
+    return token.is_cancelled();
+  });
+  begun.wait();
+  queue.cancel_all();
+  CHECK(loops.get());
+}

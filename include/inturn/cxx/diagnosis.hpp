@@ -1,0 +1,39 @@
+/*
+ * diagnosis.hpp - reports and counts of inturn.hpp; include that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef INTURN_CXX_DIAGNOSIS_HPP
+#define INTURN_CXX_DIAGNOSIS_HPP
+
+#include <inturn/cxx/handle.hpp>
+
+namespace inturn {
+
+/* What the library noticed; valid during the call. */
+using report = inturn_report;
+
+/* Sets the process's report handler, in place of the one it had; an empty one:
+   the default, which writes a line to the standard error. It is called on any
+   thread, by several at once; it must not block, and throws nothing. */
+inline void set_report_handler(callback<void(const report &)> handler) {
+  using handler_type = callback<void(const report &)>;
+  const detail::for_c<handler_type> c(std::move(handler));
+  const auto call = +[](void *context, const inturn_report *told) noexcept {
+    (*static_cast<handler_type *>(context))(*told);
+  };
+  detail::check(
+      inturn_set_report_handler(c.function(call), c.context, c.destroy),
+      "set_report_handler");
+}
+
+/* Counts of the whole library. */
+inline inturn_library_statistics statistics() {
+  inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
+  detail::check(inturn_get_statistics(&statistics), "statistics");
+  return statistics;
+}
+
+} // namespace inturn
+
+#endif /* INTURN_CXX_DIAGNOSIS_HPP */

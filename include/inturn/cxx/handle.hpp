@@ -1,0 +1,197 @@
+/*
+ * handle.hpp - handles, callbacks and times of inturn.hpp; include that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef INTURN_CXX_HANDLE_HPP
+#define INTURN_CXX_HANDLE_HPP
+
+#include <inturn/cxx/error.hpp>
+
+#include <chrono>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace inturn {
+
+/* A handle that owns nothing: it is copied freely, may outlive its object, and
+   is refused then. */
+template <class Raw> class basic_ref {
+public:
+  using raw_type = Raw;
+
+  constexpr basic_ref() noexcept = default;
+  constexpr explicit basic_ref(Raw raw) noexcept : raw_(raw) {}
+
+  /* What the functions of inturn.h take. */
+  constexpr Raw raw() const noexcept { return raw_; }
+
+  /* Whether it is not the null handle. */
+  constexpr explicit operator bool() const noexcept { return raw_.bits != 0; }
+
+  friend constexpr bool operator==(basic_ref a, basic_ref b) noexcept {
+    return a.raw_.bits == b.raw_.bits;
+  }
+  friend constexpr bool operator!=(basic_ref a, basic_ref b) noexcept {
+    return a.raw_.bits != b.raw_.bits;
+  }
+
+protected:
+  Raw raw_{};
+};
+
+/* A handle that owns its object, and destroys it or gives it back. It can be
+   moved, not copied; where it is copied to its Ref, that owns nothing.
+
+   The destructor throws nothing. What could not be destroyed, as a ring of
+   waits would close or the object is in use, ends the process by
+   std::terminate, with an inturn::error as the reason. Nothing happens when
+   the object is gone already, or was made before a fork, in the parent. */
+template <class Ref, inturn_status (*Destroy)(typename Ref::raw_type)>
+class owned : public Ref {
+public:
+  using raw_type = typename Ref::raw_type;
+
+  owned() noexcept = default;
+  owned(owned &&other) noexcept : Ref(other.release()) {}
+  owned &operator=(owned &&other) noexcept {
+    if (this != &other) {
+      reset();
+      this->raw_ = other.release();
+    }
+    return *this;
+  }
+  ~owned() { reset(); }
+
+  /* Takes an object over from its owner in C. */
+  static owned adopt(raw_type raw) noexcept { return owned(raw); }
+
+  /* Leaves the object to the caller, who destroys it. */
+  [[nodiscard]] raw_type release() noexcept {
+    return std::exchange(this->raw_, raw_type{});
+  }
+
+  /* Destroys the object now, as the destructor does. */
+  void reset() noexcept {
+    if (this->raw_.bits == 0)
+      return;
+    /* The handle stays until the calls that may read it have returned. */
+    const inturn_status status = Destroy(this->raw_);
+    this->raw_ = {};
+    if (status == INTURN_E_DEADLOCK || status == INTURN_E_BUSY)
+      detail::check(status, "destroying an object");
+  }
+
+protected:
+  explicit owned(raw_type raw) noexcept : Ref(raw) {}
+};
+
+/* A callable of any type with this signature, move-only ones included; itself
+   move-only. Empty when it is made of nothing. */
+template <class Signature> class callback;
+
+template <class Result, class... Arguments>
+class callback<Result(Arguments...)> {
+  template <class F>
+  using if_callable = std::enable_if_t<
+      !std::is_same_v<std::decay_t<F>, callback> &&
+      std::is_invocable_r_v<Result, std::decay_t<F> &, Arguments...>>;
+
+public:
+  callback() noexcept = default;
+
+  template <class F, class = if_callable<F>>
+  callback(F &&function)
+      : context_(new std::decay_t<F>(std::forward<F>(function))),
+        call_([](void *context, Arguments... arguments) -> Result {
+          return (*static_cast<std::decay_t<F> *>(context))(
+              std::forward<Arguments>(arguments)...);
+        }),
+        destroy_([](void *context) {
+          delete static_cast<std::decay_t<F> *>(context);
+        }) {}
+
+  callback(callback &&other) noexcept
+      : context_(std::exchange(other.context_, nullptr)),
+        call_(std::exchange(other.call_, nullptr)), destroy_(other.destroy_) {}
+  callback &operator=(callback &&other) noexcept {
+    callback moved(std::move(other));
+    std::swap(context_, moved.context_);
+    std::swap(call_, moved.call_);
+    std::swap(destroy_, moved.destroy_);
+    return *this;
+  }
+  ~callback() {
+    if (context_ != nullptr)
+      destroy_(context_);
+  }
+
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+
+  Result operator()(Arguments... arguments) {
+    return call_(context_, std::forward<Arguments>(arguments)...);
+  }
+
+private:
+  void *context_ = nullptr;
+  Result (*call_)(void *, Arguments...) = nullptr;
+  void (*destroy_)(void *) = nullptr;
+};
+
+/* How long to wait: any duration, and what is longer than 292 years is as long
+   as that. Below zero is zero, for which a wait just asks. */
+class time_limit {
+public:
+  template <class Rep, class Period>
+  constexpr time_limit(std::chrono::duration<Rep, Period> time) noexcept {
+    using seconds = std::chrono::duration<double>;
+    constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+    if (time <= time.zero())
+      ns_ = 0;
+    else if (std::chrono::duration_cast<seconds>(time).count() >=
+             static_cast<double>(longest) / 1e9)
+      ns_ = longest;
+    else
+      ns_ = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  }
+
+  constexpr std::int64_t nanoseconds() const noexcept { return ns_; }
+
+private:
+  std::int64_t ns_ = 0;
+};
+
+namespace detail {
+
+/* Destroys a context that is a T. */
+template <class T> void destroy(void *context) noexcept {
+  delete static_cast<T *>(context);
+}
+
+/* Gives a callback to C as a function, a context and a destroy function:
+   `call(context)` is what the function in C calls with. An empty callback is
+   three times NULL. */
+template <class Callback> struct for_c {
+  explicit for_c(Callback &&callback)
+      : context(callback ? new Callback(std::move(callback)) : nullptr),
+        destroy(context == nullptr ? nullptr : detail::destroy<Callback>) {}
+
+  /* The function itself, or NULL when there is no callback. */
+  template <class Function> Function *function(Function *call) const noexcept {
+    return context == nullptr ? nullptr : call;
+  }
+
+  Callback *context;
+  inturn_destroy_fn destroy;
+};
+
+inline const char *text_or_null(const std::string &text) noexcept {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+} // namespace detail
+
+} // namespace inturn
+
+#endif /* INTURN_CXX_HANDLE_HPP */

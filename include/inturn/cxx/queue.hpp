@@ -1,0 +1,305 @@
+/*
+ * queue.hpp - queues and batches of inturn.hpp; include that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef INTURN_CXX_QUEUE_HPP
+#define INTURN_CXX_QUEUE_HPP
+
+#include <inturn/cxx/executor.hpp>
+#include <inturn/cxx/operation.hpp>
+
+#include <cstddef>
+#include <future>
+
+namespace inturn {
+
+enum class queue_kind {
+  fifo = INTURN_QUEUE_FIFO,
+  actor = INTURN_QUEUE_ACTOR,
+  interaction = INTURN_QUEUE_INTERACTION,
+  concurrent = INTURN_QUEUE_CONCURRENT
+};
+
+/* The kinds by themselves: `inturn::queue dialogs(inturn::interaction);` */
+inline constexpr queue_kind fifo = queue_kind::fifo;
+inline constexpr queue_kind actor = queue_kind::actor;
+inline constexpr queue_kind interaction = queue_kind::interaction;
+inline constexpr queue_kind concurrent = queue_kind::concurrent;
+
+enum class batch_policy {
+  all = INTURN_BATCH_ALL,
+  first_error = INTURN_BATCH_FIRST_ERROR,
+  collect = INTURN_BATCH_COLLECT,
+  enough = INTURN_BATCH_ENOUGH
+};
+
+/* What a future of queue_ref::run throws when its operation did not finish
+   (cancelled, timed out) and the work threw nothing. */
+class not_finished : public std::runtime_error {
+public:
+  explicit not_finished(const end &end)
+      : std::runtime_error("the operation did not finish"),
+        outcome(end.outcome), cause(end.cause), code(end.code) {}
+
+  inturn::outcome outcome;
+  inturn::cause cause;
+  std::int32_t code;
+};
+
+/* The end of a batch; as inturn_batch_end. */
+struct batch_end {
+  inturn::outcome outcome{};
+  std::int32_t code = 0;      /* of the operation that decided */
+  std::size_t count = 0;      /* operations */
+  std::size_t finished = 0;   /* those that ended as finished */
+  std::size_t decided_by = 0; /* the operation's place; else `count` */
+
+  batch_end() noexcept = default;
+  explicit batch_end(const inturn_batch_end &from) noexcept
+      : outcome(static_cast<inturn::outcome>(from.outcome)), code(from.code),
+        count(from.count), finished(from.finished),
+        decided_by(from.decided_by) {}
+};
+
+/* Names a batch: a list of operations of one queue with one completion. */
+class batch_ref : public basic_ref<inturn_batch> {
+public:
+  using basic_ref::basic_ref;
+
+  /* Cancels what has not ended; false when it was asked before, or all has. */
+  bool cancel() const {
+    const inturn_status status = inturn_batch_cancel(raw_);
+    return status != INTURN_E_CANCELLED &&
+           detail::succeeded(status, INTURN_E_ALREADY_FINISHED, "cancel");
+  }
+
+  /* How many of its operations have ended. */
+  std::size_t ended() const {
+    std::size_t ended = 0;
+    detail::check(inturn_batch_get_progress(raw_, &ended, nullptr), "ended");
+    return ended;
+  }
+
+  /* How the operation at a place of the list has ended.
+     Throws error(busy), too: it has not. */
+  end end_of(std::size_t place) const {
+    inturn_end end{};
+    detail::check(inturn_batch_get_end(raw_, place, &end), "end_of");
+    return inturn::end(end);
+  }
+
+  /* Waits until it has ended and its on_end has returned. */
+  batch_end wait() const {
+    inturn_batch_end end{};
+    detail::check(inturn_batch_wait(raw_, -1, &end), "wait");
+    return batch_end(end);
+  }
+
+  /* The same, for so long at most: nothing when the time is over. */
+  std::optional<batch_end> wait_for(time_limit limit) const {
+    inturn_batch_end end{};
+    if (!detail::succeeded(inturn_batch_wait(raw_, limit.nanoseconds(), &end),
+                           INTURN_E_TIMED_OUT, "wait_for"))
+      return std::nullopt;
+    return batch_end(end);
+  }
+};
+
+/* Owns the handle, not the batch: that goes on when this is destroyed. */
+using batch = owned<batch_ref, inturn_batch_release>;
+
+/* As inturn_batch_options. */
+struct batch_options {
+  batch_policy policy = batch_policy::all;
+  std::size_t enough = 0;
+  /* Of each operation; without callbacks: else error(invalid_argument). */
+  operation_options operation;
+  /* Told the end, exactly once when the batch was accepted. It throws
+     nothing. */
+  callback<void(batch_ref, const batch_end &)> on_end;
+};
+
+/* An event of a queue, which is valid during the callback that gets it. */
+using event = inturn_event;
+
+/* As inturn_queue_options. */
+struct queue_options {
+  std::string label;
+  executor_ref executor; /* null: the kind's default */
+  clock_ref clock;       /* null: the system's */
+  std::uint64_t capacity = 0;
+  std::uint32_t max_concurrent = 0;
+  nanoseconds settle = std::chrono::milliseconds(500);
+  nanoseconds gap = std::chrono::milliseconds(250);
+  /* Is told the queue's events, one at a time, in order. It throws nothing. */
+  callback<void(const event &)> on_event;
+};
+
+/* Names a queue. Where nothing else is said, each function throws the statuses
+   that the function of the same name in inturn.h gives. */
+class queue_ref : public basic_ref<inturn_queue> {
+public:
+  using basic_ref::basic_ref;
+
+  /* Enqueues an operation. The work is never called inside this call.
+     Throws error(closed) and error(full), too. */
+  void enqueue(work work) const {
+    detail::check(put(std::move(work), nullptr), "enqueue");
+  }
+  void enqueue(work work, operation_options options) const {
+    detail::check(put(std::move(work), options, nullptr), "enqueue");
+  }
+
+  /* The same, where a refusal is expected: gives errc::full, errc::closed and
+     so on, and no error when the operation was accepted. */
+  [[nodiscard]] std::error_code try_enqueue(work work) const {
+    return detail::code_of(put(std::move(work), nullptr));
+  }
+  [[nodiscard]] std::error_code try_enqueue(work work,
+                                            operation_options options) const {
+    return detail::code_of(put(std::move(work), options, nullptr));
+  }
+
+  /* As enqueue and try_enqueue, and give the operation's handle: the second to
+     `out`, which it leaves alone when it gives an error. */
+  [[nodiscard]] operation enqueue_operation(work work) const {
+    inturn_operation raw{};
+    detail::check(put(std::move(work), &raw), "enqueue_operation");
+    return operation::adopt(raw);
+  }
+  [[nodiscard]] operation enqueue_operation(work work,
+                                            operation_options options) const {
+    inturn_operation raw{};
+    detail::check(put(std::move(work), options, &raw), "enqueue_operation");
+    return operation::adopt(raw);
+  }
+  [[nodiscard]] std::error_code
+  try_enqueue_operation(operation &out, work work,
+                        operation_options options = {}) const {
+    inturn_operation raw{};
+    const inturn_status status = put(std::move(work), options, &raw);
+    if (status == INTURN_OK)
+      out = operation::adopt(raw);
+    return detail::code_of(status);
+  }
+
+  /* Enqueues a function that is the whole operation, and gives what it returns
+     or throws; not_finished when the operation did not finish. The function
+     takes nothing, or a token_ref that says when to stop; what it returns is
+     told when the operation has ended. The future's destructor does not wait,
+     and a wait for it inside the queue's own work never ends.
+     Throws as enqueue. */
+  template <class F>
+  auto run(F &&function, operation_options options = {}) const;
+
+  /* Enqueues a batch: all of its operations, with none of others between them,
+     or none. */
+  [[nodiscard]] batch enqueue_batch(std::vector<work> works,
+                                    batch_options options = {}) const;
+
+  /* Suspends are counted, for each reason by itself. */
+  void suspend() const { detail::check(inturn_queue_suspend(raw_), "suspend"); }
+  void resume() const { detail::check(inturn_queue_resume(raw_), "resume"); }
+  void suspend_for(const char *reason) const {
+    detail::check(inturn_queue_suspend_for(raw_, reason), "suspend_for");
+  }
+  void resume_for(const char *reason) const {
+    detail::check(inturn_queue_resume_for(raw_, reason), "resume_for");
+  }
+
+  void view_did_appear() const {
+    detail::check(inturn_queue_view_did_appear(raw_), "view_did_appear");
+  }
+  void view_will_disappear() const {
+    detail::check(inturn_queue_view_will_disappear(raw_),
+                  "view_will_disappear");
+  }
+
+  void set_executor(executor_ref executor) const {
+    detail::check(inturn_queue_set_executor(raw_, executor.raw()),
+                  "set_executor");
+  }
+  void set_max_concurrent(std::uint32_t count) const {
+    detail::check(inturn_queue_set_max_concurrent(raw_, count),
+                  "set_max_concurrent");
+  }
+
+  void cancel_all() const {
+    detail::check(inturn_queue_cancel_all(raw_), "cancel_all");
+  }
+
+  /* Give how many operations of the key there were. */
+  std::uint64_t cancel_key(const char *key) const {
+    std::uint64_t count = 0;
+    detail::check(inturn_queue_cancel_key(raw_, key, &count), "cancel_key");
+    return count;
+  }
+  std::uint64_t resolve_key(const char *key) const {
+    std::uint64_t count = 0;
+    detail::check(inturn_queue_resolve_key(raw_, key, &count), "resolve_key");
+    return count;
+  }
+
+  /* Refuses new operations from now on; false when it did already. */
+  bool close() const {
+    return detail::succeeded(inturn_queue_close(raw_), INTURN_E_CLOSED,
+                             "close");
+  }
+
+  /* Waits until nothing is pending, running or to be delivered.
+     Throws error(deadlock): see section 9 of inturn.h. */
+  void drain() const { detail::check(inturn_queue_drain(raw_, -1), "drain"); }
+
+  /* The same, for so long at most: false when the time is over. */
+  bool drain_for(time_limit limit) const {
+    return detail::succeeded(inturn_queue_drain(raw_, limit.nanoseconds()),
+                             INTURN_E_TIMED_OUT, "drain_for");
+  }
+
+  inturn_queue_statistics statistics() const {
+    inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
+    detail::check(inturn_queue_get_statistics(raw_, &statistics), "statistics");
+    return statistics;
+  }
+
+  /* The operations that have not ended, running ones first, then pending ones
+     in order; at most so many. */
+  std::vector<inturn_operation_info> list(std::size_t room) const {
+    std::vector<inturn_operation_info> infos(room);
+    std::size_t count = 0;
+    detail::check(inturn_queue_list(raw_, infos.data(), room, &count), "list");
+    infos.resize(count);
+    return infos;
+  }
+
+private:
+  inturn_status put(work &&work, inturn_operation *out) const;
+  inturn_status put(work &&work, operation_options &options,
+                    inturn_operation *out) const;
+};
+
+/* A queue of one's own. The destructor ends what is pending and running as
+   cancelled, and waits for calls that are under way: when it has returned, no
+   callback of the queue runs or will run, so that work may refer to what lives
+   longer than the queue. Inside a callback of the same queue it does not wait.
+   To let the work end instead, drain() before. */
+class queue : public owned<queue_ref, inturn_queue_destroy> {
+public:
+  explicit queue(queue_kind kind = queue_kind::fifo,
+                 queue_options options = {});
+  queue(owned &&other) noexcept : owned(std::move(other)) {}
+
+private:
+  using event_callback = callback<void(const event &)>;
+
+  static void tell_event(void *context, const inturn_event *told) noexcept {
+    (*static_cast<event_callback *>(context))(*told);
+  }
+};
+
+} // namespace inturn
+
+#include <inturn/cxx/queue_inline.hpp>
+
+#endif /* INTURN_CXX_QUEUE_HPP */

@@ -1,0 +1,159 @@
+/*
+ * queue_inline.hpp - how queue.hpp does it; include inturn.hpp.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef INTURN_CXX_QUEUE_INLINE_HPP
+#define INTURN_CXX_QUEUE_INLINE_HPP
+
+#include <inturn/cxx/queue.hpp>
+
+namespace inturn {
+
+inline queue::queue(queue_kind kind, queue_options options) {
+  const detail::for_c<event_callback> c(std::move(options.on_event));
+  inturn_queue_options raw = INTURN_QUEUE_OPTIONS_INIT;
+  raw.max_concurrent = options.max_concurrent;
+  raw.label = detail::text_or_null(options.label);
+  raw.executor = options.executor.raw();
+  raw.capacity = options.capacity;
+  raw.clock = options.clock.raw();
+  raw.settle_ns = options.settle.count();
+  raw.gap_ns = options.gap.count();
+  raw.on_event = c.function(tell_event);
+  raw.event_context = c.context;
+  raw.event_destroy = c.destroy;
+  detail::check(
+      inturn_queue_create(static_cast<inturn_queue_kind>(kind), &raw, &raw_),
+      "queue");
+}
+
+namespace detail {
+
+/* Whether the options have a callback, which shares the work's context. */
+inline bool has_callbacks(const operation_options &options) noexcept {
+  return options.on_end || options.condition ||
+         (options.retry && options.retry->decide);
+}
+
+/* What queue_ref::run shares between the work and its end. */
+template <class Result> struct run_state {
+  std::promise<Result> promise;
+  std::optional<Result> result;
+
+  template <class Call> void keep(Call call) { result.emplace(call()); }
+  bool is_kept() const noexcept { return result.has_value(); }
+  void deliver() { promise.set_value(std::move(*result)); }
+};
+
+template <> struct run_state<void> {
+  std::promise<void> promise;
+  bool kept = false;
+
+  template <class Call> void keep(Call call) { call(), kept = true; }
+  bool is_kept() const noexcept { return kept; }
+  void deliver() { promise.set_value(); }
+};
+
+/* Calls a function of queue_ref::run. */
+template <class F> decltype(auto) call_to_run(F &function, token_ref token) {
+  if constexpr (std::is_invocable_v<F &, token_ref>)
+    return function(token);
+  else
+    return (void)token, function();
+}
+
+} // namespace detail
+
+inline inturn_status queue_ref::put(work &&work, inturn_operation *out) const {
+  const inturn_work_fn function = work.function();
+  const inturn_destroy_fn destroy = work.destroy();
+  return inturn_queue_enqueue(raw_, function, work.release(), destroy, out);
+}
+
+inline inturn_status queue_ref::put(work &&work, operation_options &options,
+                                    inturn_operation *out) const {
+  const inturn_work_fn function = work.function();
+  const inturn_destroy_fn destroy = work.destroy();
+  const detail::c_operation_options c(options);
+  if (!detail::has_callbacks(options))
+    return inturn_queue_enqueue_with(raw_, &c.raw, function, work.release(),
+                                     destroy, out);
+
+  /* One context for all: it is destroyed after the last of its callbacks. */
+  auto *context = new detail::equipped_work(std::move(work), options);
+  inturn_operation_options raw = c.raw;
+  raw.end_context = raw.on_end == nullptr ? nullptr : context;
+  return inturn_queue_enqueue_with(raw_, &raw, detail::equipped_work::run,
+                                   context,
+                                   detail::destroy<detail::equipped_work>, out);
+}
+
+template <class F>
+auto queue_ref::run(F &&function, operation_options options) const {
+  using function_type = std::decay_t<F>;
+  using result_type = decltype(detail::call_to_run(
+      std::declval<function_type &>(), std::declval<token_ref>()));
+  using state_type = detail::run_state<result_type>;
+
+  const auto state = std::make_shared<state_type>();
+  std::future<result_type> future = state->promise.get_future();
+  options.on_end = [state,
+                    also = std::move(options.on_end)](const end &end) mutable {
+    if (also)
+      also(end);
+    /* One that was skipped, or has joined another, finished without a call. */
+    if (end.outcome == outcome::finished && state->is_kept())
+      state->deliver();
+    else if (end.exception != nullptr)
+      state->promise.set_exception(end.exception);
+    else
+      state->promise.set_exception(std::make_exception_ptr(not_finished(end)));
+  };
+  auto whole = [state, function = function_type(std::forward<F>(function))](
+                   token token) mutable {
+    state->keep([&]() -> decltype(auto) {
+      return detail::call_to_run(function, token);
+    });
+    token.finish();
+  };
+  enqueue(std::move(whole), std::move(options));
+  return future;
+}
+
+inline batch queue_ref::enqueue_batch(std::vector<work> works,
+                                      batch_options options) const {
+  using end_callback = callback<void(batch_ref, const batch_end &)>;
+  if (detail::has_callbacks(options.operation))
+    throw error(errc::invalid_argument, "enqueue_batch");
+  const detail::c_operation_options each(options.operation);
+
+  std::vector<inturn_batch_item> items(works.size());
+  for (std::size_t i = 0; i < works.size(); i++)
+    items[i] = {works[i].function(), nullptr, works[i].destroy()};
+  const detail::for_c<end_callback> c(std::move(options.on_end));
+
+  inturn_batch_options raw = INTURN_BATCH_OPTIONS_INIT;
+  raw.policy = static_cast<inturn_batch_policy>(options.policy);
+  raw.enough = options.enough;
+  raw.operation = &each.raw;
+  raw.on_end = c.function(+[](void *context, const inturn_batch_end *end) {
+    (*static_cast<end_callback *>(context))(batch_ref(end->batch),
+                                            batch_end(*end));
+  });
+  raw.end_context = c.context;
+  raw.end_destroy = c.destroy;
+
+  /* Nothing throws from here on. */
+  for (std::size_t i = 0; i < works.size(); i++)
+    items[i].context = works[i].release();
+  inturn_batch out{};
+  detail::check(
+      inturn_queue_enqueue_batch(raw_, &raw, items.data(), items.size(), &out),
+      "enqueue_batch");
+  return batch::adopt(out);
+}
+
+} // namespace inturn
+
+#endif /* INTURN_CXX_QUEUE_INLINE_HPP */

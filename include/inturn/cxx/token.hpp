@@ -1,0 +1,315 @@
+/*
+ * token.hpp - tokens and work of inturn.hpp; include that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef INTURN_CXX_TOKEN_HPP
+#define INTURN_CXX_TOKEN_HPP
+
+#include <inturn/cxx/handle.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace inturn {
+
+class work;
+
+/* Names an operation's token, and may end the operation as well; but losing it
+   means nothing. The functions that end an operation give true when they did,
+   and false when it had ended before: by another call, by a deadline, a grace
+   time, or its queue's destruction.
+   Throws error(null_handle), error(stale), error(forked). */
+class token_ref : public basic_ref<inturn_token> {
+public:
+  using basic_ref::basic_ref;
+
+  /* Ends the operation as finished. */
+  bool finish() const { return ends(inturn_token_finish(raw_), "finish"); }
+
+  /* Ends it as finished with a result, which the operation owns from now on;
+     when it had ended before, the result is destroyed. */
+  template <class T> bool finish_with(std::unique_ptr<T> result) const {
+    return ends(
+        inturn_token_finish_with(raw_, result.release(), detail::destroy<T>),
+        "finish_with");
+  }
+
+  /* Ends it as failed. */
+  bool fail(std::int32_t code) const {
+    return ends(inturn_token_fail(raw_, code), "fail");
+  }
+
+  /* Ends it as cancelled: for work that gives in to a request. */
+  bool cancel() const { return ends(inturn_token_cancel(raw_), "cancel"); }
+
+  /* Gives way to an urgent interaction: this one is presented again later. */
+  bool yield() const { return ends(inturn_token_yield(raw_), "yield"); }
+
+  /* Whether to stop: the operation was asked to end, or has ended. */
+  bool is_cancelled() const {
+    bool cancelled = true;
+    detail::succeeded(inturn_token_is_cancelled(raw_, &cancelled),
+                      INTURN_E_ALREADY_FINISHED, "is_cancelled");
+    return cancelled;
+  }
+
+  /* Says how far the operation has come; a total of 0: not known. */
+  bool set_progress(std::int64_t completed, std::int64_t total) const {
+    return ends(inturn_token_set_progress(raw_, completed, total),
+                "set_progress");
+  }
+
+  /* Calls `handler` when the operation is asked to end, soon when it was asked
+     already. Not called when this gives false. It throws nothing.
+     Threads: the handler's is that of the queue's executor; on a pool it may
+     overlap the work. */
+  bool on_cancel(callback<void(token_ref)> handler) const {
+    return handle(inturn_token_on_cancel, std::move(handler), "on_cancel");
+  }
+
+  /* Calls `handler` when an urgent interaction wants the place of this one. It
+     throws nothing. Throws error(wrong_kind), too: not an interaction queue. */
+  bool on_preempt(callback<void(token_ref)> handler) const {
+    return handle(inturn_token_on_preempt, std::move(handler), "on_preempt");
+  }
+
+protected:
+  static bool ends(inturn_status status, const char *call) {
+    return detail::succeeded(status, INTURN_E_ALREADY_FINISHED, call);
+  }
+
+private:
+  using handler_type = callback<void(token_ref)>;
+
+  static void call_handler(void *context, inturn_token raw) noexcept {
+    (*static_cast<handler_type *>(context))(token_ref(raw));
+  }
+
+  template <class Set>
+  bool handle(Set *set, handler_type &&handler, const char *call) const {
+    detail::for_c<handler_type> c(std::move(handler));
+    return ends(set(raw_, c.function(call_handler), c.context, c.destroy),
+                call);
+  }
+};
+
+namespace detail {
+
+/* Where work was written. */
+struct place {
+  const char *file = nullptr;
+  unsigned line = 0;
+};
+
+inline void abandon(inturn_token token, place from) noexcept {
+  char text[160];
+  const char *slash =
+      from.file == nullptr ? nullptr : std::strrchr(from.file, '/');
+  if (from.file != nullptr)
+    std::snprintf(text, sizeof text, "%s:%u",
+                  slash == nullptr ? from.file : slash + 1, from.line);
+  inturn_token_abandon_at(token, from.file == nullptr ? nullptr : text);
+}
+
+/* A call of work that is under way on this thread. A token that is lost while
+   an exception leaves the work is left to this, so that the operation fails by
+   the exception. */
+class running_work {
+public:
+  explicit running_work(inturn_token token) noexcept
+      : token_(token), outer_(innermost) {
+    innermost = this;
+  }
+  running_work(const running_work &) = delete;
+  running_work &operator=(const running_work &) = delete;
+  ~running_work() { innermost = outer_; }
+
+  /* Whether the token is that of a call that an exception is leaving; the call
+     sees to it then. */
+  static bool takes(inturn_token token) noexcept {
+    for (auto *call = innermost; call != nullptr; call = call->outer_) {
+      if (call->token_.bits == token.bits)
+        return call->lost = std::uncaught_exceptions() > call->exceptions_;
+    }
+    return false;
+  }
+
+  /* Its token was lost to an exception. */
+  bool lost = false;
+
+private:
+  static inline thread_local running_work *innermost = nullptr;
+
+  inturn_token token_;
+  int exceptions_ = std::uncaught_exceptions();
+  running_work *outer_;
+};
+
+} // namespace detail
+
+/* The finish token: who holds it ends the operation, from any thread. It can be
+   moved, not copied. A token that is destroyed unfinished ends its operation as
+   abandoned, and the report handler is told so, with the file and the line of
+   the work that got it. A token that has been moved from is null: its functions
+   throw error(null_handle). */
+class token : public token_ref {
+public:
+  token() noexcept = default;
+  explicit token(inturn_token raw, detail::place from = {}) noexcept
+      : token_ref(raw), from_(from) {}
+  token(token &&other) noexcept
+      : token_ref(other.release()), from_(other.from_) {}
+  token &operator=(token &&other) noexcept {
+    if (this != &other) {
+      reset();
+      raw_ = other.release();
+      from_ = other.from_;
+    }
+    return *this;
+  }
+  ~token() { reset(); }
+
+  bool finish() { return over(token_ref::finish()); }
+  template <class T> bool finish_with(std::unique_ptr<T> result) {
+    return over(token_ref::finish_with(std::move(result)));
+  }
+  bool fail(std::int32_t code) { return over(token_ref::fail(code)); }
+  bool cancel() { return over(token_ref::cancel()); }
+  bool yield() { return over(token_ref::yield()); }
+
+  /* Runs a further segment of an operation of an actor queue, which gets the
+     token; work without a token ends the operation when it returns. False, and
+     `segment` is never called, when the operation had ended before.
+     Throws error(wrong_kind), too: not an actor queue. */
+  inline bool resume(work segment);
+
+  /* Leaves the token to the caller, who ends the operation. */
+  [[nodiscard]] inturn_token release() noexcept {
+    return std::exchange(raw_, inturn_token{});
+  }
+
+  /* Loses the token now, as the destructor does. */
+  void reset() noexcept {
+    const inturn_token lost = release();
+    if (lost.bits != 0 && !detail::running_work::takes(lost))
+      detail::abandon(lost, from_);
+  }
+
+private:
+  bool over(bool won) noexcept {
+    raw_ = {};
+    return won;
+  }
+
+  detail::place from_;
+};
+
+/* What an operation does: any callable that takes a token, or nothing.
+
+   One that takes a token starts the operation, which lasts until the token is
+   finished. One that takes nothing is the whole operation: it has finished when
+   it returns. When either throws, the operation fails, with the exception's
+   code (see failure); the token may have gone elsewhere already.
+
+   Callables that can only be moved are fine. The callable is destroyed exactly
+   once, after its last call; when it is refused, before the call that takes it
+   returns. `file` and `line` say where it was written; leave them alone. */
+class work {
+  template <class F>
+  static constexpr bool takes_token = std::is_invocable_v<F &, token>;
+
+  template <class F>
+  using if_work = std::enable_if_t<!std::is_same_v<std::decay_t<F>, work> &&
+                                   (takes_token<std::decay_t<F>> ||
+                                    std::is_invocable_v<std::decay_t<F> &>)>;
+
+public:
+  template <class F, class = if_work<F>>
+  work(F &&function, const char *file = __builtin_FILE(),
+       unsigned line = __builtin_LINE())
+      : context_(
+            new box<std::decay_t<F>>{std::forward<F>(function), {file, line}}),
+        call_(call<std::decay_t<F>>), c_call_(call_in_c<std::decay_t<F>>),
+        destroy_(detail::destroy<box<std::decay_t<F>>>) {}
+
+  work(work &&other) noexcept
+      : context_(std::exchange(other.context_, nullptr)), call_(other.call_),
+        c_call_(other.c_call_), destroy_(other.destroy_) {}
+  work &operator=(work &&other) = delete;
+  ~work() {
+    if (context_ != nullptr)
+      destroy_(context_);
+  }
+
+  /* Calls it for an operation, and ends that as is due. Gives the exception
+     that it threw to `thrown`, before the end. */
+  void operator()(inturn_token raw,
+                  callback<void(std::exception_ptr)> &thrown) noexcept {
+    call_(context_, raw, &thrown);
+  }
+
+  /* The three that inturn.h takes; the context is C's from release() on. */
+  inturn_work_fn function() const noexcept { return c_call_; }
+  inturn_destroy_fn destroy() const noexcept { return destroy_; }
+  [[nodiscard]] void *release() noexcept {
+    return std::exchange(context_, nullptr);
+  }
+
+private:
+  using thrown_fn = callback<void(std::exception_ptr)>;
+
+  template <class F> struct box {
+    F function;
+    detail::place from;
+  };
+
+  template <class F>
+  static void call(void *context, inturn_token raw,
+                   thrown_fn *thrown) noexcept {
+    auto &[function, from] = *static_cast<box<F> *>(context);
+    detail::running_work running(raw);
+    try {
+      if constexpr (takes_token<F>) {
+        function(token(raw, from));
+        if (running.lost)
+          detail::abandon(raw, from);
+      } else {
+        function();
+        inturn_token_finish(raw);
+      }
+    } catch (...) {
+      const std::exception_ptr exception = std::current_exception();
+      if (thrown != nullptr)
+        (*thrown)(exception);
+      inturn_token_fail(raw, detail::failure_code(exception));
+    }
+  }
+
+  template <class F>
+  static void call_in_c(void *context, inturn_token raw) noexcept {
+    call<F>(context, raw, nullptr);
+  }
+
+  void *context_;
+  void (*call_)(void *, inturn_token, thrown_fn *) noexcept;
+  inturn_work_fn c_call_;
+  inturn_destroy_fn destroy_;
+};
+
+inline bool token::resume(work segment) {
+  const inturn_work_fn function = segment.function();
+  const inturn_destroy_fn destroy = segment.destroy();
+  /* The segment may begin, and end the operation, before the call returns. */
+  const inturn_token raw = release();
+  const inturn_status status =
+      inturn_token_resume(raw, function, segment.release(), destroy);
+  if (status != INTURN_OK && status != INTURN_E_ALREADY_FINISHED)
+    raw_ = raw;
+  return ends(status, "resume");
+}
+
+} // namespace inturn
+
+#endif /* INTURN_CXX_TOKEN_HPP */
