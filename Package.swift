@@ -46,13 +46,8 @@ let package = Package(
     // The main job: `swift run onboarding`.
     .executableTarget(
       name: "onboarding", dependencies: ["InturnC"], path: "examples/c",
-      sources: ["onboarding.c"], cSettings: [.headerSearchPath("../../include")]),
-    .executableTarget(
-      name: "downloads", dependencies: ["AsyncOperation"], path: "examples/swift/downloads"),
-    .executableTarget(
-      name: "hello", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/hello"),
-    .executableTarget(
-      name: "bag", dependencies: ["AsyncTaskPerformer"], path: "examples/swift/bag"),
+      sources: ["onboarding.c", "steps.c", "terminal.c"],
+      cSettings: [.headerSearchPath("../../include")]),
     // What the modules' tests wait with.
     .target(name: "TestSupport", dependencies: ["AsyncOperation"], path: "Tests/Support"),
     .testTarget(
@@ -62,29 +57,16 @@ let package = Package(
     .testTarget(
       name: "InteractionQueueTests",
       dependencies: ["ConcurrentKVO", "InteractionQueue", "TestSupport"]),
-    // Observed values: `swift run values`, `swift run values-swift`.
+    // Observed values: `swift run values`.
     .executableTarget(
       name: "values", dependencies: ["InturnC"], path: "examples/c", sources: ["values.c"],
       cSettings: [.headerSearchPath("../../include")]),
-    .executableTarget(
-      name: "values-swift", dependencies: ["ConcurrentKVO"], path: "examples/swift/values"),
     .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore"]),
     .testTarget(name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore"]),
     // What the Swift runtime tells of tasks, as a C header.
     .target(name: "CSwiftTask"),
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
     .target(name: "AsyncQueue", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"]),
-    // One program for each queue: `swift run fifo-queue`.
-    .executableTarget(
-      name: "fifo-queue", dependencies: ["AsyncQueue"], path: "examples/swift/fifo-queue"),
-    .executableTarget(
-      name: "actor-queue", dependencies: ["AsyncQueue"], path: "examples/swift/actor-queue"),
-    .executableTarget(
-      name: "main-actor-queue", dependencies: ["AsyncQueue"],
-      path: "examples/swift/main-actor-queue"),
-    .executableTarget(
-      name: "cancellable-queue", dependencies: ["AsyncQueue"],
-      path: "examples/swift/cancellable-queue"),
     .testTarget(
       name: "AsyncQueueTests", dependencies: ["AsyncQueue", "ConcurrentKVO", "InturnCore"]),
   ],

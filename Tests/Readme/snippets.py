@@ -39,7 +39,7 @@ RIGHT = "with:    1 2 3\n"
 TRIES = 3
 
 # Snippets whose input and output are those of an example.
-AS_EXAMPLE = {"sh onboarding": "all"}
+AS_EXAMPLE = {"sh onboarding": "onboarding/all"}
 
 
 @dataclass(frozen=True)

@@ -403,7 +403,7 @@ def test_in_a_terminal_one_question_follows_the_other(command: list[str]) -> Non
     program.answer('Your password (here it is "inturn"): ', "inturn\n")
     program.answer("[Return] ", "\n")
     program.end()
-    expected = (ROOT / "examples/expected/all.out").read_text()
+    expected = (ROOT / "examples/expected/onboarding/all.out").read_text()
     head, tail = expected.split('"inturn"): inturn')
     again = (
         '"inturn"): wrong\n[sign-in] That is not it; 2 left.\n'

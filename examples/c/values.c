@@ -1,34 +1,31 @@
 /*
  * values.c - a thermostat: a sensor's thread changes the temperature, observers
- * keep the heating and a record of everything that happened.
+ * keep the heating and a record.
+ *
+ *     values
+ *
+ * What to look at: the record is a trail of everything that happened, written
+ * later by another thread, and without a gap; the heating is switched before
+ * the change that asks for it returns.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "inturn.h"
+#include "check.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static inturn_value temperature, heating;
-
-static void check(inturn_status status, const char *what) {
-  if (status == INTURN_OK)
-    return;
-  fprintf(stderr, "%s: %s\n", what, inturn_status_message(status));
-  exit(1);
-}
 
 /* Called by whoever changes the temperature, before the change returns. It
    changes another value, whose observers are told in turn. */
 static void regulate(void *context, const inturn_change *change) {
   (void)context;
   bool is_on;
-  check(inturn_value_get_boolean(heating, &is_on), "heating");
+  CHECK(inturn_value_get_boolean(heating, &is_on));
   if (change->after.integer < 20 && !is_on)
-    check(inturn_value_set_boolean(heating, true), "heating on");
+    CHECK(inturn_value_set_boolean(heating, true));
   if (change->after.integer >= 22 && is_on)
-    check(inturn_value_set_boolean(heating, false), "heating off");
+    CHECK(inturn_value_set_boolean(heating, false));
 }
 
 /* Called by a worker of the library, later and in order. */
@@ -42,8 +39,8 @@ static void record(void *context, const inturn_change *change) {
 static void *measure(void *context) {
   bool is_on = true;
   while (is_on) {
-    check(inturn_value_add(temperature, 1, NULL), "temperature");
-    check(inturn_value_get_boolean(heating, &is_on), "heating");
+    CHECK(inturn_value_add(temperature, 1, NULL));
+    CHECK(inturn_value_get_boolean(heating, &is_on));
   }
   return context;
 }
@@ -60,24 +57,23 @@ int main(void) {
   pthread_t sensor;
   int64_t degrees;
 
-  check(inturn_value_create(NULL, &cold, &temperature), "temperature");
-  check(inturn_value_create(NULL, &off, &heating), "heating");
+  CHECK(inturn_value_create(NULL, &cold, &temperature));
+  CHECK(inturn_value_create(NULL, &off, &heating));
   at_once.initial = true;
-  check(inturn_executor_pool(&by_workers.executor), "pool");
-  check(inturn_value_observe(temperature, &at_once, regulate, NULL, NULL, NULL),
-        "thermostat");
-  check(
-      inturn_value_observe(temperature, &by_workers, record, NULL, NULL, NULL),
-      "record");
+  CHECK(inturn_executor_pool(&by_workers.executor));
+  CHECK(
+      inturn_value_observe(temperature, &at_once, regulate, NULL, NULL, NULL));
+  CHECK(
+      inturn_value_observe(temperature, &by_workers, record, NULL, NULL, NULL));
 
-  pthread_create(&sensor, NULL, measure, NULL);
-  check(inturn_value_wait(heating, is_false, NULL, -1, NULL), "the end");
-  pthread_join(sensor, NULL);
-  check(inturn_value_drain(temperature, -1), "the record's end");
+  REQUIRE(pthread_create(&sensor, NULL, measure, NULL) == 0);
+  CHECK(inturn_value_wait(heating, is_false, NULL, -1, NULL));
+  REQUIRE(pthread_join(sensor, NULL) == 0);
+  CHECK(inturn_value_drain(temperature, -1));
 
-  check(inturn_value_get_integer(temperature, &degrees), "temperature");
+  CHECK(inturn_value_get_integer(temperature, &degrees));
   printf("the heating is off at %lld degrees\n", (long long)degrees);
-  check(inturn_value_destroy(temperature), "temperature");
-  check(inturn_value_destroy(heating), "heating");
+  CHECK(inturn_value_destroy(temperature));
+  CHECK(inturn_value_destroy(heating));
   return 0;
 }

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """A thermostat: a sensor's thread changes the temperature, observers keep the heating and a record.
 
-The record is a trail of everything that happened: it has no gap, whatever the threads do.
+    values.py
+
+What to look at: the record is a trail of everything that happened, written later by another thread,
+and without a gap; the heating is switched before the change that asks for it returns.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 import inturn
-from inturn import _callbacks
+from inturn import _callbacks, _library, _prototypes
 from support import LIMIT, Gate, each, finish, join
 
 Outcome = inturn.Outcome
@@ -144,6 +144,28 @@ def test_a_lost_token_abandons_its_operation_and_names_the_enqueuing_line() -> N
         (ResourceWarning, __file__, line)
     ]
     assert f"'lost' enqueued at {__file__}:{line}" in str(caught[0].message)
+
+
+def test_a_token_that_was_handed_over_is_ended_by_its_number_alone() -> None:
+    ends: list[inturn.End] = []
+    numbers: list[int] = []
+    begun = Gate("the work")
+
+    def work(token: inturn.Token) -> None:
+        numbers.append(token.hand_over())
+        for end in (token.finish, token.cancel, token.hand_over):
+            with pytest.raises(inturn.AlreadyFinishedError):
+                end()
+        begun.open()
+
+    with inturn.FIFOQueue() as queue, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        operation = queue.enqueue(work, on_end=ends.append)
+        begun.wait()
+        gc.collect()
+        assert operation.state is inturn.State.RUNNING
+        _library.lib.inturn_token_finish(_prototypes.inturn_token(bits=numbers[0]))
+    assert [end.outcome for end in ends] == [Outcome.FINISHED]
 
 
 def test_a_lost_token_with_a_cancel_handler_is_lost_all_the_same() -> None:

@@ -1,5 +1,9 @@
-// Items are removed from a bag, one request to a shop after the other. The bag that the last one
-// leaves is the result. An item that is not there ends the list early, with the error.
+// Items are removed from a bag, one request to a shop after the other.
+//
+//     swift run --package-path examples/swift bag
+//
+// What to look at: the bag that the last request leaves is the result. An item that is not there ends
+// the list early, with the error: what comes after it is not asked for.
 
 import AsyncTaskPerformer
 import Foundation

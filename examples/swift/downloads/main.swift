@@ -1,5 +1,9 @@
-// Three pages are downloaded, two at a time, and joined when all are there. A fourth download loses
-// its callback, a fifth one is cancelled: the queue goes on, and says how each ended.
+// Three pages are downloaded, two at a time, and joined when all are there.
+//
+//     swift run --package-path examples/swift downloads
+//
+// What to look at: these are operations of Foundation's `OperationQueue`. A fourth download loses its
+// callback, a fifth one is cancelled: the queue goes on, and says how each ended.
 
 import AsyncOperation
 import Foundation

@@ -1,4 +1,8 @@
 // Three tasks, one after the other, and a single completion.
+//
+//     swift run --package-path examples/swift hello
+//
+// What to look at: a task is over when it calls its completion, and then the next one begins.
 
 import AsyncTaskPerformer
 import Foundation

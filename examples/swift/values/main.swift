@@ -1,5 +1,9 @@
-// A thermostat: a sensor's thread changes the temperature, observers keep the heating and a record
-// of everything that happened. The record is a trail: it has no gap, whatever the threads do.
+// A thermostat: a sensor's thread changes the temperature, observers keep the heating and a record.
+//
+//     swift run --package-path examples/swift values
+//
+// What to look at: the record is a trail of everything that happened, read later and without a gap;
+// the heating is switched before the change that asks for it returns.
 
 import ConcurrentKVO
 

@@ -418,6 +418,17 @@ class Token:
         if status:
             raise refusal("inturn_token_resume", status)
 
+    def hand_over(self) -> int:
+        """Gives the token to code in another language: its number, the bits of ``inturn_token``.
+
+        That code ends the operation.  This object cannot any more, and when it goes, the
+        operation is not abandoned.
+
+        :raises AlreadyFinishedError: it has ended before.
+        """
+        self._use()
+        return self._bits
+
     def _use(self) -> None:
         try:
             self._unused.pop()

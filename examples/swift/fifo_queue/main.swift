@@ -1,6 +1,10 @@
-/// A document that is saved again and again. Saves are enqueued from synchronous code; each takes
-/// several steps, and the next begins when the one before it has ended, so that an older version
-/// never overwrites a newer one.
+// A document that is saved again and again, from synchronous code.
+//
+//     swift run --package-path examples/swift fifo_queue
+//
+// What to look at: each save takes several steps, and the next begins when the one before it has
+// ended, so that an older version never overwrites a newer one.
+
 import AsyncQueue
 
 /// Stands for a disk: a save suspends between its steps.

@@ -1,5 +1,10 @@
-/// A progress line that belongs to the main actor, and a worker thread that reports to it from
-/// synchronous code. Reports arrive in order, which tasks of their own would not.
+// A progress line that belongs to the main actor, and a worker thread that reports to it.
+//
+//     swift run --package-path examples/swift main_actor_queue
+//
+// What to look at: the reports are made by synchronous code and arrive in order, which tasks of their
+// own would not.
+
 import AsyncQueue
 import Dispatch
 

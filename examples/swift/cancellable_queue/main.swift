@@ -1,4 +1,9 @@
-/// A search field: each letter starts a search, and makes the searches before it pointless.
+// A search field: each letter starts a search.
+//
+//     swift run --package-path examples/swift cancellable_queue
+//
+// What to look at: a letter makes the searches before it pointless, and cancels them.
+
 import AsyncQueue
 
 final class Search: Sendable {

@@ -1,5 +1,10 @@
-/// A score board that synchronous code reports to. The reports begin in the order in which they
-/// were made; while one of them waits for a slow referee, the next ones go on.
+// A score board that synchronous code reports to.
+//
+//     swift run --package-path examples/swift actor_queue
+//
+// What to look at: the reports begin in the order in which they were made; while one of them waits
+// for a slow referee, the next ones go on.
+
 import AsyncQueue
 
 /// Says yes, but only when it is asked to hurry.

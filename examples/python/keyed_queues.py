@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""A queue for each of 10,000 users: in order for each of them, and nobody waits for somebody else.
+
+    keyed_queues.py
+
+What to look at: messages arrive mixed, and each goes to its user's queue.  A few threads handle
+them all; those of one user never overlap, so that what they touch needs no lock.  One user cannot
+be reached, and its queue is suspended: its messages wait, all others are handled.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+try:
+    import inturn
+except ModuleNotFoundError:  # it is not installed: use the one of this repository
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/src"))
+    import inturn
+
+USERS, MESSAGES, AWAY = 10_000, 10, 42
+
+
+class User:
+    """Somebody with a queue."""
+
+    def __init__(self) -> None:
+        self.queue = inturn.FIFOQueue()
+        # Touched by the work of the queue only.
+        self.handled = self.out_of_order = 0
+
+    def handle(self, number: int) -> None:
+        if number != self.handled:
+            self.out_of_order += 1
+        self.handled += 1
+
+
+def wait_for(users: Iterable[User]) -> None:
+    """Waits for the users' queues, and says what they have done."""
+    handled = out_of_order = 0
+    for user in users:
+        user.queue.drain()
+        handled += user.handled
+        out_of_order += user.out_of_order
+    print(f"{handled} messages handled, {out_of_order} of them out of order")
+
+
+def main() -> None:
+    users = [User() for _ in range(USERS)]
+    away = users[AWAY]
+    away.queue.suspend()
+
+    for number in range(MESSAGES):
+        for user in users:
+            user.queue.post(user.handle, number)
+    print(f"{USERS * MESSAGES} messages to {USERS} users")
+
+    wait_for(user for user in users if user is not away)
+    print(f"user {AWAY} is away: {away.queue.statistics().pending} messages wait")
+
+    away.queue.resume()
+    print(f"user {AWAY} is back")
+    wait_for(users)
+    for user in users:
+        user.queue.destroy()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,2 @@
+/* The C examples' own: a package has no files outside of its folder. */
+#include "../../c/printer.c"

@@ -1,0 +1,1 @@
+#include "../../../c/printer.h"

@@ -1,0 +1,49 @@
+// A queue for each of 10,000 users: in order for each of them, and nobody waits for somebody else.
+//
+//     swift run --package-path examples/swift keyed_queues
+//
+// What to look at: messages arrive mixed, and each goes to its user's queue. A few threads handle
+// them all; those of one user never overlap, so that what they touch needs no lock. One user cannot
+// be reached, and its queue is suspended: its messages wait, all others are handled.
+
+import AsyncQueue
+
+final class User: @unchecked Sendable {
+  // Safe to share: the two numbers are touched by the operations of the queue only, or when it has
+  // been drained.
+
+  let queue = FIFOQueue()
+  private(set) var handled = 0
+  private(set) var outOfOrder = 0
+
+  func send(_ number: Int) {
+    queue.enqueue { [self] in
+      if number != handled { outOfOrder += 1 }
+      handled += 1
+    }
+  }
+}
+
+/// Waits for the users' queues, and says what they have done.
+func wait(for users: [User]) async {
+  for user in users { await user.queue.drain() }
+  let handled = users.reduce(0) { $0 + $1.handled }
+  let outOfOrder = users.reduce(0) { $0 + $1.outOfOrder }
+  print("\(handled) messages handled, \(outOfOrder) of them out of order")
+}
+
+let (messages, away) = (10, 42)
+let users = (0..<10_000).map { _ in User() }
+users[away].queue.suspend()
+
+for number in 0..<messages {
+  for user in users { user.send(number) }
+}
+print("\(users.count * messages) messages to \(users.count) users")
+
+await wait(for: users.filter { $0 !== users[away] })
+print("user \(away) is away: \(users[away].queue.statistics.pending) messages wait")
+
+users[away].queue.resume()
+print("user \(away) is back")
+await wait(for: users)

@@ -1,0 +1,119 @@
+// Takes a new user through four interactions, one at a time.
+//
+//     swift run --package-path examples/swift onboarding [--fast] [--service-up]
+//
+// (No pauses; nothing to notice.) What to look at: each is an interaction of one queue. Its closure
+// shows it, on the main thread, and returns; its `Presentation` is finished elsewhere: on the
+// terminal's thread (Terminal.swift, Steps.swift) or by a task that has asked a service.
+
+import AsyncQueue
+import InteractionQueue
+import Synchronization
+
+final class Onboarding: Sendable {
+  private let interactions: InteractionQueue
+  private let background = FIFOQueue(name: "background")
+  private let terminal = Terminal()
+  private let networkDelay: Duration
+  private let isServiceUp: Bool
+  private let added = Mutex<[Interaction]>([])
+  private let summary = Mutex<[String]>([])
+
+  init(isFast: Bool, isServiceUp: Bool) {
+    interactions = InteractionQueue(
+      label: "onboarding", settleDelay: isFast ? .zero : .milliseconds(500),
+      gap: isFast ? .zero : .milliseconds(250))
+    networkDelay = isFast ? .zero : .milliseconds(400)
+    self.isServiceUp = isServiceUp
+  }
+
+  func run() async {
+    print("Welcome. Four interactions, one at a time; Ctrl-D leaves.\n")
+    for step in Step.all { background.enqueue { [self] in add(step) } }
+    interactions.onViewDidAppear()
+    await background.drain()  // all are added
+    for (step, interaction) in zip(Step.all, added.withLock { $0 }) {
+      let end = await interaction.end
+      let isTold = summary.withLock { lines in lines.contains { $0.hasPrefix(step.label) } }
+      if !isTold {
+        tell(step, end == .cancelled(.request) ? "cancelled (never started)" : "\(end)")
+      }
+    }
+    print("\nHow they ended, in order:")
+    for line in summary.withLock({ $0 }) { print("  \(line)") }
+  }
+
+  /// Any thread may add.
+  private func add(_ step: Step) {
+    let interaction = interactions.addPresentation { [self] in begin(step, $0) }
+    added.withLock { $0.append(interaction) }
+  }
+
+  @MainActor
+  private func begin(_ step: Step, _ presentation: Presentation) {
+    if step.wasGranted {
+      print("[\(step.label)] You have allowed this before.")
+      return finish(step, presentation, "finished (already granted)")
+    }
+    // It is asked to end: it does, and those that wait end with it.
+    presentation.onCancel { [self] in
+      tell(step, "cancelled")
+      presentation.cancel()
+      interactions.cancelAll()
+    }
+    if step.asksService {
+      Terminal.show("[\(step.label)] Asking the service how it is ... ")
+      background.enqueue { [self] in await askService(step, presentation) }
+    } else {
+      ask(step, presentation)
+    }
+  }
+
+  private func ask(_ step: Step, _ presentation: Presentation) {
+    terminal.ask(step.label, step.question) { [self] line in
+      guard let line else {
+        Task { await leave(step) }
+        return true
+      }
+      guard let outcome = step.answer(line) else { return false }
+      finish(step, presentation, outcome)
+      return true
+    }
+  }
+
+  /// The main thread does not wait for a network.
+  private func askService(_ step: Step, _ presentation: Presentation) async {
+    try? await Task.sleep(for: networkDelay)
+    print("it is \(isServiceUp ? "up" : "down").")
+    isServiceUp ? finish(step, presentation, "finished (skipped)") : ask(step, presentation)
+  }
+
+  /// The user has gone: nothing more is shown, the open interaction must end.
+  private func leave(_ step: Step) async {
+    await background.drain()  // all are added
+    interactions.onViewWillDisappear()
+    interactions.close()
+    let open = Step.all.firstIndex { $0.label == step.label }!
+    added.withLock { $0[open] }.cancel()
+  }
+
+  /// Says how an interaction ends, and ends it: what is said comes before the next one.
+  private func finish(_ step: Step, _ presentation: Presentation, _ outcome: String) {
+    tell(step, outcome)
+    presentation.finish()
+  }
+
+  private func tell(_ step: Step, _ outcome: String) {
+    print("[\(step.label)] \(outcome)")
+    summary.withLock {
+      $0.append(step.label.padding(toLength: 16, withPad: " ", startingAt: 0) + outcome)
+    }
+  }
+}
+
+let options = Set(CommandLine.arguments.dropFirst())
+if !options.isSubset(of: ["--fast", "--service-up"]) {
+  Terminal.fail("usage: onboarding [--fast] [--service-up]")
+}
+await Onboarding(isFast: options.contains("--fast"), isServiceUp: options.contains("--service-up"))
+  .run()
