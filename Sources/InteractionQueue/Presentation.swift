@@ -1,4 +1,6 @@
+import Foundation
 import InturnCore
+import Synchronization
 
 /// The right to end an interaction that is on screen: its finish token.
 ///
@@ -9,6 +11,8 @@ import InturnCore
 /// All members may be used from any thread.
 public final class Presentation: Sendable {
   private let token: Handle
+  /// Whether somebody has ended it here, or has tried to.
+  private let isUsed = Atomic(false)
 
   init(_ token: Handle) { self.token = token }
 
@@ -16,28 +20,34 @@ public final class Presentation: Sendable {
 
   /// Marks the interaction as finished. False when it has ended already; then nothing happens.
   @discardableResult
-  public func finish() -> Bool { Engine.end(token, as: .finished) == .ok }
+  public func finish() -> Bool { use { Engine.end(token, as: .finished) } }
 
   /// Ends the interaction as cancelled: it gives in. False when it has ended already.
   @discardableResult
-  public func cancel() -> Bool { Engine.end(token, as: .cancelled) == .ok }
+  public func cancel() -> Bool { use { Engine.end(token, as: .cancelled) } }
 
   /// Gives way to an urgent interaction: call it when what was shown has been taken down. The
   /// interaction is presented again afterwards, with another `Presentation`, before all that are not
   /// urgent. False when it has ended already.
   @discardableResult
-  public func yield() -> Bool { Engine.yield(token) == .ok }
+  public func yield() -> Bool { use { Engine.yield(token) } }
 
   /// Whether the interaction was asked to end, or has been cut off by a deadline.
   public var isCancelled: Bool { Engine.isCancelled(token).1 }
 
-  /// Sets what is called on the main thread when the interaction is asked to end; soon, when it was
-  /// asked already. A later handler replaces an earlier one.
+  /// Sets what is called on the main thread when the interaction is asked to end, or cut off by a
+  /// deadline; soon, when that has happened already. A later handler replaces an earlier one. Called
+  /// at most once; without effect once the interaction was ended here.
   public func onCancel(_ handler: @escaping @MainActor @Sendable () -> Void) {
     let context = Handler.context(handler)
     let status = Engine.onCancel(
       token, handler: Handler.call, context: context, destroy: Handler.drop)
-    if status != .ok { Handler.drop(context) }
+    if status == .ok { return }
+    Handler.drop(context)
+    // It has been cut off: a handler cannot be set any more.
+    if !isUsed.load(ordering: .acquiring) {
+      OperationQueue.main.addOperation { MainActor.assumeIsolated { handler() } }
+    }
   }
 
   /// Sets what is called on the main thread when an urgent interaction wants this one's place.
@@ -49,6 +59,11 @@ public final class Presentation: Sendable {
     let status = Engine.onPreempt(
       token, handler: Handler.call, context: context, destroy: Handler.drop)
     if status != .ok { Handler.drop(context) }
+  }
+
+  private func use(_ end: () -> Status) -> Bool {
+    isUsed.store(true, ordering: .releasing)
+    return end() == .ok
   }
 
   /// A handler as the engine keeps it.

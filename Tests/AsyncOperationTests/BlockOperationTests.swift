@@ -49,7 +49,7 @@ import Testing
     #expect(try await lost.endInTime() == "abandoned")
     #expect(try await next.endInTime() == "finished")
     #expect(await queue.finishesInTime())
-    let reports = Reports.about("lost at once")
+    let reports = await Reports.told("lost at once")
     #expect(reports.count == 1 && reports.first?.kind == .lostToken)
     #expect(
       reports.first?.message == """
@@ -80,7 +80,7 @@ import Testing
     }
     #expect(await dropped.wait())
     #expect(operation.end?.text == "abandoned")
-    #expect(Reports.about("lost later").count == 1)
+    #expect(await Reports.told("lost later").count == 1)
   }
 
   @Test func `nothing is reported when a callback is lost after the end, whoever ended it`() {

@@ -27,7 +27,7 @@ import Testing
     }
     #expect(error.members == [#"operation "own tail 0" (Subclass)"#])
     #expect(operation.mains.value == 0)
-    #expect(Reports.about("own tail").map(\.kind) == [.deadlock])
+    #expect(await Reports.told("own tail").map(\.kind) == [.deadlock])
     #expect(await queue.finishesInTime())
   }
 
@@ -48,7 +48,7 @@ import Testing
     }
     let order = [0] + (1..<count).reversed()
     #expect(error.members == order.map { #"operation "ring of \#(count), \#($0)" (Subclass)"# })
-    #expect(Reports.about("ring of \(count),").count == 1)
+    #expect(await Reports.told("ring of \(count),").count == 1)
   }
 
   @Test func `a ring through Foundation's operations is seen when one of ours closes it`()
@@ -64,7 +64,7 @@ import Testing
     #expect(await queue.finishesInTime())
     #expect(ours.mains.value == 0 && plain.isFinished)
     #expect(
-      Reports.about("\"closing 0\" (Subclass) waits for operation (BlockOperation)").count == 1)
+      await Reports.told("\"closing 0\" (Subclass) waits for operation (BlockOperation)").count == 1)
   }
 
   @Test func `a ring that Foundation's operation closes is seen when ours is added to a queue`()
@@ -79,7 +79,7 @@ import Testing
     queue.add([ours, plain])
     let end = try await ours.endInTime()
     #expect(end == "failed(?)" && ours.mains.value == 0)
-    #expect(Reports.about("closed elsewhere").count == 1)
+    #expect(await Reports.told("closed elsewhere").count == 1)
     #expect(await queue.finishesInTime())
   }
 
@@ -107,7 +107,7 @@ import Testing
     }
     #expect(await returned.wait())
     #expect(follower.end?.text == "finished" && ring[0].end?.text == "failed(?)")
-    #expect(Reports.about("waited for").count == 1)
+    #expect(await Reports.told("waited for").count == 1)
     #expect(await queue.finishesInTime())
   }
 
@@ -127,7 +127,7 @@ import Testing
     queue.addOperation(plain)
     #expect(await queue.finishesInTime())
     #expect(chain.count { $0.end?.text == "failed(?)" } == 1)
-    #expect(Reports.about("\"long ring 7\"").count == 1)
+    #expect(await Reports.told("\"long ring 7\"").count == 1)
   }
 
   @Test func `of two threads that close a ring together one at least finds it`() async throws {

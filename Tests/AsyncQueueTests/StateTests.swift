@@ -66,6 +66,7 @@ import Testing
     await queue.drain()
     let all = QueueStates.Progress(completed: 500, total: 500)
     for await step in progress.values() where step == all { break }
+    progress.drain()
     #expect(gaps.value == 0)
     #expect(steps.entries.count >= 1000)
     #expect(queue.statistics.pending == 0)

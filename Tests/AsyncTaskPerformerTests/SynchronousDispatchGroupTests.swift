@@ -154,7 +154,7 @@ import Testing
     await SynchronousDispatchGroup(systemQueue: .global()).executeTasks(tasks)
     #expect(log.entries == ["b1", "b2", "e2"])
     #expect(
-      Reports.about("SynchronousDispatchGroupTests.swift:\(line)").map(\.message) == [
+      await Reports.told("SynchronousDispatchGroupTests.swift:\(line)").map(\.message) == [
         """
         task 1 of 2 (LoggedTask) of the list at \
         AsyncTaskPerformerTests/SynchronousDispatchGroupTests.swift:\(line) was abandoned: \

@@ -57,6 +57,6 @@ import Testing
       Issue.record("ended as \(String(describing: operation.end))")
       return
     }
-    #expect(!Reports.about("AsyncUIOperationTests.swift:\(line)").isEmpty)
+    #expect(await !Reports.told("AsyncUIOperationTests.swift:\(line)").isEmpty)
   }
 }

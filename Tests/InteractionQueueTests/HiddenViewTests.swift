@@ -78,7 +78,7 @@ import Testing
     #expect(await blocking.end == .timedOut)
     await stage.advance(250)
     #expect(stage.noted() == ["next"])
-    let messages = Reports.about("InteractionQueueTests/HiddenViewTests.swift:\(line)")
+    let messages = await Reports.told("InteractionQueueTests/HiddenViewTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.stall])
     await next.finish()
   }

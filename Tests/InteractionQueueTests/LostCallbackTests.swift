@@ -13,7 +13,7 @@ import Testing
     let line = #line + 1
     let lost = stage.queue.add { _ in }
     #expect(await lost.end == .abandoned)
-    let messages = Reports.about("InteractionQueueTests/LostCallbackTests.swift:\(line)")
+    let messages = await Reports.told("InteractionQueueTests/LostCallbackTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.lostToken])
     let next = stage.show("next")
     await stage.advance(250)
@@ -31,7 +31,7 @@ import Testing
     await Stage.settle()
     await stage.advance(10_000)
     #expect(shown.state == .running)
-    let messages = Reports.about("InteractionQueueTests/LostCallbackTests.swift:\(line)")
+    let messages = await Reports.told("InteractionQueueTests/LostCallbackTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.stall])
     stage.kept.finish()
     #expect(await shown.end == .finished)

@@ -102,6 +102,21 @@ import Testing
     await next.finish()
   }
 
+  @Test func `a handler that is set after the cut-off is called, on the main thread`() async {
+    let stage = await Stage.visible()
+    let shown = stage.show("shown", .with { $0.maximumTimeOnScreen = .seconds(2) })
+    await Stage.settle()
+    await stage.advance(2_000)
+    #expect(await shown.interaction.end == .timedOut)
+    shown.presentation.onCancel { stage.note("cut off") }
+    await Stage.settle()
+    #expect(stage.noted() == ["shown", "cut off"])
+    shown.presentation.finish()
+    shown.presentation.onCancel { stage.note("never") }
+    await Stage.settle()
+    #expect(stage.noted() == [])
+  }
+
   @Test func `a grace time ends what does not give in`() async {
     let stage = await Stage.visible()
     let shown = stage.show("shown", .with { $0.cancelGrace = .seconds(2) })

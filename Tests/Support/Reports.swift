@@ -5,16 +5,54 @@ import AsyncOperation
 /// There is one report handler in a process, and all Swift tests share one: each looks for the
 /// names of its own operations.
 package enum Reports {
-  private static let log = {
-    let log = Log<AsyncOperation.Report>()
-    AsyncOperation.setReportHandler { log.add($0) }
-    return log
+  private struct State {
+    var reports: [AsyncOperation.Report] = []
+    var waiters: [Waiter] = []
+  }
+
+  private struct Waiter {
+    let text: String
+    let count: Int
+    let signal: Signal
+  }
+
+  private static let state = {
+    let state = Protected(State())
+    AsyncOperation.setReportHandler { report in
+      let ready = state.withLock { state in
+        state.reports.append(report)
+        let ready = state.waiters.filter { state.reports.about($0.text).count >= $0.count }
+        state.waiters.removeAll { state.reports.about($0.text).count >= $0.count }
+        return ready
+      }
+      for waiter in ready { waiter.signal.raise() }
+    }
+    return state
   }()
 
   /// To be called before what is to be reported.
-  package static func begin() { _ = log }
+  package static func begin() { _ = state }
 
+  /// What has been reported of something until now.
   package static func about(_ text: String) -> [AsyncOperation.Report] {
-    log.entries.filter { $0.message.contains(text) }
+    state.withLock { $0.reports.about(text) }
   }
+
+  /// Waits for so many reports about something, and gives all of them; fewer when they have not come
+  /// within the limit. A report comes after the end that it is about: another thread may know of the
+  /// end before.
+  package static func told(_ text: String, count: Int = 1) async -> [AsyncOperation.Report] {
+    let signal = Signal()
+    let isTold = state.withLock { state in
+      if state.reports.about(text).count >= count { return true }
+      state.waiters.append(Waiter(text: text, count: count, signal: signal))
+      return false
+    }
+    if !isTold { _ = await signal.wait() }
+    return about(text)
+  }
+}
+
+extension [AsyncOperation.Report] {
+  fileprivate func about(_ text: String) -> Self { filter { $0.message.contains(text) } }
 }

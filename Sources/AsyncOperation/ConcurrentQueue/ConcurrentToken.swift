@@ -53,11 +53,15 @@ public final class ConcurrentToken: Sendable {
   /// Sets what is called when the operation is asked to end, or cut off by a deadline; soon, when
   /// it was asked already. A later handler replaces an earlier one. Called at most once, on a thread
   /// of the pool; without effect once the token has been used.
+  ///
+  /// When the operation has been cut off before, the handler is called here, before this returns.
   public func onCancel(_ handler: @escaping @Sendable () -> Void) {
     let context = CancelHandler.context(handler)
     let status = Engine.onCancel(
       token, handler: CancelHandler.call, context: context, destroy: CancelHandler.drop)
-    if status != .ok { CancelHandler.drop(context) }
+    if status == .ok { return }
+    CancelHandler.drop(context)
+    if !isUsed.load(ordering: .acquiring) { handler() }
   }
 
   /// Says how far the operation has come: so many of so many units, which are its own. A total of

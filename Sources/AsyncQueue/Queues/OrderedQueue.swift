@@ -31,10 +31,11 @@ public class OrderedQueue: @unchecked Sendable {
   ///
   /// A resume without a suspend stops the program.
   public final func resume() {
+    // Told before what starts by it.
+    core.emit(.resumed)
     let status = Engine.resume(core.queue)
     precondition(
       status == .ok, "A queue is resumed as often as it was suspended, and no more often.")
-    core.emit(.resumed)
   }
 
   // MARK: Ending

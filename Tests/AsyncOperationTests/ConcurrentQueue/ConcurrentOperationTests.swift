@@ -125,6 +125,21 @@ import Testing
     #expect(try await stage.isDrained())
   }
 
+  @Test func `a handler that is set after the cut-off is called at once`() async throws {
+    let stage = QueueStage()
+    let running = stage.hold("running", .with { $0.maximumRun = .seconds(2) })
+    #expect(await running.hasStarted())
+    stage.advance(2_000)
+    #expect(await running.operation.endInTime() == "timedOut(maximumRun)")
+    let calls = Counter()
+    running.token.onCancel { calls.up() }
+    #expect(calls.value == 1)
+    // Once the token is used, nobody needs to be told.
+    running.token.finish()
+    running.token.onCancel { calls.up() }
+    #expect(calls.value == 1)
+  }
+
   @Test func `a lost token ends its operation, names the line, and the queue goes on`() async throws
   {
     Reports.begin()
@@ -134,7 +149,7 @@ import Testing
     let after = stage.note("after")
     #expect(await lost.endInTime() == "abandoned")
     #expect(await after.endInTime() == "finished")
-    let messages = Reports.about("ConcurrentOperationTests.swift:\(line)")
+    let messages = await Reports.told("ConcurrentOperationTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.lostToken])
   }
 
@@ -145,7 +160,7 @@ import Testing
     #expect(await held.hasStarted())
     DispatchQueue.global().async { _ = held.takeToken() }
     #expect(await held.operation.endInTime() == "abandoned")
-    #expect(Reports.about("a token lost elsewhere").count == 1)
+    #expect(await Reports.told("a token lost elsewhere").count == 1)
   }
 
   @Test func `an operation that stalls is reported, waiting and running`() async throws {
@@ -160,13 +175,14 @@ import Testing
         $0.name = "one that stalls"
       })
     stage.advance(10_000)
+    #expect(await Reports.told("one that stalls").map(\.kind) == [.stall])
     first.token.finish()
     #expect(await stalled.hasStarted())
     stage.advance(10_000)
+    #expect(await Reports.told("one that stalls", count: 2).map(\.kind) == [.stall, .stall])
     #expect(stalled.operation.state == .running)
     stalled.token.finish()
     #expect(await stalled.operation.endInTime() == "finished")
-    #expect(Reports.about("one that stalls").map(\.kind) == [.stall, .stall])
   }
 
   // MARK: Values
