@@ -61,7 +61,7 @@ let package = Package(
     .executableTarget(
       name: "values", dependencies: ["InturnC"], path: "examples/c", sources: ["values.c"],
       cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore"]),
+    .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore", "TestSupport"]),
     .testTarget(name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore"]),
     // What the Swift runtime tells of tasks, as a C header.
     .target(name: "CSwiftTask"),

@@ -64,7 +64,8 @@ import Testing
     #expect(await queue.finishesInTime())
     #expect(ours.mains.value == 0 && plain.isFinished)
     #expect(
-      await Reports.told("\"closing 0\" (Subclass) waits for operation (BlockOperation)").count == 1)
+      await Reports.told("\"closing 0\" (Subclass) waits for operation (BlockOperation)").count == 1
+    )
   }
 
   @Test func `a ring that Foundation's operation closes is seen when ours is added to a queue`()

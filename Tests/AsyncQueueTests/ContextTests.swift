@@ -115,8 +115,8 @@ import Testing
     let begun = Gate()
     Task.detached(priority: .background) {
       Task(priority: .background, on: queue) {
-        begun.open()
         await withTaskPriorityEscalationHandler {
+          begun.open()
           await gate.wait(for: "the escalation")
         } onPriorityEscalated: { _, priority in
           if priority >= .high { escalated.open() }

@@ -300,16 +300,20 @@ import Testing
       let failing = Task(name: "failing", on: queue) { () async throws in throw SomeError() }
       let cancelled = Task(name: "cancelled", on: queue) { () async throws in }
       cancelled.cancel()
-      await eventually("the cancelled one is gone") { queue.statistics.pending == 2 }
+      var seen: [QueueEvent] = []
+      var iterator = events.makeAsyncIterator()
+      func see(until last: QueueEvent) async {
+        while let event = await iterator.next() {
+          seen.append(event)
+          if event == last { break }
+        }
+      }
+      await see(until: .ended(name: "cancelled", .cancelled))
       queue.resume()
       _ = await failing.result
       await queue.run {}
       queue.close()
-      var seen: [QueueEvent] = []
-      for await event in events {
-        seen.append(event)
-        if event == .closed { break }
-      }
+      await see(until: .closed)
       #expect(
         seen == [
           .suspended, .enqueued(name: nil), .enqueued(name: "failing"),

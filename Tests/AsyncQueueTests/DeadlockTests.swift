@@ -66,6 +66,7 @@ import Testing
     }
     queue.enqueue { log.add(1) }
     await task.value
+    await queue.drain()
     #expect(log.entries.sorted() == [1, 2, 3])
   }
 
@@ -111,6 +112,163 @@ import Testing
       await onActor.run { _ in try? await second.run { () async throws in } }
     }
     await onActor.run { _ in await onActor.run { _ in } }
+  }
+
+  @Test func `awaiting a task of one's own FIFO queue throws, in child tasks too`() async {
+    let queue = FIFOQueue(name: "own")
+    let cancellable = CancellableQueue(underlyingQueue: queue)
+    let ended = Counter()
+    await queue.run {
+      let (one, other) = (Self.task(on: queue, ended), Self.task(on: cancellable, ended))
+      let sure = Task(on: queue) { ended.add() }
+      await Self.expectDeadlock(naming: "own", "DeadlockTests.swift") { try await one.value }
+      await Self.expectDeadlock(naming: "own") { try await other.result.get() }
+      await withTaskGroup { group in
+        group.addTask { await Self.expectDeadlock(naming: "own") { try await one.value } }
+      }
+      withExtendedLifetime(sure) {}
+    }
+    await queue.drain()
+    #expect(ended.value == 3)
+  }
+
+  private static func task(on queue: FIFOQueue, _ ended: Counter) -> Task<Void, any Error> {
+    Task(on: queue) { () async throws in ended.add() }
+  }
+
+  private static func task(
+    on queue: CancellableQueue<FIFOQueue>, _ ended: Counter
+  ) -> Task<Void, any Error> {
+    Task(on: queue) { () async throws in ended.add() }
+  }
+
+  @Test(arguments: [false, true])
+  func `an operation with a task of its own that awaits one behind it throws`(
+    isNamed: Bool
+  ) async throws {
+    let queue = FIFOQueue(name: "own")
+    let name = isNamed ? "first" : nil
+    let ended = Counter()
+    let second = Box<Task<Void, any Error>>()
+    let first = Task(name: name, on: queue) {
+      let second = await second.wait(for: "the second task")
+      await Self.expectDeadlock(naming: "own") { try await second.value }
+      async let child: Void = Self.expectDeadlock(naming: "own") { try await second.value }
+      await child
+      ended.add()
+    }
+    second.fill(Self.task(on: queue, ended))
+    await first.value
+    await queue.drain()
+    #expect(ended.value == 2)
+  }
+
+  @Test func `a task that awaits itself is told`() async {
+    let notes = Notes()
+    let (fifo, onActor) = (FIFOQueue(name: "fifo"), ActorQueue(of: notes, name: "actor's"))
+    let (own, ownOnActor) = (Box<Task<Void, any Error>>(), Box<Task<Void, any Error>>())
+    let one = Task(on: fifo) { () async throws in
+      let own = await own.wait(for: "the task")
+      await Self.expectDeadlock(naming: "fifo") { try await own.value }
+    }
+    let other = Task(on: onActor) { _ async throws in
+      let own = await ownOnActor.wait(for: "the task")
+      await Self.expectDeadlock(naming: "actor's") { try await own.value }
+    }
+    own.fill(one)
+    ownOnActor.fill(other)
+    await #expect(throws: Never.self) { try await one.value }
+    await #expect(throws: Never.self) { try await other.value }
+  }
+
+  @Test func `a ring through awaited tasks is refused, and named`() async {
+    let (first, second) = (FIFOQueue(name: "first"), FIFOQueue(name: "second"))
+    let notes = Notes()
+    let onActor = ActorQueue(of: notes)
+    let inFirst = Gate()
+    let inOther = Gate()
+    // Two who wait for each other: who comes second is refused, and the other one goes on.
+    let refused = Counter()
+    @Sendable func wait(_ body: () async throws -> Void) async {
+      do {
+        try await body()
+      } catch QueueError.deadlock(let message) {
+        #expect(message.contains("first"))
+        refused.add()
+      } catch {
+        Issue.record("it throws \(error)")
+      }
+    }
+    @Sendable func waitInOther() async {
+      inOther.open()
+      await inFirst.wait(for: "the first queue's operation")
+      await wait { try await first.run { () async throws in } }
+    }
+    let blocker = Task(on: second) { await waitInOther() }
+    let behind = Task(on: second) { () async throws in }
+    await first.run {
+      await inOther.wait(for: "the second queue's operation")
+      inFirst.open()
+      await wait { try await behind.value }
+    }
+    await blocker.value
+    #expect(refused.value == 1)
+    let other = Task(on: onActor) { _ async throws in await waitInOther() }
+    await first.run { await wait { try await other.value } }
+    await #expect(throws: Never.self) { try await other.value }
+    #expect(refused.value == 2)
+  }
+
+  @Test func `what can end is awaited in an operation as ever`() async {
+    let (queue, other) = (FIFOQueue(), FIFOQueue())
+    let notes = Notes()
+    let onActor = ActorQueue(of: notes)
+    await queue.run {
+      #expect(await Task { 1 }.value == 1)
+      #expect(await Task(on: other) { 2 }.value == 2)
+      let three = await Task(on: other) { () async throws in 3 }.result
+      #expect((try? three.get()) == 3)
+      #expect(await Task(on: onActor) { _ in await Task(on: onActor) { _ in 4 }.value }.value == 4)
+      // A cancelled one leaves the queue.
+      let cancelled = Task(on: queue) { () async throws in }
+      cancelled.cancel()
+      let result = await cancelled.result
+      #expect(throws: CancellationError.self) { try result.get() }
+    }
+    let inside = await queue.run { Task(on: queue) { await Task(on: other) { 5 }.value } }
+    #expect(await inside.value == 5)
+  }
+
+  @Test func `where the value cannot throw, it stops, and names the queue and the line`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let queue = FIFOQueue(name: "mine")
+      await Task(on: queue) { await Task(on: queue) {}.value }.value
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("mine"))
+    #expect(message.contains("DeadlockTests.swift:"))
+  }
+
+  @Test func `where the runtime does not tell parents, it is all the same`() async {
+    await #expect(processExitsWith: .success) {
+      await RuntimeParents.neverFind()
+      let queue = FIFOQueue(name: "own")
+      let notes = Notes()
+      let onActor = ActorQueue(of: notes)
+      let refused = Counter()
+      @Sendable func waitForOneself() async {
+        await withTaskGroup { group in
+          group.addTask {
+            do { try await queue.run { () async throws in } } catch { refused.add() }
+          }
+        }
+      }
+      queue.enqueue(waitForOneself)
+      await Task(on: queue) { await waitForOneself() }.value
+      try? await Task(on: queue) { () async throws in await waitForOneself() }.value
+      await queue.run { await Task(on: onActor) { _ in }.value }
+      precondition(refused.value == 3)
+    }
   }
 
   @Test func `where it cannot throw, it stops, and names the queue and the line`() async {

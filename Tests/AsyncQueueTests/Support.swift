@@ -53,6 +53,22 @@ final class Gate: Sendable {
   }
 }
 
+/// What is there later.
+final class Box<Value: Sendable>: Sendable {
+  private let content = Locked<Value?>(nil)
+  private let isFull = Gate()
+
+  func fill(_ value: Value) {
+    content.withLock { $0 = value }
+    isFull.open()
+  }
+
+  func wait(for what: String) async -> Value {
+    await isFull.wait(for: what)
+    return content.withLock { $0! }
+  }
+}
+
 /// Waits until a condition holds, which others make true without a gate; yields meanwhile.
 func eventually(
   _ what: String, sourceLocation: SourceLocation = #_sourceLocation,

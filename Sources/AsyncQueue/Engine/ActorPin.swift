@@ -1,23 +1,41 @@
 internal import InturnCore
 
+/// What a queue knows of its actor whatever that is.
+class AnyActorPin: @unchecked Sendable {
+  // Safe to share: a subclass says why.
+
+  /// Starts a session on the actor.
+  func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) {
+    fatalError("a subclass says how")
+  }
+
+  /// Lets go of the actor, unless something is being enqueued, or is pending.
+  func unpin(_ core: QueueCore) { fatalError("a subclass says how") }
+}
+
 /// An actor queue's actor: held weakly, and kept alive as long as plain operations need it.
-final class ActorPin<ActorType: Actor>: @unchecked Sendable {
+final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
   /// Protects what follows.
   private let lock = BriefLock()
   @exclusivity(unchecked) private weak var adopted: ActorType?
   @exclusivity(unchecked) private var isAdopted = false
+  /// From an enqueue until nothing is pending.
   @exclusivity(unchecked) private var pinned: ActorType?
-  @exclusivity(unchecked) private var pins = 0
+  /// How many enqueues are under way.
+  @exclusivity(unchecked) private var enqueues = 0
+  /// Whether it was kept because of them.
+  @exclusivity(unchecked) private var wasKept = false
+  private let isImmortal: Bool
 
-  init() {}
+  override init() { isImmortal = false }
 
   /// A pin of an actor that lives as long as the process.
   init(immortal actor: ActorType) {
+    isImmortal = true
     isAdopted = true
     pinned = actor
-    pins = 1
   }
 
   /// Takes the queue's actor. False when there was one already.
@@ -37,26 +55,45 @@ final class ActorPin<ActorType: Actor>: @unchecked Sendable {
     return pinned ?? adopted
   }
 
-  /// Keeps the actor alive until `unpin`. False when there is none.
+  /// Keeps the actor alive for an operation that is about to be enqueued; `enqueueEnds` follows.
+  /// False when there is none.
   @inline(__always)
-  func pin() -> Bool {
+  func enqueueBegins() -> Bool {
+    if isImmortal { return true }
     lock.lock()
     defer { lock.unlock() }
-    if pins == 0 {
+    if pinned == nil {
       // Looking at a weak reference costs more than the rest: once for many operations.
       pinned = adopted
       if pinned == nil { return false }
     }
-    pins += 1
+    enqueues += 1
     return true
   }
 
   @inline(__always)
-  func unpin() {
+  func enqueueEnds(_ core: QueueCore) {
+    if isImmortal { return }
     lock.lock()
-    pins -= 1
+    enqueues -= 1
+    let isToBeUnpinned = wasKept && enqueues == 0
+    lock.unlock()
+    if isToBeUnpinned { unpin(core) }
+  }
+
+  override func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) {
+    guard let actor else { fatalError("a pinned actor is gone") }
+    session.adopt(
+      Task.detached(priority: session.priority.task) { await session.runJobs(on: actor, turn) })
+  }
+
+  override func unpin(_ core: QueueCore) {
+    if isImmortal { return }
+    lock.lock()
     var last: ActorType?
-    if pins == 0 {
+    // An enqueue that begins later pins it again; one that is under way unpins it at its end.
+    wasKept = enqueues > 0
+    if enqueues == 0 && pinned != nil && Engine.statistics(of: core.queue).1.pending == 0 {
       last = pinned
       pinned = nil
     }

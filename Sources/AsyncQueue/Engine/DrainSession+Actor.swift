@@ -12,7 +12,13 @@ extension DrainSession {
   func runJobs<ActorType: Actor>(
     on actor: isolated ActorType, _ turn: OutsideExecutor.Turn
   ) async {
-    await runJobs(on: actor, of: LaneDrainer(turn))
+    await runJobsInFrame(on: actor, of: LaneDrainer(turn))
+  }
+
+  private func runJobsInFrame<ActorType: Actor>(
+    on actor: isolated ActorType, of drainer: LaneDrainer
+  ) async {
+    _ = await Frame(core).bind(isolation: actor) { await runJobs(on: actor, of: drainer) }
   }
 
   private func runJobs<ActorType: Actor>(
@@ -20,17 +26,24 @@ extension DrainSession {
   ) async {
     core.begin(self)
     sendRelay(to: actor, drainer)
+    let takesParameter = core.takesParameter
     for _ in 0..<Self.operationsInARow {
-      let step = drainer.next(tag: RuntimeTask.isCancelled ? nil : priority.tag)
-      guard case .plain(_, let context, let token) = step else {
+      let step = drainer.next(tag: tag)
+      guard case .plain(let work, let context, let token) = step else {
         state = .done
         core.end(self)
         _ = core.handle(step, of: drainer)
+        core.pin?.unpin(core)
         core.progressed()
         return
       }
       core.progressed()
-      await Self.run(ActorJob.take(context, as: ActorType.self), on: actor)
+      let closure = PlainClosure(work: work, context: context)
+      if takesParameter {
+        await Self.run(closure, on: actor)
+      } else {
+        await Self.runOnMain(closure, actor)
+      }
       _ = Engine.end(token, as: .finished)
       if case .displaced = state {
         core.forgetDisplaced(self)
@@ -43,12 +56,22 @@ extension DrainSession {
     state = .handedOver
   }
 
-  /// When it has returned, the job is gone.
+  /// When it has returned, the closure is gone.
   @inline(__always)
   private static func run<ActorType: Actor>(
-    _ job: consuming JobOnActor<ActorType>, on actor: isolated ActorType
+    _ closure: consuming PlainClosure, on actor: isolated ActorType
   ) async {
-    await job.body(actor)
+    let function = closure.take(for: ActorType.self)
+    await function(actor)
+  }
+
+  /// The actor is the main one: a function that were not isolated to it would leave it first.
+  @inline(__always)
+  private static func runOnMain<ActorType: Actor>(
+    _ closure: consuming PlainClosure, _ actor: isolated ActorType
+  ) async {
+    let function = closure.takeMain()
+    await function()
   }
 
   private func sendRelay<ActorType: Actor>(to actor: isolated ActorType, _ drainer: LaneDrainer) {
@@ -72,6 +95,6 @@ extension DrainSession {
       core.noteDisplaced(session)
       drainer.plainReturned()
     }
-    await runJobs(on: actor, of: drainer)
+    await runJobsInFrame(on: actor, of: drainer)
   }
 }

@@ -16,7 +16,9 @@ final class DrainSession: @unchecked Sendable {
   /// Protects what follows.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var task: Task<Void, Never>?
-  @exclusivity(unchecked) private var isCancelled = false
+
+  /// Relaxed: the lane's lock orders it before the enqueues that come after the cancel.
+  private let isCancelled = Atomic(false)
 
   /// Of a session on an actor.
   enum State {
@@ -37,18 +39,25 @@ final class DrainSession: @unchecked Sendable {
     self.priority = priority
   }
 
+  /// Of the operations that the session can take; nil once it is cancelled, even if its task has
+  /// not heard of that.
+  @inline(__always)
+  var tag: UInt? {
+    RuntimeTask.isCancelled || isCancelled.load(ordering: .relaxed) ? nil : priority.tag
+  }
+
   /// Takes the task that runs it, once that exists.
   func adopt(_ task: Task<Void, Never>) {
     lock.lock()
     self.task = task
-    let isCancelled = self.isCancelled
+    let isCancelled = self.isCancelled.load(ordering: .relaxed)
     lock.unlock()
     if isCancelled { task.cancel() }
   }
 
   func cancel() {
     lock.lock()
-    isCancelled = true
+    isCancelled.store(true, ordering: .relaxed)
     let task = self.task
     lock.unlockAfterReadingObject()
     task?.cancel()
@@ -72,7 +81,7 @@ final class DrainSession: @unchecked Sendable {
   private func runClosures(of drainer: LaneDrainer) async {
     var rest = Self.operationsInARow
     while true {
-      let step = drainer.next(tag: RuntimeTask.isCancelled ? nil : priority.tag)
+      let step = drainer.next(tag: tag)
       guard case .plain(let work, let context, let token) = step else {
         // Before the lane gets another session, which begins anew.
         core.end(self)
@@ -90,6 +99,37 @@ final class DrainSession: @unchecked Sendable {
         await Task.yield()
       }
     }
+  }
+
+  /// Begins the tasks of a FIFO queue, each when the one before it has ended.
+  func runTasks(_ turn: OutsideExecutor.Turn) async {
+    let drainer = LaneDrainer(turn)
+    core.begin(self)
+    var rest = Self.operationsInARow
+    while true {
+      let step = drainer.next(tag: Ticket.tag, isPatient: true)
+      guard case .plain(let work, let context, let token) = step else {
+        core.end(self)
+        if core.handle(step, of: drainer) {
+          core.begin(self)
+          continue
+        }
+        break
+      }
+      core.progressed()
+      let task = HeldTask.take(context)
+      if !task.run(token, drainer, isAskedToEnd: work == LaneDrainer.askedToEnd) {
+        core.end(self)
+        break
+      }
+      drainer.plainReturned()
+      rest -= 1
+      if rest == 0 {
+        rest = Self.operationsInARow
+        await Task.yield()
+      }
+    }
+    core.progressed()
   }
 
   /// When it has returned, the closure is gone.

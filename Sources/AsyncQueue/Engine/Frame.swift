@@ -3,12 +3,14 @@ import Synchronization
 
 /// That a task is inside an operation of a queue, and inside which ones further out.
 ///
-/// A frame is bound to a task-local value for as long as the operation's body runs. A structured
+/// The frame of an operation that has a task of its own is found by that task, in `TaskTable`, as
+/// far as `RuntimeParents` knows the tasks that child tasks belong to. Each other one
+/// is bound to a task-local value for as long as the operation's body runs. A structured
 /// child task sees its parent's binding itself, but a task that is only created inside has a copy
-/// of it: the address of the binding, which is part of it, tells the two apart. So a frame counts
-/// for the operation's task and its children, for which it waits, and for no task that may outlive
-/// it. A copy may live longer than the operation, and a copy of that one may come to lie at the
-/// first address by chance; then the number of the binding, which its cell has no more, tells.
+/// of it: the address of the binding tells the two apart. So a frame counts for the operation's task
+/// and its children, for which it waits, and for no task that may outlive it. A copy may live longer
+/// than the operation, and a copy of that one may come to lie at the first address by chance; then
+/// the number of the binding, which its cell has no more, tells.
 @usableFromInline
 class Frame: @unchecked Sendable {
   // Safe to share: only who finds that a binding counts looks at its frame, and `outer` was written
@@ -25,6 +27,9 @@ class Frame: @unchecked Sendable {
     /// The number of the binding that counts. Releasing and acquiring: who finds his number finds
     /// the frame.
     let number = Atomic<UInt>(1)
+    /// Where the binding was made. Relaxed: what a copy reads of another binding is not its own
+    /// address, as each is still in use.
+    let address = Atomic<UInt>(0)
     /// Written while no binding counts.
     var frame: Unmanaged<Frame>?
     /// In the list of free cells, whose lock protects it.
@@ -62,7 +67,8 @@ class Frame: @unchecked Sendable {
   }
 
   private static let freeCells = FreeCells()
-  private nonisolated(unsafe) let cell: UnsafeMutablePointer<Cell>
+  /// From the first binding on.
+  private nonisolated(unsafe) final var cell: UnsafeMutablePointer<Cell>?
 
   /// What is bound: plain words, so that copies keep nothing alive.
   @usableFromInline
@@ -71,8 +77,6 @@ class Frame: @unchecked Sendable {
     var cell: UInt = 0
     /// The number that the cell has as long as the binding counts.
     var number: UInt = 0
-    /// Where the binding was made. A copy is elsewhere.
-    var address: UInt = 0
   }
 
   @TaskLocal private static var bound = Binding()
@@ -82,22 +86,29 @@ class Frame: @unchecked Sendable {
 
   static let key = RuntimeLocals.key(of: $bound)
 
-  init(_ core: QueueCore) {
-    self.core = core
-    cell = Self.freeCells.take()
-    cell.pointee.frame = Unmanaged.passUnretained(self)
+  init(_ core: QueueCore) { self.core = core }
+
+  deinit { if let cell { Self.freeCells.giveBack(cell) } }
+
+  /// The innermost operation that the current task is inside, or none.
+  static var current: Frame? {
+    // In a body that runs in its caller's task, no operation begins that has a task of its own.
+    if let frame = boundOne { return frame }
+    var next = RuntimeTask.current
+    while let task = next {
+      if let frame = TaskTable.find(UInt(bitPattern: task)) { return frame }
+      next = RuntimeParents.parent(of: task)
+    }
+    return nil
   }
 
-  deinit { Self.freeCells.giveBack(cell) }
-
-  /// The operation that the current task is inside, or none.
   @inline(__always)
-  static var current: Frame? {
+  private static var boundOne: Frame? {
     guard let place = RuntimeLocals.binding(of: key) else { return nil }
     let binding = place.assumingMemoryBound(to: Binding.self).pointee
-    guard binding.address == UInt(bitPattern: place),
-      let cell = UnsafeMutablePointer<Cell>(bitPattern: binding.cell),
-      cell.pointee.number.load(ordering: .acquiring) == binding.number
+    guard let cell = UnsafeMutablePointer<Cell>(bitPattern: binding.cell),
+      cell.pointee.number.load(ordering: .acquiring) == binding.number,
+      cell.pointee.address.load(ordering: .relaxed) == UInt(bitPattern: place)
     else { return nil }
     return cell.pointee.frame.unsafelyUnwrapped.takeUnretainedValue()
   }
@@ -105,20 +116,28 @@ class Frame: @unchecked Sendable {
   /// What is to be bound for the current task, which keeps the frame for as long.
   @usableFromInline
   func binding() -> Binding {
-    outer = Self.current
+    // One that is found by its task, too, has none further out.
+    let current = Self.current
+    outer = current === self ? nil : current
+    if self.cell == nil {
+      let cell = Self.freeCells.take()
+      cell.pointee.frame = Unmanaged.passUnretained(self)
+      self.cell = cell
+    }
+    let cell = self.cell.unsafelyUnwrapped
     let number = cell.pointee.number.wrappingAdd(1, ordering: .releasing).newValue
     return Binding(cell: UInt(bitPattern: cell), number: number)
   }
 
   /// The body has ended: no binding counts any more.
   @usableFromInline
-  func unbind() { cell.pointee.number.wrappingAdd(1, ordering: .releasing) }
+  func unbind() { cell.unsafelyUnwrapped.pointee.number.wrappingAdd(1, ordering: .releasing) }
 
-  /// A binding was just made here: it gets to know where it is.
+  /// The binding was just made, here.
   @usableFromInline
-  static func noteBinding() {
-    guard let place = RuntimeLocals.binding(of: key) else { return }
-    place.assumingMemoryBound(to: Binding.self).pointee.address = UInt(bitPattern: place)
+  func noteBinding() {
+    let place = UInt(bitPattern: RuntimeLocals.binding(of: Self.key))
+    cell.unsafelyUnwrapped.pointee.address.store(place, ordering: .relaxed)
   }
 
   /// Whether the frame is inside an operation of this queue.
@@ -126,6 +145,16 @@ class Frame: @unchecked Sendable {
     var frame: Frame? = self
     while let current = frame {
       if current.core === core { return true }
+      frame = current.outer
+    }
+    return false
+  }
+
+  /// Whether the frame is inside this one, or is it.
+  func isInside(_ other: Frame) -> Bool {
+    var frame: Frame? = self
+    while let current = frame {
+      if current === other { return true }
       frame = current.outer
     }
     return false
@@ -140,7 +169,7 @@ class Frame: @unchecked Sendable {
     let result = await Self.local.withValue(binding()) {
       // A closure is isolated as its function is only if it uses the parameter.
       _ = isolation
-      Self.noteBinding()
+      noteBinding()
       do throws(Failure) {
         return Result<Value, Failure>.success(try await body())
       } catch {

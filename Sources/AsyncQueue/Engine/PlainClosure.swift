@@ -4,11 +4,14 @@ internal import InturnCore
 /// needed beyond the closure's own context.
 struct PlainClosure {
   typealias Function = @Sendable () async -> Void
+  typealias MainFunction = @Sendable @MainActor () async -> Void
+  typealias ActorFunction<ActorType: Actor> = @Sendable (isolated ActorType) async -> Void
 
-  /// Keeps the function as it is: a bare one would be wrapped where a generic type is expected.
-  private struct Holder {
-    let function: Function
-  }
+  // Holders keep the functions as they are: a bare one would be wrapped where a generic type is
+  // expected.
+  private struct Holder { let function: Function }
+  private struct MainHolder { let function: MainFunction }
+  private struct ActorHolder<ActorType: Actor> { let function: ActorFunction<ActorType> }
 
   /// The function, and its context, whose reference is this value's, with a priority's tag in the
   /// lowest bits. They are zero in the address of any object.
@@ -22,27 +25,64 @@ struct PlainClosure {
 
   @inline(__always)
   init(_ function: @escaping Function, _ priority: PlainPriority) {
+    self.init(holding: Holder(function: function), priority)
+  }
+
+  @inline(__always)
+  init(main function: @escaping MainFunction, _ priority: PlainPriority) {
+    self.init(holding: MainHolder(function: function), priority)
+  }
+
+  @inline(__always)
+  init<ActorType: Actor>(
+    _ function: @escaping ActorFunction<ActorType>, _ priority: PlainPriority
+  ) {
+    self.init(holding: ActorHolder(function: function), priority)
+  }
+
+  @inline(__always)
+  private init<AnyHolder>(holding holder: AnyHolder, _ priority: PlainPriority) {
     // What is put into memory and never taken out of it keeps its reference.
-    let words = withUnsafeTemporaryAllocation(of: Holder.self, capacity: 1) { memory in
-      memory.initializeElement(at: 0, to: Holder(function: function))
+    let words = withUnsafeTemporaryAllocation(of: AnyHolder.self, capacity: 1) { memory in
+      memory.initializeElement(at: 0, to: holder)
       return UnsafeRawPointer(memory.baseAddress!).loadUnaligned(as: (UInt, UInt).self)
     }
     work = words.0
     context = words.1 | priority.tag
   }
 
-  /// The closure, with the reference that this value had.
+  // MARK: The closure, with the reference that this value had
+
   @inline(__always)
-  func take() -> Function {
-    withUnsafeTemporaryAllocation(of: Holder.self, capacity: 1) { memory in
+  func take() -> Function { holder(Holder.self).function }
+
+  @inline(__always)
+  func takeMain() -> MainFunction { holder(MainHolder.self).function }
+
+  @inline(__always)
+  func take<ActorType: Actor>(for _: ActorType.Type) -> ActorFunction<ActorType> {
+    holder(ActorHolder<ActorType>.self).function
+  }
+
+  @inline(__always)
+  private func holder<AnyHolder>(_: AnyHolder.Type) -> AnyHolder {
+    withUnsafeTemporaryAllocation(of: AnyHolder.self, capacity: 1) { memory in
       UnsafeMutableRawPointer(memory.baseAddress!).storeBytes(
         of: (work, context & ~LaneDrainer.tagMask), as: (UInt, UInt).self)
-      return memory.moveElement(from: 0).function
+      return memory.moveElement(from: 0)
     }
   }
 
+  /// Puts the closure into a queue, or gives its reference up when that refuses it.
+  @inline(__always)
+  func enqueue(_ queue: Handle) -> Status {
+    let status = Engine.enqueuePlain(queue, work: work, context: context, destroy: Self.destroy)
+    if status != .ok { Self.destroy(UnsafeMutableRawPointer(bitPattern: context)) }
+    return status
+  }
+
   /// Gives the reference of one up that is never called. It needs the context only.
-  static let destroy: RawDestroy = { context in
+  private static let destroy: RawDestroy = { context in
     let object = UnsafeRawPointer(
       bitPattern: UInt(bitPattern: context) & ~LaneDrainer.tagMask)
     if let object { Unmanaged<AnyObject>.fromOpaque(object).release() }

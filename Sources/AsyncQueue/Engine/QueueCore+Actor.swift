@@ -6,19 +6,29 @@ extension QueueCore {
   @inline(__always)
   func add<ActorType: Actor>(
     _ limits: OperationLimits?, on pin: ActorPin<ActorType>,
-    _ task: @escaping @Sendable (isolated ActorType) async -> Void
+    _ task: @escaping PlainClosure.ActorFunction<ActorType>
   ) -> Status? {
     if limits == nil, let plain = plainPriority(nil) {
-      if !pin.pin() { return nil }
-      let bits = ActorJob.bits(JobOnActor(pin, task), plain)
-      let status = Engine.enqueuePlain(
-        queue, work: ActorJob.work, context: bits, destroy: ActorJob.destroy)
-      if status != .ok { ActorJob.destroy(UnsafeMutableRawPointer(bitPattern: bits)) }
-      return status
+      if !pin.enqueueBegins() { return nil }
+      defer { pin.enqueueEnds(self) }
+      return PlainClosure(task, plain).enqueue(queue)
     }
     guard let actor = pin.actor else { return nil }
     return enqueueTurn(limits) { turn in
       Task { try? await turn.perform(on: actor, task) }
+    }
+  }
+
+  /// The same on the main actor's own queues, whose operations have no parameter.
+  @inline(__always)
+  func addOnMainActor(
+    _ limits: OperationLimits?, _ task: @escaping PlainClosure.MainFunction
+  ) -> Status {
+    if limits == nil, let plain = plainPriority(nil) {
+      return PlainClosure(main: task, plain).enqueue(queue)
+    }
+    return enqueueTurn(limits) { turn in
+      Task { @MainActor in try? await turn.perform { await task() } }
     }
   }
 

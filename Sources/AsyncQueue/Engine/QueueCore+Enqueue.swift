@@ -23,10 +23,11 @@ extension QueueCore {
   @usableFromInline
   func turnForTask(
     _ name: String?, _ priority: TaskPriority?, isObstinate: Bool = false,
-    in registry: TaskRegistry? = nil
+    in registry: TaskRegistry? = nil, from file: StaticString, _ line: UInt
   ) -> Result<Turn, QueueError> {
     let turn = Turn(
-      self, name: name, isObstinate: isObstinate, priority: priority, registry: registry)
+      self, name: name, isObstinate: isObstinate, priority: priority, registry: registry,
+      origin: Origin(file, line))
     let status = turn.enqueue(nil)
     if status == .ok { return .success(turn) }
     registry?.remove(turn)
@@ -36,12 +37,47 @@ extension QueueCore {
   /// The turn of a task that cannot throw; stops the program when it is refused.
   @usableFromInline
   func turnInAnyCase(
-    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil
+    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    from file: StaticString, _ line: UInt
   ) -> Turn {
-    switch turnForTask(name, priority, isObstinate: true, in: registry) {
+    switch turnForTask(name, priority, isObstinate: true, in: registry, from: file, line) {
     case .success(let turn): turn
-    case .failure(let error): stop(error)
+    case .failure(let error): stop(error, file, line)
     }
+  }
+
+  /// The place of a task on an actor that cannot throw; stops the program when it is refused.
+  @usableFromInline
+  func placeOnActor(
+    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    from file: StaticString, _ line: UInt
+  ) -> OwnedFrame {
+    // The lane counts a ticket as ended when its body begins, which states would tell.
+    let isObserved = interests.load(ordering: .relaxed) & Interest.states != 0
+    if isObserved || !isPlain(name) {
+      return turnInAnyCase(name, priority, in: registry, from: file, line)
+    }
+    let ticket = Ticket(
+      self, priority: priority, registry: registry, origin: Origin(file, line))
+    let status = ticket.enqueue()
+    if status != .ok { stop(error(for: status), file, line) }
+    return ticket
+  }
+
+  /// What holds a task of a FIFO queue that cannot throw until it has its turn, or nil when it needs
+  /// a turn of its own.
+  @usableFromInline
+  func holder(
+    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    from file: StaticString, _ line: UInt
+  ) -> HeldTask? {
+    if !isPlain(name) { return nil }
+    return HeldTask(self, priority: priority, registry: registry, origin: Origin(file, line))
+  }
+
+  /// Whether nobody is told of the operation.
+  private func isPlain(_ name: String?) -> Bool {
+    name == nil && interests.load(ordering: .relaxed) & Interest.events == 0
   }
 
   /// A turn for the calling task, waiting for room if there is none. Throws what refuses it.
@@ -88,7 +124,7 @@ extension QueueCore {
     do {
       // The check that a visit makes, too.
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
-      let entry = try TaskWaits.enter(self)
+      let entry = try TaskWaits.enter(.turn(self))
       defer { TaskWaits.leave(entry) }
       turn = try await turnForCaller(isObstinate: !Self.canThrow(Failure.self), limits: limits)
       if let refusal = await turn.wait() {
@@ -99,7 +135,7 @@ extension QueueCore {
       if let error = error as? Failure { throw error }
       stop(error, file, line)
     }
-    turn.begin()
+    turn.beginWhereItIs()
     switch await turn.bind(isolation: isolation, body) {
     case .success(let value):
       let isTooLate = turn.finish(.finished)
@@ -115,40 +151,24 @@ extension QueueCore {
 extension Turn {
   /// Runs the body of an operation that has a task of its own, and that may throw.
   @inlinable
-  func perform<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+  nonisolated(nonsending) func perform<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     if !isGranted, let refusal = await wait() {
       release()
       throw refusal
     }
     begin()
-    if Task.isCancelled {
-      finish(throwing: CancellationError())
-      throw CancellationError()
-    }
-    switch await bind(isolation: isolation, body) {
-    case .success(let value):
-      if finish() { throw QueueError.ranTooLong }
-      return value
-    case .failure(let error):
+    do {
+      try Task.checkCancellation()
+      let value =
+        isFoundByTask ? try await body() : try await bind(isolation: #isolation, body).get()
+      if !finish() { return value }
+    } catch {
       finish(throwing: error)
       throw error
     }
-  }
-
-  /// The same for a body that does not throw, and that runs even when it is cancelled.
-  @inlinable
-  func performInAnyCase<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ body: () async -> Value
-  ) async -> Value {
-    if !isGranted { _ = await wait() }
-    begin()
-    switch await bind(isolation: isolation, body) {
-    case .success(let value):
-      _ = finish()
-      return value
-    }
+    throw QueueError.ranTooLong
   }
 
   /// The same on an actor.
@@ -158,12 +178,35 @@ extension Turn {
   ) async throws -> Value {
     try await perform { try await body(actor) }
   }
+}
 
+extension OwnedFrame {
+  /// The same for a body that does not throw, and that runs even when it is cancelled.
   @inlinable
+  @inline(__always)
+  nonisolated(nonsending) func performInAnyCase<Value>(
+    _ body: nonisolated(nonsending) () async -> Value
+  ) async -> Value {
+    if !isGranted { await waitInAnyCase() }
+    begin()
+    let value = isFoundByTask ? await body() : await bind(isolation: #isolation, body).get()
+    finish()
+    return value
+  }
+
+  /// The same on an actor.
+  @inlinable
+  @inline(__always)
   func performInAnyCase<ActorType: Actor, Value: Sendable>(
     on actor: isolated ActorType, _ body: (isolated ActorType) async -> Value
   ) async -> Value {
-    await performInAnyCase { await body(actor) }
+    if !isGranted { await waitInAnyCase() }
+    begin()
+    let value =
+      isFoundByTask
+      ? await body(actor) : await bind(isolation: actor) { await body(actor) }.get()
+    finish()
+    return value
   }
 }
 

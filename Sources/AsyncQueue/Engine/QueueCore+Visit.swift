@@ -26,12 +26,16 @@ extension QueueCore {
   /// Nil when the queue is not free, or the task is cancelled: then there is more to do.
   @usableFromInline
   func beginVisit(canThrow: Bool) -> Frame? {
-    if canThrow && RuntimeTask.isCancelled { return nil }
-    guard interests.load(ordering: .relaxed) & Interest.events == 0, Engine.enter(queue) else {
-      return nil
-    }
+    if !beginSection(canThrow: canThrow) { return nil }
     // A FIFO queue has one visit at a time.
     return kind == .fifo ? visitFrame : Frame(self)
+  }
+
+  /// The same for a body that does not suspend. It waits for nothing, so that it needs no frame.
+  @usableFromInline
+  func beginSection(canThrow: Bool) -> Bool {
+    if canThrow && RuntimeTask.isCancelled { return false }
+    return interests.load(ordering: .relaxed) & Interest.events == 0 && Engine.enter(queue)
   }
 
   @usableFromInline

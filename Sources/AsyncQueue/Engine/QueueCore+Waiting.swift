@@ -5,7 +5,7 @@ extension QueueCore {
   // MARK: Quiet
 
   func waitUntilQuiet(timeout: Duration?) async {
-    if Engine.drain(queue, timeoutNanoseconds: 0) == .ok { return }
+    if isQuiet { return }
     let waiter = WaiterList.Waiter()
     let alarm = timeout.map { timeout in
       ClockAlarm(on: clock, afterNanoseconds: timeout.inNanoseconds) { [self] in
@@ -101,8 +101,10 @@ extension QueueCore {
     let (_, counts) = Engine.statistics(of: queue)
     var result = QueueStatistics()
     result.pending = Int(counts.pending)
-    result.running = Int(counts.running)
-    result.finished = Int(counts.finished)
+    // What has begun on an actor is over for the lane.
+    let begun = kind == .actor ? runningFrameCount : 0
+    result.running = Int(counts.running) + begun
+    result.finished = max(0, Int(counts.finished) - begun)
     result.failed = Int(counts.failed)
     result.cancelled = Int(counts.cancelled + counts.abandoned)
     result.timedOut = Int(counts.timedOut)

@@ -16,6 +16,8 @@ final class QueueCore: @unchecked Sendable {
   let capacity: Int
   private(set) nonisolated(unsafe) var queue = Handle(bits: 0)
   let engineClock: Clock?
+  let pin: AnyActorPin?
+  let takesParameter: Bool
   /// The frame of the body that runs without a turn; its owner is the visit.
   private(set) nonisolated(unsafe) var visitFrame: Frame! = nil
 
@@ -31,6 +33,9 @@ final class QueueCore: @unchecked Sendable {
   @exclusivity(unchecked) private var session: DrainSession?
   /// Made when it is first asked for.
   @exclusivity(unchecked) private var madeStates: QueueStates?
+  /// Those that run and that the lane does not know.
+  @exclusivity(unchecked) var firstFrame: Unmanaged<OwnedFrame>?
+  @exclusivity(unchecked) var frameCount = 0
 
   /// What somebody wants to hear of. Relaxed where only the common case is asked for, that it is
   /// nothing: who sets a bit looks at the queue himself afterwards.
@@ -46,10 +51,20 @@ final class QueueCore: @unchecked Sendable {
     static let events: UInt32 = 1 << 2
     static let released: UInt32 = 1 << 3
     static let destroyed: UInt32 = 1 << 4
+    static let states: UInt32 = 1 << 5
   }
 
-  init(_ kind: QueueKind, name: String?, capacity: Int?, clock: QueueClock) {
+  /// - Parameters:
+  ///   - pin: an actor queue's actor.
+  ///   - takesParameter: whether its plain operations are given that.
+  init(
+    _ kind: QueueKind, name: String?, capacity: Int?, clock: QueueClock, pin: AnyActorPin? = nil,
+    takesParameter: Bool = true
+  ) {
     precondition(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
+    RuntimeParents.find()
+    self.pin = pin
+    self.takesParameter = takesParameter
     self.kind = kind
     self.name = name
     self.capacity = capacity ?? Int.max
@@ -91,7 +106,8 @@ final class QueueCore: @unchecked Sendable {
 
   /// What can be observed of the queue.
   var states: QueueStates {
-    lock.withLock {
+    interests.bitwiseOr(Interest.states, ordering: .relaxed)
+    return lock.withLock {
       if let madeStates { return madeStates }
       let states = QueueStates(queue: queue)
       madeStates = states
@@ -117,43 +133,63 @@ final class QueueCore: @unchecked Sendable {
 
   /// Grants turns for as long as these are next.
   func drive(_ drainer: LaneDrainer) {
-    while handle(drainer.next(tag: nil), of: drainer) {}
+    while handle(drainer.next(tag: kind == .actor ? Ticket.tag : nil), of: drainer) {}
     progressed()
   }
 
-  /// Does what a step says that is no plain operation. False when the drainer is done here.
+  /// Does what a step says that is no closure. False when the drainer is done here.
   func handle(_ step: LaneDrainer.Step, of drainer: LaneDrainer) -> Bool {
     switch step {
-    case .plain: fatalError("a plain operation was started that was not asked for")
+    case .plain(let work, let context, let token):
+      let ticket = Ticket.take(context)
+      ticket.grant(token, drainer, isAskedToEnd: work == LaneDrainer.askedToEnd)
+      escalateIfUrgent(ticket)
+      return false
     case .operation(let context, let token):
       let turn = Unmanaged<Turn>.fromOpaque(context).takeRetainedValue()
       if kind == .actor {
-        turn.granted(token, keeping: drainer)
+        turn.grant(token, keeping: drainer)
         escalateIfUrgent(turn)
         return false
       }
       // First, so that an operation whose body runs is always one that has returned to the engine.
       let goesOn = drainer.operationReturned()
-      turn.granted(token, keeping: nil)
+      turn.grant(token, keeping: nil)
       escalateIfUrgent(turn)
       return goesOn
     case .wentBack(let turn, let tag, let context):
-      startSession(turn, PlainPriority(tag: tag), context)
+      if tag != Ticket.tag {
+        startSession(turn, PlainPriority(tag: tag))
+      } else if kind == .actor {
+        drive(LaneDrainer(turn))
+      } else {
+        startTasks(turn, HeldTask.of(context).priority)
+      }
       return false
     case .left: return false
     }
   }
 
   /// Has plain operations run, in a task of their priority.
-  private func startSession(
-    _ turn: OutsideExecutor.Turn, _ priority: PlainPriority, _ context: UInt
-  ) {
+  private func startSession(_ turn: OutsideExecutor.Turn, _ priority: PlainPriority) {
     let session = DrainSession(self, priority)
-    if kind == .actor {
-      ActorJob.of(context).start(session, turn)
+    if let pin {
+      pin.start(session, turn)
     } else {
       session.adopt(Task.detached(priority: priority.task) { await session.runClosures(turn) })
     }
+    escalateIfUrgent(session, priority)
+  }
+
+  /// Has tasks begun, in a task of about the first one's priority.
+  private func startTasks(_ turn: OutsideExecutor.Turn, _ first: UInt8) {
+    let priority = PlainPriority(first) ?? PlainPriority(tag: 0)
+    let session = DrainSession(self, priority)
+    session.adopt(Task.detached(priority: priority.task) { await session.runTasks(turn) })
+    escalateIfUrgent(session, priority)
+  }
+
+  private func escalateIfUrgent(_ session: DrainSession, _ priority: PlainPriority) {
     // Who began to wait before could not know the task.
     let urgent = TaskPriority(rawValue: urgency.load(ordering: .relaxed))
     if urgent > priority.task ?? .medium { session.escalate(to: urgent) }
@@ -216,41 +252,45 @@ final class QueueCore: @unchecked Sendable {
     let session = self.session
     lock.unlockAfterReadingObject()
     session?.escalate(to: priority)
-    for turn in runningTurns() { turn.escalate(to: priority) }
+    for frame in runningFrames() { frame.escalate(to: priority) }
   }
 
-  func escalateIfUrgent(_ turn: Turn) {
+  func escalateIfUrgent(_ frame: OwnedFrame) {
     let urgent = urgency.load(ordering: .relaxed)
-    if urgent > turn.priority { turn.escalate(to: TaskPriority(rawValue: urgent)) }
+    if urgent > frame.priority { frame.escalate(to: TaskPriority(rawValue: urgent)) }
   }
 
   // MARK: Cancelling
 
   func cancelAll() {
     _ = Engine.cancelAll(queue)
-    for turn in runningTurns(areAskedToEnd: true) { turn.askToEnd() }
+    for frame in runningFrames(areAskedToEnd: true) { frame.askToEnd() }
     lock.lock()
     let session = self.session
     let displaced = self.displaced.values.map(\.self)
     lock.unlockAfterReadingObject()
     session?.cancel()
     for session in displaced { session.cancel() }
+    pin?.unpin(self)
     progressed()
   }
 
-  private func runningTurns(areAskedToEnd: Bool = false) -> [Turn] {
-    var turns: [Turn] = []
+  private func runningFrames(areAskedToEnd: Bool = false) -> [OwnedFrame] {
+    var frames: [OwnedFrame] = runningPlainFrames
     Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
       // Its task holds the turn until the engine, which is locked now, has heard of the end.
-      turns.append(Unmanaged<Turn>.fromOpaque($0).takeUnretainedValue())
+      frames.append(Unmanaged<Turn>.fromOpaque($0).takeUnretainedValue())
     }
-    return turns
+    return frames
   }
 
   // MARK: What happened
 
+  /// Whether somebody is told of events.
+  var tellsEvents: Bool { interests.load(ordering: .relaxed) & Interest.events != 0 }
+
   func emit(_ event: @autoclosure () -> QueueEvent) {
-    guard interests.load(ordering: .relaxed) & Interest.events != 0 else { return }
+    guard tellsEvents else { return }
     lock.lock()
     let observers = self.observers.values.map(\.self)
     lock.unlockAfterReadingObject()
@@ -268,7 +308,7 @@ final class QueueCore: @unchecked Sendable {
     let interests = self.interests.load(ordering: .sequentiallyConsistent)
     if interests & Interest.room != 0 { giveRoom() }
     if interests & (Interest.quiet | Interest.released) == 0 { return }
-    guard Engine.drain(queue, timeoutNanoseconds: 0) == .ok else { return }
+    guard isQuiet else { return }
     if interests & Interest.quiet != 0 { tellQuiet() }
     if interests & Interest.released != 0 { destroyOnce() }
   }

@@ -27,8 +27,9 @@ enum RuntimeLocals {
   ///
   /// There is no call for it. A task has the address of its last binding in a word of its own. Which
   /// word that is, is found out at the first use, by binding a value and looking which word has its
-  /// address and the former one afterwards. Where none, or more than one, behaves like that, and
-  /// outside of tasks, a value is bound each time to see what was bound before it.
+  /// address, and before and afterwards that of the binding which the new one names as its former
+  /// one. Where none, or more than one, behaves like that, and outside of tasks, a value is bound
+  /// each time to see what was bound before it.
   @inline(__always)
   static var areBound: Bool {
     guard let task = RuntimeTask.current else { return areBoundBeforeProbe }
@@ -51,11 +52,15 @@ enum RuntimeLocals {
     let places = Array(stride(from: 16, to: 256, by: MemoryLayout<UInt>.stride))
     func words() -> [UInt] { places.map { task.load(fromByteOffset: $0, as: UInt.self) } }
     let before = words()
-    let (own, during): (UInt, [UInt]) = $probe.withValue(1) {
-      (UInt(bitPattern: binding(of: probeKey)) - headerSize, words())
+    let (own, previous, during): (UInt, UInt, [UInt]) = $probe.withValue(1) {
+      // Its layout is known, so that it is bound.
+      let value = binding(of: probeKey).unsafelyUnwrapped
+      return (UInt(bitPattern: value) - headerSize, Header(before: value).previous, words())
     }
     let after = words()
-    let found = places.indices.filter { during[$0] == own && after[$0] == before[$0] }
+    let found = places.indices.filter {
+      during[$0] == own && after[$0] == before[$0] && before[$0] & ~3 == previous & ~3
+    }
     let place = found.count == 1 ? places[found[0]] : -1
     wordOfTask.store(place, ordering: .relaxed)
     return place < 0 ? areBoundBeforeProbe : isForeign(before[found[0]])
@@ -73,14 +78,18 @@ enum RuntimeLocals {
     }
   }
 
-  /// Whether a binding, zero for none, is anything else than a frame of ours alone.
+  /// Whether a binding, zero for none, or one before it is anything else than a frame of ours.
   @inline(__always)
   private static func isForeign(_ item: UInt) -> Bool {
-    if item == 0 { return false }
-    // The lowest bits tell values from marks in between.
-    if item & 3 != 0 { return true }
-    let header = Header(item)
-    return header.key != Frame.key.bits || header.previous != 0
+    var item = item
+    while item != 0 {
+      // The lowest bits tell values from marks in between.
+      if item & 3 != 0 { return true }
+      let header = Header(item)
+      if header.key != Frame.key.bits { return true }
+      item = header.previous
+    }
+    return false
   }
 
   /// What comes before a bound value: the binding before it, the key, the value's type.

@@ -1,33 +1,35 @@
 internal import InturnCore
 
-/// The turns whose tasks are cancelled together.
+/// The operations whose tasks are cancelled together.
 @usableFromInline
 final class TaskRegistry: @unchecked Sendable {
-  // Safe to share: `lock` protects `turns`. Nothing is called while it is held.
+  // Safe to share: `lock` protects `frames`. Nothing is called while it is held.
 
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var turns: [ObjectIdentifier: Turn] = [:]
+  @exclusivity(unchecked) private var frames: [ObjectIdentifier: OwnedFrame] = [:]
 
-  func add(_ turn: Turn) {
+  func add(_ frame: OwnedFrame) {
     lock.lock()
-    turns[ObjectIdentifier(turn)] = turn
+    frames[ObjectIdentifier(frame)] = frame
     lock.unlock()
   }
 
-  func remove(_ turn: Turn) {
+  func remove(_ frame: OwnedFrame) {
     lock.lock()
-    let removed = turns.removeValue(forKey: ObjectIdentifier(turn))
+    let removed = frames.removeValue(forKey: ObjectIdentifier(frame))
     lock.unlockAfterReadingObject()
     withExtendedLifetime(removed) {}
   }
 
-  /// Cancels the tasks of all turns, also of those that are just being created.
+  /// Cancels the tasks of all frames, also of those that are just being created. Those that run come
+  /// last: the end of one must not let another begin that has not heard of it yet.
   func cancelAll() {
     lock.lock()
-    let turns = self.turns.values.map(\.self)
+    var frames = self.frames.values.map(\.self)
     lock.unlockAfterReadingObject()
-    for turn in turns { turn.askToEnd() }
+    _ = frames.partition { $0.isGranted }
+    for frame in frames { frame.askToEnd() }
   }
 
-  var count: Int { lock.withLock { turns.count } }
+  var count: Int { lock.withLock { frames.count } }
 }

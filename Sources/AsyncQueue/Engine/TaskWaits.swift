@@ -13,9 +13,17 @@ enum TaskWaits {
 
   private struct Wait {
     let frame: Frame
-    let target: QueueCore
-    /// Whether it waits for all of the target, or for a turn.
-    let isForAll: Bool
+    let target: Target
+  }
+
+  /// What a wait is for.
+  enum Target {
+    /// A turn in the queue.
+    case turn(QueueCore)
+    /// The end of all that is in the queue.
+    case quiet(QueueCore)
+    /// The end of an operation with a task of its own.
+    case end(OwnedFrame)
   }
 
   private final class Storage: @unchecked Sendable {
@@ -28,22 +36,37 @@ enum TaskWaits {
   private static let storage = Storage()
 
   /// Enters a wait of the current task. Throws, after a report, when it could never end.
-  static func enter(_ target: QueueCore, forAll: Bool = false) throws(QueueError) -> Entry {
+  static func enter(_ target: Target) throws(QueueError) -> Entry {
     guard let frame = Frame.current else { return .none }
+    return try enter(target, of: frame)
+  }
+
+  /// Enters the wait of the current task for the end of another one, of this address. `isCancelled`
+  /// says whether that one is cancelled.
+  static func enter(
+    endOf task: UInt, isCancelled: @autoclosure () -> Bool
+  ) throws(QueueError) -> Entry {
+    guard let frame = Frame.current, let awaited = TaskTable.find(task) else { return .none }
+    if awaited.isCancellable && isCancelled() { return .none }
+    return try enter(.end(awaited), of: frame)
+  }
+
+  private static func enter(_ target: Target, of frame: Frame) throws(QueueError) -> Entry {
     storage.lock.lock()
     var search = Search(caller: frame, waits: storage.waits)
-    let isRing = search.dependsOnCaller(target, forAll: forAll)
+    let isRing = search.dependsOnCaller(target)
     var entry = Entry.none
     if !isRing {
       entry = Entry(id: storage.nextID)
       storage.nextID += 1
-      storage.waits[entry.id] = Wait(frame: frame, target: target, isForAll: forAll)
+      storage.waits[entry.id] = Wait(frame: frame, target: target)
     }
     storage.lock.unlockAfterReadingObject()
     if !isRing { return entry }
     let report = Report.deadlock(ring: search.ring)
     report.send()
-    throw .deadlock(report.message)
+    guard case .end(let awaited) = target else { throw .deadlock(report.message) }
+    throw .deadlock("\(report.message) The task that is awaited is of \(awaited.origin).")
   }
 
   static func leave(_ entry: Entry) {
@@ -62,14 +85,32 @@ enum TaskWaits {
     /// The queues on the way, from the target on.
     var path: [QueueCore] = []
 
-    mutating func dependsOnCaller(_ target: QueueCore, forAll: Bool) -> Bool {
-      // Only an operation that runs holds others up, and on an actor not once it waits.
-      if target.kind == .actor && !forAll { return false }
-      path.append(target)
-      if caller.isInside(target) { return true }
-      for (id, wait) in waits where !followed.contains(id) && wait.frame.isInside(target) {
+    mutating func dependsOnCaller(_ target: Target) -> Bool {
+      switch target {
+      case .turn(let core):
+        // Only an operation that runs holds others up, and on an actor not once it waits.
+        if core.kind == .actor { return false }
+        return dependsOnCaller(core, caller.isInside(core)) { $0.isInside(core) }
+      case .quiet(let core):
+        return dependsOnCaller(core, caller.isInside(core)) { $0.isInside(core) }
+      case .end(let awaited):
+        if awaited.hasEnded { return false }
+        // In a FIFO queue, what runs is the awaited operation, or comes before it.
+        let core = awaited.core
+        if core.kind == .fifo { return dependsOnCaller(.turn(core)) }
+        return dependsOnCaller(core, caller.isInside(awaited)) { $0.isInside(awaited) }
+      }
+    }
+
+    /// Whether the caller holds the queue up himself, or somebody who waits for what depends on him.
+    private mutating func dependsOnCaller(
+      _ core: QueueCore, _ isHeldByCaller: Bool, isHeldBy: (Frame) -> Bool
+    ) -> Bool {
+      path.append(core)
+      if isHeldByCaller { return true }
+      for (id, wait) in waits where !followed.contains(id) && isHeldBy(wait.frame) {
         followed.insert(id)
-        if dependsOnCaller(wait.target, forAll: wait.isForAll) { return true }
+        if dependsOnCaller(wait.target) { return true }
       }
       path.removeLast()
       return false

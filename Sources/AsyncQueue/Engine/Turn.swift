@@ -1,58 +1,36 @@
 internal import InturnCore
 
-/// One operation whose body runs in a task of its own, or in its caller's: its place in the queue,
-/// and the word that the place has come. It is the frame of its body, too.
-///
-///     pending ──the queue starts it──▶ granted ──the body ends──▶ over
-///        └──cancelled, too late──▶ refused
+/// The place of an operation that can be cancelled one by one, or that has a name or limits: a slot
+/// of the engine's. Its body runs in a task of its own, or in its caller's.
 @usableFromInline
-final class Turn: Frame, @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes, but for `operation`, which is written before
-  // the task exists that reads it, and `hasLimits`, before the turn is enqueued.
+final class Turn: OwnedFrame, @unchecked Sendable {
+  // Safe to share: as its superclass; `operation` is written before the task exists that reads it,
+  // and `hasLimits` before the turn is enqueued.
 
-  enum State {
-    case pending
-    case granted(token: Handle)
-    case refused(any Error)
-    case over
-  }
-
-  /// Keeps the core, of which a frame does not, beyond the operation's end, which is still told.
-  private let keptCore: QueueCore
   let name: String?
   /// Whether its body runs even when it is cancelled, because its form cannot throw.
-  @usableFromInline let isObstinate: Bool
-  /// The priority of who enqueued it; that of its task is not lower.
-  let priority: UInt8
-  /// Who can cancel its task together with others', and knows it until the turn is over.
-  private let registry: TaskRegistry?
+  let isObstinate: Bool
   /// What cancels it one by one, where it can be. The turn releases it when it is over.
   private nonisolated(unsafe) var operation: Handle?
   /// Whether it may be cut off while it runs. Written before the turn is enqueued.
   private nonisolated(unsafe) var hasLimits = false
 
-  /// Protects what follows. Nothing is called while it is held.
-  private let lock = BriefLock()
-  @exclusivity(unchecked) private var state = State.pending
-  @exclusivity(unchecked) private var waiter: UnsafeContinuation<Void, Never>?
+  // `lock` protects what follows.
+  /// Of a turn that was refused.
+  @exclusivity(unchecked) private var refusal: (any Error)?
   /// The lane's drainer, from the grant of an actor's operation until that begins.
   @exclusivity(unchecked) private var drainer: LaneDrainer?
-  /// The task that runs the body, where it is the operation's own.
-  @exclusivity(unchecked) private var task: (any OwnedTask)?
-  @exclusivity(unchecked) private var isAskedToEnd = false
 
   init(
     _ core: QueueCore, name: String? = nil, isObstinate: Bool, priority: TaskPriority? = nil,
-    registry: TaskRegistry? = nil
+    registry: TaskRegistry? = nil, origin: Origin = .none
   ) {
-    self.priority = priority?.rawValue ?? RuntimeTask.priority
-    keptCore = core
     self.name = name
     self.isObstinate = isObstinate
-    self.registry = registry
-    super.init(core)
-    registry?.add(self)
+    super.init(core, priority: priority, registry: registry, origin: origin)
   }
+
+  override var isCancellable: Bool { !isObstinate }
 
   // MARK: In the queue
 
@@ -104,14 +82,13 @@ final class Turn: Frame, @unchecked Sendable {
 
   /// The queue has started the operation, and gives it the reference that it had. An actor's
   /// operation keeps the drainer until it begins.
-  func granted(_ token: Handle, keeping drainer: LaneDrainer?) {
-    lock.lock()
-    state = .granted(token: token)
-    self.drainer = drainer
-    let waiter = self.waiter
-    self.waiter = nil
-    lock.unlock()
-    waiter?.resume()
+  func grant(_ token: Handle, keeping drainer: LaneDrainer?) {
+    if let drainer {
+      lock.lock()
+      self.drainer = drainer
+      lock.unlock()
+    }
+    grant(token)
   }
 
   /// The operation has ended before its start: it was cancelled.
@@ -128,20 +105,11 @@ final class Turn: Frame, @unchecked Sendable {
 
   private func refuse(_ error: any Error) {
     lock.lock()
-    guard case .pending = state else {
-      lock.unlock()
-      return
-    }
-    state = .refused(error)
-    let waiter = self.waiter
-    self.waiter = nil
+    if stage == .pending { refusal = error }
     lock.unlock()
-    let isLate = error is QueueError
-    core.emit(.ended(name: name, isLate ? .timedOut : .cancelled))
-    waiter?.resume()
+    if !refuse() { return }
+    core.emit(.ended(name: name, error is QueueError ? .timedOut : .cancelled))
   }
-
-  // MARK: Cancelling
 
   /// Takes a pending operation out of the queue at once; a running one is not touched.
   private func cancelPending() {
@@ -151,116 +119,40 @@ final class Turn: Frame, @unchecked Sendable {
     if Engine.state(of: operation).1 == .ended { refuse(CancellationError()) }
   }
 
-  /// Cancels the body's task, where that is the operation's own.
-  func askToEnd() {
-    lock.lock()
-    isAskedToEnd = true
-    let task = self.task
-    lock.unlockAfterReadingObject()
-    task?.cancel()
-  }
-
-  /// The task that runs the body, told once it exists.
-  @usableFromInline
-  func adopt(_ task: any OwnedTask) {
-    lock.lock()
-    if case .over = state {
-      lock.unlock()
-      return
-    }
-    if case .refused = state {
-      lock.unlock()
-      return
-    }
-    self.task = task
-    let isAskedToEnd = self.isAskedToEnd
-    var isGranted = false
-    if case .granted = state { isGranted = true }
-    lock.unlock()
-    if isAskedToEnd { task.cancel() }
-    // Who began to wait before could not know the task.
-    if isGranted { core.escalateIfUrgent(self) }
-  }
-
-  /// Raises the priority of what runs.
-  func escalate(to priority: TaskPriority) {
-    lock.lock()
-    let task = self.task
-    lock.unlockAfterReadingObject()
-    task?.escalate(to: priority)
-  }
-
   // MARK: The body's side
 
   /// Waits until the turn is granted or refused; says which. An obstinate one is not refused.
   @usableFromInline
-  func wait(isolation: isolated (any Actor)? = #isolation) async -> (any Error)? {
+  nonisolated(nonsending) func wait() async -> (any Error)? {
     if isObstinate {
       await waitForDecision()
-    } else {
-      await withTaskCancellationHandler {
-        // A closure is isolated as its function is only if it uses the parameter; else the task
-        // would leave its actor here and come back in any order.
-        await waitForDecision(isolation: isolation)
-      } onCancel: {
-        cancelPending()
-      }
+      return nil
     }
-    return decision?.error
+    let isolation = #isolation
+    await withTaskCancellationHandler {
+      _ = isolation
+      await waitForDecision()
+    } onCancel: {
+      cancelPending()
+    }
+    return decidedRefusal
   }
 
-  /// Whether the turn has come, so that there is nothing to wait for.
-  @usableFromInline
-  var isGranted: Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    if case .granted = state { return true }
-    return false
-  }
-
-  /// What has been decided: an error, or none. Nil when nothing has.
-  private var decision: (error: (any Error)?, Void)? {
+  private var decidedRefusal: (any Error)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    switch state {
-    case .pending: return nil
-    case .refused(let error): return (error, ())
-    case .granted, .over: return (nil, ())
-    }
+    return stage == .refused ? refusal : nil
   }
 
-  private func waitForDecision(isolation: isolated (any Actor)? = #isolation) async {
-    core.waitBegins(TaskPriority(rawValue: RuntimeTask.priority))
-    defer { core.waitEnds() }
-    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-      await waitForResume()
-      return
-    }
-    await withTaskPriorityEscalationHandler {
-      await waitForResume(isolation: isolation)
-    } onPriorityEscalated: { _, priority in
-      self.core.isAwaited(by: priority)
-    }
+  /// The body begins, in a task of its own: on an actor, the next operation may come to its door.
+  @usableFromInline override func begin() {
+    isRun(by: RuntimeTask.current)
+    beginWhereItIs()
   }
 
-  private func waitForResume(isolation: isolated (any Actor)? = #isolation) async {
-    await withUnsafeContinuation { continuation in
-      lock.lock()
-      guard case .pending = state else {
-        lock.unlock()
-        continuation.resume()
-        return
-      }
-      waiter = continuation
-      lock.unlock()
-    }
-  }
-
-  /// The body begins: on an actor, the next operation may come to its door.
-  @usableFromInline
-  func begin() {
+  /// The same in its caller's task.
+  func beginWhereItIs() {
     lock.lock()
-    guard case .granted(let token) = state else { fatalError("an operation begins out of turn") }
     let drainer = self.drainer
     self.drainer = nil
     lock.unlockAfterReadingObject()
@@ -286,56 +178,36 @@ final class Turn: Frame, @unchecked Sendable {
     }
   }
 
-  /// An obstinate operation that was cancelled while it was pending runs, and knows it.
-  private func askCurrentTaskToEnd() {
-    lock.lock()
-    let isOwn = task != nil
-    isAskedToEnd = true
-    lock.unlock()
-    if isOwn { withUnsafeCurrentTask { $0?.cancel() } }
-  }
-
   /// The body has ended. Gives back whether it took too long.
   func finish(_ outcome: Outcome) -> Bool {
-    lock.lock()
-    guard case .granted(let token) = state else { fatalError("an operation ends out of turn") }
-    state = .over
-    let task = self.task
-    self.task = nil
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(task) {}
-    let status = Engine.end(token, as: outcome)
-    forget()
-    core.emit(.ended(name: name, status == .ok ? OperationOutcome(outcome) : .timedOut))
+    let status: Status
+    if core.tellsEvents {
+      // Before the next operation starts, of which there is an event, too.
+      status = Engine.end(token, as: outcome) {
+        core.emit(.ended(name: name, $0 == .ok ? OperationOutcome(outcome) : .timedOut))
+      }
+    } else {
+      status = Engine.end(token, as: outcome)
+    }
+    release()
     core.progressed()
     return status != .ok
   }
 
-  private func forget() {
-    registry?.remove(self)
-    if let operation {
-      self.operation = nil
-      _ = Engine.release(operation)
-    }
-  }
-
-  /// The body has returned. Gives back whether it took too long.
-  @usableFromInline
-  func finish() -> Bool { finish(.finished) }
+  @usableFromInline @discardableResult override func finish() -> Bool { finish(.finished) }
 
   /// The body has thrown.
   @usableFromInline
   func finish(throwing error: any Error) { _ = finish(Outcome(of: error)) }
 
-  /// Lets go of what is known of a turn that was refused.
+  /// Lets go of what is known of the operation, which is over or was refused.
   @usableFromInline
   func release() {
-    forget()
-    lock.lock()
-    let task = self.task
-    self.task = nil
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(task) {}
+    letGo()
+    if let operation {
+      self.operation = nil
+      _ = Engine.release(operation)
+    }
   }
 }
 
@@ -353,22 +225,6 @@ extension OperationOutcome {
     case .failed: self = .failed
     case .cancelled, .abandoned: self = .cancelled
     case .timedOut: self = .timedOut
-    }
-  }
-}
-
-/// A task of whatever result.
-@usableFromInline
-protocol OwnedTask: Sendable {
-  func cancel()
-  func escalate(to priority: TaskPriority)
-}
-
-extension Task: OwnedTask {
-  @usableFromInline
-  func escalate(to priority: TaskPriority) {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      escalatePriority(to: priority)
     }
   }
 }

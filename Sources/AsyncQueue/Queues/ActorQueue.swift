@@ -21,13 +21,13 @@ public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendab
     name: String? = nil, capacity: Int? = nil, clock: QueueClock = .system
   ) {
     pin = ActorPin()
-    super.init(QueueCore(.actor, name: name, capacity: capacity, clock: clock))
+    super.init(QueueCore(.actor, name: name, capacity: capacity, clock: clock, pin: pin))
   }
 
   /// A queue of an actor that lives as long as the process.
   init(immortal actor: ActorType, name: String) {
     pin = ActorPin(immortal: actor)
-    super.init(QueueCore(.actor, name: name, capacity: nil, clock: .system))
+    super.init(QueueCore(.actor, name: name, capacity: nil, clock: .system, pin: pin))
   }
 
   /// A queue of an actor.
@@ -50,7 +50,7 @@ public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendab
   @usableFromInline var actor: ActorType? { pin.actor }
 
   @usableFromInline
-  func actorOrStop(_ file: StaticString = #fileID, _ line: UInt = #line) -> ActorType {
+  func actorOrStop(_ file: StaticString, _ line: UInt) -> ActorType {
     guard let actor else { core.stop(QueueError.noActor, file, line) }
     return actor
   }

@@ -12,8 +12,7 @@ internal import InturnCore
 ///
 /// Deadlock: an operation must not wait for another one of its own queue. `run`, `enqueueAndWait`
 /// and `drain`, called inside an operation or its child tasks, refuse to, as they refuse to close a
-/// ring of several queues. The value of a `Task(on:)` is awaited by the standard library, where the
-/// queue cannot see it.
+/// ring of several queues; so does the `value` or `result` of a `Task(on:)`.
 public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
   // Safe to share: `priority` never changes.
 
@@ -71,13 +70,7 @@ public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
     _ limits: OperationLimits?, _ task: @escaping @Sendable () async -> Void
   ) -> Status {
     if limits == nil, let plain = core.plainPriority(priority) {
-      let closure = PlainClosure(task, plain)
-      let status = Engine.enqueuePlain(
-        core.queue, work: closure.work, context: closure.context, destroy: PlainClosure.destroy)
-      if status != .ok {
-        PlainClosure.destroy(UnsafeMutableRawPointer(bitPattern: closure.context))
-      }
-      return status
+      return PlainClosure(task, plain).enqueue(core.queue)
     }
     return core.enqueueTurn(limits) { turn in
       Task(priority: priority) { try? await turn.perform(task) }
@@ -111,6 +104,27 @@ public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
     line: UInt = #line, _ body: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     try await core.run(isolation: isolation, file, line, body)
+  }
+
+  /// Runs a body that does not suspend in the calling task, in its turn, and returns what it gives;
+  /// see ``run(isolation:file:line:_:)``.
+  ///
+  /// On a free queue it costs less than a call of an actor's method.
+  @inlinable
+  public nonisolated(nonsending) func run<Value, Failure: Error>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    guard core.beginSection(canThrow: Failure.self != Never.self) else {
+      return try await core.runInTurn(isolation: #isolation, limits: nil, file, line, body)
+    }
+    do throws(Failure) {
+      let value = try body()
+      core.endVisit()
+      return value
+    } catch {
+      core.endVisit(error)
+      throw error
+    }
   }
 
   /// Runs a body in the calling task, in its turn, within limits.

@@ -4,16 +4,17 @@ internal import InturnCore
 ///
 /// It is as an ``ActorQueue`` of the main actor, and its operations need no parameter.
 public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
-  // Safe to share: `pin` never changes, and is safe to share itself.
+  // Safe to share: it has nothing that its superclass has not.
 
   /// The queue of the process.
   public static let shared = MainActorQueue(name: "MainActorQueue.shared")
 
-  private let pin = ActorPin<MainActor>(immortal: .shared)
-
   /// Another queue on the main actor. Two queues have no order between each other.
   public init(name: String? = nil, capacity: Int? = nil, clock: QueueClock = .system) {
-    super.init(QueueCore(.actor, name: name, capacity: capacity, clock: clock))
+    super.init(
+      QueueCore(
+        .actor, name: name, capacity: capacity, clock: clock,
+        pin: ActorPin<MainActor>(immortal: .shared), takesParameter: false))
   }
 
   // MARK: From synchronous code
@@ -26,7 +27,7 @@ public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable @MainActor () async -> Void
   ) {
-    let status = core.add(nil, on: pin, Self.withParameter(task))!
+    let status = core.addOnMainActor(nil, task)
     if status != .ok { core.stop(core.error(for: status), file, line) }
   }
 
@@ -34,14 +35,8 @@ public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
   public func tryEnqueue(
     limits: OperationLimits? = nil, _ task: @escaping @Sendable @MainActor () async -> Void
   ) throws(QueueError) {
-    let status = core.add(limits, on: pin, Self.withParameter(task))!
+    let status = core.addOnMainActor(limits, task)
     if status != .ok { throw core.error(for: status) }
-  }
-
-  private static func withParameter(
-    _ task: @escaping @Sendable @MainActor () async -> Void
-  ) -> @Sendable (isolated MainActor) async -> Void {
-    { _ in await task() }
   }
 
   // MARK: From asynchronous code
@@ -52,7 +47,7 @@ public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
   public func enqueueWhenRoom(
     _ task: @escaping @Sendable @MainActor () async -> Void
   ) async throws {
-    try await core.addWhenRoom { core.add(nil, on: pin, Self.withParameter(task))! }
+    try await core.addWhenRoom { core.addOnMainActor(nil, task) }
   }
 
   /// Runs a body in the calling task, on the main actor, beginning in its turn; returns what it

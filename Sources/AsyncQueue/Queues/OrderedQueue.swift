@@ -72,7 +72,7 @@ public class OrderedQueue: @unchecked Sendable {
   ) async -> [OperationInfo] {
     let entry: TaskWaits.Entry
     do {
-      entry = try TaskWaits.enter(core, forAll: true)
+      entry = try TaskWaits.enter(.quiet(core))
     } catch {
       core.stop(error, file, line)
     }

@@ -12,20 +12,22 @@ extension Task where Failure == Never {
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the caller's.
   ///   - actorQueue: the queue.
+  ///   - file: the file that creates the task, for messages.
+  ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<ActorType>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let actor = actorQueue.actorOrStop()
-    let turn = actorQueue.core.turnInAnyCase(
-      name, priority)
-    self.init(name: name, priority: priority) {
-      await turn.performInAnyCase(on: actor, operation)
+    let actor = actorQueue.actorOrStop(file, line)
+    let place = actorQueue.core.placeOnActor(name, priority, from: file, line)
+    self.init(name: name, priority: priority, at: actor) { actor in
+      await place.performInAnyCase(on: actor, operation)
     }
-    turn.adopt(self)
+    place.adopt(self)
   }
 
   /// A task that runs an operation on the main actor, beginning in its turn; see
@@ -34,14 +36,14 @@ extension Task where Failure == Never {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<MainActor>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @MainActor @escaping () async -> Success
   ) {
-    let turn = actorQueue.core.turnInAnyCase(
-      name, priority)
+    let place = actorQueue.core.placeOnActor(name, priority, from: file, line)
     self.init(name: name, priority: priority) { @MainActor in
-      await turn.performInAnyCase { await operation() }
+      await place.performInAnyCase { await operation() }
     }
-    turn.adopt(self)
+    place.adopt(self)
   }
 }
 
@@ -57,20 +59,22 @@ extension Task where Failure == any Error {
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the caller's.
   ///   - actorQueue: the queue.
+  ///   - file: the file that creates the task, for messages.
+  ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<ActorType>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @Sendable (isolated ActorType) async throws -> Success
   ) {
     guard let actor = actorQueue.actor else {
       self.init(name: name, priority: priority) { throw QueueError.noActor }
       return
     }
-    let turn = actorQueue.core.turnForTask(
-      name, priority)
-    self.init(name: name, priority: priority) {
+    let turn = actorQueue.core.turnForTask(name, priority, from: file, line)
+    self.init(name: name, priority: priority, at: actor) { actor in
       try await turn.get().perform(on: actor, operation)
     }
     if case .success(let turn) = turn { turn.adopt(self) }
@@ -82,10 +86,10 @@ extension Task where Failure == any Error {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<MainActor>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async throws -> Success
   ) {
-    let turn = actorQueue.core.turnForTask(
-      name, priority)
+    let turn = actorQueue.core.turnForTask(name, priority, from: file, line)
     self.init(name: name, priority: priority) { @MainActor in
       try await turn.get().perform { try await operation() }
     }

@@ -6,12 +6,23 @@ extension Task where Failure == Never {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async -> Success
   ) {
+    let priority = priority ?? fifoQueue.underlyingQueue.priority
+    if let holder = fifoQueue.underlyingQueue.core.holder(
+      name, priority, in: fifoQueue.registry, from: file, line)
+    {
+      self.init(executorPreference: holder, priority: priority) {
+        await holder.performInAnyCase { await operation() }
+      }
+      holder.enqueue(self, from: file, line)
+      return
+    }
     let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
-    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
+      name, priority, in: fifoQueue.registry, from: file, line)
+    self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation() }
     }
     turn.adopt(self)
@@ -25,11 +36,22 @@ extension Task where Failure == Never {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
     isolatedTo isolatedActor: ActorType,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
+    let priority = priority ?? fifoQueue.underlyingQueue.priority
+    if let holder = fifoQueue.underlyingQueue.core.holder(
+      name, priority, in: fifoQueue.registry, from: file, line)
+    {
+      self.init(executorPreference: holder, priority: priority) {
+        await holder.performInAnyCase { await operation(isolatedActor) }
+      }
+      holder.enqueue(self, from: file, line)
+      return
+    }
     let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
-    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
+      name, priority, in: fifoQueue.registry, from: file, line)
+    self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation(isolatedActor) }
     }
     turn.adopt(self)
@@ -43,15 +65,16 @@ extension Task where Failure == Never {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<ActorType>>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let actor = actorQueue.underlyingQueue.actorOrStop()
-    let turn = actorQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority, in: actorQueue.registry)
-    self.init(name: name, priority: priority) {
-      await turn.performInAnyCase(on: actor, operation)
+    let actor = actorQueue.underlyingQueue.actorOrStop(file, line)
+    let place = actorQueue.underlyingQueue.core.placeOnActor(
+      name, priority, in: actorQueue.registry, from: file, line)
+    self.init(name: name, priority: priority, at: actor) { actor in
+      await place.performInAnyCase(on: actor, operation)
     }
-    turn.adopt(self)
+    place.adopt(self)
   }
 
   /// A task on a queue of the main actor that can be cancelled together with others.
@@ -62,14 +85,15 @@ extension Task where Failure == Never {
   public init(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<MainActor>>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async -> Success
   ) {
-    let turn = actorQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority, in: actorQueue.registry)
+    let place = actorQueue.underlyingQueue.core.placeOnActor(
+      name, priority, in: actorQueue.registry, from: file, line)
     self.init(name: name, priority: priority) { @MainActor in
-      await turn.performInAnyCase { await operation() }
+      await place.performInAnyCase { await operation() }
     }
-    turn.adopt(self)
+    place.adopt(self)
   }
 }
 
@@ -81,11 +105,13 @@ extension Task where Failure == any Error {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
     let turn = fifoQueue.underlyingQueue.core.turnForTask(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: file, line
+    )
     self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
       try await turn.get().perform { try await operation() }
     }
@@ -100,10 +126,12 @@ extension Task where Failure == any Error {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
     isolatedTo isolatedActor: ActorType,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
     let turn = fifoQueue.underlyingQueue.core.turnForTask(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry)
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: file, line
+    )
     self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
       try await turn.get().perform { try await operation(isolatedActor) }
     }
@@ -118,6 +146,7 @@ extension Task where Failure == any Error {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<ActorType>>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
     guard let actor = actorQueue.underlyingQueue.actor else {
@@ -125,8 +154,8 @@ extension Task where Failure == any Error {
       return
     }
     let turn = actorQueue.underlyingQueue.core.turnForTask(
-      name, priority, in: actorQueue.registry)
-    self.init(name: name, priority: priority) {
+      name, priority, in: actorQueue.registry, from: file, line)
+    self.init(name: name, priority: priority, at: actor) { actor in
       try await turn.get().perform(on: actor, operation)
     }
     if case .success(let turn) = turn { turn.adopt(self) }
@@ -140,10 +169,11 @@ extension Task where Failure == any Error {
   public init(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<MainActor>>,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async throws -> Success
   ) {
     let turn = actorQueue.underlyingQueue.core.turnForTask(
-      name, priority, in: actorQueue.registry)
+      name, priority, in: actorQueue.registry, from: file, line)
     self.init(name: name, priority: priority) { @MainActor in
       try await turn.get().perform { try await operation() }
     }

@@ -7,23 +7,34 @@ extension Task where Failure == Never {
   ///
   /// Stops the program when the queue is closed, or has a capacity and is full.
   ///
-  /// Deadlock: an operation must not await the value of a task on its own queue.
+  /// Deadlock: an operation that awaits the value of a task on its own queue throws
+  /// ``QueueError/deadlock(_:)``, or, where it cannot, stops the program.
   ///
   /// - Parameters:
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the queue's, or else for the caller's.
   ///   - fifoQueue: the queue.
+  ///   - file: the file that creates the task, for messages.
+  ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async -> Success
   ) {
-    let turn = fifoQueue.core.turnInAnyCase(
-      name, priority ?? fifoQueue.priority)
-    self.init(name: name, priority: priority ?? fifoQueue.priority) {
+    let priority = priority ?? fifoQueue.priority
+    if let holder = fifoQueue.core.holder(name, priority, from: file, line) {
+      self.init(executorPreference: holder, priority: priority) {
+        await holder.performInAnyCase { await operation() }
+      }
+      holder.enqueue(self, from: file, line)
+      return
+    }
+    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: file, line)
+    self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation() }
     }
     turn.adopt(self)
@@ -36,11 +47,19 @@ extension Task where Failure == Never {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
     isolatedTo isolatedActor: ActorType,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let turn = fifoQueue.core.turnInAnyCase(
-      name, priority ?? fifoQueue.priority)
-    self.init(name: name, priority: priority ?? fifoQueue.priority) {
+    let priority = priority ?? fifoQueue.priority
+    if let holder = fifoQueue.core.holder(name, priority, from: file, line) {
+      self.init(executorPreference: holder, priority: priority) {
+        await holder.performInAnyCase { await operation(isolatedActor) }
+      }
+      holder.enqueue(self, from: file, line)
+      return
+    }
+    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: file, line)
+    self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation(isolatedActor) }
     }
     turn.adopt(self)
@@ -55,22 +74,25 @@ extension Task where Failure == any Error {
   /// queue at once and never runs, and the task throws `CancellationError`. When the queue is closed
   /// or full, it throws ``QueueError``.
   ///
-  /// Deadlock: an operation must not await the value of a task on its own queue.
+  /// Deadlock: an operation that awaits the value of a task on its own queue throws
+  /// ``QueueError/deadlock(_:)``, or, where it cannot, stops the program.
   ///
   /// - Parameters:
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the queue's, or else for the caller's.
   ///   - fifoQueue: the queue.
+  ///   - file: the file that creates the task, for messages.
+  ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    let turn = fifoQueue.core.turnForTask(
-      name, priority ?? fifoQueue.priority)
+    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: file, line)
     self.init(name: name, priority: priority ?? fifoQueue.priority) {
       try await turn.get().perform { try await operation() }
     }
@@ -84,10 +106,10 @@ extension Task where Failure == any Error {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
     isolatedTo isolatedActor: ActorType,
+    file: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
-    let turn = fifoQueue.core.turnForTask(
-      name, priority ?? fifoQueue.priority)
+    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: file, line)
     self.init(name: name, priority: priority ?? fifoQueue.priority) {
       try await turn.get().perform { try await operation(isolatedActor) }
     }

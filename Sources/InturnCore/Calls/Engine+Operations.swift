@@ -62,6 +62,20 @@ extension Engine {
     OperationSlot.Pointer.end(token, as: outcome)
   }
 
+  /// The same for who has to tell of it before the queue goes on. `announce` is called once, with
+  /// what this returns.
+  package static func end(
+    _ token: Handle, as outcome: Outcome, announce: (Status) -> Void
+  ) -> Status {
+    guard let slot = slot(of: token) else {
+      announce(token.refusal(for: .token))
+      return token.refusal(for: .token)
+    }
+    return withoutActuallyEscaping(announce) {
+      slot.end(token, as: outcome, payload: .init(), announce: $0)
+    }
+  }
+
   package static func fail(_ token: Handle, code: Int32) -> Status {
     guard let slot = slot(of: token) else { return token.refusal(for: .token) }
     return slot.end(token, as: .failed, payload: .init(code: code))

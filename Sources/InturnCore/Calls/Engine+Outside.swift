@@ -49,6 +49,21 @@ extension Engine {
       context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy)
   }
 
+  /// Enqueues an operation without a slot that a cancel of all does not end before its start, but
+  /// only marks; its work is `LaneDrainer.obstinate`, or, once it is marked, `askedToEnd`. `destroy`
+  /// gets the context if the queue is destroyed before the start.
+  @inline(__always)
+  package static func enqueueObstinate(
+    _ queue: Handle, context: UInt, destroy: @escaping RawDestroy
+  ) -> Status {
+    guard let lane = hostedLane(queue) else { return queue.refusal(for: .queue) }
+    let status = lane.enqueue(
+      generation: queue.generation,
+      work: unsafeBitCast(LaneDrainer.obstinate, to: RawWork?.self).unsafelyUnwrapped,
+      context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy, isObstinate: true)
+    return status == .stale ? queue.refusal(for: .queue) : status
+  }
+
   /// Begins an operation where the caller is. False when the queue is not free for that.
   @inline(__always)
   package static func enter(_ queue: Handle) -> Bool {

@@ -184,8 +184,12 @@ extension UnsafeMutablePointer<Lane> {
       let job = chunk.jobs[position]
       guard let slot = job.slot else {
         pointee.pending -= 1
-        extra.pointee.cancelled += 1
-        countEndLocked(wasRunning: false)
+        if keepsSegments && job.isObstinate && appendLocked(job.askedToEnd) {
+          chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
+        } else {
+          extra.pointee.cancelled += 1
+          countEndLocked(wasRunning: false)
+        }
         continue
       }
       chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)

@@ -42,7 +42,7 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func enqueue(
     generation: UInt32, work: @escaping RawWork, context: UnsafeMutableRawPointer?,
-    destroy: RawDestroy?
+    destroy: RawDestroy?, isObstinate: Bool = false
   ) -> Status {
     pointee.lock.lock()
     let refusal = admitLocked(generation)
@@ -64,6 +64,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .noMemory
     }
+    if isObstinate { needExtra().pointee.hasObstinate = true }
     unlockAndAskForDrainer()
     return .ok
   }

@@ -38,6 +38,10 @@ package final class LaneDrainer: @unchecked Sendable {
   private var lane: Lane.Pointer { turn.lane }
 
   package static var tagMask: UInt { 7 }
+  /// The work of a plain operation that a cancel of all only marks, before that and afterwards: no
+  /// function has such an address.
+  package static var obstinate: UInt { 2 }
+  package static var askedToEnd: UInt { 3 }
 
   /// Takes the turn.
   package init(_ turn: OutsideExecutor.Turn) {
@@ -48,18 +52,32 @@ package final class LaneDrainer: @unchecked Sendable {
   }
 
   /// Starts the next operation. `tag` is that of the plain operations which the caller can take;
-  /// nil for none.
-  package func next(tag: UInt?) -> Step {
+  /// nil for none. It is asked for under the lane's lock where an operation could be one that was
+  /// enqueued a moment ago, so that it sees all that came before that enqueue. One that is patient
+  /// waits a moment for another operation before it leaves.
+  package func next(tag: @autoclosure () -> UInt?, isPatient: Bool = false) -> Step {
     if gate == nil {
       lane.pointee.lock.lock()
     } else {
-      if let step = nextOfBatch(tag) { return step }
+      if let step = nextOfBatch(tag()) { return step }
       if !endBatch() { return .left }
     }
+    if isPatient { waitForJobsLocked() }
     return nextLocked(tag)
   }
 
-  private func nextLocked(_ tag: UInt?) -> Step {
+  /// Another drainer would cost more than the moment. As long as it pauses without giving its
+  /// processor up.
+  private func waitForJobsLocked() {
+    var backoff = Backoff()
+    for _ in 0..<4 where lane.pointee.pending == 0 && lane.pointee.machine.flags.isEmpty {
+      lane.pointee.lock.unlock()
+      for _ in 0..<16 { backoff.pause() }
+      lane.pointee.lock.lock()
+    }
+  }
+
+  private func nextLocked(_ askForTag: () -> UInt?) -> Step {
     while true {
       switch lane.pointee.machine.next(lane.view) {
       case .leave:
@@ -73,6 +91,7 @@ package final class LaneDrainer: @unchecked Sendable {
         guard let chunk = lane.frontLocked() else { continue }
         let job = chunk.jobs[Int(chunk.pointee.start)]
         if job.work != nil {
+          let tag = askForTag()
           if job.tag != tag { return goBackLocked(job) }
           if lane.pointee.machine.flags.contains(.watched) { return startPlainLocked() }
           beginBatchLocked(chunk)
@@ -242,4 +261,17 @@ package final class LaneDrainer: @unchecked Sendable {
 extension Job {
   @inline(__always)
   fileprivate var tag: UInt { UInt(bitPattern: context) & LaneDrainer.tagMask }
+
+  /// Whether a cancel of all only marks it.
+  var isObstinate: Bool {
+    let bits = unsafeBitCast(work, to: UInt.self)
+    return bits == LaneDrainer.obstinate || bits == LaneDrainer.askedToEnd
+  }
+
+  /// The same job, marked.
+  var askedToEnd: Job {
+    Job(
+      work: unsafeBitCast(LaneDrainer.askedToEnd, to: RawWork?.self), context: context,
+      destroy: destroy)
+  }
 }

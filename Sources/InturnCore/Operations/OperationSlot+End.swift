@@ -36,20 +36,27 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// The same for operations that are observed, or that end with data.
+  ///
+  /// - Parameter announce: Called once, with what this call returns, when that is decided and before
+  ///   the queue goes on. No lock is held.
   @inline(never)
-  func end(_ token: Handle, as outcome: Outcome, payload: Payload) -> Status {
+  func end(
+    _ token: Handle, as outcome: Outcome, payload: Payload, announce: ((Status) -> Void)? = nil
+  ) -> Status {
     var current = pointee.word.load(ordering: .acquiring)
     while true {
       let word = OperationWord(bits: current)
       let change = word.ending(generation: token.generation, outcome: outcome)
       guard case .to(var next) = change else {
-        guard case .refused(let status) = change else { return .stale }
+        var refusal = Status.stale
+        if case .refused(let status) = change, token.generation != 0 { refusal = status }
+        announce?(refusal)
         if word.generation == token.generation && word.contains(.placeHeld) {
           givePlaceUp(generation: token.generation)
         }
-        return token.generation == 0 ? .stale : status
+        return refusal
       }
-      if payload.resultDestroy != nil || payload.code != 0 {
+      if payload.resultDestroy != nil || payload.code != 0 || announce != nil {
         // There is something to keep: a batch must not just go on with the next operation.
         next = next.removing(.ended).adding(.attention)
       }
@@ -67,6 +74,7 @@ extension UnsafeMutablePointer<OperationSlot> {
           let (earlier, destroyEarlier) = (pointee.result, pointee.resultDestroy)
           pointee.result = payload.result
           pointee.resultDestroy = payload.resultDestroy
+          announce?(.ok)
           publishEnd()
           if let destroyEarlier { destroyEarlier(earlier) }
         } else if word.contains(.returned) {
@@ -86,7 +94,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   private func publishEnd() {
     let lane = self.lane
     let word = loadWord()
-    if word.contains(.observed) {
+    // Nobody is told the times of an operation that has none from the beginning.
+    if word.contains(.observed) && (word.contains(.ownClock) || pointee.enqueuedAt != 0) {
       // Most queues use the system's clock, and their operations need no lock to know it.
       pointee.endedAt = word.contains(.ownClock) ? lane.now : inturn_system_now()
     }

@@ -1,0 +1,28 @@
+/// The line of the program that added an operation; in two words.
+struct Origin: Sendable, CustomStringConvertible {
+  private let file: UInt
+  private let length: UInt32
+  private let line: UInt32
+
+  /// Of what cannot be awaited.
+  static let none = Origin()
+
+  private init() { (file, length, line) = (0, 0, 0) }
+
+  @inline(__always)
+  init(_ file: StaticString, _ line: UInt) {
+    self.line = UInt32(truncatingIfNeeded: line)
+    if file.hasPointerRepresentation {
+      self.file = UInt(bitPattern: file.utf8Start)
+      length = UInt32(truncatingIfNeeded: file.utf8CodeUnitCount)
+    } else {
+      (self.file, length) = (0, 0)
+    }
+  }
+
+  var description: String {
+    let name = UnsafeBufferPointer<UInt8>(
+      start: UnsafePointer(bitPattern: file), count: Int(length))
+    return "\(String(decoding: name, as: UTF8.self)):\(line)"
+  }
+}

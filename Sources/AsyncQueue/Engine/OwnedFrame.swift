@@ -1,0 +1,224 @@
+internal import InturnCore
+
+/// One operation that has a place in its queue, and its body a task, mostly of its own: `Ticket` and
+/// `Turn` say what the place is. It is the frame of its body, too.
+///
+///     pending ──the queue starts it──▶ granted ──the body ends──▶ over
+///        └──cancelled, too late──▶ refused
+@usableFromInline
+class OwnedFrame: Frame, @unchecked Sendable {
+  // Safe to share: `lock` protects all that changes, but for `token`, which is written before
+  // `stage` says that it is granted.
+
+  enum Stage { case pending, granted, refused, over }
+
+  /// Keeps the core, of which a frame does not, beyond the operation's end, which is still told.
+  private let keptCore: QueueCore
+  /// The priority of who enqueued it; that of its task is not lower.
+  final let priority: UInt8
+  /// Where its task was created.
+  final let origin: Origin
+  /// Who can cancel its task together with others', and knows it until it is over.
+  private let registry: TaskRegistry?
+  /// Of an operation that has been granted.
+  private(set) final nonisolated(unsafe) var token = Handle(bits: 0)
+
+  /// The address of the operation's own task, zero where it has none or that is not known yet;
+  /// written once, under `lock`, before the operation is in the table of these.
+  @exclusivity(unchecked) private(set) final var ownTask: UInt = 0
+  /// Of that table, whose locks protect it.
+  @exclusivity(unchecked) final var nextInBucket: Unmanaged<OwnedFrame>?
+
+  /// In the core's list of those whose bodies run and that the lane does not know; its lock protects
+  /// the links.
+  @exclusivity(unchecked) final var next: Unmanaged<OwnedFrame>?
+  @exclusivity(unchecked) final var previous: Unmanaged<OwnedFrame>?
+
+  /// Protects what follows, and what subclasses add. Nothing is called while it is held.
+  final let lock = BriefLock()
+  @exclusivity(unchecked) private(set) final var stage = Stage.pending
+  @exclusivity(unchecked) private final var waiter: UnsafeContinuation<Void, Never>?
+  /// The task that runs the body, where it is the operation's own.
+  @exclusivity(unchecked) private final var task: (any OwnedTask)?
+  @exclusivity(unchecked) private final var isAskedToEnd = false
+
+  init(
+    _ core: QueueCore, priority: TaskPriority?, registry: TaskRegistry?, origin: Origin = .none
+  ) {
+    self.origin = origin
+    self.priority = priority?.rawValue ?? RuntimeTask.priority
+    keptCore = core
+    self.registry = registry
+    super.init(core)
+    registry?.add(self)
+  }
+
+  /// Whether a cancelled task leaves the queue before its turn.
+  var isCancellable: Bool { false }
+
+  // MARK: The queue's side
+
+  /// The queue has started the operation.
+  final func grant(_ token: Handle) {
+    lock.lock()
+    self.token = token
+    stage = .granted
+    let waiter = self.waiter
+    self.waiter = nil
+    lock.unlock()
+    waiter?.resume()
+  }
+
+  /// The operation has ended before its start. False when it has been started, or refused before.
+  final func refuse() -> Bool {
+    lock.lock()
+    if stage != .pending {
+      lock.unlock()
+      return false
+    }
+    stage = .refused
+    let waiter = self.waiter
+    self.waiter = nil
+    lock.unlock()
+    waiter?.resume()
+    return true
+  }
+
+  /// Cancels the body's task, where that is the operation's own.
+  final func askToEnd() {
+    lock.lock()
+    isAskedToEnd = true
+    let task = self.task
+    lock.unlockAfterReadingObject()
+    task?.cancel()
+  }
+
+  /// Raises the priority of what runs.
+  final func escalate(to priority: TaskPriority) {
+    lock.lock()
+    let task = self.task
+    lock.unlockAfterReadingObject()
+    task?.escalate(to: priority)
+  }
+
+  // MARK: The task's side
+
+  /// The task that runs the body, told once it exists.
+  @usableFromInline
+  final func adopt(_ task: any OwnedTask) {
+    lock.lock()
+    if stage == .over || stage == .refused {
+      lock.unlock()
+      return
+    }
+    self.task = task
+    identifyLocked(task.address)
+    let isAskedToEnd = self.isAskedToEnd
+    let isGranted = stage == .granted
+    lock.unlock()
+    if isAskedToEnd { task.cancel() }
+    // Who began to wait before could not know the task.
+    if isGranted { core.escalateIfUrgent(self) }
+  }
+
+  /// The body's task is the operation's own, and this one. The task itself may know that before who
+  /// created it can tell.
+  final func isRun(by task: UnsafeRawPointer?) {
+    lock.lock()
+    identifyLocked(UInt(bitPattern: task))
+    lock.unlock()
+  }
+
+  @inline(__always)
+  private func identifyLocked(_ task: UInt) {
+    if ownTask != 0 { return }
+    ownTask = task
+    TaskTable.add(self)
+  }
+
+  /// Whether the body's task and its child tasks find the frame by the task, so that it need not be
+  /// bound for them.
+  @usableFromInline
+  @inline(__always)
+  final var isFoundByTask: Bool { RuntimeParents.areFound }
+
+  /// Whether it is over, or will be without its queue's doing.
+  final var hasEnded: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return stage == .over || stage == .refused
+  }
+
+  /// Whether the turn has come, so that there is nothing to wait for.
+  @usableFromInline
+  final var isGranted: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return stage == .granted
+  }
+
+  /// Waits until the operation is granted; nothing else can become of it.
+  @usableFromInline
+  final nonisolated(nonsending) func waitInAnyCase() async { await waitForDecision() }
+
+  final nonisolated(nonsending) func waitForDecision() async {
+    core.waitBegins(TaskPriority(rawValue: RuntimeTask.priority))
+    defer { core.waitEnds() }
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+      await waitForResume()
+      return
+    }
+    let isolation = #isolation
+    await withTaskPriorityEscalationHandler {
+      // A closure is isolated as its function is only if it uses the parameter; else the task
+      // would leave its actor here and come back in any order.
+      _ = isolation
+      await waitForResume()
+    } onPriorityEscalated: { _, priority in
+      self.core.isAwaited(by: priority)
+    }
+  }
+
+  private final nonisolated(nonsending) func waitForResume() async {
+    await withUnsafeContinuation { continuation in
+      lock.lock()
+      if stage == .pending {
+        waiter = continuation
+        lock.unlock()
+      } else {
+        lock.unlock()
+        continuation.resume()
+      }
+    }
+  }
+
+  /// The body begins.
+  @usableFromInline
+  func begin() { fatalError("a subclass says how") }
+
+  /// The body has ended. Gives back whether it took too long.
+  @usableFromInline
+  @discardableResult
+  func finish() -> Bool { fatalError("a subclass says how") }
+
+  /// An operation that was cancelled while it was pending, and cannot be refused, knows it.
+  final func askCurrentTaskToEnd() {
+    lock.lock()
+    let isOwn = task != nil
+    isAskedToEnd = true
+    lock.unlock()
+    if isOwn { withUnsafeCurrentTask { $0?.cancel() } }
+  }
+
+  /// Nothing is to be done with the task any more.
+  final func letGo() {
+    registry?.remove(self)
+    lock.lock()
+    if stage == .granted { stage = .over }
+    let task = self.task
+    self.task = nil
+    if ownTask != 0 { TaskTable.remove(self) }
+    lock.unlockAfterReadingObject()
+    withExtendedLifetime(task) {}
+  }
+}

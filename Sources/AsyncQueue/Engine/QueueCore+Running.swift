@@ -1,0 +1,51 @@
+internal import InturnCore
+
+/// Tasks of plain operations whose bodies run: the lane does not know them.
+extension QueueCore {
+  func begin(_ frame: OwnedFrame) {
+    let reference = Unmanaged.passUnretained(frame)
+    lock.lock()
+    frame.next = firstFrame
+    firstFrame?._withUnsafeGuaranteedRef { $0.previous = reference }
+    firstFrame = reference
+    frameCount += 1
+    lock.unlock()
+  }
+
+  func end(_ frame: OwnedFrame) {
+    lock.lock()
+    if let previous = frame.previous {
+      previous._withUnsafeGuaranteedRef { $0.next = frame.next }
+    } else {
+      firstFrame = frame.next
+    }
+    frame.next?._withUnsafeGuaranteedRef { $0.previous = frame.previous }
+    frameCount -= 1
+    lock.unlock()
+  }
+
+  var runningFrameCount: Int {
+    lock.lock()
+    defer { lock.unlock() }
+    return frameCount
+  }
+
+  var runningPlainFrames: [OwnedFrame] {
+    var frames: [OwnedFrame] = []
+    lock.lock()
+    var next = firstFrame
+    while let frame = next?.takeUnretainedValue() {
+      // Its task holds it until this lock's owner has heard of the end.
+      frames.append(frame)
+      next = frame.next
+    }
+    lock.unlockAfterReadingObject()
+    return frames
+  }
+
+  /// Whether nothing is pending or running. What runs on an actor is among the core's before it is over
+  /// for the lane, so that it is seen here or there.
+  var isQuiet: Bool {
+    Engine.drain(queue, timeoutNanoseconds: 0) == .ok && (kind != .actor || runningFrameCount == 0)
+  }
+}

@@ -1,0 +1,55 @@
+/// What a task gives: as the standard library's properties of the same names, which these call.
+///
+/// Inside an operation of a queue, they look first whether the task could ever end before that
+/// operation has ended. A file that imports the module gets these; elsewhere nothing changes.
+extension Task {
+  /// The task's value, once it has ended.
+  ///
+  /// - Throws: the task's error; ``QueueError/deadlock(_:)`` when an operation, or a child task of
+  ///   it, awaits a task that cannot end before that operation: itself, a task that is pending on
+  ///   its own FIFO queue, or one that waits for it round a ring of queues.
+  public nonisolated(nonsending) var value: Success {
+    get async throws {
+      let entry = try TaskWaits.enter(endOf: address, isCancelled: isCancelled)
+      defer { TaskWaits.leave(entry) }
+      return try await self._Concurrency::value
+    }
+  }
+
+  /// The task's value or error, once it has ended.
+  ///
+  /// Where ``value`` throws ``QueueError/deadlock(_:)``, this gives it as the failure; that of a
+  /// task that cannot fail stops the program, with a message that names the queue and the line.
+  public nonisolated(nonsending) var result: Result<Success, Failure> {
+    get async {
+      let entry: TaskWaits.Entry
+      do {
+        entry = try TaskWaits.enter(endOf: address, isCancelled: isCancelled)
+      } catch {
+        guard let error = error as? Failure else { fatalError("\(error)") }
+        return .failure(error)
+      }
+      defer { TaskWaits.leave(entry) }
+      return await self._Concurrency::result
+    }
+  }
+}
+
+extension Task where Failure == Never {
+  /// The task's value, once it has ended.
+  ///
+  /// Stops the program, with a message that names the queue and the line, where the ``value`` of a
+  /// task that may fail throws ``QueueError/deadlock(_:)``.
+  public nonisolated(nonsending) var value: Success {
+    get async {
+      let entry: TaskWaits.Entry
+      do {
+        entry = try TaskWaits.enter(endOf: address, isCancelled: isCancelled)
+      } catch {
+        fatalError("\(error)")
+      }
+      defer { TaskWaits.leave(entry) }
+      return await self._Concurrency::value
+    }
+  }
+}
