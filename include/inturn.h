@@ -77,7 +77,8 @@
  *     called. The destroy function is called exactly once in every case,
  *     after the last call that uses the context; when the call fails, before
  *     it returns. (A struct with a wrong `size` is not read: what it
- *     holds is not touched.)
+ *     holds is not touched. A context that inturn_executor_take has
+ *     given is the caller's, and not destroyed.)
  *
  * No callback is called while the library holds a lock. A callback may call
  * any function of the library; what would wait for itself is refused (see 9).
@@ -475,6 +476,32 @@ inturn_status inturn_executor_detach(inturn_executor executor,
 inturn_status inturn_executor_drain(inturn_executor executor,
                                     uint32_t max_calls,
                                     uint32_t *INTURN_NULLABLE out_calls);
+
+/* What inturn_executor_take gives: an operation that has started. */
+typedef struct inturn_taken {
+  void *INTURN_NULLABLE context; /* the caller's: it is not destroyed */
+  inturn_token token;            /* null: nothing was taken */
+} inturn_taken;
+
+/* Gives the next operation whose work is `work` instead of calling that: for a
+   host whose language makes a call into it dear, but not one from it. The
+   operation has started, and its work counts as returned; whoever has the
+   token ends it. From then on its context is the caller's, and `destroy` is
+   not called, nor `work`; one that is attempted again, after a failure or a
+   yield, is given again. What waits before it, segments, and operations of a
+   batch or with another work are called as inturn_executor_drain calls them,
+   at most 64 calls. The token is null when nothing more waits, or after so
+   many calls.
+   `finished`, unless it is null, is finished first, as by inturn_token_finish,
+   whose refusal is not told: so one call goes from one operation to the next,
+   and the fd and the wake callback tell only of what is left after it.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_UNSUPPORTED (a pool),
+   E_WRONG_THREAD; after a failure nothing is finished and nothing taken.
+   Threads: those of inturn_executor_drain. */
+inturn_status inturn_executor_take(inturn_executor executor,
+                                   inturn_work_fn INTURN_NULLABLE work,
+                                   inturn_token finished,
+                                   inturn_taken *INTURN_NULLABLE out_taken);
 
 /* Waits until work waits at a host-driven executor, and calls nothing: for a
    host that drains on threads of its own and must let go of a lock of its own

@@ -15,6 +15,7 @@ _Static_assert(sizeof(inturn_status) == 4, "enums are 32 bits");
 _Static_assert(sizeof(inturn_outcome) == 4, "enums are 32 bits");
 _Static_assert(sizeof(inturn_end) == 80, "fixed: callers own it");
 _Static_assert(sizeof(inturn_executor_options) == 48, "grows with a version");
+_Static_assert(sizeof(inturn_taken) == 16, "fixed: callers own it");
 _Static_assert(sizeof(inturn_queue_options) == 80, "grows with a version");
 _Static_assert(sizeof(inturn_operation_options) == 152, "grows with a version");
 _Static_assert(sizeof(inturn_retry) == 48, "grows with a version");

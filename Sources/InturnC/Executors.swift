@@ -140,6 +140,28 @@ public func inturn_executor_drain(
   }
 }
 
+/// How many other calls a take makes at most.
+private let callsBeforeTaken = 64
+
+@_cdecl("inturn_executor_take") @implementation
+public func inturn_executor_take(
+  _ executor: inturn_executor, _ work: inturn_work_fn?, _ finished: inturn_token,
+  _ out_taken: UnsafeMutablePointer<inturn_taken>?
+) -> inturn_status {
+  withHost(executor) {
+    guard let work, let out_taken else { return .invalidArgument }
+    var budget = DrainBudget(remaining: callsBeforeTaken, wanted: rawWork(work))
+    let status = $0.take(&budget) {
+      if finished.bits != 0 { _ = Engine.end(Handle(finished), as: .finished) }
+    }
+    if status.isOK {
+      out_taken.pointee.context = budget.given?.context
+      out_taken.pointee.token.bits = budget.given?.token.bits ?? 0
+    }
+    return status
+  }
+}
+
 @_cdecl("inturn_executor_wait") @implementation
 public func inturn_executor_wait(
   _ executor: inturn_executor, _ timeout_ns: Int64,

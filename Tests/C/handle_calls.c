@@ -15,6 +15,7 @@ typedef struct outputs {
   inturn_operation_info info;
   size_t count;
   uint32_t calls;
+  inturn_taken taken;
   int64_t now;
   int64_t completed, total;
   inturn_datum datum;
@@ -26,6 +27,7 @@ typedef struct outputs {
   unsigned char flag; /* a bool, whose bytes may be any */
 } outputs;
 
+static const inturn_token no_token = {0};
 static outputs out;
 static gate destroyed = GATE_INIT;
 
@@ -169,6 +171,8 @@ static inturn_status observe_on_executor(inturn_executor executor) {
     (handle, "none", &out.data))                                               \
   X(EXECUTOR, inturn_executor_detach, 0, false, (handle, "none"))              \
   X(EXECUTOR, inturn_executor_drain, 0, false, (handle, 0, &out.calls))        \
+  X(EXECUTOR, inturn_executor_take, 0, false,                                  \
+    (handle, never_work, no_token, &out.taken))                              \
   X(EXECUTOR, inturn_executor_wait, 0, false, (handle, 0, &out.calls))         \
   X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
   X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \

@@ -52,7 +52,8 @@ static inline bool cswift_task_is_child(const void *_Nonnull task) {
 /// far as is known. Null where that cannot be told.
 static inline const void *_Nullable cswift_task_behind(
     const void *_Nonnull task) {
-  if (&_swift_concurrency_debug_asyncTaskSize == NULL) return NULL;
+  if (&_swift_concurrency_debug_asyncTaskSize == NULL)
+    return NULL;
   return *(const void *const *)((const char *)task +
                                 _swift_concurrency_debug_asyncTaskSize);
 }

@@ -37,6 +37,11 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var isStopRequested = false
   @exclusivity(unchecked) private var eventReadEnd: Int32 = -1
   @exclusivity(unchecked) private var eventWriteEnd: Int32 = -1
+  /// Whether the descriptor is readable.
+  @exclusivity(unchecked) private var isSignalled = false
+  /// How many threads are about to look for themselves, and tell the host what they leave. It is not
+  /// told before, where no other thread may drain meanwhile.
+  @exclusivity(unchecked) private var lookers: UInt32 = 0
   /// Changes when a sleeping thread must look again.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
   /// Threads that sleep until something waits, or are about to.
@@ -62,9 +67,9 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   override func submit(_ item: ReadyRing.Item) {
     lock.lock()
     appendLocked(item)
-    let isFirst = ring.count == 1
-    let waker = isFirst ? self.waker : nil
-    if isFirst && eventWriteEnd >= 0 { inturn_system_event_signal(eventWriteEnd) }
+    let tellsHost = ring.count == 1 && (lookers == 0 || places > 1)
+    let waker = tellsHost ? self.waker : nil
+    if tellsHost { signalLocked() }
     let wakesSleeper = sleepers > woken
     if wakesSleeper { woken += 1 }
     lock.unlockAfterReadingObject()
@@ -93,9 +98,21 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if eventReadEnd < 0 {
       eventReadEnd = inturn_system_event_open(&eventWriteEnd)
       if eventReadEnd < 0 { return nil }
-      if ring.count > 0 { inturn_system_event_signal(eventWriteEnd) }
+      if ring.count > 0 { signalLocked() }
     }
     return eventReadEnd
+  }
+
+  private func signalLocked() {
+    if eventWriteEnd < 0 || isSignalled { return }
+    isSignalled = true
+    inturn_system_event_signal(eventWriteEnd)
+  }
+
+  private func clearSignalLocked() {
+    if !isSignalled { return }
+    isSignalled = false
+    inturn_system_event_clear(eventReadEnd)
   }
 
   /// Calls what waits, at most so many calls, and says how many it called.
@@ -198,35 +215,44 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     budget.dropSpareGate()
   }
 
-  private func beginDrain() -> Status {
+  func beginDrain(looks: Bool = false) -> Status {
     if isOffMainThread { return .wrongThread }
     lock.lock()
     defer { lock.unlock() }
     if drainers == places || isAttachedElsewhereLocked { return .wrongThread }
     drainers += 1
+    if looks { lookers += 1 }
     return .ok
   }
 
-  private func endDrain() {
+  func endDrain() {
     lock.lock()
     drainers -= 1
     lock.unlock()
   }
 
-  private func runWaiting(_ budget: inout DrainBudget) {
+  /// Calls what waits. Who has begun the drain as one who looks for itself says so, once.
+  func runWaiting(_ budget: inout DrainBudget, looks: Bool = false) {
     var frame = CallFrame(executor: self)
+    var looks = looks
     withUnsafeMutablePointer(to: &frame) { frame in
       frame.push()
       defer { frame.pop() }
       while budget.remaining > 0 && budget.isStillOurs {
         lock.lock()
-        guard let item = popLocked() else {
-          if eventReadEnd >= 0 { inturn_system_event_clear(eventReadEnd) }
-          lock.unlock()
-          return
+        let item = popLocked()
+        var waker: Waker?
+        if ring.count == 0 {
+          clearSignalLocked()
+        } else if looks {
+          signalLocked()
+          waker = self.waker
         }
-        if ring.count == 0 && eventReadEnd >= 0 { inturn_system_event_clear(eventReadEnd) }
-        lock.unlock()
+        if looks { lookers -= 1 }
+        looks = false
+        lock.unlockAfterReadingObject()
+        waker?.wake()
+        guard let item else { return }
         item.run(&budget)
       }
     }

@@ -70,9 +70,13 @@ struct ReadyRing: ~Copyable {
 }
 
 /// How much an executor may still call before it is to look up.
-struct DrainBudget {
+package struct DrainBudget {
   /// How many calls are left.
-  var remaining: Int
+  package var remaining: Int
+  /// Operations with this work are given to the host, one at a time, instead of being called. Zero: none.
+  let wanted: UInt
+  /// The one that was given.
+  package private(set) var given: GivenOperation?
   /// The process state that the drain began in. Another one means that a call has forked and this
   /// is the child, or that the process exits: then nothing of the engine is touched any more.
   let process = ProcessState.current
@@ -84,7 +88,23 @@ struct DrainBudget {
 
   var isForkedChild: Bool { (ProcessState.current ^ process) & ~ProcessState.exitingBit != 0 }
 
-  init(remaining: Int) { self.remaining = remaining }
+  package init(remaining: Int, wanted: RawWork? = nil) {
+    self.remaining = remaining
+    self.wanted = unsafeBitCast(wanted, to: UInt.self)
+  }
+
+  /// Gives a started operation, whose context is the host's from now on, or calls its work.
+  @inline(__always)
+  mutating func call(_ slot: OperationSlot.Pointer, _ token: Handle) {
+    let work = slot.pointee.work.unsafelyUnwrapped
+    if wanted != 0 && wanted == unsafeBitCast(work, to: UInt.self) {
+      given = GivenOperation(context: slot.pointee.context, token: token)
+      slot.pointee.destroy = nil
+      remaining = 0
+    } else {
+      work(slot.pointee.context, token.bits)
+    }
+  }
 
   /// At the end of the executor's turn. In a forked child, the slot is its parent's.
   mutating func dropSpareGate() {

@@ -43,7 +43,7 @@ extension UnsafeMutablePointer<Lane> {
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
     if pointee.machine.kind == .fifo, !pointee.machine.flags.contains(.watched),
-      order?.pointee.front.isEmpty ?? true,
+      budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
       let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil
     {
       return runBatchLocked(chunk, &budget)
@@ -130,7 +130,7 @@ extension UnsafeMutablePointer<Lane> {
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
     if slot.isStillWanted(token, condition, mayGoBack: mayGoBack) {
-      slot.pointee.work.unsafelyUnwrapped(slot.pointee.context, token.bits)
+      budget.call(slot, token)
     }
     frame?.pointee.operation = nil
     if !budget.isStillOurs { return .stop }

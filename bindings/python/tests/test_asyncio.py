@@ -357,6 +357,62 @@ def test_context_variables_travel_with_the_work() -> None:
     run(main)
 
 
+def test_coroutines_do_not_see_each_others_variables() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable")
+
+    async def work(number: int) -> None:
+        assert variable.get(None) is None
+        variable.set(number)
+        if number % 2:
+            await asyncio.sleep(0)
+        assert variable.get() == number
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+            await asyncio.gather(*(queue.run(work, number) for number in range(100)))
+        assert variable.get(None) is None
+
+    # Nothing is set there, so that there is nothing for the coroutines to have of their own.
+    contextvars.Context().run(run, main)
+
+
+def test_what_runs_counts_as_running_and_the_rest_as_pending() -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+
+            async def look(before: int) -> None:
+                told = queue.statistics()
+                assert (told.finished, told.running, told.pending) == (before, 1, 99 - before)
+
+            await asyncio.gather(*(queue.run(look, number) for number in range(100)))
+            told = queue.statistics()
+            assert (told.finished, told.running, told.pending) == (100, 0, 0)
+
+    run(main)
+
+
+def test_turns_leave_nothing_in_the_library() -> None:
+    async def nothing() -> None:
+        pass
+
+    async def pause() -> None:
+        await asyncio.sleep(0)
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+            before = inturn.statistics().operations
+            runs = [queue.run(work) for work in (nothing, pause) * 100]
+            cancelled = [queue.run(nothing) for _ in range(10)]
+            for each in cancelled:
+                each.cancel()
+            await asyncio.gather(*runs)
+            async with queue:
+                pass
+            assert inturn.statistics().operations == before, "handles are kept"
+
+    run(main)
+
+
 def test_awaiting_ones_own_queue_is_refused_and_names_the_ring() -> None:
     async def nothing() -> None:
         pass
@@ -372,6 +428,10 @@ def test_awaiting_ones_own_queue_is_refused_and_names_the_ring() -> None:
             async def ring() -> str:
                 return await two.run(own)
 
+            async def across(queue: inturn.FIFOQueue, work: Callable[[], Any]) -> str:
+                async with queue:
+                    return str(await work())
+
             async def hold() -> str:
                 with pytest.raises(inturn.DeadlockError) as caught:
                     async with one:
@@ -383,6 +443,13 @@ def test_awaiting_ones_own_queue_is_refused_and_names_the_ring() -> None:
             assert await one.run(hold) == "'one' -> 'one'"
             async with one:
                 assert await own() == "'one' -> 'one'"
+            # Each of several blocks may be the one that is waited for.
+            async with one, two:
+                assert await own() == "'one' -> 'one'"
+                with pytest.raises(inturn.DeadlockError) as caught:
+                    await two.run(nothing)
+                assert caught.value.ring == "'two' -> 'two'"
+            assert await two.run(across, one, own) == "'one' -> 'one'"
             # What is not awaited there comes later, and another task may wait for it.
             later: list[asyncio.Future[None]] = []
 

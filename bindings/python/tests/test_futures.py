@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import sys
 import threading
 import time
 import weakref
@@ -112,10 +113,16 @@ def test_what_its_queue_cancels_is_cancelled(queue: AnyQueue) -> None:
 def test_a_race_of_cancel_and_start_has_one_winner(queue: AnyQueue) -> None:
     ran: list[int] = []
     cancelled = 0
-    with queue:
-        for number in range(2_000):
-            future = queue.submit(ran.append, number)
-            cancelled += future.cancel()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that it comes to it
+    try:
+        with queue:
+            for number in range(2_000):
+                future = queue.submit(ran.append, number)
+                cancelled += future.cancel()
+            queue.drain(LIMIT)
+    finally:
+        sys.setswitchinterval(interval)
     assert len(ran) + cancelled == 2_000
     assert ran == sorted(ran) or isinstance(queue, inturn.OperationQueue)
 

@@ -78,6 +78,20 @@ def test_the_module_says_why_there_is_no_library() -> None:
     assert "/no/such/library.so" in ended.stderr
 
 
+def test_what_is_imported_later_is_there_all_the_same() -> None:
+    ended = run_python(
+        "import sys, inturn\n"
+        "assert 'inturn._values' not in sys.modules\n"
+        "assert set(inturn.__all__) <= set(dir(inturn))\n"
+        "from inturn import Value, BatchPolicy\n"
+        "assert inturn.Value is Value is inturn.Value\n"
+        "from inturn import *\n"
+        "assert ManualClock is inturn.ManualClock\n"
+        "assert not hasattr(inturn, 'Nothing')\n"
+    )
+    assert ended.returncode == 0, ended
+
+
 def test_importing_it_imports_nothing_slow() -> None:
     program = "import sys, inturn; print(*(n for n in ('asyncio', 'inspect') if n in sys.modules))"
     assert run_python(program).stdout.split() == []

@@ -12,9 +12,10 @@ A queue starts one operation, and the next when the first says that it is over::
         queue.enqueue(upload)  # starts when the first has been finished
 """
 
-from ._batches import Batch, BatchEnd, BatchPolicy, OnBatchEnd
-from ._clocks import ManualClock, now
+from typing import TYPE_CHECKING, Any
+
 from ._diagnosis import (
+    Info,
     LibraryStatistics,
     Report,
     ReportHandler,
@@ -42,19 +43,23 @@ from ._errors import (
     WrongKindError,
     WrongThreadError,
 )
-from ._events import Event, EventKind, Events, OnEvent
 from ._executors import Executor, run_main, stop_main
 from ._futures import Future
 from ._kinds import ActorQueue, FIFOQueue, InteractionQueue, OperationQueue
 from ._library import path as library_path
 from ._library import version
-from ._observed import Change, ChangeKind, Observation, Observed
 from ._operations import Cause, End, OnEnd, Operation, Outcome, Progress, State, Token, Work
-from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
-from ._owners import Owner
-from ._queues import Info, Queue
-from ._states import BatchStates, ObservedState, OperationStates, QueueStates
-from ._values import Value
+from ._queues import Queue
+
+if TYPE_CHECKING:
+    from ._batches import Batch, BatchEnd, BatchPolicy, OnBatchEnd
+    from ._clocks import ManualClock, now
+    from ._events import Event, EventKind, Events, OnEvent
+    from ._observed import Change, ChangeKind, Observation, Observed
+    from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
+    from ._owners import Owner
+    from ._states import BatchStates, ObservedState, OperationStates, QueueStates
+    from ._values import Value
 
 __all__ = [
     "ActorQueue",
@@ -130,3 +135,28 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# The modules of what not every program needs; each is imported when one of its names is asked for.
+_LATER = {
+    "_batches": ("Batch", "BatchEnd", "BatchPolicy", "OnBatchEnd"),
+    "_clocks": ("ManualClock", "now"),
+    "_events": ("Event", "EventKind", "Events", "OnEvent"),
+    "_observed": ("Change", "ChangeKind", "Observation", "Observed"),
+    "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),
+    "_owners": ("Owner",),
+    "_states": ("BatchStates", "ObservedState", "OperationStates", "QueueStates"),
+    "_values": ("Value",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATER.items():
+        if name in names:
+            value = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

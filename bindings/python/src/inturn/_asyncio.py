@@ -10,13 +10,13 @@ pool, and an enqueue from elsewhere gives the queue back to the pool.
 from __future__ import annotations
 
 import asyncio
-import weakref
-from contextlib import suppress
+from asyncio import get_running_loop
+from contextvars import copy_context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_home import find_home, home_here, home_of, open_home
-from ._asyncio_turns import Hold, Run, ThreadRun, Turn, current
+from ._asyncio_turns import Hold, Run, ThreadRun, Turn, held
 from ._callbacks import drop, entries, give_back, new_key, start_anywhere, take_out
 from ._errors import UnsupportedError
 from ._library import quick, refusal
@@ -25,26 +25,31 @@ if TYPE_CHECKING:
     from ._queues import Queue
 
 
-def _enqueue(queue: Queue, turn: Turn) -> None:
+_enqueue_work = quick.queue_enqueue
+
+
+def _enqueue(queue: Queue, turn: Turn) -> int:
+    """Enqueues a turn, and returns the operation's handle."""
     home = turn._home
     if queue._home is not home and queue._is_movable:
-        home.take(queue)
+        home.take_over(queue)
     out = take_out()
     key = new_key()
     entries[key] = turn
-    status = quick.queue_enqueue(queue._bits, start_anywhere, key, drop, out[1])
+    status = _enqueue_work(queue._bits, start_anywhere, key, drop, out[1])
     if status:
         turn._is_granted = True
         raise refusal("inturn_queue_enqueue", status)
-    turn._operation = out[0].value or 0
+    operation = out[0].value or 0
     give_back(out)
+    return operation
 
 
 def run(queue: Queue, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
     """`Queue.run`."""
     if not callable(function):
         raise TypeError(f"not callable: {function!r}")
-    loop = asyncio.get_running_loop()
+    loop = get_running_loop()
     home = queue._home
     if home is None or home.reference() is not loop or home.thread != get_ident():
         home = home_here()
@@ -53,8 +58,16 @@ def run(queue: Queue, function: Callable[..., Any], arguments: Any, keywords: An
 
         return act(queue, home, function, arguments, keywords)
     turn = Run(loop=loop)
-    turn._prepare_call(queue, home, function, arguments, keywords)
-    _enqueue(queue, turn)
+    turn._queue = queue
+    turn._home = home
+    turn._function = function
+    turn._arguments = arguments
+    # Nothing is kept that the collector would have to look at with each of many turns.
+    turn._keywords = keywords or None
+    turn._context = copy_context() or None
+    turn._driver = None
+    turn._operation = turn._token = 0
+    turn._hold_operation(_enqueue(queue, turn))
     if not home.drivers:
         home.drain()
     return turn
@@ -80,13 +93,8 @@ def run_on(
         raise RuntimeError("Event loop is closed")
     turn = ThreadRun(queue, None, None, None)
     turn._prepare_call(queue, home, function, arguments, keywords)
-    _enqueue(queue, turn)
-    turn._handle = turn._operation
+    turn._handle = _enqueue(queue, turn)
     return turn
-
-
-# Who is inside ``async with queue``, by task: the innermost last.
-_held: weakref.WeakKeyDictionary[asyncio.Task[Any], list[Hold]] = weakref.WeakKeyDictionary()
 
 
 async def enter(queue: Queue) -> None:
@@ -95,10 +103,10 @@ async def enter(queue: Queue) -> None:
     assert task is not None
     home = home_here()
     hold = Hold(queue, home)
-    caller = hold._refuse_ring()
-    _enqueue(queue, hold)
+    callers = hold._refuse_ring()
+    hold._hold_operation(_enqueue(queue, hold))
     home.drain()
-    if caller is not None:
+    for caller in callers:
         caller._awaited = hold
     try:
         await hold
@@ -107,21 +115,18 @@ async def enter(queue: Queue) -> None:
         home.drain()
         raise
     finally:
-        if caller is not None:
+        for caller in callers:
             caller._awaited = None
-    _held.setdefault(task, []).append(hold)
-    hold._reset = current.set(hold)
+    held.setdefault(task, []).append(hold)
 
 
 def leave(queue: Queue, error: BaseException | None) -> None:
     """``async with queue`` ends."""
     task = asyncio.current_task()
     assert task is not None
-    holds = _held[task]
+    holds = held[task]
     hold = next(hold for hold in reversed(holds) if hold._queue is queue)
     holds.remove(hold)
-    with suppress(ValueError):  # left in another context than it was entered in
-        current.reset(hold._reset)
     if error is None:
         hold._end_turn(quick.token_finish)
     elif isinstance(error, asyncio.CancelledError):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import suppress
+from contextvars import Context
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
-from ._callbacks import borrowed
+from ._asyncio_turns import drivers
+from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import Error
 from ._executors import Executor
 from ._library import quick, refusal
@@ -29,78 +32,93 @@ _PATIENCE = 32
 _CALLS = 32
 
 
-class Driver:
-    """A task that runs coroutines one after the other, each in its own context.
+def _finish(token: int) -> int:
+    """Ends an operation, if there is one; zero."""
+    if token:
+        quick.token_finish(token)
+    return 0
 
-    Most of them it begins inside of the library's call that grants the turn: one that ends there
-    ends its operation there, and the library goes on to the next.
-    """
+
+class _Steps:
+    """Runs a coroutine in a context, as far as it waits for the same as the driver's task."""
+
+    __slots__ = ("_context", "_coroutine", "_waited")
+
+    def __init__(self, context: Context, coroutine: Coroutine[Any, Any, Any], waited: Any) -> None:
+        self._context = context
+        self._coroutine = coroutine
+        self._waited = waited
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        run, coroutine, waited = self._context.run, self._coroutine, self._waited
+        while True:
+            try:
+                sent = yield waited
+            except BaseException as error:
+                step: Callable[[Any], Any] = coroutine.throw
+                given: Any = error
+            else:
+                step, given = coroutine.send, sent
+            try:
+                waited = run(step, given)
+            except StopIteration as stop:
+                return stop.value
+
+
+class Driver:
+    """A task that runs coroutines one after the other, each in its own context."""
+
+    __slots__ = ("__weakref__", "asked", "task", "turn")
 
     def __init__(self, home: Home) -> None:
-        self.turn: Turn | None = None
+        self.turn: CoroutineTurn | None = None
         self.asked = 0  # how often a turn's owner has cancelled the task
-        self.begun = 0  # turns
-        self.rest: Coroutine[Any, Any, None] | None = None  # of the turn
-        self._raised: BaseException | None = None
         self.task = home.loop.create_task(self._drive(home), name="inturn")
-
-    def begin(self, turn: Turn) -> None:
-        """Inside the library's call: uses the turn."""
-        self.turn = turn
-        self.begun += 1
-        try:
-            self.rest = turn._begin(self)
-        except BaseException as error:  # it is raised where the library is not in between
-            self._raised = error
-        else:
-            if self.rest is None:
-                self.turn = None
-
-    def take(self, turn: CoroutineTurn, error: BaseException) -> None:
-        """Inside the library's call: the turn's first step has raised."""
-        try:
-            turn._fail(error)
-        except BaseException as raised:
-            self._raised = raised
-        else:
-            self.turn = None
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it can begin a turn."""
-        return self.rest is None and self._raised is None
+        drivers[self.task] = weakref.ref(self)
 
     async def _drive(self, home: Home) -> None:
         ready = home.ready
-        pause = _PATIENCE
+        token = 0  # of a turn that is over, which the library is told when it is asked for more
+        left = _PATIENCE
         try:
             while True:
-                begun = self.begun
-                if ready:
-                    self.begin(ready.popleft())
+                turn = home.next(token)
+                token = 0
+                if turn is None:
+                    break
+                if turn._is_unwanted():
+                    turn._end_turn(quick.token_cancel)
+                    turn._set_cancelled()
+                    continue
+                self.turn = turn
+                turn._driver = self
+                context = turn._context or Context()
+                try:
+                    coroutine, waited = context.run(turn._first_step)
+                except StopIteration as stop:
+                    token = turn._conclude(stop.value)
+                except BaseException as error:
+                    turn._fail(error)
                 else:
-                    home.drain(driver=self)
-                if self._raised is not None:
-                    raise self._raised
-                rest, self.rest = self.rest, None
-                if rest is not None:
                     if ready and not home.is_driven():
                         home.drive()
-                    await rest
-                    self.turn = None
+                    await turn._rest(_Steps(context, coroutine, waited))
+                self.turn = None
+                left -= 1
                 if self.asked or getattr(self.task, "_must_cancel", False):
+                    token = _finish(token)
                     await self._absorb()
-                if self.begun == begun:
-                    break  # there is no more
-                if self.begun >= pause:
+                if not left:
+                    token = _finish(token)
                     await asyncio.sleep(0)
-                    pause = self.begun + _PATIENCE
+                    left = _PATIENCE
         finally:
-            turn, self.turn, self._raised = self.turn, None, None
+            _finish(token)
+            turn, self.turn = self.turn, None
+            home.drivers.discard(self)
             if turn is not None:  # the task is destroyed, or something got through
                 turn._lose()
-            home.drivers.discard(self)
-            if ready and not home.closed:
+            if ready and not home.is_gone():
                 home.drive()
 
     def leave(self) -> None:
@@ -138,7 +156,7 @@ class Home:
         self.bits = self.executor._handle.bits
         # Turns on their way from other threads, and those that wait for a driver.
         self.coming: deque[Turn] = deque()
-        self.ready: deque[Turn] = deque()
+        self.ready: deque[CoroutineTurn] = deque()
         self.drivers: set[Driver] = set()
         self.closed = False
         # Whom to tell when the loop goes.
@@ -146,7 +164,9 @@ class Home:
         self._lock = threading.Lock()  # protects _queues
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()  # that have this executor
         self._is_draining = False
-        self.inside: Driver | None = None  # who drains, and may begin turns at once
+        # What the library gives: a key and a token.
+        self._given = (ctypes.c_uint64 * 2)()
+        self._given_at = ctypes.c_void_p(ctypes.addressof(self._given))
         self._hook: AsyncGenerator[None, None] | None = None
 
     @property
@@ -210,7 +230,7 @@ class Home:
         if not sys.is_finalizing():
             self.close()
 
-    def take(self, queue: Queue) -> None:
+    def take_over(self, queue: Queue) -> None:
         """The queue's turns come to this loop's thread from now on."""
         if not self.closed:
             status = quick.queue_set_executor(queue._bits, self.bits)
@@ -220,21 +240,48 @@ class Home:
             with self._lock:
                 self._queues.add(queue)
 
-    def drain(self, calls: int = _CALLS, driver: Driver | None = None) -> None:
-        """On the loop's thread: lets the library call what waits, for a driver that is in its
-        step, or just to grant the turns."""
+    def drain(self, calls: int = _CALLS) -> None:
+        """On the loop's thread: lets the library call what waits, which grants turns."""
         if self._is_draining:
             return
         self._is_draining = True
-        self.inside = driver
         thread = get_ident()
         borrowed.add(thread)
         try:
             quick.executor_drain(self.bits, calls, None)
         finally:
             borrowed.discard(thread)
-            self.inside = None
             self._is_draining = False
+
+    def next(self, token: int) -> CoroutineTurn | None:
+        """For a driver: ends the operation of a token, if there is one, and takes the next turn."""
+        ready = self.ready
+        given = self._given
+        while not ready:
+            self._is_draining = True
+            thread = get_ident()
+            borrowed.add(thread)
+            try:
+                status = quick.executor_take(self.bits, start_anywhere, token, self._given_at)
+            finally:
+                borrowed.discard(thread)
+                self._is_draining = False
+            if status:
+                break
+            token = given[1]
+            if not token:
+                return ready.popleft() if ready else None
+            turn: Turn = entries.pop(given[0])
+            if turn._take(token):
+                if turn._home is not self:  # the queue has come from there
+                    turn._go_home()
+                elif turn._needs_driver:
+                    return turn  # type: ignore[return-value]
+                else:
+                    turn._begin()
+            token = 0
+        _finish(token)
+        return ready.popleft() if ready else None
 
     def arrive(self) -> None:
         """On the loop's thread: a turn has come from another one."""
@@ -253,15 +300,9 @@ class Home:
             turn._lose()
             return
         if not turn._needs_driver:
-            turn._begin(None)
+            turn._begin()
             return
-        driver = self.inside
-        if driver is not None and driver.is_free:
-            borrowed.discard(self.thread)  # the coroutine may drain an executor of its own
-            driver.begin(turn)
-            borrowed.add(self.thread)
-            return
-        self.ready.append(turn)
+        self.ready.append(turn)  # type: ignore[arg-type]
         if not self.is_driven():
             self.drive()
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Coroutine, Generator
+import weakref
+from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import suppress
-from contextvars import Context, ContextVar, copy_context
-from contextvars import Token as ContextToken
+from contextvars import Context, copy_context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._callbacks import borrowed
 from ._errors import DeadlockError
 from ._futures import Future
 from ._library import quick
@@ -21,24 +20,28 @@ if TYPE_CHECKING:
     from ._queues import Queue
 
 
-# The turn in which the running code is, or was when its task was made.
-current: ContextVar[Turn | None] = ContextVar("inturn_turn", default=None)
+# The drivers, by their tasks. A driver refers to its task, so that it must not be kept here.
+drivers: weakref.WeakKeyDictionary[asyncio.Task[Any], weakref.ref[Driver]]
+drivers = weakref.WeakKeyDictionary()
+# Who is inside ``async with queue``, by task: the innermost last.
+held: weakref.WeakKeyDictionary[asyncio.Task[Any], list[Hold]] = weakref.WeakKeyDictionary()
 
 
-_SLOTS = (
-    "_arguments",
-    "_awaited",
-    "_context",
-    "_driver",
-    "_function",
-    "_home",
-    "_is_asked",
-    "_is_granted",
-    "_keywords",
-    "_operation",
-    "_queue",
-    "_token",
-)
+_finish = quick.token_finish
+_release = quick.operation_release
+
+
+def turns_of_caller() -> list[Turn]:
+    """Those that the calling task has."""
+    task = asyncio.current_task()
+    if task is None:
+        return []
+    turns: list[Turn] = [*held.get(task, ())]
+    reference = drivers.get(task)
+    driver = None if reference is None else reference()
+    if driver is not None and driver.turn is not None:
+        turns.append(driver.turn)
+    return [turn for turn in turns if turn._token]
 
 
 class Turn:
@@ -46,26 +49,31 @@ class Turn:
 
     _home: Home
     _queue: Queue
-    _operation: int  # the handle, as soon as it is known; zero before
+    _operation: int  # the handle, from when it is known to the end; else zero
     _token: int  # while it has its turn; else zero
-    _is_granted: bool
-    _awaited: Turn | None  # what its coroutine waits for, where it is known
+
+    # Few turns have one of these of their own.
+    _is_granted = False  # by a call of the library's
+    _awaited: Turn | None = None  # what its coroutine waits for, where it is known
 
     _needs_driver = True
 
-    def _prepare(self, queue: Queue, home: Home) -> None:
-        self._queue = queue
-        self._home = home
-        self._awaited = None
-        self._operation = self._token = 0
-        self._is_granted = False
+    def _take(self, token: int) -> bool:
+        """Has the turn from now on; false if that is not so."""
+        self._token = token
+        queue = self._queue
+        if queue._is_serial:
+            queue._holder = self
+        return True
 
     def _start(self, token: int) -> None:
         """What the library calls as the work, on any thread."""
-        self._token = token
         self._is_granted = True
-        if self._queue._is_serial:
-            self._queue._holder = self
+        if self._take(token):
+            self._go_home()
+
+    def _go_home(self) -> None:
+        """The turn has come: goes to its loop."""
         home = self._home
         if get_ident() == home.thread:
             home.grant(self)
@@ -78,6 +86,7 @@ class Turn:
 
     def _dropped(self) -> None:
         """The library is done with it: it had its turn, or never will."""
+        self._release()
         if not self._is_granted:
             self._is_granted = True
             home = self._home
@@ -87,8 +96,8 @@ class Turn:
                 with suppress(RuntimeError):  # the loop is closed, and nobody there to be told
                     home.loop.call_soon_threadsafe(self._give_up)
 
-    def _begin(self, driver: Driver | None) -> Coroutine[Any, Any, None] | None:
-        """Uses the turn, on the loop's thread; returns what is left to wait for."""
+    def _begin(self) -> None:
+        """Uses the turn, on the loop's thread, where no driver is needed."""
         raise NotImplementedError
 
     def _give_up(self) -> None:
@@ -99,42 +108,53 @@ class Turn:
         """The turn came, but its loop has gone."""
         self._end_turn(quick.token_cancel)
 
+    def _give_token(self) -> int:
+        """The turn is over: who gets the token, unless it is zero, ends the operation."""
+        token, self._token = self._token, 0
+        queue = self._queue
+        if queue._holder is self:
+            queue._holder = None
+        return token
+
     def _end_turn(self, how: Callable[..., int], *code: int) -> None:
         """Ends the operation: the first call does."""
-        token, self._token = self._token, 0
+        token = self._give_token()
         if token:
-            queue = self._queue
-            if queue._holder is self:
-                queue._holder = None
             how(token, *code)
+        self._release()
 
-    def _is_of(self, task: object) -> bool:
-        """Whether the turn is used by this very task."""
-        raise NotImplementedError
+    def _hold_operation(self, operation: int) -> None:
+        """Keeps the operation's handle, to cancel it with, until its end."""
+        self._operation = operation
+        if self._is_granted and not self._token:  # that has come already, on another thread
+            self._release()
 
-    def _refuse_ring(self) -> Turn | None:
-        """The turn that the calling task has; it is about to wait for this one.
+    def _release(self) -> None:
+        operation, self._operation = self._operation, 0
+        if operation:
+            _release(operation)
+
+    def _refuse_ring(self) -> list[Turn]:
+        """The turns that the calling task has; it is about to wait for this one.
 
         :raises DeadlockError: this one can never begin, or end, while the caller waits.
         """
-        caller = current.get()
-        if caller is None or not caller._token or not caller._is_of(asyncio.current_task()):
-            return None
-        path = [caller]
-        awaited: Turn | None = self
+        callers = turns_of_caller()
+        path: list[Turn] = []
+        awaited: Turn | None = self if callers else None
         while awaited is not None:
             # Who must go on first: the coroutine itself, or who has the turn before it.
             blocker = awaited if awaited._token else awaited._queue._holder
-            if blocker is None or blocker in path[1:]:
-                return caller
+            if blocker is None or blocker in path:
+                break
             path.append(blocker)
-            if blocker is caller:
-                ring = " -> ".join(repr(turn._queue.label or "") for turn in path)
+            if blocker in callers:
+                ring = " -> ".join(repr(turn._queue.label or "") for turn in (blocker, *path))
                 error = DeadlockError(f"the wait for a turn would never end: {ring}")
                 error.ring = ring
                 raise error
             awaited = blocker._awaited
-        return caller
+        return callers
 
 
 class CoroutineTurn(Turn):
@@ -142,69 +162,54 @@ class CoroutineTurn(Turn):
 
     _function: Callable[..., Coroutine[Any, Any, Any]]
     _arguments: tuple[Any, ...]
-    _keywords: dict[str, Any]
-    _context: Context | None
+    _keywords: dict[str, Any] | None
+    _context: Context | None  # none for an empty one
     _driver: Driver | None
-    _is_asked: bool  # to end, before there was a driver
+
+    _is_asked = False  # to end, before there was a driver
 
     def _prepare_call(
         self, queue: Queue, home: Home, function: Any, arguments: Any, keywords: Any
     ) -> None:
         self._queue = queue
         self._home = home
-        self._awaited = None
         self._operation = self._token = 0
-        self._is_granted = False
         self._function = function
         self._arguments = arguments
         self._keywords = keywords
         self._context = copy_context()
         self._driver = None
-        self._is_asked = False
-
-    def _is_of(self, task: object) -> bool:
-        return self._driver is not None and self._driver.task is task
 
     def _first_step(self) -> tuple[Coroutine[Any, Any, Any], Any]:
         """In its context: makes the coroutine, and runs it until it waits."""
-        current.set(self)
-        coroutine = self._function(*self._arguments, **self._keywords)
+        keywords = self._keywords
+        if keywords:
+            coroutine = self._function(*self._arguments, **keywords)
+        else:
+            coroutine = self._function(*self._arguments)
         try:
             send = coroutine.send
         except AttributeError:
             raise TypeError(f"not a coroutine function: {self._function!r}") from None
         return coroutine, send(None)
 
-    def _begin(self, driver: Driver | None) -> Coroutine[Any, Any, None] | None:
-        if self._is_unwanted():
-            self._end_turn(quick.token_cancel)
-            self._set_cancelled()
-            return None
-        self._driver = driver
+    async def _rest(self, steps: Awaitable[Any]) -> None:
+        """What is left of the coroutine."""
         try:
-            assert self._context is not None
-            coroutine, waited = self._context.run(self._first_step)
-        except StopIteration as stop:
-            self._succeed(stop.value)
+            result = await steps
         except BaseException as error:
             self._fail(error)
         else:
-            return self._rest(coroutine, waited)
-        return None
+            token = self._conclude(result)
+            if token:
+                _finish(token)
 
-    async def _rest(self, coroutine: Coroutine[Any, Any, Any], waited: Any) -> None:
-        assert self._context is not None
-        try:
-            result = await _Steps(self._context, coroutine, waited)
-        except BaseException as error:
-            self._fail(error)
-        else:
-            self._succeed(result)
-
-    def _succeed(self, result: Any) -> None:
-        self._driver = self._context = None  # it refers to this turn
-        self._end_turn(quick.token_finish)
+    def _conclude(self, result: Any) -> int:
+        """The coroutine has ended well; returns the token if the operation is still to be ended."""
+        self._driver = self._context = None
+        self._end_turn(_finish)
         self._set_result(result)
+        return 0
 
     def _fail(self, error: BaseException) -> None:
         driver, self._driver, self._context = self._driver, None, None
@@ -244,70 +249,20 @@ class CoroutineTurn(Turn):
         raise NotImplementedError
 
 
-class _Steps:
-    """Runs a coroutine in a context, as far as it waits for the same as the driver's task."""
-
-    __slots__ = ("_context", "_coroutine", "_waited")
-
-    def __init__(self, context: Context, coroutine: Coroutine[Any, Any, Any], waited: Any) -> None:
-        self._context = context
-        self._coroutine = coroutine
-        self._waited = waited
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        run, coroutine, waited = self._context.run, self._coroutine, self._waited
-        while True:
-            try:
-                sent = yield waited
-            except BaseException as error:
-                step: Callable[[Any], Any] = coroutine.throw
-                given: Any = error
-            else:
-                step, given = coroutine.send, sent
-            try:
-                waited = run(step, given)
-            except StopIteration as stop:
-                return stop.value
-
-
 class Run(CoroutineTurn, asyncio.Future[Any]):
     """What `Queue.run` returns."""
 
-    __slots__ = _SLOTS
-
-    def _start(self, token: int) -> None:
-        home = self._home
-        driver = home.inside
-        if (
-            driver is None
-            or not driver.is_free
-            or self._is_asked
-            or self.done()
-            or get_ident() != home.thread
-        ):
-            super()._start(token)
-            return
-        # The same in one: a driver is there to begin it in this very call.
-        queue = self._queue
-        self._token = token
-        self._is_granted = True
-        if queue._is_serial:
-            queue._holder = self
-        self._driver = driver
-        driver.turn = self
-        driver.begun += 1
-        borrowed.discard(home.thread)
-        try:
-            assert self._context is not None
-            coroutine, waited = self._context.run(self._first_step)
-        except StopIteration as stop:
-            self._succeed(stop.value)
-            driver.turn = None
-        except BaseException as error:
-            driver.take(self, error)
-        else:
-            driver.rest = self._rest(coroutine, waited)
-        borrowed.add(home.thread)
+    __slots__ = (
+        "_arguments",
+        "_context",
+        "_driver",
+        "_function",
+        "_home",
+        "_keywords",
+        "_operation",
+        "_queue",
+        "_token",
+    )
 
     def cancel(self, msg: Any = None) -> bool:
         """A pending one never runs; a running one is cancelled, and its end is waited for."""
@@ -319,19 +274,35 @@ class Run(CoroutineTurn, asyncio.Future[Any]):
             quick.operation_cancel(self._operation)
         return super().cancel()
 
+    def _conclude(self, result: Any) -> int:
+        # All at once, and nobody but this loop's code sees that the operation ends a little later.
+        self._driver = self._context = None
+        token, self._token = self._token, 0
+        queue = self._queue
+        if queue._holder is self:
+            queue._holder = None
+        operation, self._operation = self._operation, 0
+        if operation:
+            _release(operation)
+        if not self.done():
+            self.set_result(result)
+        return token
+
     def __await__(self) -> Generator[Any, None, Any]:
         if not self.done():
-            caller = self._refuse_ring()
-            if caller is not None:
-                return self._await_in(caller)
+            callers = self._refuse_ring()
+            if callers:
+                return self._await_in(callers)
         return super().__await__()
 
-    def _await_in(self, caller: Turn) -> Generator[Any, None, Any]:
-        caller._awaited = self
+    def _await_in(self, callers: list[Turn]) -> Generator[Any, None, Any]:
+        for caller in callers:
+            caller._awaited = self
         try:
             return (yield from super().__await__())
         finally:
-            caller._awaited = None
+            for caller in callers:
+                caller._awaited = None
 
     __iter__ = __await__
 
@@ -358,10 +329,6 @@ class Run(CoroutineTurn, asyncio.Future[Any]):
         if not self.done():
             super().cancel()
 
-    def __del__(self) -> None:
-        _release(self)
-        super().__del__()
-
 
 class ThreadRun(CoroutineTurn, Future[Any]):
     """What `Queue.run_on` returns: the future of a coroutine in another thread's loop."""
@@ -378,12 +345,15 @@ class ThreadRun(CoroutineTurn, Future[Any]):
             return False
         return True
 
-    def _start(self, token: int) -> None:
+    def _take(self, token: int) -> bool:
         if self._claim():
             self._begin_running()
-            Turn._start(self, token)
-        else:
-            quick.token_cancel(token)
+            return super()._take(token)
+        quick.token_cancel(token)
+        return False
+
+    def _start(self, token: int) -> None:
+        Turn._start(self, token)
 
     def _dropped(self) -> None:
         Future._dropped(self)
@@ -410,18 +380,14 @@ class Hold(Turn, asyncio.Future[Any]):
     """The turn that ``async with queue`` waits for and has."""
 
     _needs_driver = False
-    _reset: ContextToken[Turn | None]
-    _task: asyncio.Task[Any] | None
-
-    def _is_of(self, task: object) -> bool:
-        return self._task is task
 
     def __init__(self, queue: Queue, home: Home) -> None:
         super().__init__(loop=home.loop)
-        self._prepare(queue, home)
-        self._task = asyncio.current_task()
+        self._queue = queue
+        self._home = home
+        self._operation = self._token = 0
 
-    def _begin(self, driver: Driver | None) -> None:
+    def _begin(self) -> None:
         if self.done():  # nobody waits for it any more
             self._end_turn(quick.token_cancel)
         else:
@@ -437,15 +403,6 @@ class Hold(Turn, asyncio.Future[Any]):
         return super().cancel()
 
     def __del__(self) -> None:
-        _release(self)
+        if self._token and not sys.is_finalizing():  # its task was destroyed
+            self._end_turn(quick.token_abandon)
         super().__del__()
-
-
-def _release(turn: Turn) -> None:
-    """A turn has gone; nobody has ended it if its task was destroyed."""
-    if sys.is_finalizing():
-        return
-    if turn._token:
-        turn._end_turn(quick.token_abandon)
-    if turn._operation:
-        quick.operation_release(turn._operation)

@@ -196,6 +196,17 @@ ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
 ask_decide = inturn_retry_fn(lambda key, _code, attempts: entries[key]._is_worth(attempts))
 
 
+def text(string: str) -> bytes:
+    """A string for the library.
+
+    :raises ValueError: it has a zero in it.
+    """
+    encoded = string.encode()
+    if b"\0" in encoded:
+        raise ValueError(f"a string with a zero: {string!r}")
+    return encoded
+
+
 def nanoseconds(seconds: float) -> int:
     """A time for the library; one that is too long for it is cut.
 

@@ -11,6 +11,7 @@ from typing import Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._library import lib, ring
+from ._operations import State
 
 
 class ReportKind(IntEnum):
@@ -47,6 +48,16 @@ class Statistics(NamedTuple):
     cancelled: int
     timed_out: int
     abandoned: int
+
+
+class Info(NamedTuple):
+    """An operation that has not ended, as `Queue.operations` lists it."""
+
+    state: State
+    cancelled: bool
+    label: str
+    enqueued_ns: int
+    started_ns: int
 
 
 class LibraryStatistics(NamedTuple):

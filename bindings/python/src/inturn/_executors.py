@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import selectors
 import sys
 import threading
 from contextlib import suppress
@@ -217,6 +216,8 @@ class _MainLoop:
         os.set_blocking(self._writer, False)
 
     def run(self) -> None:
+        import selectors
+
         executor = Executor.main()
         with selectors.DefaultSelector() as selector:
             selector.register(executor, selectors.EVENT_READ)

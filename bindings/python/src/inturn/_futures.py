@@ -24,9 +24,6 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from ._queues import Queue
 
-# What `_call` is then. Nothing is ever added to it.
-_NOTHING: list[Any] = []
-
 _DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
 
 
@@ -46,9 +43,9 @@ class Future(concurrent.futures.Future[T]):
         self._state = PENDING
         self._result: T | None = None
         self._exception: BaseException | None = None
-        # The function, its arguments and keywords. Who pops the last one decides what becomes of
-        # it: it is started, cancelled, or dropped by the library.
-        self._call = list(call)
+        # The function, its arguments and keywords. Who takes them, out of `__dict__` in one step,
+        # decides what becomes of it: it is started, cancelled, or dropped by the library.
+        self._call = call
         self._kept: Queue | None = queue  # alive for as long as it has operations
         self._handle: int | None = None  # of its operation, as soon as that is known
 
@@ -154,11 +151,8 @@ class Future(concurrent.futures.Future[T]):
 
     def _claim(self) -> bool:
         """Whether the caller is the first who asks: what is to become of it is the caller's."""
-        try:
-            self._call.pop()
-        except IndexError:
+        if self.__dict__.pop("_call", None) is None:
             return False
-        self._call = _NOTHING
         self._kept = None
         return True
 
@@ -167,13 +161,12 @@ class Future(concurrent.futures.Future[T]):
 
     def _start(self, token: int) -> None:
         """What the library calls as the work."""
-        try:
-            keywords = self._call.pop()
-        except IndexError:
+        call = self.__dict__.pop("_call", None)
+        if call is None:
             quick.token_cancel(token)
             return
-        function, arguments = self._call
-        self._call = _NOTHING
+        function, arguments, keywords = call
+        del call
         self._state = RUNNING
         try:
             result = function(*arguments, **keywords)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _prototypes as c
 from ._callbacks import nanoseconds
-from ._clocks import ManualClock
 from ._errors import StaleError
-from ._events import OnEvent
 from ._executors import Executor, pool
 from ._futures import Future
 from ._library import lib
@@ -19,6 +17,9 @@ from ._queues import Queue
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec
+
+    from ._clocks import ManualClock
+    from ._events import OnEvent
 
     P = ParamSpec("P")
 

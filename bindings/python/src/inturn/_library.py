@@ -13,7 +13,6 @@ import ctypes
 import os
 import sys
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +26,7 @@ _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
 # refuse they destroy at once, which is fine with the interpreter held.
 _QUICK = (
     "inturn_executor_drain",
+    "inturn_executor_take",
     "inturn_executor_wait",
     "inturn_queue_set_executor",
     "inturn_queue_enqueue",
@@ -68,16 +68,26 @@ def _candidates() -> list[str]:
     """What to try, best first; only what INTURN_LIBRARY names, when it is set."""
     if named := os.environ.get("INTURN_LIBRARY"):
         return [named]
-    here = Path(__file__).resolve().parent
-    candidates = [str(here / _NAME)]
-    for folder in here.parents:
-        if (folder / "include" / "inturn.h").is_file():
-            built = [folder / ".build" / kind / _NAME for kind in ("release", "debug")]
+    # Not by pathlib, which takes longer to import than all of this.
+    folder = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120
+    candidates = [os.path.join(folder, _NAME)]  # noqa: PTH118
+    while (parent := os.path.dirname(folder)) != folder:  # noqa: PTH120
+        folder = parent
+        if os.path.isfile(os.path.join(folder, "include", "inturn.h")):  # noqa: PTH113, PTH118
+            build = os.path.join(folder, ".build")  # noqa: PTH118
+            built = [os.path.join(build, kind, _NAME) for kind in ("release", "debug")]  # noqa: PTH118
             # The one that was built last comes first: it is never an old one.
-            built.sort(key=lambda file: -file.stat().st_mtime if file.exists() else 0)
-            candidates += map(str, built)
+            built.sort(key=_age)
+            candidates += built
             break
     return [*candidates, f"{_NAME}.{HEADER_VERSION[0]}", _NAME]
+
+
+def _age(path: str) -> float:
+    try:
+        return -os.stat(path).st_mtime  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def refusal(name: str, status: int) -> Error:
@@ -134,7 +144,7 @@ def _as_number(kind: Any) -> Any:
     return ctypes.c_void_p if kind in _NUMBERS else kind
 
 
-_NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, c.HANDLES))
+_NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, (*c.HANDLES, c.inturn_taken)))
 
 
 def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:

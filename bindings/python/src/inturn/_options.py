@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union
 
 from . import _prototypes as c
-from ._callbacks import ask_condition, ask_decide, keep_interrupt, nanoseconds
+from ._callbacks import ask_condition, ask_decide, keep_interrupt, nanoseconds, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._futures import Future
     from ._operations import Operation, Token, Work
     from ._owners import Owner
+    from ._queues import Queue
 
 
 class AfterPolicy(IntEnum):
@@ -76,17 +77,6 @@ class OperationOptions(TypedDict, total=False):
     free_at_max_run: bool
     stall: float
     cancel_grace: float
-
-
-def text(string: str) -> bytes:
-    """A string for the library.
-
-    :raises ValueError: it has a zero in it.
-    """
-    encoded = string.encode()
-    if b"\0" in encoded:
-        raise ValueError(f"a string with a zero: {string!r}")
-    return encoded
 
 
 def _set_priority(fields: dict[str, Any], priority: int) -> None:
@@ -306,3 +296,10 @@ class Extras:
         raised, self.raised = self.raised, None
         if raised is not None:  # it ended before the work was called
             raise raised
+
+
+def extras_of(queue: Queue, options: OperationOptions) -> Extras | None:
+    """What an operation of the queue needs beyond what the library does for it, if anything."""
+    if not queue._may_yield and not (options and Extras.are_needed(options)):
+        return None
+    return Extras(queue._may_yield, queue.__dict__.setdefault("_peers", Peers()), options)

@@ -114,6 +114,10 @@ class inturn_executor_options(_Sized):
     )
 
 
+class inturn_taken(t.Structure):
+    _fields_ = (("context", _pointer), ("token", inturn_token))
+
+
 INTURN_QUEUE_FIFO = 1
 INTURN_QUEUE_ACTOR = 2
 INTURN_QUEUE_INTERACTION = 3
@@ -364,6 +368,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "inturn_executor_get_attached": (_S, [_executor, _string, _P(_pointer)]),
     "inturn_executor_detach": (_S, [_executor, _string]),
     "inturn_executor_drain": (_S, [_executor, _u32, _P(_u32)]),
+    "inturn_executor_take": (_S, [_executor, inturn_work_fn, _token, _P(inturn_taken)]),
     "inturn_executor_wait": (_S, [_executor, _i64, _P(_u32)]),
     "inturn_executor_run": (_S, [_executor]),
     "inturn_executor_stop": (_S, [_executor]),

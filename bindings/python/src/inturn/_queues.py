@@ -6,10 +6,9 @@ import sys
 from contextlib import suppress
 from ctypes import byref, c_size_t, c_uint64, c_void_p
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _prototypes as c
-from ._batches import Batch, BatchPolicy, OnBatchEnd
 from ._callbacks import (
     call_with_end,
     call_with_event,
@@ -24,18 +23,15 @@ from ._callbacks import (
     start,
     start_post,
     take_out,
+    text,
     wait,
 )
-from ._clocks import ManualClock
-from ._diagnosis import Statistics, fields
+from ._diagnosis import Info, Statistics, fields
 from ._errors import ClosedError, Error, StaleError, UnsupportedError
-from ._events import Events, Hub, OnEvent
 from ._executors import Executor, pool
 from ._futures import Future
 from ._library import lib, quick, refusal
 from ._operations import OnEnd, Operation, State, Work
-from ._options import Extras, OperationOptions, Peers, structure_of, text
-from ._states import QueueStates
 
 if TYPE_CHECKING:
     import asyncio
@@ -45,6 +41,11 @@ if TYPE_CHECKING:
 
     from ._asyncio_home import Home
     from ._asyncio_turns import Turn
+    from ._batches import Batch, BatchPolicy, OnBatchEnd
+    from ._clocks import ManualClock
+    from ._events import Events, Hub, OnEvent
+    from ._options import OperationOptions, Peers
+    from ._states import QueueStates
 
     P = ParamSpec("P")
 
@@ -63,16 +64,6 @@ def _import_asyncio() -> Any:
     return module
 
 
-class Info(NamedTuple):
-    """An operation that has not ended, as `Queue.operations` lists it."""
-
-    state: State
-    cancelled: bool
-    label: str
-    enqueued_ns: int
-    started_ns: int
-
-
 class Queue:
     """What all kinds of queues share.
 
@@ -85,6 +76,7 @@ class Queue:
     _states: QueueStates | None = None
     _handle = c.inturn_queue()  # null until there is one
     _home: Home | None = None
+    _peers: Peers  # once an operation has needed them
     _holder: Turn | None = None  # of a serial queue: the turn that a coroutine has
     _is_movable = False  # to the executor of a loop, and back
     _is_serial = False  # the next operation starts when the one before it has ended
@@ -109,7 +101,6 @@ class Queue:
         # Alive for as long as the queue.
         self._executor = executor
         self._clock = clock
-        self._peers = Peers()
         self._hub: Hub | None = None
         handle = c.inturn_queue()
         if label is not None:
@@ -119,6 +110,8 @@ class Queue:
         if clock is not None:
             options["clock"] = clock._handle
         if on_event is not None or events:
+            from ._events import Hub
+
             self._hub = Hub(on_event)
             options["event_context"] = register(self._hub)
             options["on_event"], options["event_destroy"] = call_with_event, drop_end
@@ -209,14 +202,15 @@ class Queue:
         else:
             if on_end is not None and not callable(on_end):
                 raise TypeError(f"not callable: {on_end!r}")
+            from ._options import extras_of, structure_of
+
             structure = structure_of(label, options)
             if on_end is not None:
                 operation._on_end = on_end
                 structure.on_end = call_with_end
                 structure.end_context = register(operation._deliver)
                 structure.end_destroy = forget_end
-            if self._may_yield or (options and Extras.are_needed(options)):
-                operation._extras = Extras(self._may_yield, self._peers, options)
+            operation._extras = extras_of(self, options)
             key = register(operation)
             out = take_out()
             status = quick.queue_enqueue_with(
@@ -232,7 +226,7 @@ class Queue:
         self,
         works: Iterable[Work],
         *,
-        policy: BatchPolicy = BatchPolicy.ALL,
+        policy: BatchPolicy | None = None,
         enough: int = 0,
         on_end: OnBatchEnd | None = None,
         label: str | None = None,
@@ -241,9 +235,10 @@ class Queue:
         """Adds all of the works as operations with one completion, or none when this fails.
 
         They come one after the other, with none of others between them, and run as any operations
-        of the queue do. ``policy`` says when the rest is cancelled (with `BatchPolicy.ENOUGH`, when
-        so many as ``enough`` have finished); ``on_end(end)`` is called exactly once, with the
-        `BatchEnd`. The options are each operation's, as for `enqueue`; ``join`` is none of them.
+        of the queue do. ``policy``, by default `BatchPolicy.ALL`, says when the rest is cancelled
+        (with `BatchPolicy.ENOUGH`, when so many as ``enough`` have finished); ``on_end(end)`` is
+        called exactly once, with the `BatchEnd`. The options are each operation's, as for
+        `enqueue`; ``join`` is none of them.
 
         :raises TypeError: a work is not callable, or an option is not of its type.
         :raises ValueError: an option is out of range.
@@ -251,6 +246,9 @@ class Queue:
         :raises FullError: more would be pending than the capacity, or the owner's, allows.
         :raises UnsupportedError: the option is for queues of another kind.
         """
+        from ._batches import Batch, BatchPolicy
+        from ._options import extras_of, structure_of
+
         works = list(works)
         for work in works:
             if not callable(work):
@@ -263,11 +261,12 @@ class Queue:
         caller = sys._getframe(1)
         place = caller.f_code, caller.f_lineno
         operations = [Operation(self, work, label, *place) for work in works]
-        if self._may_yield or (options and Extras.are_needed(options)):
-            for operation in operations:
-                operation._extras = Extras(self._may_yield, self._peers, options)
+        for operation in operations:
+            operation._extras = extras_of(self, options)
         batch = Batch(self, operations, on_end)
-        batch._enqueue(structure, BatchPolicy(policy), enough)
+        batch._enqueue(
+            structure, BatchPolicy.ALL if policy is None else BatchPolicy(policy), enough
+        )
         return batch
 
     def _submit(self, function: Callable[..., T], args: Any, kwargs: Any) -> Future[T]:
@@ -352,6 +351,8 @@ class Queue:
     def states(self) -> QueueStates:
         """Its states, to be observed: ``pending``, ``running``, ``suspended``, ``progress``."""
         if self._states is None:
+            from ._states import QueueStates
+
             self._states = QueueStates(self)
         return self._states
 
