@@ -76,19 +76,58 @@ public func inturn_queue_enqueue(
   _ queue: inturn_queue, _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?,
   _ destroy: inturn_destroy_fn?, _ out_operation: UnsafeMutablePointer<inturn_operation>?
 ) -> inturn_status {
-  let status: Status
-  if let out_operation {
-    let (result, operation) = Engine.enqueue(
-      Handle(queue), options: nil, work: rawWork(work), context: context, destroy: destroy,
-      wantsHandle: true)
-    if result.isOK { out_operation.pointee.bits = operation.bits }
-    status = result
-  } else {
-    status = Engine.enqueue(
-      Handle(queue), work: rawWork(work), context: context, destroy: destroy)
+  if out_operation != nil {
+    return enqueue(queue, LeanOptions(), work, context, destroy, out_operation)
   }
+  let status = Engine.enqueue(
+    Handle(queue), work: rawWork(work), context: context, destroy: destroy)
   if !status.isOK, let destroy { destroy(context) }
   return inturn_status(status)
+}
+
+/// Enqueues an operation of which little is asked.
+@inline(__always)
+private func enqueue(
+  _ queue: inturn_queue, _ lean: LeanOptions, _ work: inturn_work_fn?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?
+) -> inturn_status {
+  let (status, operation) = Engine.enqueue(
+    Handle(queue), lean: lean, work: rawWork(work), context: context, destroy: destroy,
+    wantsHandle: out_operation != nil)
+  if status.isOK {
+    out_operation?.pointee.bits = operation.bits
+  } else if let destroy {
+    destroy(context)
+  }
+  return inturn_status(status)
+}
+
+/// The options as the engine's short way takes them, if they are valid and ask for no more than it
+/// knows of. They are looked at where they are: they are large, and to copy them takes time.
+private func leanOptions(_ options: UnsafePointer<inturn_operation_options>) -> LeanOptions? {
+  let size = UnsafeRawPointer(options).load(as: UInt32.self)
+  guard size == MemoryLayout<inturn_operation_options>.size,
+    options.pointee.label == nil, options.pointee.exclusive_count == 0,
+    options.pointee.condition == nil, options.pointee.retry == nil,
+    options.pointee.max_wait_ns | options.pointee.max_run_ns | options.pointee.stall_ns
+      | options.pointee.cancel_grace_ns == 0,
+    options.pointee.on_end == nil, options.pointee.end_destroy == nil,
+    !options.pointee.barrier, !options.pointee.urgent, !options.pointee.join,
+    options.pointee.key == nil, options.pointee.owner.bits == 0,
+    options.pointee.max_run_policy == INTURN_MAX_RUN_HOLD,
+    options.pointee.after_policy == INTURN_AFTER_ENDED
+      || options.pointee.after_policy == INTURN_AFTER_FINISHED,
+    options.pointee.after != nil || options.pointee.after_count == 0
+  else { return nil }
+  var lean = LeanOptions()
+  lean.priority = options.pointee.priority
+  // Both are one 64-bit number.
+  lean.after = UnsafeBufferPointer(
+    start: UnsafeRawPointer(options.pointee.after)?.assumingMemoryBound(to: Handle.self),
+    count: options.pointee.after_count)
+  lean.needsFinished = options.pointee.after_policy == INTURN_AFTER_FINISHED
+  return lean
 }
 
 @_cdecl("inturn_queue_enqueue_with") @implementation
@@ -99,6 +138,9 @@ public func inturn_queue_enqueue_with(
 ) -> inturn_status {
   guard let options else {
     return inturn_queue_enqueue(queue, work, context, destroy, out_operation)
+  }
+  if let lean = leanOptions(options) {
+    return enqueue(queue, lean, work, context, destroy, out_operation)
   }
   guard let options = sized(options) else {
     destroy?(context)

@@ -11,6 +11,7 @@ package struct EngineStorage: ~Copyable {
   let values: ObjectSlab<ValueObject>
   let observations: ObjectSlab<ObservationObject>
   let chunks = ChunkPool()
+  let leanDetails = LeanDetailsPool()
   /// How many slots are gates, not operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
   /// How many lanes have no queue any more and are not given back yet. The same.
@@ -20,6 +21,8 @@ package struct EngineStorage: ~Copyable {
   let reportHandler = ReportHandler.Holder()
   let systemClock: Clock
   let pool: WorkerPool
+  /// The same, to be looked at without a reference.
+  let poolReference: Unmanaged<WorkerPool>
   let mainExecutor: HostExecutor
   let objects = EngineObjects()
   /// The engine of the process that this one was forked from; kept, not used.
@@ -39,6 +42,7 @@ package struct EngineStorage: ~Copyable {
     systemClock = Clock(isManual: false)
     let size = Engine.poolSize
     pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
+    poolReference = .passUnretained(pool)
     mainExecutor = HostExecutor(isMain: true)
     poolHandle = objects.executors.add(pool)
     mainExecutorHandle = objects.executors.add(mainExecutor)

@@ -191,3 +191,47 @@ TEST(what_a_predicate_throws_arrives_at_its_wait) {
     CHECK_EQUAL(failure.code(), 3);
   }
 }
+
+TEST(the_states_of_queues_operations_and_batches_are_observed_values) {
+  trace trace;
+  const queue queue;
+  queue.suspend();
+  const observed<std::int64_t> pending = queue.observed_pending();
+  const observed<bool> suspended = queue.observed_suspended();
+  const observation observation =
+      pending.observe([&](const change<std::int64_t> &change) {
+        trace.say(std::to_string(change.before()) + " to " +
+                  std::to_string(change.after()));
+      });
+  const operation operation = queue.enqueue_operation([](token token) {
+    token.set_progress(3, 4);
+    token.finish();
+  });
+  const observed<operation_state> state = operation.observed_state();
+  const observed<progress> share = operation.observed_progress();
+  CHECK(state.get() == operation_state::pending);
+  CHECK(suspended.get());
+  queue.resume();
+  CHECK(state.wait([](operation_state now) {
+    return now == operation_state::ended;
+  }) == operation_state::ended);
+  CHECK((share.get() == progress{3, 4}));
+  CHECK_REFUSED(closed, (void)state.wait([](operation_state now) {
+    return now == operation_state::pending;
+  }));
+  queue.drain();
+  CHECK_EQUAL(trace.take(), "0 to 1, 1 to 0");
+  CHECK(!suspended.get());
+  CHECK_EQUAL(queue.observed_running().get(), 0);
+  CHECK((queue.observed_progress().get() == progress{1, 1}));
+
+  std::vector<work> works;
+  for (int i = 0; i < 3; i++)
+    works.push_back([](token token) { token.finish(); });
+  const batch batch = queue.enqueue_batch(std::move(works));
+  const observed<progress> all = batch.observed_progress();
+  CHECK((all.wait([](progress now) { return now.completed == now.total; }) ==
+         progress{3, 3}));
+  const queue_ref nothing;
+  CHECK_REFUSED(null_handle, (void)nothing.observed_pending());
+}

@@ -44,6 +44,19 @@ import Testing
     Array(BatchWorld(policy: policy, count: count, enough: enough).reachable())
   }
 
+  @Test(arguments: BatchPolicy.allCases)
+  func `the short way takes an end down as the long one does, or leaves it`(policy: BatchPolicy) {
+    for world in Self.worlds(policy, count: 3, enough: 2) {
+      for place in world.ends.indices where world.ends[place] == nil {
+        var (short, long) = (world.decision, world.decision)
+        let isTaken = short.addFinished()
+        let stops = long.add(.finished, of: place)
+        #expect(!isTaken || (short == long && !stops && !long.isOver))
+        #expect(isTaken || short == world.decision)
+      }
+    }
+  }
+
   @Test(arguments: 1...4) func `all must finish: the first in the list that did not decides`(
     count: Int
   ) {

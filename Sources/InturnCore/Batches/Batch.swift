@@ -71,9 +71,7 @@ package final class Batch: @unchecked Sendable {
   deinit {
     // The entries of a batch that was refused have no ends, or are no entries.
     let last = isComplete ? count : 0
-    for entry in entries..<entries + last {
-      if let end = entry.pointee.end, let destroy = end.resultDestroy { destroy(end.end.result) }
-    }
+    for entry in entries..<entries + last { entry.destroyEnd() }
     entries.deallocate()
     free(label)
     wakeups.deallocate()
@@ -131,7 +129,7 @@ package final class Batch: @unchecked Sendable {
     let end = slot.map(makeEnd) ?? makeEndOfBareJob(entry)
     lock.lock()
     entry.pointee.slot = nil
-    entry.pointee.end = end
+    entry.note(end)
     let stops = decision.add(end.end.outcome, of: entry - entries)
     let isOver = decision.isOver
     let staged = stageLocked()
@@ -140,6 +138,32 @@ package final class Batch: @unchecked Sendable {
     staged.deliver()
     if stops { cancelRest() }
     if isOver { complete() }
+  }
+
+  /// Takes the end of a bare job down before its lane has settled it: its slot's word is this. False,
+  /// with nothing done, when it has not just finished, or more follows from it.
+  @inline(__always)
+  static func takeDownAtOnce(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
+    guard let destroy = slot.pointee.destroy, isDestroy(destroy), word.isSimplyFinished,
+      slot.pointee.resultDestroy == nil, slot.pointee.code == 0
+    else { return false }
+    let entry = slot.pointee.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    if entry.pointee.item.destroy != nil { return false }
+    return entry.pointee.batch._withUnsafeGuaranteedRef { $0.addFinished(entry) }
+  }
+
+  /// Once the lock is given up, the batch may be complete and gone.
+  private func addFinished(_ entry: UnsafeMutablePointer<BatchEntry>) -> Bool {
+    lock.lock()
+    let isAdded = states.isEmpty && decision.addFinished()
+    if isAdded { entry.noteFinished() }
+    lock.unlock()
+    return isAdded
+  }
+
+  @inline(__always)
+  static func isDestroy(_ function: RawDestroy) -> Bool {
+    unsafeBitCast(function, to: UInt.self) == unsafeBitCast(destroy, to: UInt.self)
   }
 
   private func makeEnd(_ slot: OperationSlot.Pointer) -> BatchEntry.End {
@@ -246,7 +270,7 @@ package final class Batch: @unchecked Sendable {
     guard decision.isOver else { return nil }
     let index = decision.decidedBy
     return Summary(
-      outcome: decision.outcome, code: index.map { entries[$0].end!.end.code } ?? 0,
+      outcome: decision.outcome, code: index.map { entries[$0].end!.pointee.end.code } ?? 0,
       finished: decision.finished, decidedBy: index)
   }
 
@@ -278,7 +302,7 @@ package final class Batch: @unchecked Sendable {
   package func end(of index: Int) -> OperationEnd? {
     lock.lock()
     defer { lock.unlock() }
-    return entries[index].end?.end
+    return entries[index].end?.pointee.end
   }
 
   /// Waits until the batch has ended and its completion has returned.
@@ -301,42 +325,4 @@ package final class Batch: @unchecked Sendable {
   }
 
   private var isCompleteNow: Bool { lock.withLock { isComplete } }
-}
-
-/// What one operation of a batch is to do.
-package struct BatchItem {
-  package let work: RawWork
-  package let context: UnsafeMutableRawPointer?
-  package let destroy: RawDestroy?
-
-  package init(work: @escaping RawWork, context: UnsafeMutableRawPointer?, destroy: RawDestroy?) {
-    self.work = work
-    self.context = context
-    self.destroy = destroy
-  }
-}
-
-/// One operation of a batch.
-struct BatchEntry: ~Copyable {
-  struct End {
-    var end: OperationEnd
-    var resultDestroy: RawDestroy?
-  }
-
-  let item: BatchItem
-  let batch: Unmanaged<Batch>
-  /// The token's bits, once it has been started; the last attempt's.
-  let token = Atomic<UInt64>(0)
-  /// With a reference, until the operation has ended; nil for a bare job.
-  var slot: OperationSlot.Pointer?
-  var end: End?
-}
-
-extension UnsafeMutablePointer<BatchEntry> {
-  /// The slot of a bare job that runs, with a reference.
-  fileprivate var runningSlot: OperationSlot.Pointer? {
-    let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
-    if token.bits == 0 { return nil }
-    return try? OperationSlot.Pointer.find(token: token).get()
-  }
 }

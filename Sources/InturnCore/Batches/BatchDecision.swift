@@ -50,6 +50,14 @@ struct BatchDecision: Hashable {
     return stops
   }
 
+  /// Counts the end of one that has finished, if it is not the last and nothing else follows from it.
+  mutating func addFinished() -> Bool {
+    if ended + 1 == count || policy == .enough { return false }
+    ended += 1
+    finished += 1
+    return true
+  }
+
   private mutating func note(_ outcome: Outcome, of index: Int, isBetter: Bool) {
     if outcome == .finished || !isBetter { return }
     decidedBy = index

@@ -27,7 +27,7 @@ extension UnsafeMutablePointer<Lane> {
         guard let slot = makeSlot(for: entry, generation, options, earlier, now) else { break }
         entry.pointee.slot = slot
         if !jobs.append(Job(slot: slot)) {
-          slot.discard()
+          slot.discard(Self.referencesInBatch)
           break
         }
       } else if !jobs.append(Job(batch: entry)) {
@@ -42,7 +42,7 @@ extension UnsafeMutablePointer<Lane> {
       if status == .ok { return .ok }
       batch.wasRefused()
     }
-    while let job = jobs.pop() { job.slot?.discard() }
+    while let job = jobs.pop() { job.slot?.discard(Self.referencesInBatch) }
     jobs.release()
     return status
   }
@@ -58,10 +58,10 @@ extension UnsafeMutablePointer<Lane> {
     for entry: UnsafeMutablePointer<BatchEntry>, _ generation: UInt32, _ options: OperationOptions,
     _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>, _ now: Int64
   ) -> OperationSlot.Pointer? {
-    guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
-      return nil
-    }
-    slot.pointee.references.store(3, ordering: .relaxed)
+    guard
+      let slot = OperationSlot.Pointer.take(
+        for: self, generation, .observed, references: Self.referencesInBatch)
+    else { return nil }
     slot.pointee.work = Batch.work
     slot.pointee.context = UnsafeMutableRawPointer(entry)
     slot.pointee.destroy = Batch.destroy
@@ -72,9 +72,11 @@ extension UnsafeMutablePointer<Lane> {
     if withUnsafePointer(to: options, { slot.giveDetails($0, earlier: earlier.count) }) {
       return slot
     }
-    slot.discard()
+    slot.discard(Self.referencesInBatch)
     return nil
   }
+
+  private static var referencesInBatch: UInt32 { 3 }
 
   private func acceptAll(
     _ jobs: inout JobBuffer, _ count: Int, _ generation: UInt32, _ options: OperationOptions?,
@@ -189,9 +191,7 @@ extension Job {
 
   /// The entry, of a bare job of a batch.
   fileprivate var batchEntry: UnsafeMutablePointer<BatchEntry>? {
-    guard let destroy else { return nil }
-    let isOfBatch =
-      unsafeBitCast(destroy, to: UInt.self) == unsafeBitCast(Batch.destroy, to: UInt.self)
-    return isOfBatch ? context?.assumingMemoryBound(to: BatchEntry.self) : nil
+    guard let destroy, Batch.isDestroy(destroy) else { return nil }
+    return context?.assumingMemoryBound(to: BatchEntry.self)
   }
 }

@@ -50,7 +50,8 @@ extension Engine {
   }
 
   package static func release(_ operation: Handle) -> Status {
-    withSlot(.find(operation: operation)) {
+    if OperationSlot.Pointer.releaseAtOnce(operation) { return .ok }
+    return withSlot(.find(operation: operation)) {
       $0.releaseHandle() ? .ok : operation.refusal(for: .operation)
     }
   }

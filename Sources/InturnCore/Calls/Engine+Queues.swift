@@ -144,6 +144,30 @@ extension Engine {
     return (status, operation)
   }
 
+  /// The same for an operation of which little is asked.
+  package static func enqueue(
+    _ queue: Handle, lean: LeanOptions, work: RawWork?, context: UnsafeMutableRawPointer?,
+    destroy: RawDestroy?, wantsHandle: Bool
+  ) -> (Status, Handle) {
+    guard let work else { return (.invalidArgument, Handle(bits: 0)) }
+    guard let lane = lane(queue) else { return (queue.refusal(for: .queue), Handle(bits: 0)) }
+    let short = lane.enqueueLean(
+      generation: queue.generation, lean, work: work, context: context, destroy: destroy,
+      wantsHandle: wantsHandle)
+    guard let short else {
+      var options = OperationOptions()
+      options.priority = lean.priority
+      options.after = lean.after
+      options.needsFinished = lean.needsFinished
+      return withUnsafePointer(to: &options) {
+        enqueue(
+          queue, optionsAt: $0, work: work, context: context, destroy: destroy,
+          wantsHandle: wantsHandle)
+      }
+    }
+    return short.0 == .stale ? (queue.refusal(for: .queue), short.1) : short
+  }
+
   /// Says how many operations of a concurrent queue may run at a time; 0 for the default.
   package static func setLimit(_ limit: UInt32, of queue: Handle) -> Status {
     let limit = limit == 0 ? UInt32(current.pointee.pool.size) : limit

@@ -82,6 +82,9 @@ package struct DrainBudget {
   let process = ProcessState.current
   /// A slot that the last lane was drained with and the next one may use.
   var spareGate: OperationSlot.Pointer?
+  /// The operation that its drainer starts next, which is in no buffer; only from the moment at
+  /// which it is found until it is started, while its lane stays locked.
+  var next: OperationSlot.Pointer?
 
   @inline(__always)
   var isStillOurs: Bool { ProcessState.current == process }

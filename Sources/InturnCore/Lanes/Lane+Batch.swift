@@ -111,11 +111,15 @@ extension UnsafeMutablePointer<Lane> {
       }
       gate.dropGate()
     }
-    Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
-    guard let gate = OperationSlot.Pointer.take(for: self, pointee.generation, over) else {
-      Self.outOfMemory()
+    while true {
+      guard let gate = OperationSlot.Pointer.take(for: self, pointee.generation, over) else {
+        Self.outOfMemory()
+      }
+      Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
+      if gate.loadWord().generation < Handle.maximumGeneration { return gate }
+      // It is retired by that.
+      gate.dropGate()
     }
-    return gate
   }
 
   /// Keeps a gate that is over for the next lane, or lets go of it when it has something to clean

@@ -96,7 +96,9 @@ extension UnsafeMutablePointer<Lane> {
   func requestCancelLocked(_ slot: OperationSlot.Pointer, _ cause: Cause) -> Bool {
     // Who reads it has seen the request before.
     let mayBeFirst = !slot.loadWord().contains(.cancelRequested)
-    if mayBeFirst, let details = slot.pointee.details { details.pointee.requestCause = cause }
+    if mayBeFirst && slot.pointee.details != nil {
+      slot.needDetailsLocked().pointee.requestCause = cause
+    }
     guard slot.change({ $0.requestingCancel() }) != nil else { return false }
     armForGraceLocked(slot)
     noticeLocked(slot)

@@ -8,7 +8,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   func armForRunLocked(_ slot: OperationSlot.Pointer) {
-    guard let details = slot.pointee.details else { return }
+    guard let details = slot.pointee.details, !details.pointee.isLean else { return }
     details.setDeadlines(from: slot.pointee.startedAt, limit: details.pointee.maxRun)
     armLocked(slot, details)
   }

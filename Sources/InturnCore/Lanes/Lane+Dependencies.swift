@@ -118,28 +118,51 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.machine.flags.contains(.destroyed) { return }
     for _ in 0..<Self.portion {
       guard let edge = extra.pointee.firstRelease else { break }
-      let (later, outcome) = (edge.pointee.later, edge.pointee.outcome!)
-      guard later.lane == self, let plan = later.plan, !later.loadWord().contains(.claimed),
-        !(plan.pointee.needsFinished && outcome != .finished)
-      else { break }
-      extra.pointee.firstRelease = edge.pointee.next
-      if let next = edge.pointee.next {
+      let (next, outcome) = (edge.pointee.next, edge.pointee.outcome!)
+      if !tellLocked(edge, outcome) { break }
+      extra.pointee.firstRelease = next
+      if let next {
         // Its own, where another operation's edges begin.
         next.pointee.outcome = next.pointee.outcome ?? outcome
       } else {
         extra.pointee.lastRelease = nil
       }
-      edge.pointee.next = nil
-      edge.pointee.earlier = nil
-      unblockLocked(later, plan)
-      // Not the last one, as it is pending.
-      later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     }
     if extra.pointee.firstRelease == nil && extra.pointee.firstNotice == nil
       && extra.pointee.firstFree == nil && extra.pointee.staged.isEmpty
     {
       pointee.machine.flags.remove(.hasNotices)
     }
+  }
+
+  /// Tells an operation of this lane that one that it comes after has ended. False, with nothing
+  /// done, when it is another lane's, or ends by that.
+  @inline(__always)
+  private func tellLocked(_ edge: Edge.Pointer, _ outcome: Outcome) -> Bool {
+    let later = edge.pointee.later
+    guard later.lane == self, let plan = later.plan, !later.loadWord().contains(.claimed),
+      !(plan.pointee.needsFinished && outcome != .finished)
+    else { return false }
+    edge.pointee.next = nil
+    edge.pointee.earlier = nil
+    unblockLocked(later, plan)
+    // Not the last one, as it is pending.
+    later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+    return true
+  }
+
+  /// Tells those of this lane that come after an operation that has finished; those that are left
+  /// have to wait as those of other lanes do.
+  func tellAtOnceLocked(_ slot: OperationSlot.Pointer, _ details: OperationDetails.Pointer) {
+    var next = details.pointee.firstEdge
+    for _ in 0..<Self.portion {
+      guard let edge = next else { break }
+      let after = edge.pointee.next
+      if !tellLocked(edge, .finished) { break }
+      next = after
+    }
+    details.pointee.firstEdge = next
+    if next == nil { details.pointee.lastEdge = nil } else { releaseEdgesLocked(slot) }
   }
 
   /// How many others are told under the lock before somebody else may have it.
@@ -217,12 +240,38 @@ extension UnsafeMutablePointer<Lane> {
     var outcome: Outcome?
     var rest: [Edge.Pointer] = []
     while let edge = next ?? rest.popLast() {
-      next = edge.pointee.next
       outcome = edge.pointee.outcome ?? outcome
       let slot = edge.pointee.later
+      if slot.lane.tellSome(edge, &outcome, rest: &next) { continue }
+      next = edge.pointee.next
       if let more = slot.lane.tell(slot, edge, outcome!) { rest.append(more) }
       slot.dropReference()
     }
+  }
+
+  /// Tells those of this lane that are first in a list, some at a time; `rest` is what is left of the
+  /// list then. False, with nothing done, when the first one ends by that, or has ended.
+  private func tellSome(
+    _ first: Edge.Pointer, _ outcome: inout Outcome?, rest: inout Edge.Pointer?
+  ) -> Bool {
+    pointee.lock.lock()
+    var count = 0
+    var next: Edge.Pointer? = first
+    while count < Self.portion, let edge = next {
+      let after = edge.pointee.next
+      let own = edge.pointee.outcome ?? outcome.unsafelyUnwrapped
+      if !tellLocked(edge, own) { break }
+      outcome = own
+      next = after
+      count += 1
+    }
+    if count == 0 {
+      pointee.lock.unlock()
+      return false
+    }
+    rest = next
+    unlockAndAskForDrainer()
+    return true
   }
 
   /// Gives what follows from that.

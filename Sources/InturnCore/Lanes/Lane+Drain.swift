@@ -22,7 +22,7 @@ extension UnsafeMutablePointer<Lane> {
       }
       let next = pointee.machine.next(view)
       if next == .leave { break }
-      if budget.remaining <= 0 || (hasCalled && executor.hasWaiting) {
+      if budget.remaining <= 0 || (hasCalled && executorHasWaiting) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
         pointee.lock.unlock()
@@ -41,6 +41,16 @@ extension UnsafeMutablePointer<Lane> {
 
   enum Progress { case goOn, stop }
 
+  /// Whether its executor has something else to do. Without a reference: who changes the executor
+  /// keeps the old one, and takes the lock for it.
+  @inline(__always)
+  var executorHasWaiting: Bool {
+    if let executor = pointee.extra?.pointee.executor {
+      return executor._withUnsafeGuaranteedRef { $0.hasWaiting }
+    }
+    return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef { $0.hasWaiting }
+  }
+
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
     if pointee.machine.kind == .fifo, !pointee.machine.flags.contains(.watched),
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
@@ -54,16 +64,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     guard let job = popLocked() else { return .goOn }
     if let slot = job.slot { return runLocked(slot, &budget) }
-    pointee.pending -= 1
-    guard let slot = OperationSlot.Pointer.take(for: self, pointee.generation, .started) else {
-      Self.outOfMemory()
-    }
-    slot.pointee.work = job.work
-    slot.pointee.context = job.context
-    slot.pointee.destroy = job.destroy
-    addRunningLocked(slot)
-    countStartLocked()
-    return call(slot, &budget)
+    return runBareLocked(job, &budget)
   }
 
   static func outOfMemory() -> Never {
@@ -78,7 +79,8 @@ extension UnsafeMutablePointer<Lane> {
     if slot.loadWord().contains(.claimed) {
       return dropTombstoneLocked(slot, budget) ? .goOn : .stop
     }
-    if let plan = slot.plan {
+    if let details = slot.pointee.details, !details.pointee.isLean, let plan = details.pointee.plan
+    {
       if !claimNamesLocked(slot, plan) { return .goOn }
       plan.pointee.attempts += 1
     }
@@ -87,7 +89,17 @@ extension UnsafeMutablePointer<Lane> {
       noteLocked(.started, of: slot)
       while events.canBeTold { if !tellEventLocked(events, &budget) { return .stop } }
     }
-    return call(slot, &budget)
+    callLocked(slot, &budget)
+    if !budget.isStillOurs { return .stop }
+    let progress = callReturned(slot, &budget)
+    // The lane has been locked since this one was found.
+    while let next = budget.next {
+      budget.next = nil
+      beginLocked(next)
+      callLocked(next, &budget)
+      if !budget.isStillOurs || callReturned(next, &budget) == .stop { return .stop }
+    }
+    return progress
   }
 
   /// Passes over an operation that has ended before its turn. Called with the lock, which it gives
@@ -99,10 +111,10 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Makes an operation that was taken out of the buffer a running one.
+  /// Makes an operation that was taken out of the buffer a running one. The buffer's reference
+  /// is the drainer's now.
   func beginLocked(_ slot: OperationSlot.Pointer) {
     pointee.pending -= 1
-    slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     if !slot.pointee.flags.contains(.untimed) { slot.pointee.startedAt = nowLocked }
     _ = slot.set(.started)
     armForRunLocked(slot)
@@ -111,12 +123,14 @@ extension UnsafeMutablePointer<Lane> {
     stageStatesLocked(of: slot)
   }
 
-  /// Calls the work of a started operation. Takes the lock over and gives it up for the call.
-  private func call(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
+  /// Calls the work of a started operation. Takes the lock over and gives it up for the call. The
+  /// process may not be the same any more when it returns.
+  @inline(__always)
+  func callLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) {
     let token = slot.handle(.token)
     // While this drainer is in the call, another one may find more to start.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
-    let condition = slot.plan?.pointee.condition
+    let condition = slot.condition
     let staged = stagedBeforeCallLocked()
     let mayGoBack =
       pointee.machine.kind == .interaction && (condition != nil || events != nil || staged != nil)
@@ -124,7 +138,7 @@ extension UnsafeMutablePointer<Lane> {
     executor?.submit(ReadyRing.Item(lane: self))
     if let staged {
       staged.deliver()
-      if !budget.isStillOurs { return .stop }
+      if !budget.isStillOurs { return }
     }
     budget.remaining -= 1
     let frame = CallFrame.innermost
@@ -133,16 +147,37 @@ extension UnsafeMutablePointer<Lane> {
       budget.call(slot, token)
     }
     frame?.pointee.operation = nil
-    if !budget.isStillOurs { return .stop }
-    return callReturned(slot, &budget)
   }
 
   /// The call of an operation's work has returned. Called without the lock, which is held
   /// afterwards unless the drainer is to stop.
+  ///
+  /// The drainer has a reference: until the lane has settled it, the slot stays; after that it may be
+  /// gone.
   func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
-    // Until the lane has settled it, the slot stays; after that it may be gone.
-    slot.addReference()
-    let before = slot.set(.returned)
+    let word = slot.loadWord()
+    if word.contains(.ended) {
+      pointee.lock.lock()
+      if settleAtOnceLocked(slot, word) {
+        if slot.pointee.destroy == nil {
+          tellAtOnceLocked(slot, &budget)
+        } else if !destroyContextLocked(of: slot, &budget) {
+          return .stop
+        }
+        // The engine's and the drainer's.
+        slot.dropReferences(2)
+        return .goOn
+      }
+      pointee.lock.unlock()
+    }
+    return settleReturned(slot, slot.set(.returned), &budget)
+  }
+
+  /// Takes the lock and settles an operation, if it has ended. `before` is its word from before it
+  /// said that the call has returned.
+  func settleReturned(
+    _ slot: OperationSlot.Pointer, _ before: OperationWord, _ budget: inout DrainBudget
+  ) -> Progress {
     pointee.lock.lock()
     var isFree = false
     var wasDetached = false

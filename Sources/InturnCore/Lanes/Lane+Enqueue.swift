@@ -93,26 +93,25 @@ extension UnsafeMutablePointer<Lane> {
     flags: OperationSlot.Flags, earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) -> (Status, Handle) {
     // All that can be done before the lock is.
-    guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
-      return (.noMemory, Handle(bits: 0))
-    }
     // The engine's, the buffer's, the handle's.
-    slot.pointee.references.store(wantsHandle ? 3 : 2, ordering: .relaxed)
+    let references: UInt32 = wantsHandle ? 3 : 2
+    guard
+      let slot = OperationSlot.Pointer.take(
+        for: self, generation, .observed, references: references)
+    else { return (.noMemory, Handle(bits: 0)) }
     slot.pointee.work = work
     slot.pointee.context = context
     slot.pointee.destroy = destroy
     slot.pointee.flags = flags
     if !flags.contains(.untimed) { slot.pointee.enqueuedAt = inturn_system_now() }
     if let options, !slot.giveDetails(options, earlier: earlier.count) {
-      slot.discard()
+      slot.discard(references)
       return (.noMemory, Handle(bits: 0))
     }
     let handle = slot.handle(.operation)
     let plan = slot.plan
     // Those of this lane are linked while it is locked anyway.
     let areAllHere = earlier.allSatisfy { $0.lane == self }
-    // For `link`.
-    if !areAllHere { slot.addReference() }
     pointee.lock.lock()
     var status = admitLocked(generation)
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
@@ -123,9 +122,11 @@ extension UnsafeMutablePointer<Lane> {
     }
     if status != .ok {
       pointee.lock.unlock()
-      slot.discard()
+      slot.discard(references)
       return (status, Handle(bits: 0))
     }
+    // For `link`.
+    if !areAllHere { slot.addReference() }
     // Only now does a handle with these bits name an operation.
     if wantsHandle { _ = slot.set(.handleHeld) }
     if flags.contains(.obstinate) { needExtra().pointee.hasObstinate = true }
@@ -242,11 +243,11 @@ extension UnsafeMutablePointer<OperationSlot> {
     return true
   }
 
-  /// Lets go of the slot of an operation that was not accepted, whose contexts are the caller's.
-  func discard() {
+  /// Lets go of the slot of an operation that was not accepted, whose contexts are the caller's,
+  /// and of the references that it was taken with.
+  func discard(_ references: UInt32) {
     pointee.destroy = nil
-    pointee.references.store(1, ordering: .relaxed)
-    dropReference()
+    dropReferences(references)
   }
 }
 

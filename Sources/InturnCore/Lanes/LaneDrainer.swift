@@ -174,7 +174,9 @@ package final class LaneDrainer: @unchecked Sendable {
     let job = lane.popLocked().unsafelyUnwrapped
     lane.pointee.pending -= 1
     guard
-      let slot = OperationSlot.Pointer.take(for: lane, lane.pointee.generation, .started)
+      // The engine's reference and the drainer's.
+      let slot = OperationSlot.Pointer.take(
+        for: lane, lane.pointee.generation, .started, references: 2)
     else { Lane.Pointer.outOfMemory() }
     lane.addRunningLocked(slot)
     lane.countStartLocked()

@@ -60,6 +60,14 @@ struct LaneMachine: Hashable {
     view.hasJobs && running < view.limit && flags.isDisjoint(with: Self.stopped)
   }
 
+  /// Whether an active drainer of a concurrent lane may go straight on with an operation that it has
+  /// at hand.
+  @inline(__always)
+  func canStartNext(limit: UInt32) -> Bool {
+    kind == .concurrent && running < limit
+      && flags.isDisjoint(with: Self.stopped.union([.hasDeliveries, .hasNotices]))
+  }
+
   /// What an active drainer does next. Ends come before starts.
   @inline(__always)
   func next(_ view: View) -> Next {

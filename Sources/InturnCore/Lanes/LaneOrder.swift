@@ -34,8 +34,8 @@ struct LaneOrder: ~Copyable {
   var lastBlocked: UInt32 = 0
   var blocked: UInt32 = 0
 
-  /// The levels in which something is pending, as a binary heap: the highest priority first.
-  private var heap: [Level.Pointer] = []
+  /// The levels in which something is pending.
+  private var heap = LevelHeap()
   /// The level of priority zero, which there always is.
   private let plain = Level.Pointer.allocate(capacity: 1)
   /// The others. Some that are empty are kept for what comes next.
@@ -253,6 +253,10 @@ extension LaneOrder {
   @inline(__always)
   var hasLevels: Bool { !heap.isEmpty }
 
+  /// Whether nothing is startable, and nothing holds back what comes.
+  @inline(__always)
+  var isEmpty: Bool { heap.isEmpty && front.isEmpty && fence == nil }
+
   var hasUrgent: Bool { heap.first?.pointee.priority == Self.urgent }
 
   /// Whether an urgent operation is startable, and not only one that was cancelled.
@@ -262,38 +266,37 @@ extension LaneOrder {
   }
 
   fileprivate var highest: Level.Pointer? { heap.first }
-  fileprivate var levels: [Level.Pointer] { heap }
+  fileprivate var levels: [Level.Pointer] { heap.all }
 
   /// The level of a priority, into which something is put.
+  @inline(__always)
   fileprivate mutating func level(_ priority: Int64) -> Level.Pointer {
-    let level = priority == 0 ? plain : byPriority[priority] ?? makeLevel(priority)
+    let level = priority == 0 ? plain : specialLevel(priority)
     if level.pointee.position < 0 {
-      level.pointee.position = heap.count
-      heap.append(level)
-      siftUp(level)
+      heap.insert(level)
       appendTurn(level)
     }
     return level
   }
 
-  private mutating func makeLevel(_ priority: Int64) -> Level.Pointer {
+  @inline(never)
+  private mutating func specialLevel(_ priority: Int64) -> Level.Pointer {
+    if let level = byPriority[priority] { return level }
     let level = Level.Pointer.allocate(capacity: 1)
     level.initialize(to: Level(priority: priority))
     byPriority[priority] = level
     return level
   }
 
+  @inline(__always)
   fileprivate mutating func removeLevel(_ level: Level.Pointer) {
-    let last = heap.removeLast()
-    if last != level {
-      heap[level.pointee.position] = last
-      last.pointee.position = level.pointee.position
-      siftUp(last)
-      siftDown(last)
-    }
-    level.pointee.position = -1
+    heap.remove(level)
     removeTurn(level)
-    if level == plain || byPriority.count <= keptLevels { return }
+    if level != plain && byPriority.count > keptLevels { drop(level) }
+  }
+
+  @inline(never)
+  private mutating func drop(_ level: Level.Pointer) {
     byPriority[level.pointee.priority] = nil
     level.pointee.jobs.release()
     level.deallocate()
@@ -328,38 +331,5 @@ extension LaneOrder {
     let (previous, next) = (level.pointee.previous, level.pointee.next)
     if let previous { previous.pointee.next = next } else { firstTurn = next }
     if let next { next.pointee.previous = previous } else { lastTurn = previous }
-  }
-
-  private mutating func siftUp(_ level: Level.Pointer) {
-    var position = level.pointee.position
-    while position > 0 {
-      let parent = (position - 1) / 2
-      if heap[parent].pointee.priority >= level.pointee.priority { break }
-      place(heap[parent], at: position)
-      position = parent
-    }
-    place(level, at: position)
-  }
-
-  private mutating func siftDown(_ level: Level.Pointer) {
-    var position = level.pointee.position
-    while true {
-      var child = 2 * position + 1
-      if child >= heap.count { break }
-      if child + 1 < heap.count,
-        heap[child + 1].pointee.priority > heap[child].pointee.priority
-      {
-        child += 1
-      }
-      if heap[child].pointee.priority <= level.pointee.priority { break }
-      place(heap[child], at: position)
-      position = child
-    }
-    place(level, at: position)
-  }
-
-  private mutating func place(_ level: Level.Pointer, at position: Int) {
-    heap[position] = level
-    level.pointee.position = position
   }
 }

@@ -5,22 +5,23 @@
 struct OperationPlan {
   typealias Pointer = UnsafeMutablePointer<OperationPlan>
 
-  var priority: Int32 = 0
-  var isBarrier = false
-  var isUrgent = false
-  var condition: RawCondition?
-  var retry: RetryPolicy?
   /// What keeps a pending operation from starting: others that have not ended, names that others
   /// have, a delay.
   var blockers: UInt32 = 0
-  /// The operations that it comes after; in the same memory as the plan.
-  var edges: UnsafeMutablePointer<Edge>?
+  var priority: Int32 = 0
+  var isBarrier = false
+  var isUrgent = false
+  /// Whether it is only to start when all of those that it comes after have finished.
+  var needsFinished = false
   /// Whether the plan lies in its details' memory.
   var isInDetails = false
+  var ownsEdges = false
+  /// The operations that it comes after; in the same memory as the plan, unless it owns them.
+  var edges: UnsafeMutablePointer<Edge>?
   /// How many of them are set up.
   var linkedCount = 0
-  /// Whether it is only to start when all of those have finished.
-  var needsFinished = false
+  var condition: RawCondition?
+  var retry: RetryPolicy?
   /// It goes before all that is not urgent once nothing blocks it.
   var comesNext = false
   /// The names that no two operations have at a time.
@@ -62,6 +63,7 @@ package typealias RawCondition = @convention(c) (UnsafeMutableRawPointer?) -> UI
 extension OperationPlan.Pointer {
   func destroy() {
     let isInDetails = pointee.isInDetails
+    if pointee.ownsEdges { pointee.edges!.deallocate() }
     deinitialize(count: 1)
     if !isInDetails { deallocate() }
   }
@@ -119,6 +121,12 @@ extension UnsafeMutablePointer<OperationSlot> {
   var plan: OperationPlan.Pointer? { pointee.details?.pointee.plan }
 
   var blockers: UInt32 { plan?.pointee.blockers ?? 0 }
+
+  @inline(__always)
+  var condition: RawCondition? {
+    guard let details = pointee.details, !details.pointee.isLean else { return nil }
+    return details.pointee.plan?.pointee.condition
+  }
 
   /// Where a lane's order has it.
   var level: Int64 {

@@ -50,9 +50,16 @@ extension UnsafeMutablePointer<OperationSlot> {
     return true
   }
 
-  /// The details, made if there are none yet.
+  /// The details, made if there are none yet; for who may change anything in them.
   func needDetailsLocked() -> UnsafeMutablePointer<OperationDetails> {
-    if let details = pointee.details { return details }
+    if let details = pointee.details {
+      if details.pointee.isLean {
+        details.pointee.isLean = false
+        // While they are lean, starts are not counted.
+        details.pointee.plan?.pointee.attempts = loadWord().contains(.started) ? 1 : 0
+      }
+      return details
+    }
     let details = UnsafeMutablePointer<OperationDetails>.allocate(capacity: 1)
     details.initialize(to: OperationDetails())
     pointee.details = details

@@ -20,7 +20,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     var current = slot.pointee.word.load(ordering: .relaxed)
     while true {
       let word = OperationWord(bits: current)
-      if word.contains(.observed) { break }
+      if word.contains(.observed) {
+        if outcome == .finished, slot.endSimply(word, token) { return .ok }
+        break
+      }
       guard case .to(let next) = word.ending(generation: token.generation, outcome: outcome)
       else { break }
       let (exchanged, original) = slot.pointee.word.weakCompareExchange(
@@ -33,6 +36,42 @@ extension UnsafeMutablePointer<OperationSlot> {
       current = original
     }
     return slot.end(token, as: outcome, payload: Payload())
+  }
+
+  /// Finishes an operation whose word is that, and of which nothing but the time is to be kept. False
+  /// when there may be more to it, or somebody else was faster.
+  @inline(__always)
+  private func endSimply(_ word: OperationWord, _ token: Handle) -> Bool {
+    let others: OperationWord.Flags = [.handleHeld, .observed, .waitedFor, .attention]
+    guard word.generation == token.generation, word.flags.subtracting(others) == .started
+    else { return false }
+    let claimed = OperationWord(
+      bits: word.bits | OperationWord(generation: 0, .claimed, outcome: .finished).bits)
+    if !pointee.word.compareExchange(
+      expected: word.bits, desired: claimed.bits,
+      successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
+    ).exchanged {
+      return false
+    }
+    pointee.endedAt = inturn_system_now()
+    let before = set(.ended)
+    if before.contains(.returned) {
+      lane.carryOn(after: self)
+    } else if before.contains(.watched) {
+      tellStatesIfThere(token)
+    }
+    // The slot may be another operation's by now, whose waiters look up then for nothing.
+    wakeWaiters(before)
+    return true
+  }
+
+  /// Tells the end at once if the operation is still there. Its lane, which may have settled it
+  /// meanwhile, has told it then.
+  @inline(never)
+  private func tellStatesIfThere(_ token: Handle) {
+    guard case .success(let slot) = OperationSlot.Pointer.find(token: token) else { return }
+    slot.tellStates()
+    slot.dropReference()
   }
 
   /// The same for operations that are observed, or that end with data.
@@ -162,13 +201,19 @@ extension UnsafeMutablePointer<OperationSlot> {
     return before
   }
 
+  private var countOfAttempts: UInt32 {
+    if let details = pointee.details, !details.pointee.isLean, let plan = details.pointee.plan {
+      return plan.pointee.attempts
+    }
+    return loadWord().contains(.started) ? 1 : 0
+  }
+
   /// The end as callbacks and waiters are told it; the operation has ended.
   func makeEnd() -> OperationEnd {
     OperationEnd(
       outcome: loadWord().outcome!, cause: pointee.cause, code: pointee.code,
       result: pointee.result, label: pointee.details?.pointee.label.map { UnsafePointer($0) },
-      attempts: pointee.details?.pointee.plan?.pointee.attempts
-        ?? (loadWord().contains(.started) ? 1 : 0),
+      attempts: countOfAttempts,
       enqueuedAt: pointee.enqueuedAt, startedAt: pointee.startedAt, endedAt: pointee.endedAt)
   }
 }

@@ -35,9 +35,13 @@ extension UnsafeMutablePointer<OperationSlot> {
       ).oldValue)
   }
 
-  /// A slot of a lane in the state that the flags say, with one reference; nil without memory.
+  /// A slot of a lane in the state that the flags say, with so many references; nil without memory.
+  /// They are all given at once: who looks at the slot by a stale handle adds one for a moment, and
+  /// that is not to be lost.
+  @inline(__always)
   static func take(
-    for lane: Lane.Pointer, _ laneGeneration: UInt32, _ flags: OperationWord.Flags
+    for lane: Lane.Pointer, _ laneGeneration: UInt32, _ flags: OperationWord.Flags,
+    references: UInt32 = 1
   ) -> Self? {
     guard let (index, slot) = Engine.current.pointee.operations.take() else { return nil }
     let generation = Swift.max(
@@ -50,13 +54,14 @@ extension UnsafeMutablePointer<OperationSlot> {
     // Releasing: who sees the new generation sees the lane.
     slot.pointee.word.store(
       OperationWord(generation: generation, flags).bits, ordering: .releasing)
-    slot.pointee.references.store(1, ordering: .releasing)
+    slot.pointee.references.store(references, ordering: .releasing)
     return slot
   }
 
   @inline(__always)
   func adopt(by lane: Lane.Pointer, _ laneGeneration: UInt32) {
-    pointee.laneAddress.store(UInt(bitPattern: lane), ordering: .relaxed)
+    // Releasing: who sees the new lane sees that the slot is not the former operation's any more.
+    pointee.laneAddress.store(UInt(bitPattern: lane), ordering: .releasing)
     pointee.laneGeneration = laneGeneration
   }
 
@@ -88,6 +93,13 @@ extension UnsafeMutablePointer<OperationSlot> {
     pointee.references.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 
+  /// Gives up several references of a slot that has nothing to destroy.
+  @inline(__always)
+  func dropReferences(_ count: UInt32) {
+    let left = pointee.references.wrappingSubtract(count, ordering: .acquiringAndReleasing)
+    if left.newValue == 0 { recycle() }
+  }
+
   /// Lets go of a gate, which no operation uses.
   func dropGate() {
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
@@ -99,18 +111,11 @@ extension UnsafeMutablePointer<OperationSlot> {
     if let destroy = pointee.resultDestroy { destroy(pointee.result) }
     var leader: OperationSlot.Pointer?
     if let details = pointee.details {
-      details.pointee.onCancel.destroyContext()
-      details.pointee.onPreempt.destroyContext()
-      free(details.pointee.label)
-      details.pointee.timer?.deallocate()
-      details.pointee.plan?.destroy()
-      if let groups = details.pointee.groups {
-        leader = groups.pointee.leader
-        groups.deinitialize(count: 1)
-        groups.deallocate()
+      if details.pointee.isLean {
+        Engine.current.pointee.leanDetails.giveBack(details)
+      } else {
+        leader = details.destroy()
       }
-      details.deinitialize(count: 1)
-      details.deallocate()
     }
     pointee.work = nil
     pointee.context = nil
@@ -133,6 +138,29 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   // MARK: By handle
+
+  /// Gives the handle up, of which that takes no reference. False when it has to be done the long
+  /// way, which also says what is wrong.
+  @inline(__always)
+  static func releaseAtOnce(_ handle: Handle) -> Bool {
+    guard handle.isOf(.operation),
+      let slot = Engine.current.pointee.operations.pointer(at: handle.index)
+    else { return false }
+    var current = slot.pointee.word.load(ordering: .acquiring)
+    while true {
+      let word = OperationWord(bits: current)
+      guard word.generation == handle.generation, word.contains(.handleHeld),
+        !word.contains(.reattempted)
+      else { return false }
+      let (exchanged, original) = slot.pointee.word.weakCompareExchange(
+        expected: current, desired: word.removing(.handleHeld).bits,
+        successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+      if exchanged { break }
+      current = original
+    }
+    slot.dropReference()
+    return true
+  }
 
   /// The slot that a handle names, with a reference of the caller's, or why not.
   static func find(

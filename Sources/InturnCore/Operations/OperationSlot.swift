@@ -93,20 +93,24 @@ struct OperationDetails {
   var isNoticed = false
   /// Of an operation that has deadlines; made when it is armed first.
   var timer: TimerNode.Pointer?
-  /// When it starts, and how often, if there is more to that than its turn.
-  var plan: OperationPlan.Pointer?
   /// Those that it belongs to, if it has a key or an owner.
   var groups: UnsafeMutablePointer<OperationGroups>?
   /// Which one of its queue's, where somebody is told the queue's events.
   var number: UInt64 = 0
   /// Why it was asked to end.
   var requestCause = Cause.request
-  /// The operations that come after it.
-  var firstEdge: Edge.Pointer?
-  var lastEdge: Edge.Pointer?
   var progress = Progress()
   /// Those that tell its state and its progress.
   var states: [StateTrail] = []
+
+  // Last, so that what operations need that only come after others lies side by side with the plan.
+  /// Nothing is asked of the operation but what it comes after; see `LeanDetailsPool`.
+  var isLean = false
+  /// When it starts, and how often, if there is more to that than its turn.
+  var plan: OperationPlan.Pointer?
+  /// The operations that come after it.
+  var firstEdge: Edge.Pointer?
+  var lastEdge: Edge.Pointer?
 }
 
 /// How far an operation has come, in units of its own.

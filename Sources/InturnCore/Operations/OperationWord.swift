@@ -164,6 +164,13 @@ struct OperationWord: Equatable {
   @inline(__always)
   var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) && isEnded }
 
+  /// Whether its work has finished it, and nothing else has happened to it since its start.
+  @inline(__always)
+  var isSimplyFinished: Bool {
+    let others: Flags = [.handleHeld, .observed, .waitedFor, .attention]
+    return outcome == .finished && flags.subtracting(others) == [.started, .claimed, .ended]
+  }
+
   /// Whether it has ended, and not only an attempt.
   @inline(__always)
   var isEnded: Bool { contains(.ended) && !contains(.restarting) }

@@ -89,10 +89,20 @@ struct end {
         ended(from.ended_ns) {}
 };
 
-/* How far an operation has come, as token_ref::set_progress has said. */
+/* How far something has come; of an operation, as token_ref::set_progress has
+   said. A total of zero is not known. */
 struct progress {
   std::int64_t completed = 0, total = 0;
+
+  friend constexpr bool operator==(progress a, progress b) noexcept {
+    return a.completed == b.completed && a.total == b.total;
+  }
+  friend constexpr bool operator!=(progress a, progress b) noexcept {
+    return !(a == b);
+  }
 };
+
+template <class T> class observed; /* see value.hpp */
 
 /* Names an operation. Throws error(stale) when its handle was given back. */
 class operation_ref : public basic_ref<inturn_operation> {
@@ -138,6 +148,10 @@ public:
         "progress");
     return now;
   }
+
+  /* Its state and its progress as observed values. */
+  [[nodiscard]] observed<operation_state> observed_state() const;
+  [[nodiscard]] observed<inturn::progress> observed_progress() const;
 };
 
 /* Owns the handle, not the operation: that goes on when this is destroyed. */

@@ -81,6 +81,9 @@ public:
     return ended;
   }
 
+  /* How many have ended, of all of them, as an observed value. */
+  [[nodiscard]] observed<progress> observed_progress() const;
+
   /* How the operation at a place of the list has ended.
      Throws error(busy), too: it has not. */
   end end_of(std::size_t place) const {
@@ -272,6 +275,14 @@ public:
     infos.resize(count);
     return infos;
   }
+
+  /* How many operations are pending, how many run, whether at least one suspend
+     is in force, and how many have ended of all that were ever accepted, as
+     observed values. */
+  [[nodiscard]] observed<std::int64_t> observed_pending() const;
+  [[nodiscard]] observed<std::int64_t> observed_running() const;
+  [[nodiscard]] observed<bool> observed_suspended() const;
+  [[nodiscard]] observed<progress> observed_progress() const;
 
 private:
   inturn_status put(work &&work, inturn_operation *out) const;

@@ -72,6 +72,24 @@ template <> struct datum_of<std::string> : plain_datum<std::string_view> {
   }
 };
 
+template <> struct datum_of<progress> : plain_datum<progress> {
+  static inturn_datum make(progress from) {
+    return INTURN_PROGRESS(from.completed, from.total);
+  }
+  static view read(const inturn_datum &datum) noexcept {
+    return {datum.integer, datum.total};
+  }
+};
+
+template <> struct datum_of<operation_state> : plain_datum<operation_state> {
+  static inturn_datum make(operation_state from) {
+    return INTURN_INTEGER(static_cast<std::int64_t>(from));
+  }
+  static view read(const inturn_datum &datum) noexcept {
+    return static_cast<operation_state>(datum.integer);
+  }
+};
+
 /* A datum that the library gave. */
 struct given_datum {
   given_datum() noexcept = default;
@@ -143,8 +161,9 @@ public:
 using observation = owned<observation_ref, detail::end_observation>;
 
 /* Names an observed value of T: std::int64_t, double, bool, std::string
-   (UTF-8), or any type that can be copied. Any thread reads and changes it. */
-template <class T> class value_ref : public basic_ref<inturn_value> {
+   (UTF-8), progress, operation_state, or any type that can be copied. Any
+   thread reads it. */
+template <class T> class observed_ref : public basic_ref<inturn_value> {
   using datum = detail::datum_of<T>;
 
 public:
@@ -155,53 +174,6 @@ public:
     detail::given_datum now;
     detail::check(inturn_value_get(raw_, &now.raw), "get");
     return T(datum::read(now.raw));
-  }
-
-  void set(const T &to) const {
-    const inturn_datum next = datum::make(to);
-    const inturn_status status = inturn_value_set(raw_, &next);
-    if (status != INTURN_OK)
-      datum::drop(next);
-    detail::check(status, "set");
-  }
-
-  /* Changes the value and gives what it held, in one step. */
-  T exchange(const T &to) const {
-    detail::given_datum before;
-    const inturn_datum next = datum::make(to);
-    const inturn_status status =
-        inturn_value_exchange(raw_, &next, &before.raw);
-    if (status != INTURN_OK)
-      datum::drop(next);
-    detail::check(status, "exchange");
-    return T(datum::read(before.raw));
-  }
-
-  /* Changes the value if it holds `expected`, in one step; else gives what it
-     holds to `expected`. For numbers, truths and strings. */
-  bool compare_exchange(T &expected, const T &desired) const {
-    static_assert(datum::is_plain, "the type is compared by its address");
-    bool exchanged = false;
-    detail::given_datum before;
-    const inturn_datum from = datum::make(expected), to = datum::make(desired);
-    detail::check(inturn_value_compare_exchange(raw_, &from, &to, &exchanged,
-                                                &before.raw),
-                  "compare_exchange");
-    if (!exchanged)
-      expected = T(datum::read(before.raw));
-    return exchanged;
-  }
-
-  /* Adds to a number in one step, and gives the sum. */
-  T add(T difference) const {
-    static_assert(std::is_same_v<T, std::int64_t> || std::is_same_v<T, double>,
-                  "only std::int64_t and double can be added to");
-    T sum{};
-    if constexpr (std::is_same_v<T, double>)
-      detail::check(inturn_value_add_double(raw_, difference, &sum), "add");
-    else
-      detail::check(inturn_value_add(raw_, difference, &sum), "add");
-    return sum;
   }
 
   /* Tells all changes from now on, as long as the observation lives. The
@@ -226,7 +198,8 @@ public:
   /* Waits until the value holds what `predicate` takes, now or after a change
      from now on, none of which is left out; gives it. What the predicate throws
      arrives here.
-     Throws error(stale): the value was destroyed; error(deadlock). */
+     Throws error(stale): the value was destroyed; error(closed): it tells a
+     state that will not change any more; error(deadlock). */
   template <class Predicate> T wait(Predicate predicate) const {
     return *wait_ns(predicate, -1, "wait");
   }
@@ -276,6 +249,62 @@ private:
   }
 };
 
+/* Names a value that any thread changes, too. */
+template <class T> class value_ref : public observed_ref<T> {
+  using datum = detail::datum_of<T>;
+
+public:
+  using observed_ref<T>::observed_ref;
+
+  void set(const T &to) const {
+    const inturn_datum next = datum::make(to);
+    const inturn_status status = inturn_value_set(this->raw_, &next);
+    if (status != INTURN_OK)
+      datum::drop(next);
+    detail::check(status, "set");
+  }
+
+  /* Changes the value and gives what it held, in one step. */
+  T exchange(const T &to) const {
+    detail::given_datum before;
+    const inturn_datum next = datum::make(to);
+    const inturn_status status =
+        inturn_value_exchange(this->raw_, &next, &before.raw);
+    if (status != INTURN_OK)
+      datum::drop(next);
+    detail::check(status, "exchange");
+    return T(datum::read(before.raw));
+  }
+
+  /* Changes the value if it holds `expected`, in one step; else gives what it
+     holds to `expected`. For numbers, truths and strings. */
+  bool compare_exchange(T &expected, const T &desired) const {
+    static_assert(datum::is_plain, "the type is compared by its address");
+    bool exchanged = false;
+    detail::given_datum before;
+    const inturn_datum from = datum::make(expected), to = datum::make(desired);
+    detail::check(inturn_value_compare_exchange(this->raw_, &from, &to,
+                                                &exchanged, &before.raw),
+                  "compare_exchange");
+    if (!exchanged)
+      expected = T(datum::read(before.raw));
+    return exchanged;
+  }
+
+  /* Adds to a number in one step, and gives the sum. */
+  T add(T difference) const {
+    static_assert(std::is_same_v<T, std::int64_t> || std::is_same_v<T, double>,
+                  "only std::int64_t and double can be added to");
+    T sum{};
+    if constexpr (std::is_same_v<T, double>)
+      detail::check(inturn_value_add_double(this->raw_, difference, &sum),
+                    "add");
+    else
+      detail::check(inturn_value_add(this->raw_, difference, &sum), "add");
+    return sum;
+  }
+};
+
 /* An observed value of one's own; ends its observations when it is destroyed.
    The label is for reports. */
 template <class T>
@@ -296,6 +325,63 @@ public:
   }
   value(owner &&other) noexcept : owner(std::move(other)) {}
 };
+
+/* A state of the library's, which it alone changes. It may outlive what it
+   tells of: then it keeps the last state, and its observations end. */
+template <class T>
+class observed : public owned<observed_ref<T>, inturn_value_destroy> {
+  using owner = owned<observed_ref<T>, inturn_value_destroy>;
+
+public:
+  observed() noexcept = default;
+  observed(owner &&other) noexcept : owner(std::move(other)) {}
+};
+
+inline observed<operation_state> operation_ref::observed_state() const {
+  inturn_value raw{};
+  detail::check(
+      inturn_operation_create_value(raw_, INTURN_OPERATION_STATE, &raw),
+      "observed_state");
+  return observed<operation_state>::adopt(raw);
+}
+
+inline observed<progress> operation_ref::observed_progress() const {
+  inturn_value raw{};
+  detail::check(
+      inturn_operation_create_value(raw_, INTURN_OPERATION_PROGRESS, &raw),
+      "observed_progress");
+  return observed<inturn::progress>::adopt(raw);
+}
+
+inline observed<progress> batch_ref::observed_progress() const {
+  inturn_value raw{};
+  detail::check(inturn_batch_create_value(raw_, &raw), "observed_progress");
+  return observed<progress>::adopt(raw);
+}
+
+namespace detail {
+
+template <class T>
+observed<T> state_of(inturn_queue queue, inturn_queue_aspect aspect) {
+  inturn_value raw{};
+  check(inturn_queue_create_value(queue, aspect, &raw), "observed");
+  return observed<T>::adopt(raw);
+}
+
+} // namespace detail
+
+inline observed<std::int64_t> queue_ref::observed_pending() const {
+  return detail::state_of<std::int64_t>(raw_, INTURN_QUEUE_PENDING);
+}
+inline observed<std::int64_t> queue_ref::observed_running() const {
+  return detail::state_of<std::int64_t>(raw_, INTURN_QUEUE_RUNNING);
+}
+inline observed<bool> queue_ref::observed_suspended() const {
+  return detail::state_of<bool>(raw_, INTURN_QUEUE_SUSPENDED);
+}
+inline observed<progress> queue_ref::observed_progress() const {
+  return detail::state_of<progress>(raw_, INTURN_QUEUE_PROGRESS);
+}
 
 } // namespace inturn
 

@@ -1,0 +1,79 @@
+import Synchronization
+
+/// What one operation of a batch is to do.
+package struct BatchItem {
+  package let work: RawWork
+  package let context: UnsafeMutableRawPointer?
+  package let destroy: RawDestroy?
+
+  package init(work: @escaping RawWork, context: UnsafeMutableRawPointer?, destroy: RawDestroy?) {
+    self.work = work
+    self.context = context
+    self.destroy = destroy
+  }
+}
+
+/// One operation of a batch.
+struct BatchEntry: ~Copyable {
+  struct End {
+    var end: OperationEnd
+    var resultDestroy: RawDestroy?
+
+    /// Of a bare job that has finished.
+    fileprivate static var finished: End {
+      var end = OperationEnd(outcome: .finished, cause: .none)
+      end.attempts = 1
+      return End(end: end)
+    }
+
+    fileprivate var isFinished: Bool {
+      end.outcome == .finished && end.cause == .none && end.code == 0 && end.result == nil
+        && resultDestroy == nil && end.label == nil && end.attempts == 1
+        && end.enqueuedAt | end.startedAt | end.endedAt == 0
+    }
+  }
+
+  let item: BatchItem
+  let batch: Unmanaged<Batch>
+  /// The token's bits, once it has been started; the last attempt's.
+  let token = Atomic<UInt64>(0)
+  /// With a reference, until the operation has ended; nil for a bare job.
+  var slot: OperationSlot.Pointer?
+  /// Nil until it has ended. Of most bare jobs the one that all of them share, as a large batch is
+  /// small then.
+  fileprivate(set) var end: UnsafeMutablePointer<End>?
+
+  // Safe to share: it never changes.
+  nonisolated(unsafe) fileprivate static let finished: UnsafeMutablePointer<End> = {
+    let end = UnsafeMutablePointer<End>.allocate(capacity: 1)
+    end.initialize(to: .finished)
+    return end
+  }()
+}
+
+extension UnsafeMutablePointer<BatchEntry> {
+  /// Takes down how it has ended. Its batch is locked.
+  func note(_ end: BatchEntry.End) {
+    if end.isFinished { return noteFinished() }
+    let place = UnsafeMutablePointer<BatchEntry.End>.allocate(capacity: 1)
+    place.initialize(to: end)
+    pointee.end = place
+  }
+
+  @inline(__always)
+  func noteFinished() { pointee.end = BatchEntry.finished }
+
+  /// Destroys its result, with the batch.
+  func destroyEnd() {
+    guard let end = pointee.end, end != BatchEntry.finished else { return }
+    if let destroy = end.pointee.resultDestroy { destroy(end.pointee.end.result) }
+    end.deallocate()
+  }
+
+  /// The slot of a bare job that runs, with a reference.
+  var runningSlot: OperationSlot.Pointer? {
+    let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
+    if token.bits == 0 { return nil }
+    return try? OperationSlot.Pointer.find(token: token).get()
+  }
+}

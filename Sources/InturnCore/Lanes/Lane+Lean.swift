@@ -1,0 +1,217 @@
+import CInturnSystem
+
+/// What the short way in knows of an operation besides its work.
+package struct LeanOptions {
+  package var priority: Int32 = 0
+  /// Operations that end before this one starts.
+  package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
+  /// Whether it ends cancelled when one of those ends otherwise than finished.
+  package var needsFinished = false
+
+  package init() {}
+}
+
+/// The short way into a lane, for operations of which little is asked: a turn, a priority, others of
+/// the same queue that come before. Whatever else there is goes the long way, which does the same.
+extension UnsafeMutablePointer<Lane> {
+  /// Adds an operation. Nil when it has to go the long way: then nothing has happened.
+  func enqueueLean(
+    generation: UInt32, _ options: LeanOptions, work: @escaping RawWork,
+    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
+  ) -> (Status, Handle)? {
+    if !wantsHandle && options.after.isEmpty {
+      let job = Job(work: work, context: context, destroy: destroy)
+      return enqueueBare(job, generation, priority: options.priority)
+    }
+    var needsEdges = false
+    for handle in options.after {
+      switch look(at: handle) {
+      case .open: needsEdges = true
+      case .over(let outcome):
+        if options.needsFinished && outcome != .finished { return nil }
+      case .other: return nil
+      }
+    }
+    // The engine's, the buffer's, each edge's, the handle's.
+    let edges = needsEdges ? options.after.count : 0
+    let references = UInt32(truncatingIfNeeded: edges) + (wantsHandle ? 3 : 2)
+    let none = Handle(bits: 0)
+    guard
+      let slot = OperationSlot.Pointer.take(
+        for: self, generation, .observed, references: references)
+    else { return (.noMemory, none) }
+    slot.pointee.work = work
+    slot.pointee.context = context
+    slot.pointee.destroy = destroy
+    slot.pointee.enqueuedAt = inturn_system_now()
+    if needsEdges || options.priority != 0 {
+      guard let details = Engine.current.pointee.leanDetails.take(edges: edges) else {
+        slot.discard(references)
+        return (.noMemory, none)
+      }
+      let plan = details.pointee.plan.unsafelyUnwrapped
+      plan.pointee.priority = options.priority
+      plan.pointee.needsFinished = options.needsFinished
+      slot.pointee.details = details
+    }
+    let bits = slot.handle(.operation)
+
+    pointee.lock.lock()
+    let status = admitLocked(generation)
+    if status != .ok || !isLeanLocked(options)
+      || (needsEdges && !addEdgesLocked(slot, options.after))
+    {
+      pointee.lock.unlock()
+      slot.discard(references)
+      return status == .ok ? nil : (status, none)
+    }
+    let isBlocked = needsEdges && slot.blockers > 0
+    if isBlocked {
+      needOrder().block(slot)
+      pointee.pending += 1
+    } else if !appendLocked(Job(slot: slot), priority: options.priority) {
+      pointee.lock.unlock()
+      slot.discard(references)
+      return (.noMemory, none)
+    }
+    if wantsHandle {
+      // Only now does a handle with these bits name an operation. Nobody else changes the word yet.
+      let flags: OperationWord.Flags = [.observed, .handleHeld]
+      slot.pointee.word.store(
+        OperationWord(generation: bits.generation, flags).bits, ordering: .releasing)
+    }
+    // Those of the edges that were not needed. Not the last ones: the engine's is left.
+    let unused = edges - (needsEdges ? Int(slot.blockers) : 0)
+    if unused > 0 {
+      slot.pointee.references.wrappingSubtract(UInt32(unused), ordering: .relaxed)
+    }
+    // What waits gives a drainer nothing to do.
+    if isBlocked { pointee.lock.unlock() } else { unlockAndAskForDrainer() }
+    return (.ok, wantsHandle ? bits : none)
+  }
+
+  /// Adds an operation that needs no slot before it starts.
+  private func enqueueBare(_ job: Job, _ generation: UInt32, priority: Int32) -> (Status, Handle)? {
+    pointee.lock.lock()
+    var status = admitLocked(generation)
+    if status == .ok {
+      var options = LeanOptions()
+      options.priority = priority
+      if !isLeanLocked(options) {
+        pointee.lock.unlock()
+        return nil
+      }
+      if !appendLocked(job, priority: priority) { status = .noMemory }
+    }
+    if status == .ok { unlockAndAskForDrainer() } else { pointee.lock.unlock() }
+    return (status, Handle(bits: 0))
+  }
+
+  /// Puts a job that is startable at the end of those of its priority. False when memory runs out.
+  @inline(__always)
+  private func appendLocked(_ job: Job, priority: Int32) -> Bool {
+    if priority == 0 { return appendLocked(job) }
+    if !needOrder().push(job, priority: Int64(priority)) { return false }
+    pointee.pending += 1
+    return true
+  }
+
+  /// Whether the lane is one that just takes such an operation in.
+  private func isLeanLocked(_ options: LeanOptions) -> Bool {
+    let areTold = !pointee.machine.flags.isDisjoint(with: [.isObserved, .watched])
+    if areTold || hasOwnClock { return false }
+    if options.priority == 0 && options.after.isEmpty { return true }
+    return pointee.machine.kind == .concurrent && order?.pointee.fence == nil
+  }
+
+  // MARK: What comes before
+
+  private enum Earlier {
+    case open(OperationSlot.Pointer)
+    case over(Outcome)
+    /// Another queue's, one that was started again, or none.
+    case other
+  }
+
+  /// Looks at an operation that another one is to come after, without a reference of it.
+  ///
+  /// That it is over holds for good: the word says at once whose it is and how it has ended, and no
+  /// operation gets a past one's generation. That it is open holds while the lane is locked, if it
+  /// was locked before the look. An operation's slot is given back after its end has been settled,
+  /// which its lane does under its lock: what was settled before is seen as ended here, and nothing
+  /// is settled meanwhile. It is this lane's operation, as the slot had its generation before and
+  /// after the look at the lane, which changes only in between two operations.
+  @inline(__always)
+  private func look(at handle: Handle) -> Earlier {
+    guard handle.isOf(.operation),
+      let slot = Engine.current.pointee.operations.pointer(at: handle.index)
+    else { return .other }
+    let word = slot.loadWord()
+    guard word.generation == handle.generation, word.contains(.handleHeld),
+      !word.contains(.reattempted)
+    else { return .other }
+    if word.isEnded { return .over(word.outcome.unsafelyUnwrapped) }
+    // The lane is that operation's if the slot is still its own after the look at the lane.
+    let isHere = slot.isOf(self)
+    return isHere && slot.loadWord().generation == handle.generation ? .open(slot) : .other
+  }
+
+  /// Gives an operation, which has the references and the room for it, its edges, as many as it has
+  /// blockers then. False, with
+  /// nothing done, when it has to go the long way.
+  private func addEdgesLocked(
+    _ slot: OperationSlot.Pointer, _ after: UnsafeBufferPointer<Handle>
+  ) -> Bool {
+    let plan = slot.plan.unsafelyUnwrapped
+    let edges = plan.pointee.edges.unsafelyUnwrapped
+    var count = 0
+    for handle in after {
+      switch look(at: handle) {
+      case .open(let earlier):
+        (edges + count).initialize(
+          to: Edge(later: slot, earlier: earlier, earlierGeneration: handle.generation))
+        count += 1
+      case .over(let outcome):
+        if plan.pointee.needsFinished && outcome != .finished { return false }
+      case .other: return false
+      }
+    }
+    for edge in edges..<edges + count {
+      let details = edge.pointee.earlier.unsafelyUnwrapped.needEdgeListLocked()
+      if let last = details.pointee.lastEdge {
+        last.pointee.next = edge
+      } else {
+        details.pointee.firstEdge = edge
+      }
+      details.pointee.lastEdge = edge
+    }
+    plan.pointee.linkedCount = count
+    plan.pointee.blockers = UInt32(truncatingIfNeeded: count)
+    return true
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  @inline(__always)
+  fileprivate func isOf(_ lane: Lane.Pointer) -> Bool {
+    // Acquiring, so that what is loaded next is loaded after it.
+    pointee.laneAddress.load(ordering: .acquiring) == UInt(bitPattern: lane)
+  }
+
+  /// The details, for who puts an edge into their list and changes nothing else.
+  @inline(__always)
+  fileprivate func needEdgeListLocked() -> OperationDetails.Pointer {
+    pointee.details ?? makeEdgeListLocked()
+  }
+
+  @inline(never)
+  private func makeEdgeListLocked() -> OperationDetails.Pointer {
+    guard let details = Engine.current.pointee.leanDetails.take(edges: 0) else {
+      return needDetailsLocked()
+    }
+    // It has the plan's memory, but no plan.
+    details.pointee.plan = nil
+    pointee.details = details
+    return details
+  }
+}

@@ -1,0 +1,84 @@
+/// The levels of a lane's order in which something is pending, as a binary heap: the highest priority
+/// first. Each level knows its place in it. The lane's lock protects it.
+///
+/// Its memory is its own and not an array's, because of most lanes a single level comes and goes with
+/// each operation.
+struct LevelHeap: ~Copyable {
+  private var levels = UnsafeMutablePointer<LaneOrder.Level.Pointer>.allocate(capacity: 4)
+  private var capacity = 4
+  private(set) var count = 0
+
+  deinit { levels.deallocate() }
+
+  @inline(__always)
+  var isEmpty: Bool { count == 0 }
+
+  @inline(__always)
+  var first: LaneOrder.Level.Pointer? { count > 0 ? levels[0] : nil }
+
+  /// A copy, in no order.
+  var all: [LaneOrder.Level.Pointer] { Array(UnsafeBufferPointer(start: levels, count: count)) }
+
+  @inline(__always)
+  mutating func insert(_ level: LaneOrder.Level.Pointer) {
+    if count == capacity { grow() }
+    count += 1
+    place(level, at: count - 1)
+    if count > 1 { siftUp(level) }
+  }
+
+  @inline(__always)
+  mutating func remove(_ level: LaneOrder.Level.Pointer) {
+    count -= 1
+    let position = level.pointee.position
+    level.pointee.position = -1
+    if position == count { return }
+    let last = levels[count]
+    place(last, at: position)
+    siftUp(last)
+    siftDown(last)
+  }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<LaneOrder.Level.Pointer>.allocate(capacity: 2 * capacity)
+    larger.moveInitialize(from: levels, count: count)
+    levels.deallocate()
+    levels = larger
+    capacity *= 2
+  }
+
+  private func siftUp(_ level: LaneOrder.Level.Pointer) {
+    var position = level.pointee.position
+    while position > 0 {
+      let parent = (position - 1) / 2
+      if levels[parent].pointee.priority >= level.pointee.priority { break }
+      place(levels[parent], at: position)
+      position = parent
+    }
+    place(level, at: position)
+  }
+
+  private func siftDown(_ level: LaneOrder.Level.Pointer) {
+    var position = level.pointee.position
+    while true {
+      var child = 2 * position + 1
+      if child >= count { break }
+      if child + 1 < count,
+        levels[child + 1].pointee.priority > levels[child].pointee.priority
+      {
+        child += 1
+      }
+      if levels[child].pointee.priority <= level.pointee.priority { break }
+      place(levels[child], at: position)
+      position = child
+    }
+    place(level, at: position)
+  }
+
+  @inline(__always)
+  private func place(_ level: LaneOrder.Level.Pointer, at position: Int) {
+    levels[position] = level
+    level.pointee.position = position
+  }
+}

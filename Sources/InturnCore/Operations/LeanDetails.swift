@@ -1,0 +1,137 @@
+/// Details of operations of which nothing is asked but what they come after, and their priority.
+///
+/// Each is one piece of memory with one edge and a plan, and lies here as such an operation needs it,
+/// so that taking one writes nothing. It stays *lean* until somebody asks for it by
+/// `needDetailsLocked`, who may change anything; one that is not lean any more is freed with its
+/// operation, as all others are.
+struct LeanDetailsPool: ~Copyable {
+  private struct Shelf {
+    /// They are linked by their first edges, which they do not have here.
+    var first: OperationDetails.Pointer?
+    var count = 0
+  }
+
+  /// Protects `shelf`.
+  private let lock = BriefLock()
+  private let shelf = UnsafeMutablePointer<Shelf>.allocate(capacity: 1)
+
+  /// No more are kept: about 64 MB.
+  private static var limit: Int { 1 << 17 }
+
+  init() { shelf.initialize(to: Shelf()) }
+
+  /// For a pool that nobody has used; the engine's lives as long as the process.
+  deinit { shelf.deallocate() }
+
+  /// Details with room for so many edges. Nil when memory runs out.
+  @inline(__always)
+  func take(edges count: Int) -> OperationDetails.Pointer? {
+    guard let details = takeOne() else { return nil }
+    if count > 1 && !details.pointee.plan.unsafelyUnwrapped.addRoom(forEdges: count) {
+      giveBack(details)
+      return nil
+    }
+    return details
+  }
+
+  private func takeOne() -> OperationDetails.Pointer? {
+    lock.lock()
+    guard let details = shelf.pointee.first else {
+      lock.unlock()
+      return OperationDetails.makeLean()
+    }
+    let next = UnsafeMutableRawPointer(details.pointee.firstEdge)
+    shelf.pointee.first = next?.assumingMemoryBound(to: OperationDetails.self)
+    shelf.pointee.count -= 1
+    lock.unlock()
+    details.pointee.firstEdge = nil
+    return details
+  }
+
+  /// Takes details back that are still lean.
+  func giveBack(_ details: OperationDetails.Pointer) {
+    details.makeLeanAgain()
+    lock.lock()
+    let isKept = shelf.pointee.count < Self.limit
+    if isKept {
+      details.pointee.firstEdge = UnsafeMutableRawPointer(shelf.pointee.first)?
+        .assumingMemoryBound(to: Edge.self)
+      shelf.pointee.first = details
+      shelf.pointee.count += 1
+    }
+    lock.unlock()
+    if !isKept { _ = details.destroy() }
+  }
+}
+
+extension OperationDetails {
+  typealias Pointer = UnsafeMutablePointer<OperationDetails>
+
+  /// All are made of words, so that each one's stride keeps the next one aligned.
+  fileprivate static var edgeOffset: Int { MemoryLayout<OperationDetails>.stride }
+  fileprivate static var planOffset: Int { edgeOffset + MemoryLayout<Edge>.stride }
+
+  @inline(never)
+  fileprivate static func makeLean() -> Pointer? {
+    guard let memory = malloc(planOffset + MemoryLayout<OperationPlan>.stride) else { return nil }
+    let details = memory.bindMemory(to: OperationDetails.self, capacity: 1)
+    let plan = (memory + planOffset).bindMemory(to: OperationPlan.self, capacity: 1)
+    details.initialize(to: OperationDetails())
+    plan.initialize(to: OperationPlan())
+    plan.pointee.isInDetails = true
+    plan.pointee.edges = (memory + edgeOffset).bindMemory(to: Edge.self, capacity: 1)
+    details.pointee.plan = plan
+    details.pointee.isLean = true
+    return details
+  }
+}
+
+extension UnsafeMutablePointer<OperationDetails> {
+  /// Takes back what the short ways change.
+  fileprivate func makeLeanAgain() {
+    let memory = UnsafeMutableRawPointer(self)
+    let plan = (memory + OperationDetails.planOffset).assumingMemoryBound(to: OperationPlan.self)
+    if plan.pointee.ownsEdges {
+      plan.pointee.edges!.deallocate()
+      plan.pointee.ownsEdges = false
+      plan.pointee.edges = (memory + OperationDetails.edgeOffset)
+        .assumingMemoryBound(to: Edge.self)
+    }
+    plan.pointee.priority = 0
+    plan.pointee.blockers = 0
+    plan.pointee.linkedCount = 0
+    plan.pointee.needsFinished = false
+    pointee.plan = plan
+    pointee.firstEdge = nil
+    pointee.lastEdge = nil
+  }
+
+  /// Frees the details and all that is theirs. Gives the operation whose result this one had, and a
+  /// reference of it.
+  func destroy() -> OperationSlot.Pointer? {
+    var leader: OperationSlot.Pointer?
+    pointee.onCancel.destroyContext()
+    pointee.onPreempt.destroyContext()
+    free(pointee.label)
+    pointee.timer?.deallocate()
+    pointee.plan?.destroy()
+    if let groups = pointee.groups {
+      leader = groups.pointee.leader
+      groups.deinitialize(count: 1)
+      groups.deallocate()
+    }
+    deinitialize(count: 1)
+    deallocate()
+    return leader
+  }
+}
+
+extension OperationPlan.Pointer {
+  /// Gives a plan without edges room for more of them than it came with.
+  fileprivate func addRoom(forEdges count: Int) -> Bool {
+    guard let memory = malloc(count * MemoryLayout<Edge>.stride) else { return false }
+    pointee.edges = memory.bindMemory(to: Edge.self, capacity: count)
+    pointee.ownsEdges = true
+    return true
+  }
+}

@@ -1,0 +1,163 @@
+/*
+ * names_together.c - names together with attempts, barriers, urgent ones,
+ * priorities, and with many other names.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "names.h"
+
+static void check_retry(inturn_queue_kind kind) {
+  stage first = stage_create(kind), second = stage_create(kind);
+  job flaky = JOB("flaky"), other = JOB("other");
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = 100;
+  inturn_operation_options options = named(&flaky, one, 1);
+  options.retry = &retry;
+  job_enqueue_as(first.queue, &flaky, work_hold, &options);
+  stage_drain(&first);
+  enqueue_named(second.queue, &other, work_hold, one, 1);
+  stage_drain(&second);
+  stage_fail(&first, &flaky);
+  stage_drain(&second);
+  CHECK_INT(gate_count(&other.started), 1);
+  stage_advance(&first, 100);
+  CHECK_INT(gate_count(&flaky.started), 1);
+  stage_finish(&second, &other);
+  stage_drain(&first);
+  CHECK_INT(gate_count(&flaky.started), 2);
+  stage_finish(&first, &flaky);
+  CHECK_ENDED(&flaky, INTURN_FINISHED, INTURN_CAUSE_NONE);
+  stage_destroy(&first);
+  stage_destroy(&second);
+  trace_begin();
+}
+
+static void between_attempts_the_names_are_free(void) {
+  for_each_kind(check_retry);
+}
+
+static void a_barrier_may_have_names(void) {
+  pair pair;
+  pair_create(&pair, INTURN_QUEUE_FIFO, INTURN_QUEUE_CONCURRENT, work_finish);
+  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
+  job fence = JOB("fence"), next = JOB("next");
+  inturn_operation_options options = named(&fence, one, 1);
+  options.barrier = true;
+  job_enqueue_as(stage.queue, &fence, work_finish, &options);
+  job_enqueue(stage.queue, &next, work_finish);
+  stage_drain(&stage);
+  CHECK_TRACE("");
+  CHECK_OK(inturn_token_finish(pair.holder.token));
+  pair_drain(&pair);
+  trace_begin();
+  stage_drain(&stage);
+  CHECK_TRACE("work fence, end fence finished, work next, end next finished");
+  stage_destroy(&stage);
+  pair_destroy(&pair);
+}
+
+static void an_urgent_one_that_has_to_wait_holds_no_other_up(void) {
+  stage elsewhere = stage_create(INTURN_QUEUE_FIFO);
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  job holder = JOB("holder"), urgent = JOB("urgent"), plain = JOB("plain");
+  enqueue_named(elsewhere.queue, &holder, work_hold, one, 1);
+  stage_drain(&elsewhere);
+  inturn_operation_options options = named(&urgent, one, 1);
+  options.urgent = true;
+  job_enqueue_as(stage.queue, &urgent, work_hold, &options);
+  job_enqueue(stage.queue, &plain, work_hold);
+  stage_drain(&stage);
+  CHECK_TRACE("work holder, work plain");
+  stage_finish(&elsewhere, &holder);
+  trace_begin();
+  CHECK_OK(inturn_token_yield(plain.token));
+  stage_drain(&stage);
+  CHECK_TRACE("work urgent");
+  stage_finish(&stage, &urgent);
+  CHECK_TRACE("end urgent finished, work plain");
+  stage_destroy(&stage);
+  stage_destroy(&elsewhere);
+}
+
+static void priorities_and_names_go_together(void) {
+  pair pair;
+  pair_create(&pair, INTURN_QUEUE_FIFO, INTURN_QUEUE_CONCURRENT, work_finish);
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
+  job low = JOB("low"), high = JOB("high"), plain = JOB("plain");
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  inturn_operation_options options = named(&low, one, 1);
+  options.priority = -1;
+  job_enqueue_as(stage.queue, &low, work_finish, &options);
+  options = named(&high, one, 1);
+  options.priority = 1;
+  job_enqueue_as(stage.queue, &high, work_finish, &options);
+  job_enqueue(stage.queue, &plain, work_finish);
+  stage_resume(&stage);
+  CHECK_TRACE("work plain, end plain finished");
+  stage_finish(&pair.first, &pair.holder);
+  pair_drain(&pair);
+  trace_begin();
+  stage_drain(&stage);
+  /* The high one came to ask first. */
+  CHECK_TRACE("work high, end high finished, work low, end low finished");
+  stage_destroy(&stage);
+  pair_destroy(&pair);
+}
+
+/* A thousand philosophers' dinners on four queues of all kinds: no set of names
+   can deadlock, and no two that share one overlap. */
+enum { NAMES = 6, QUEUES = 4 };
+
+static const char *const all_names[NAMES] = {"a", "b", "c", "d", "e", "f"};
+static atomic_int users[NAMES];
+static gate all_ended;
+
+typedef struct diner {
+  unsigned set;
+} diner;
+
+static void dine(void *context, inturn_token token) {
+  unsigned set = ((diner *)context)->set;
+  for (int i = 0; i < NAMES; i++)
+    if (set >> i & 1)
+      CHECK_INT(atomic_fetch_add(&users[i], 1), 0);
+  for (int i = 0; i < NAMES; i++)
+    if (set >> i & 1)
+      CHECK_INT(atomic_fetch_sub(&users[i], 1), 1);
+  CHECK_OK(inturn_token_finish(token));
+}
+
+static void no_set_of_names_can_deadlock(void) {
+  enum { MOST = 20000 };
+  static diner diners[MOST];
+  const int count = (int)scaled(MOST);
+  inturn_queue queues[QUEUES];
+  uint64_t seed = 11;
+  all_ended = (gate)GATE_INIT;
+  for (int i = 0; i < QUEUES; i++)
+    queues[i] = pool_queue_create((inturn_queue_kind)(i + 1), NULL);
+  for (int i = 0; i < count; i++) {
+    const char *names[NAMES];
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    diners[i].set = (unsigned)(next_random(&seed) % (1u << NAMES));
+    options.exclusive = names;
+    /* Each in an order of its own. */
+    int begin = (int)(next_random(&seed) % NAMES);
+    for (int j = 0; j < NAMES; j++)
+      if (diners[i].set >> (begin + j) % NAMES & 1)
+        names[options.exclusive_count++] = all_names[(begin + j) % NAMES];
+    options.on_end = count_end;
+    options.end_context = &all_ended;
+    CHECK_OK(inturn_queue_enqueue_with(queues[i % QUEUES], &options, dine,
+                                       &diners[i], NULL, NULL));
+  }
+  for (int i = 0; i < QUEUES; i++)
+    drain_and_destroy(queues[i]);
+  CHECK_INT(gate_count(&all_ended), count);
+}
+
+PROGRAM(names_together, TEST(between_attempts_the_names_are_free),
+        TEST(a_barrier_may_have_names),
+        TEST(an_urgent_one_that_has_to_wait_holds_no_other_up),
+        TEST(priorities_and_names_go_together),
+        TEST(no_set_of_names_can_deadlock))
