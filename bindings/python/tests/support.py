@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import inturn
 
@@ -64,6 +66,15 @@ def until(what: str, condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < limit, f"waited {LIMIT} s for: {what}"
         time.sleep(0)
+
+
+def run(main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    """Runs a test's coroutine, with a limit, in asyncio's debug mode."""
+
+    async def limited() -> None:
+        await asyncio.wait_for(main(), LIMIT)
+
+    asyncio.run(limited(), debug=True)
 
 
 def run_python(program: str, *options: str) -> subprocess.CompletedProcess[str]:

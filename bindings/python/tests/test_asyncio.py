@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import gc
-import sys
 import threading
 import traceback
-from collections.abc import Coroutine
 from typing import Any, Callable
 
 import pytest
 
 import inturn
-from support import LIMIT, Gate, join
-
-
-def run(main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-    """Runs a test's coroutine, with a limit, in asyncio's debug mode."""
-
-    async def limited() -> None:
-        await asyncio.wait_for(main(), LIMIT)
-
-    asyncio.run(limited(), debug=True)
+from support import LIMIT, join, run
 
 
 def test_coroutines_run_one_at_a_time_to_their_end_in_order() -> None:
@@ -85,102 +73,6 @@ def test_functions_do_not_run_on_the_loops_thread() -> None:
     run(main)
 
 
-def test_loops_of_several_threads_share_an_order() -> None:
-    inside: list[int] = []
-    counts: list[int] = []
-    queue = inturn.FIFOQueue()
-
-    async def work(number: int) -> None:
-        inside.append(number)
-        await asyncio.sleep(0)
-        assert inside == [number]
-        inside.pop()
-        counts.append(number)
-
-    async def main() -> None:
-        await asyncio.gather(*(queue.run(work, number) for number in range(100)))
-
-    threads = [threading.Thread(target=run, args=(main,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    join(*threads)
-    queue.drain(LIMIT)
-    queue.destroy()
-    assert len(counts) == 400
-
-
-def test_coroutines_from_other_threads_run_in_their_order() -> None:
-    trace: list[int] = []
-
-    async def work(number: int) -> int:
-        trace.append(number)
-        await asyncio.sleep(0)
-        return number
-
-    async def fail() -> None:
-        raise LookupError
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        with inturn.FIFOQueue() as queue:
-
-            def produce() -> None:
-                futures = [queue.run_on(loop, work, number) for number in range(500)]
-                assert [future.result(LIMIT) for future in futures] == list(range(500))
-                assert isinstance(queue.run_on(loop, fail).exception(LIMIT), LookupError)
-
-            await asyncio.gather(asyncio.get_running_loop().run_in_executor(None, produce))
-        assert trace == list(range(500))
-
-    run(main)
-
-
-def test_cancelling_from_another_thread() -> None:
-    begun = Gate("the coroutine")
-    cleaned: list[bool] = []
-
-    async def forever() -> None:
-        begun.open()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cleaned.append(True)
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        with inturn.FIFOQueue() as queue:
-
-            def produce() -> None:
-                running, pending = queue.run_on(loop, forever), queue.run_on(loop, forever)
-                begun.wait()
-                assert pending.cancel()
-                assert running.cancel()
-                for future in (running, pending):
-                    with pytest.raises(Exception) as caught:  # noqa: PT011
-                        future.result(LIMIT)
-                    assert type(caught.value).__name__ == "CancelledError"
-                    assert future.cancelled()
-
-            await loop.run_in_executor(None, produce)
-        assert cleaned == [True]
-
-    run(main)
-
-
-def test_a_closed_loop_is_refused() -> None:
-    async def nothing() -> None:
-        pass
-
-    loop = asyncio.new_event_loop()
-    loop.close()
-    with inturn.FIFOQueue() as queue:
-        with pytest.raises(RuntimeError):
-            queue.run_on(loop, nothing)
-        with pytest.raises(RuntimeError):
-            queue.run(nothing)
-        assert queue.submit(int).result(LIMIT) == 0
-
-
 def test_an_exception_keeps_its_traceback() -> None:
     async def divide() -> float:
         await asyncio.sleep(0)
@@ -192,141 +84,6 @@ def test_an_exception_keeps_its_traceback() -> None:
                 await queue.run(divide)
             assert "divide" in {frame.name for frame in traceback.extract_tb(caught.tb)}
             assert queue.statistics().failed == 1
-
-    run(main)
-
-
-def test_a_cancelled_caller_cancels_the_coroutine_and_waits_for_its_end() -> None:
-    async def main() -> None:
-        trace: list[str] = []
-        begun = asyncio.Event()
-
-        async def work() -> None:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                await asyncio.sleep(0)
-                trace.append("cleaned")
-
-        async def caller() -> None:
-            try:
-                await queue.run(work)
-            except asyncio.CancelledError:
-                trace.append("caller")
-                raise
-
-        async def after() -> None:
-            trace.append("after")
-
-        with inturn.FIFOQueue() as queue:
-            task = asyncio.ensure_future(caller())
-            await begun.wait()
-            next_one = queue.run(after)
-            task.cancel()
-            await next_one
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert trace[0] == "cleaned"
-            assert sorted(trace) == ["after", "caller", "cleaned"]
-            assert queue.statistics().cancelled == 1
-
-    run(main)
-
-
-def test_a_coroutine_may_refuse_to_be_cancelled() -> None:
-    async def main() -> None:
-        begun = asyncio.Event()
-
-        async def stubborn() -> str:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                return "not me"
-            return ""
-
-        async def after() -> str:
-            await asyncio.sleep(0)
-            return "after"
-
-        with inturn.FIFOQueue() as queue:
-            result, later = queue.run(stubborn), queue.run(after)
-            await begun.wait()
-            assert result.cancel()
-            assert await result == "not me"
-            assert await later == "after"
-            assert not result.cancel()
-
-    run(main)
-
-
-def test_a_pending_coroutine_that_is_cancelled_never_runs() -> None:
-    async def main() -> None:
-        ran: list[int] = []
-
-        async def work(number: int) -> None:
-            ran.append(number)
-
-        with inturn.FIFOQueue() as queue:
-            queue.suspend()
-            runs = [queue.run(work, number) for number in range(3)]
-            assert runs[1].cancel()
-            assert queue.statistics().pending == 2
-            queue.resume()
-            await asyncio.gather(runs[0], runs[2])
-            with pytest.raises(asyncio.CancelledError):
-                await runs[1]
-        assert ran == [0, 2]
-
-    run(main)
-
-
-def test_what_its_queue_cancels_is_cancelled() -> None:
-    async def main() -> None:
-        async def nothing() -> None:
-            pass
-
-        queue = inturn.FIFOQueue()
-        queue.suspend()
-        runs = [queue.run(nothing) for _ in range(3)]
-        queue.cancel_all()
-        for result in runs:
-            with pytest.raises(asyncio.CancelledError):
-                await result
-        last = queue.run(nothing)
-        queue.destroy()
-        with pytest.raises(asyncio.CancelledError):
-            await last
-        with pytest.raises(inturn.StaleError):
-            queue.run(nothing)
-
-    run(main)
-
-
-def test_a_timeout_inside_a_coroutine_is_its_own() -> None:
-    async def main() -> None:
-        async def slow() -> str:
-            try:
-                await asyncio.wait_for(asyncio.Event().wait(), 0.001)
-            except asyncio.TimeoutError:
-                return "timeout"
-            return ""
-
-        if sys.version_info >= (3, 11):
-
-            async def inner() -> str:
-                try:
-                    async with asyncio.timeout(0.001):
-                        await asyncio.Event().wait()
-                except TimeoutError:
-                    return "timeout"
-                return ""
-        else:
-            inner = slow
-        with inturn.FIFOQueue() as queue:
-            runs = [queue.run(work) for work in (slow, inner, slow, inner)]
-            assert await asyncio.gather(*runs) == ["timeout"] * 4
 
     run(main)
 
@@ -496,32 +253,6 @@ def test_a_queue_is_an_ordered_lock() -> None:
     run(main)
 
 
-def test_who_is_cancelled_while_it_waits_for_the_lock_leaves_no_trace() -> None:
-    async def main() -> None:
-        with inturn.FIFOQueue() as queue:
-
-            async def use() -> None:
-                async with queue:
-                    pass
-
-            async with queue:
-                waiting = asyncio.ensure_future(use())
-                await asyncio.sleep(0)
-                waiting.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await waiting
-            # Cancelled when its turn has just come
-            async with queue:
-                waiting = asyncio.ensure_future(use())
-                await asyncio.sleep(0)
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-            await use()
-
-    run(main)
-
-
 def test_coroutines_of_a_concurrent_queue_run_so_many_at_a_time() -> None:
     async def main() -> None:
         running = most = 0
@@ -572,106 +303,6 @@ def test_coroutines_of_an_actor_queue_begin_in_order_and_their_segments_do_not_o
         thread.start()
     join(*threads)
     queue.drain(LIMIT)
-    queue.destroy()
-
-
-def test_an_actors_coroutine_can_be_cancelled() -> None:
-    async def main() -> None:
-        begun = asyncio.Event()
-        cleaned: list[bool] = []
-
-        async def work() -> None:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                cleaned.append(True)
-
-        async def fail() -> None:
-            await asyncio.sleep(0)
-            raise LookupError
-
-        with inturn.ActorQueue() as queue:
-            running = queue.run(work)
-            await begun.wait()
-            queue.suspend()
-            pending = queue.run(work)
-            await asyncio.sleep(0)
-            pending.cancel()
-            running.cancel()
-            queue.resume()
-            for result in (running, pending):
-                with pytest.raises(asyncio.CancelledError):
-                    await result
-            with pytest.raises(LookupError):
-                await queue.run(fail)
-            while queue.statistics().running:
-                await asyncio.sleep(0)
-        assert cleaned == [True]
-
-    run(main)
-
-
-def test_a_loop_that_goes_leaves_the_queue_to_others() -> None:
-    queue = inturn.FIFOQueue()
-
-    async def main() -> None:
-        begun = asyncio.Event()
-
-        async def forever() -> None:
-            begun.set()
-            await asyncio.Event().wait()
-
-        queue.run(forever)
-        for _ in range(10):
-            queue.run(forever)
-        await begun.wait()
-
-    for _ in range(3):
-        run(main)
-        assert queue.submit(int).result(LIMIT) == 0
-    statistics = queue.statistics()
-    assert (statistics.pending, statistics.running) == (0, 0)
-    queue.destroy()
-
-
-def test_what_was_enqueued_before_a_loop_went_runs_all_the_same() -> None:
-    queue = inturn.FIFOQueue()
-    done = Gate("the function")
-
-    async def main() -> None:
-        begun = asyncio.Event()
-
-        async def forever() -> None:
-            begun.set()
-            await asyncio.Event().wait()
-
-        queue.run(forever)
-        queue.post(done.open)
-        queue.run(forever)
-        await begun.wait()
-
-    run(main)
-    done.wait()
-    queue.drain(LIMIT)
-    queue.destroy()
-
-
-def test_many_loops_leave_nothing_behind() -> None:
-    async def nothing() -> None:
-        pass
-
-    queue = inturn.FIFOQueue()
-
-    async def main() -> None:
-        await queue.run(nothing)
-
-    run(main)
-    executors = inturn.statistics().executors
-    for _ in range(20):
-        run(main)
-    gc.collect()
-    assert inturn.statistics().executors == executors
     queue.destroy()
 
 

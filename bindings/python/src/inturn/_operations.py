@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
-from contextlib import suppress
 from ctypes import byref, c_bool, c_int, c_int64
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
@@ -14,6 +13,7 @@ from . import _prototypes as c
 from ._callbacks import call_with_token, drop, forget, on_main_thread, register, start, wait
 from ._errors import AlreadyFinishedError, CancelledError, Error, WrongKindError
 from ._library import quick, refusal, waiting
+from ._segments import LatestToken, Segment, handling
 
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
@@ -346,9 +346,9 @@ class Token:
             raise TypeError(f"not callable: {handler!r}")
         current: Callable[[], Token | None] = weakref.ref(self)  # it does not keep a token
         if self._operation._extras is not None and self._operation._extras.restarts:
-            current = _LatestToken(self._operation)
+            current = LatestToken(self._operation)
         status = quick.token_on_cancel(
-            self._bits, call_with_token, register(_handling(current, handler)), forget
+            self._bits, call_with_token, register(handling(current, handler)), forget
         )
         if status:
             raise refusal("inturn_token_on_cancel", status)
@@ -377,7 +377,7 @@ class Token:
         """
         if not callable(handler):
             raise TypeError(f"not callable: {handler!r}")
-        key = register(_handling(weakref.ref(self), handler))
+        key = register(handling(weakref.ref(self), handler))
         status = quick.token_on_preempt(self._bits, call_with_token, key, forget)
         if status:
             raise refusal("inturn_token_on_preempt", status)
@@ -413,7 +413,7 @@ class Token:
         """
         if not callable(work):
             raise TypeError(f"not callable: {work!r}")
-        key = register(_Segment(self, work))
+        key = register(Segment(self, work))
         status = quick.token_resume(self._bits, start, key, drop)
         if status:
             raise refusal("inturn_token_resume", status)
@@ -464,49 +464,3 @@ class Token:
         message = f"the token of {operation!r} was lost"
         place = (operation._code.co_filename, operation._line)
         warnings.warn_explicit(message, ResourceWarning, *place)
-
-
-def _handling(current: Callable[[], Token | None], handler: Work) -> Callable[[int], None]:
-    """What calls a handler with a token, as long as there is one."""
-
-    def call(_bits: int) -> None:
-        if (token := current()) is not None:
-            with suppress(AlreadyFinishedError):  # the end was faster than the request
-                handler(token)
-
-    return call
-
-
-class _LatestToken:
-    """Finds the token of an operation's latest attempt, and keeps neither."""
-
-    __slots__ = ("_operation",)
-
-    def __init__(self, operation: Operation) -> None:
-        self._operation = weakref.ref(operation)
-
-    def __call__(self) -> Token | None:
-        operation = self._operation()
-        extras = None if operation is None else operation._extras
-        return None if extras is None or extras.token is None else extras.token()
-
-
-class _Segment:
-    """A further segment of an operation: it keeps the token while it waits."""
-
-    __slots__ = ("_token", "_work")
-
-    def __init__(self, token: Token, work: Work) -> None:
-        self._token: Token | None = token
-        self._work = work
-
-    def _start(self, _bits: int) -> None:
-        token, self._token = self._token, None
-        assert token is not None
-        try:
-            self._work(token)
-        except BaseException as error:
-            token._operation._fail_by(token, error)
-
-    def _dropped(self) -> None:
-        self._token = None

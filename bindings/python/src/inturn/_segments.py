@@ -1,0 +1,58 @@
+"""What the library calls for a token besides its work: handlers and segments."""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Callable
+
+from ._errors import AlreadyFinishedError
+
+if TYPE_CHECKING:
+    from ._operations import Operation, Token, Work
+
+
+def handling(current: Callable[[], Token | None], handler: Work) -> Callable[[int], None]:
+    """What calls a handler with a token, as long as there is one."""
+
+    def call(_bits: int) -> None:
+        if (token := current()) is not None:
+            with suppress(AlreadyFinishedError):  # the end was faster than the request
+                handler(token)
+
+    return call
+
+
+class LatestToken:
+    """Finds the token of an operation's latest attempt, and keeps neither."""
+
+    __slots__ = ("_operation",)
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = weakref.ref(operation)
+
+    def __call__(self) -> Token | None:
+        operation = self._operation()
+        extras = None if operation is None else operation._extras
+        return None if extras is None or extras.token is None else extras.token()
+
+
+class Segment:
+    """A further segment of an operation: it keeps the token while it waits."""
+
+    __slots__ = ("_token", "_work")
+
+    def __init__(self, token: Token, work: Work) -> None:
+        self._token: Token | None = token
+        self._work = work
+
+    def _start(self, _bits: int) -> None:
+        token, self._token = self._token, None
+        assert token is not None
+        try:
+            self._work(token)
+        except BaseException as error:
+            token._operation._fail_by(token, error)
+
+    def _dropped(self) -> None:
+        self._token = None

@@ -1,0 +1,209 @@
+"""Coroutines that are cancelled, by who waits, by their queue, by a time-out."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+import inturn
+from support import run
+
+
+def test_a_cancelled_caller_cancels_the_coroutine_and_waits_for_its_end() -> None:
+    async def main() -> None:
+        trace: list[str] = []
+        begun = asyncio.Event()
+
+        async def work() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                trace.append("cleaned")
+
+        async def caller() -> None:
+            try:
+                await queue.run(work)
+            except asyncio.CancelledError:
+                trace.append("caller")
+                raise
+
+        async def after() -> None:
+            trace.append("after")
+
+        with inturn.FIFOQueue() as queue:
+            task = asyncio.ensure_future(caller())
+            await begun.wait()
+            next_one = queue.run(after)
+            task.cancel()
+            await next_one
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert trace[0] == "cleaned"
+            assert sorted(trace) == ["after", "caller", "cleaned"]
+            assert queue.statistics().cancelled == 1
+
+    run(main)
+
+
+def test_a_coroutine_may_refuse_to_be_cancelled() -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def stubborn() -> str:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                return "not me"
+            return ""
+
+        async def after() -> str:
+            await asyncio.sleep(0)
+            return "after"
+
+        with inturn.FIFOQueue() as queue:
+            result, later = queue.run(stubborn), queue.run(after)
+            await begun.wait()
+            assert result.cancel()
+            assert await result == "not me"
+            assert await later == "after"
+            assert not result.cancel()
+
+    run(main)
+
+
+def test_a_pending_coroutine_that_is_cancelled_never_runs() -> None:
+    async def main() -> None:
+        ran: list[int] = []
+
+        async def work(number: int) -> None:
+            ran.append(number)
+
+        with inturn.FIFOQueue() as queue:
+            queue.suspend()
+            runs = [queue.run(work, number) for number in range(3)]
+            assert runs[1].cancel()
+            assert queue.statistics().pending == 2
+            queue.resume()
+            await asyncio.gather(runs[0], runs[2])
+            with pytest.raises(asyncio.CancelledError):
+                await runs[1]
+        assert ran == [0, 2]
+
+    run(main)
+
+
+def test_what_its_queue_cancels_is_cancelled() -> None:
+    async def main() -> None:
+        async def nothing() -> None:
+            pass
+
+        queue = inturn.FIFOQueue()
+        queue.suspend()
+        runs = [queue.run(nothing) for _ in range(3)]
+        queue.cancel_all()
+        for result in runs:
+            with pytest.raises(asyncio.CancelledError):
+                await result
+        last = queue.run(nothing)
+        queue.destroy()
+        with pytest.raises(asyncio.CancelledError):
+            await last
+        with pytest.raises(inturn.StaleError):
+            queue.run(nothing)
+
+    run(main)
+
+
+def test_a_timeout_inside_a_coroutine_is_its_own() -> None:
+    async def main() -> None:
+        async def slow() -> str:
+            try:
+                await asyncio.wait_for(asyncio.Event().wait(), 0.001)
+            except asyncio.TimeoutError:
+                return "timeout"
+            return ""
+
+        if sys.version_info >= (3, 11):
+
+            async def inner() -> str:
+                try:
+                    async with asyncio.timeout(0.001):
+                        await asyncio.Event().wait()
+                except TimeoutError:
+                    return "timeout"
+                return ""
+        else:
+            inner = slow
+        with inturn.FIFOQueue() as queue:
+            runs = [queue.run(work) for work in (slow, inner, slow, inner)]
+            assert await asyncio.gather(*runs) == ["timeout"] * 4
+
+    run(main)
+
+
+def test_who_is_cancelled_while_it_waits_for_the_lock_leaves_no_trace() -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+
+            async def use() -> None:
+                async with queue:
+                    pass
+
+            async with queue:
+                waiting = asyncio.ensure_future(use())
+                await asyncio.sleep(0)
+                waiting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await waiting
+            # Cancelled when its turn has just come
+            async with queue:
+                waiting = asyncio.ensure_future(use())
+                await asyncio.sleep(0)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            await use()
+
+    run(main)
+
+
+def test_an_actors_coroutine_can_be_cancelled() -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+        cleaned: list[bool] = []
+
+        async def work() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cleaned.append(True)
+
+        async def fail() -> None:
+            await asyncio.sleep(0)
+            raise LookupError
+
+        with inturn.ActorQueue() as queue:
+            running = queue.run(work)
+            await begun.wait()
+            queue.suspend()
+            pending = queue.run(work)
+            await asyncio.sleep(0)
+            pending.cancel()
+            running.cancel()
+            queue.resume()
+            for result in (running, pending):
+                with pytest.raises(asyncio.CancelledError):
+                    await result
+            with pytest.raises(LookupError):
+                await queue.run(fail)
+            while queue.statistics().running:
+                await asyncio.sleep(0)
+        assert cleaned == [True]
+
+    run(main)

@@ -1,0 +1,171 @@
+"""Coroutines of several loops and threads in one queue, and loops that go."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+
+import pytest
+
+import inturn
+from support import LIMIT, Gate, join, run
+
+
+def test_loops_of_several_threads_share_an_order() -> None:
+    inside: list[int] = []
+    counts: list[int] = []
+    queue = inturn.FIFOQueue()
+
+    async def work(number: int) -> None:
+        inside.append(number)
+        await asyncio.sleep(0)
+        assert inside == [number]
+        inside.pop()
+        counts.append(number)
+
+    async def main() -> None:
+        await asyncio.gather(*(queue.run(work, number) for number in range(100)))
+
+    threads = [threading.Thread(target=run, args=(main,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    join(*threads)
+    queue.drain(LIMIT)
+    queue.destroy()
+    assert len(counts) == 400
+
+
+def test_coroutines_from_other_threads_run_in_their_order() -> None:
+    trace: list[int] = []
+
+    async def work(number: int) -> int:
+        trace.append(number)
+        await asyncio.sleep(0)
+        return number
+
+    async def fail() -> None:
+        raise LookupError
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with inturn.FIFOQueue() as queue:
+
+            def produce() -> None:
+                futures = [queue.run_on(loop, work, number) for number in range(500)]
+                assert [future.result(LIMIT) for future in futures] == list(range(500))
+                assert isinstance(queue.run_on(loop, fail).exception(LIMIT), LookupError)
+
+            await asyncio.gather(asyncio.get_running_loop().run_in_executor(None, produce))
+        assert trace == list(range(500))
+
+    run(main)
+
+
+def test_cancelling_from_another_thread() -> None:
+    begun = Gate("the coroutine")
+    cleaned: list[bool] = []
+
+    async def forever() -> None:
+        begun.open()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned.append(True)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with inturn.FIFOQueue() as queue:
+
+            def produce() -> None:
+                running, pending = queue.run_on(loop, forever), queue.run_on(loop, forever)
+                begun.wait()
+                assert pending.cancel()
+                assert running.cancel()
+                for future in (running, pending):
+                    with pytest.raises(Exception) as caught:  # noqa: PT011
+                        future.result(LIMIT)
+                    assert type(caught.value).__name__ == "CancelledError"
+                    assert future.cancelled()
+
+            await loop.run_in_executor(None, produce)
+        assert cleaned == [True]
+
+    run(main)
+
+
+def test_a_closed_loop_is_refused() -> None:
+    async def nothing() -> None:
+        pass
+
+    loop = asyncio.new_event_loop()
+    loop.close()
+    with inturn.FIFOQueue() as queue:
+        with pytest.raises(RuntimeError):
+            queue.run_on(loop, nothing)
+        with pytest.raises(RuntimeError):
+            queue.run(nothing)
+        assert queue.submit(int).result(LIMIT) == 0
+
+
+def test_a_loop_that_goes_leaves_the_queue_to_others() -> None:
+    queue = inturn.FIFOQueue()
+
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def forever() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        queue.run(forever)
+        for _ in range(10):
+            queue.run(forever)
+        await begun.wait()
+
+    for _ in range(3):
+        run(main)
+        assert queue.submit(int).result(LIMIT) == 0
+    statistics = queue.statistics()
+    assert (statistics.pending, statistics.running) == (0, 0)
+    queue.destroy()
+
+
+def test_what_was_enqueued_before_a_loop_went_runs_all_the_same() -> None:
+    queue = inturn.FIFOQueue()
+    done = Gate("the function")
+
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def forever() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        queue.run(forever)
+        queue.post(done.open)
+        queue.run(forever)
+        await begun.wait()
+
+    run(main)
+    done.wait()
+    queue.drain(LIMIT)
+    queue.destroy()
+
+
+def test_many_loops_leave_nothing_behind() -> None:
+    async def nothing() -> None:
+        pass
+
+    queue = inturn.FIFOQueue()
+
+    async def main() -> None:
+        await queue.run(nothing)
+
+    run(main)
+    executors = inturn.statistics().executors
+    for _ in range(20):
+        run(main)
+    gc.collect()
+    assert inturn.statistics().executors == executors
+    queue.destroy()
