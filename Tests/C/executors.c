@@ -29,6 +29,42 @@ static void a_drain_calls_at_most_so_many_and_says_how_many(void) {
   stage_destroy(&stage);
 }
 
+typedef struct steps {
+  gate worked, destroyed;
+} steps;
+
+static void step_work(void *context, inturn_token token) {
+  gate_pass(&((steps *)context)->worked);
+  CHECK_OK(inturn_token_finish(token));
+}
+
+static void step_destroy(void *context) {
+  gate_pass(&((steps *)context)->destroyed);
+}
+
+static void a_drain_of_one_call_makes_one_in_every_kind_of_queue(void) {
+  const inturn_queue_kind kinds[] = {INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR,
+                                     INTURN_QUEUE_CONCURRENT};
+  for (int i = 0; i < 6; i++) {
+    stage stage = stage_create(kinds[i / 2]);
+    steps steps = {GATE_INIT, GATE_INIT};
+    inturn_operation operation;
+    uint32_t calls = 99;
+    CHECK_OK(inturn_queue_enqueue(stage.queue, step_work, &steps, step_destroy,
+                                  i % 2 ? &operation : NULL));
+    CHECK_OK(inturn_executor_drain(stage.executor, 1, &calls));
+    CHECK_INT(calls, 1);
+    CHECK_INT(gate_count(&steps.worked), 1);
+    /* To destroy the context belongs to the work's call, or is the next one. */
+    CHECK_OK(inturn_executor_drain(stage.executor, 1, &calls));
+    CHECK(calls <= 1);
+    CHECK_INT(gate_count(&steps.destroyed), 1);
+    if (i % 2)
+      CHECK_OK(inturn_operation_release(operation));
+    stage_destroy(&stage);
+  }
+}
+
 static void a_drain_without_a_maximum_calls_until_nothing_waits(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   gate worked = GATE_INIT;
@@ -367,6 +403,7 @@ static void without_descriptors_there_is_a_status(void) {
 }
 
 PROGRAM(executors, TEST(a_drain_calls_at_most_so_many_and_says_how_many),
+        TEST(a_drain_of_one_call_makes_one_in_every_kind_of_queue),
         TEST(a_drain_without_a_maximum_calls_until_nothing_waits),
         TEST(several_queues_share_an_executor),
         TEST(the_descriptor_is_readable_while_work_waits),

@@ -115,6 +115,23 @@ import Testing
     #expect(value.drain(timeout: .zero))
   }
 
+  @Test func `a run-away loop of sets is reported once, by the value's label`() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let value = ConcurrentKVO(0, label: "loop")
+      let observation = value.observe { change in
+        if change.new > 0 { value.value = change.new - 1 }
+      }
+      value.value = 998  // one change fewer than is reported
+      precondition(value.value == 0)
+      value.value = 5000
+      precondition(value.value == 0)
+      withExtendedLifetime(observation) {}
+    }
+    let lines = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      .split(separator: "\n").filter { $0.contains("value \"loop\" was changed 1000 times") }
+    #expect(lines.count == 1)
+  }
+
   @Test func `drain is refused inside an observer, and otherwise waits for all`() {
     let value = ConcurrentKVO(0)
     let results = Log<Bool>()

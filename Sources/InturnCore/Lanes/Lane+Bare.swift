@@ -18,7 +18,8 @@ extension UnsafeMutablePointer<Lane> {
     callLocked(gate, &budget)
     if !budget.isStillOurs { return .stop }
     let word = gate.loadWord()
-    if word.contains(.ended) {
+    // To destroy a context is a call by itself.
+    if word.contains(.ended), gate.pointee.destroy == nil || budget.remaining > 0 {
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }
       pointee.lock.lock()
       if settleAtOnceLocked(gate, word) {

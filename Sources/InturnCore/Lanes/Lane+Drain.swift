@@ -156,7 +156,8 @@ extension UnsafeMutablePointer<Lane> {
   /// gone.
   func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     let word = slot.loadWord()
-    if word.contains(.ended) {
+    // To destroy a context is a call by itself.
+    if word.contains(.ended), slot.pointee.destroy == nil || budget.remaining > 0 {
       pointee.lock.lock()
       if settleAtOnceLocked(slot, word) {
         if slot.pointee.destroy == nil {
