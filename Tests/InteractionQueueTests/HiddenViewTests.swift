@@ -19,7 +19,7 @@ import Testing
           return .present
         }
       })
-    stage.show("behind")
+    let behind = stage.show("behind")
     await stage.advance(10_000)
     #expect(stage.noted() == [])
     #expect(asked.value == 1)
@@ -37,6 +37,9 @@ import Testing
       if event.number == 1 { kinds.append(event.kind) }
     }
     #expect(kinds == [.added, .presenting, .yielded, .presenting, .ended])
+    await stage.advance(250)
+    #expect(stage.noted() == ["behind"])
+    await behind.finish()
   }
 
   @Test func `one whose condition suspends the queue is asked again and costs no gap`() async {
