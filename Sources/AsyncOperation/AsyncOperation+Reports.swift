@@ -18,6 +18,7 @@ extension AsyncOperation {
       case lostObserver
     }
 
+    /// What it is about.
     public let kind: Kind
     /// One line.
     public let message: String

@@ -6,6 +6,7 @@ public struct DependencyCycle: Error, CustomStringConvertible {
   /// classes, and where they were made.
   public let members: [String]
 
+  /// The members, each of which waits for the next, in one line.
   public var description: String {
     "a ring of dependencies: "
       + (members + members.prefix(1)).joined(separator: " waits for ")

@@ -87,6 +87,7 @@ public final class ConcurrentKVO<T> {
     _modify { yield &value }
   }
 
+  /// The observed value itself, of which a wrapped property is the value.
   public var projectedValue: ConcurrentKVO<T> { self }
 }
 

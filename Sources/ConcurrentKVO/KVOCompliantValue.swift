@@ -4,8 +4,10 @@
 public final class KVOCompliantValue<T> {
   @usableFromInline let observed: ConcurrentKVO<T>
 
+  /// A value; the label is what reports call it.
   public init(_ value: T, label: String? = nil) { observed = ConcurrentKVO(value, label: label) }
 
+  /// For use as a property wrapper.
   public convenience init(wrappedValue: T) { self.init(wrappedValue) }
 
   /// For a property of an Objective-C object, see ``ConcurrentKVO/init(_:object:key:setSynchronously:)``.
@@ -21,6 +23,7 @@ public final class KVOCompliantValue<T> {
     _modify { yield &observed.value }
   }
 
+  /// The same as ``value``, for a wrapped property.
   @inlinable
   public var wrappedValue: T {
     get { observed.value }

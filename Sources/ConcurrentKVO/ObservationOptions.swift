@@ -2,8 +2,10 @@ import InturnCore
 
 /// What an observer is told of.
 public struct ObservationOptions: OptionSet, Sendable {
+  /// The options as bits, of which each is one.
   public let rawValue: Int
 
+  /// Options by their bits; unknown ones mean nothing.
   public init(rawValue: Int) { self.rawValue = rawValue }
 
   /// The value as it is when the observation begins, as the first thing.

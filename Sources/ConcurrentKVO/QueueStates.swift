@@ -14,6 +14,7 @@ public final class QueueStates: Sendable {
     /// How many were ever accepted: those that have ended, run, or are pending.
     public var total: Int
 
+    /// So many of so many operations have ended.
     public init(completed: Int, total: Int) {
       self.completed = completed
       self.total = total

@@ -10,6 +10,7 @@ public final class RWLockedValue<T: ~Copyable> {
   /// `lock` protects it.
   @exclusivity(unchecked) private var stored: T
 
+  /// A value, which is the lock's from now on.
   public init(_ value: consuming T) { stored = value }
 
   /// Calls `body` with the value, together with other readers, while nobody changes it.

@@ -8,19 +8,7 @@ set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-case ${1-} in
-  --help) usage; exit ;;
-  '') fail "which library? see --help" ;;
-esac
-library=$1
-[[ -f $library ]] || fail "$library: no such file"
-readonly size_limit=$((16 * 1024 * 1024))
-
-problems=0
-problem() {
-  echo "$library: $*" >&2
-  problems=$((problems + 1))
-}
+check_begins "$@"
 
 # symbols OPTION: the names, one a line, sorted.
 symbols() {
@@ -46,8 +34,7 @@ cc "$work/main.c" -o "$work/main" -Wl,--whole-archive "$library" \
 groups=$(readelf --section-groups "$library" 2>/dev/null | grep -c COMDAT || true)
 ((groups == 0)) || problem "has $groups groups that a linker may drop"
 
-size=$(stat --dereference --format=%s "$library")
-((size <= size_limit)) || problem "has $size bytes, over $size_limit"
+check_size $((16 * 1024 * 1024))
 
 ((problems == 0)) || exit 1
 printf '%s: %d bytes, %d functions\n' \

@@ -7,19 +7,7 @@ set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-case ${1-} in
-  --help) usage; exit ;;
-  '') fail "which library? see --help" ;;
-esac
-library=$1
-[[ -f $library ]] || fail "$library: no such file"
-readonly size_limit=$((8 * 1024 * 1024))
-
-problems=0
-problem() {
-  echo "$library: $*" >&2
-  problems=$((problems + 1))
-}
+check_begins "$@"
 
 # entries TAG: the values of the dynamic section's entries of that tag.
 dynamic=$(LC_ALL=C readelf --dynamic --wide "$library")
@@ -45,8 +33,7 @@ for flag in NODELETE NOW; do
 done
 [[ $dynamic != *"(TEXTREL)"* ]] || problem "has text relocations"
 
-size=$(stat --dereference --format=%s "$library")
-((size <= size_limit)) || problem "has $size bytes, over $size_limit"
+check_size $((8 * 1024 * 1024))
 
 symbols=$(nm --dynamic --defined-only --format=posix "$library")
 mapfile -t foreign < <(awk 'NF && $1 !~ /^inturn_/ { print $1 }' <<<"$symbols")

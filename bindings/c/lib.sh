@@ -44,6 +44,29 @@ library_file() { printf 'libinturn.so.%s\n' "$(header_version)"; }
 # shellcheck disable=SC2034
 library_needs=(-lstdc++ -lm -lpthread -ldl)
 
+# What the checks of a built library share. check_begins ARGUMENT...: sets
+# `library` to the only argument; problem MESSAGE...: counts it in `problems`;
+# check_size LIMIT: sets `size`, in bytes.
+check_begins() {
+  case ${1-} in
+    --help) usage; exit ;;
+    '') fail "which library? see --help" ;;
+  esac
+  library=$1
+  problems=0
+  [[ -f $library ]] || fail "$library: no such file"
+}
+
+problem() {
+  echo "$library: $*" >&2
+  problems=$((problems + 1))
+}
+
+check_size() {
+  size=$(stat --dereference --format=%s "$library")
+  ((size <= $1)) || problem "has $size bytes, over $1"
+}
+
 # link_library DIR: the two links beside the versioned file.
 link_library() {
   ln -sfn "$(library_file)" "$1/$(library_soname)"

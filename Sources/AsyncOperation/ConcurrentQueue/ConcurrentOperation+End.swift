@@ -17,6 +17,7 @@ extension ConcurrentOperation {
     /// Its token was lost: nobody could have ended it any more.
     case abandoned
 
+    /// Why an operation was cancelled.
     public enum Cause: Sendable {
       /// Somebody cancelled it, or its own work did.
       case request
@@ -48,6 +49,7 @@ extension ConcurrentOperation {
       }
     }
 
+    /// Which time was over: that for the start, or that for the end.
     public enum Deadline: Sendable { case maximumWait, maximumRun }
 
     /// Whether it finished, by its work or because that was not needed.

@@ -7,6 +7,7 @@ import InturnCore
 public class ConcurrentOperation: @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
 
+  /// How far an operation has come. One that is retried is pending again between its attempts.
   public enum State: Sendable { case pending, running, ended }
 
   typealias Work = @Sendable (ConcurrentToken) -> Void
@@ -50,6 +51,7 @@ public class ConcurrentOperation: @unchecked Sendable {
     if handle.bits != 0 { _ = Engine.cancel(handle) }
   }
 
+  /// How far it has come just now. From any thread.
   public final var state: State {
     let (handle, ended) = lock.withLock { (self.handle, self.ended) }
     if ended != nil { return .ended }

@@ -27,6 +27,7 @@ public struct ConcurrentOperationOptions: Sendable {
   /// Operations, of any concurrent queue, that end before this one starts. As they exist before it,
   /// there is no ring of them.
   public var dependencies: [ConcurrentOperation] = []
+  /// What it means when one of them does not finish.
   public var dependencyPolicy = DependencyPolicy.startsAnyway
   /// It starts when all that was enqueued before it has ended, and nothing that is enqueued later
   /// starts before it has ended.
@@ -60,6 +61,7 @@ public struct ConcurrentOperationOptions: Sendable {
   /// How long it may go on after it was cancelled; then it ends as cancelled.
   public var cancelGrace: Duration?
 
+  /// Options of an operation that is enqueued as it is.
   public init() {}
 
   /// The same, as changed by a closure: `.with { $0.priority = 1 }`.

@@ -1,9 +1,11 @@
 /// How far an operation has come, in units of its own.
 public struct ConcurrentProgress: Sendable, Equatable {
+  /// How many units are done.
   public var completed: Int64 = 0
   /// Zero while it is not known.
   public var total: Int64 = 0
 
+  /// Nothing is done, and the total is not known.
   public init() {}
 
   /// From 0 to 1; nil while the total is not known.
@@ -24,10 +26,12 @@ public struct ConcurrentProgressUpdates: AsyncSequence, Sendable {
     self.ticks = ticks
   }
 
+  /// Begins with the progress as it is then.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(operation: operation, ticks: ticks.makeAsyncIterator())
   }
 
+  /// Gives the progress as it is, and then after each change.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let operation: ConcurrentOperation
     fileprivate var ticks: AsyncStream<Void>.Iterator
@@ -38,6 +42,7 @@ public struct ConcurrentProgressUpdates: AsyncSequence, Sendable {
       self.ticks = ticks
     }
 
+    /// Waits for the next change; nil when the operation has ended, or the task was cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> ConcurrentProgress? {

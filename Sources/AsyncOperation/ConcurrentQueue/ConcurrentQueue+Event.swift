@@ -3,6 +3,7 @@ import InturnCore
 extension ConcurrentQueue {
   /// Something that has happened to the queue, or to one of its operations.
   public struct Event: Sendable, Equatable {
+    /// What can happen.
     public enum Kind: Sendable {
       case enqueued
       /// It was enqueued and has joined another one of its key.
@@ -19,6 +20,7 @@ extension ConcurrentQueue {
       case idle
     }
 
+    /// What has happened.
     public var kind: Kind
     /// Which operation, counted from 1 in the order in which events first tell of them; nil for an
     /// event of the queue's own, and for a plain closure that was enqueued before the events were

@@ -3,12 +3,19 @@ import InturnCore
 extension ConcurrentQueue {
   /// Numbers of a queue at one moment.
   public struct Statistics: Sendable, Equatable {
+    /// Accepted, and not started or between two attempts.
     public var pending: Int
+    /// Started, and not ended.
     public var running: Int
+    /// Ended by their work, or because that was not needed.
     public var finished: Int
+    /// Ended by an error.
     public var failed: Int
+    /// Ended as cancelled, whatever the cause.
     public var cancelled: Int
+    /// Ended by a deadline.
     public var timedOut: Int
+    /// Ended because their tokens were lost.
     public var abandoned: Int
     /// How many suspends are in force.
     public var suspends: Int

@@ -13,10 +13,12 @@ public struct OperationLimits: Sendable {
   /// From the start to the end. Afterwards the operation's task is cancelled, and whoever waits for
   /// its value gets ``QueueError/ranTooLong`` once the body has returned.
   public var maxRun: Duration?
+  /// What the end of `maxRun` means for the operations behind it.
   public var placeAfterMaxRun: Place
   /// After so long in the queue, and again after so long running, a line is reported.
   public var stallWarning: Duration?
 
+  /// Limits in time of the queue's clock; nil means none.
   public init(
     maxWait: Duration? = nil, maxRun: Duration? = nil, placeAfterMaxRun: Place = .held,
     stallWarning: Duration? = nil

@@ -19,6 +19,7 @@ public enum QueueError: Error, Equatable, Sendable {
 }
 
 extension QueueError: CustomStringConvertible {
+  /// What is wrong, in one line.
   public var description: String {
     switch self {
     case .deadlock(let message): message

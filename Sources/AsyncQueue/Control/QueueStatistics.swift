@@ -15,19 +15,23 @@ public struct QueueStatistics: Equatable, Sendable {
   /// How many suspends are in force.
   public var suspends = 0
 
+  /// All are zero.
   public init() {}
 }
 
 /// An operation that has not ended.
 public struct OperationInfo: Equatable, Sendable {
+  /// How far an operation that has not ended has come.
   public enum State: Equatable, Sendable { case pending, running }
 
+  /// Whether it waits for its turn or has begun.
   public var state: State
   /// Whether it was asked to end.
   public var isCancelled: Bool
   /// The name that it was given, if it was.
   public var name: String?
 
+  /// What a queue would say of such an operation; to compare with, in tests.
   public init(state: State, isCancelled: Bool = false, name: String? = nil) {
     self.state = state
     self.isCancelled = isCancelled

@@ -6,6 +6,7 @@ public final class CancellableQueue<UnderlyingQueue: Sendable>: Sendable {
   @usableFromInline let underlyingQueue: UnderlyingQueue
   @usableFromInline let registry = TaskRegistry()
 
+  /// A queue whose tasks can be cancelled together. The other one can be used beside it.
   public init(underlyingQueue: UnderlyingQueue) { self.underlyingQueue = underlyingQueue }
 
   /// Cancels the tasks that were created on this queue and have not ended, pending ones and running
