@@ -68,7 +68,8 @@ let package = Package(
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
     .target(name: "AsyncQueue", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"]),
     .testTarget(
-      name: "AsyncQueueTests", dependencies: ["AsyncQueue", "ConcurrentKVO", "InturnCore"]),
+      name: "AsyncQueueTests",
+      dependencies: ["AsyncQueue", "ConcurrentKVO", "InturnCore", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

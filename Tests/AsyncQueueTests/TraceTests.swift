@@ -2,21 +2,14 @@ import AsyncQueue
 import Dispatch
 import Testing
 
+import struct TestSupport.SeededGenerator
+
 /// The same script on the system's serial queue and on ours: the same trace.
 @Suite struct TraceTests {
   private enum Step { case enqueue(Int), suspend, resume, enqueueInside(Int) }
 
-  /// Numbers that are the same each time.
-  private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state ^ (state >> 29)
-    }
-  }
-
   private static func script(_ seed: UInt64) -> [Step] {
-    var random = Seeded(state: seed)
+    var random = SeededGenerator(seed: seed)
     var suspends = 0
     var steps: [Step] = []
     for number in 0..<500 {

@@ -96,7 +96,7 @@ class Frame: @unchecked Sendable {
     if let frame = boundOne { return frame }
     var next = RuntimeTask.current
     while let task = next {
-      if let frame = TaskTable.find(UInt(bitPattern: task)) { return frame }
+      if let frame = TaskTable.find(TaskAddress(task)) { return frame }
       next = RuntimeParents.parent(of: task)
     }
     return nil

@@ -33,8 +33,14 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
 
   /// Puts the task, which has just been created, into the queue; stops the program when that refuses
   /// it.
+  @inlinable
+  func enqueue<Success>(_ task: Task<Success, Never>, from file: StaticString, _ line: UInt) {
+    enqueue(TaskAddress(of: task), from: file, line)
+    withExtendedLifetime(task) {}
+  }
+
   @usableFromInline
-  func enqueue(_ task: any OwnedTask, from file: StaticString, _ line: UInt) {
+  func enqueue(_ task: TaskAddress, from file: StaticString, _ line: UInt) {
     precondition(job != nil, "A task's first job is handed to its executor when it is created.")
     adopt(task)
     let context = Unmanaged.passRetained(self)

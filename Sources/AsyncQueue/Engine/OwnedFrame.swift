@@ -23,12 +23,6 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Of an operation that has been granted.
   private(set) final nonisolated(unsafe) var token = Handle(bits: 0)
 
-  /// The address of the operation's own task, zero where it has none or that is not known yet;
-  /// written once, under `lock`, before the operation is in the table of these.
-  @exclusivity(unchecked) private(set) final var ownTask: UInt = 0
-  /// Of that table, whose locks protect it.
-  @exclusivity(unchecked) final var nextInBucket: Unmanaged<OwnedFrame>?
-
   /// In the core's list of those whose bodies run and that the lane does not know; its lock protects
   /// the links.
   @exclusivity(unchecked) final var next: Unmanaged<OwnedFrame>?
@@ -38,8 +32,9 @@ class OwnedFrame: Frame, @unchecked Sendable {
   final let lock = BriefLock()
   @exclusivity(unchecked) private(set) final var stage = Stage.pending
   @exclusivity(unchecked) private final var waiter: UnsafeContinuation<Void, Never>?
-  /// The task that runs the body, where it is the operation's own.
-  @exclusivity(unchecked) private final var task: (any OwnedTask)?
+  /// The task that runs the body, where it is the operation's own and known, until it is over: that
+  /// long the task lives. So long it is in the table of these, too.
+  @exclusivity(unchecked) private final var task = TaskAddress.none
   @exclusivity(unchecked) private final var isAskedToEnd = false
 
   init(
@@ -88,7 +83,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   final func askToEnd() {
     lock.lock()
     isAskedToEnd = true
-    let task = self.task
+    let task = self.task.task
     lock.unlockAfterReadingObject()
     task?.cancel()
   }
@@ -96,27 +91,32 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Raises the priority of what runs.
   final func escalate(to priority: TaskPriority) {
     lock.lock()
-    let task = self.task
+    let task = self.task.task
     lock.unlockAfterReadingObject()
     task?.escalate(to: priority)
   }
 
   // MARK: The task's side
 
-  /// The task that runs the body, told once it exists.
+  /// The task that runs the body, told once it exists, by who has created it.
+  @inlinable
+  final func adopt<Success, Failure>(_ task: Task<Success, Failure>) {
+    adopt(TaskAddress(of: task))
+    withExtendedLifetime(task) {}
+  }
+
   @usableFromInline
-  final func adopt(_ task: any OwnedTask) {
+  final func adopt(_ task: TaskAddress) {
     lock.lock()
     if stage == .over || stage == .refused {
       lock.unlock()
       return
     }
-    self.task = task
-    identifyLocked(task.address)
+    identifyLocked(task)
     let isAskedToEnd = self.isAskedToEnd
     let isGranted = stage == .granted
     lock.unlock()
-    if isAskedToEnd { task.cancel() }
+    if isAskedToEnd { task.task?.cancel() }
     // Who began to wait before could not know the task.
     if isGranted { core.escalateIfUrgent(self) }
   }
@@ -125,15 +125,15 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// created it can tell.
   final func isRun(by task: UnsafeRawPointer?) {
     lock.lock()
-    identifyLocked(UInt(bitPattern: task))
+    identifyLocked(TaskAddress(task))
     lock.unlock()
   }
 
   @inline(__always)
-  private func identifyLocked(_ task: UInt) {
-    if ownTask != 0 { return }
-    ownTask = task
-    TaskTable.add(self)
+  private func identifyLocked(_ task: TaskAddress) {
+    if self.task != .none { return }
+    self.task = task
+    TaskTable.add(self, of: task)
   }
 
   /// Whether the body's task and its child tasks find the frame by the task, so that it need not be
@@ -204,7 +204,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// An operation that was cancelled while it was pending, and cannot be refused, knows it.
   final func askCurrentTaskToEnd() {
     lock.lock()
-    let isOwn = task != nil
+    let isOwn = task != .none
     isAskedToEnd = true
     lock.unlock()
     if isOwn { withUnsafeCurrentTask { $0?.cancel() } }
@@ -216,9 +216,8 @@ class OwnedFrame: Frame, @unchecked Sendable {
     lock.lock()
     if stage == .granted { stage = .over }
     let task = self.task
-    self.task = nil
-    if ownTask != 0 { TaskTable.remove(self) }
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(task) {}
+    self.task = .none
+    if task != .none { TaskTable.remove(task) }
+    lock.unlock()
   }
 }

@@ -44,7 +44,7 @@ enum TaskWaits {
   /// Enters the wait of the current task for the end of another one, of this address. `isCancelled`
   /// says whether that one is cancelled.
   static func enter(
-    endOf task: UInt, isCancelled: @autoclosure () -> Bool
+    endOf task: TaskAddress, isCancelled: @autoclosure () -> Bool
   ) throws(QueueError) -> Entry {
     guard let frame = Frame.current, let awaited = TaskTable.find(task) else { return .none }
     if awaited.isCancellable && isCancelled() { return .none }

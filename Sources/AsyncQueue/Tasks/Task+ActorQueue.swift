@@ -24,9 +24,7 @@ extension Task where Failure == Never {
   ) {
     let actor = actorQueue.actorOrStop(file, line)
     let place = actorQueue.core.placeOnActor(name, priority, from: file, line)
-    self.init(name: name, priority: priority, at: actor) { actor in
-      await place.performInAnyCase(on: actor, operation)
-    }
+    self.init(name: name, priority: priority, in: place, on: actor, operation)
     place.adopt(self)
   }
 
@@ -74,9 +72,7 @@ extension Task where Failure == any Error {
       return
     }
     let turn = actorQueue.core.turnForTask(name, priority, from: file, line)
-    self.init(name: name, priority: priority, at: actor) { actor in
-      try await turn.get().perform(on: actor, operation)
-    }
+    self.init(name: name, priority: priority, in: turn, on: actor, operation)
     if case .success(let turn) = turn { turn.adopt(self) }
   }
 

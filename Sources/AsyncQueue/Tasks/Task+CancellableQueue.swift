@@ -71,9 +71,7 @@ extension Task where Failure == Never {
     let actor = actorQueue.underlyingQueue.actorOrStop(file, line)
     let place = actorQueue.underlyingQueue.core.placeOnActor(
       name, priority, in: actorQueue.registry, from: file, line)
-    self.init(name: name, priority: priority, at: actor) { actor in
-      await place.performInAnyCase(on: actor, operation)
-    }
+    self.init(name: name, priority: priority, in: place, on: actor, operation)
     place.adopt(self)
   }
 
@@ -155,9 +153,7 @@ extension Task where Failure == any Error {
     }
     let turn = actorQueue.underlyingQueue.core.turnForTask(
       name, priority, in: actorQueue.registry, from: file, line)
-    self.init(name: name, priority: priority, at: actor) { actor in
-      try await turn.get().perform(on: actor, operation)
-    }
+    self.init(name: name, priority: priority, in: turn, on: actor, operation)
     if case .success(let turn) = turn { turn.adopt(self) }
   }
 

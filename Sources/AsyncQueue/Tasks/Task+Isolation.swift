@@ -4,31 +4,59 @@
 /// A closure is isolated as the function that it is in. That function is isolated only by its type,
 /// and does nothing but create the task: so it may be called from anywhere.
 extension Task where Failure == Never {
+  @usableFromInline
+  typealias ActorBody<ActorType: Actor> = @Sendable (isolated ActorType) async -> Success
+
   @inlinable
   init<ActorType: Actor>(
-    name: String?, priority: TaskPriority?, at actor: ActorType,
-    _ operation: @escaping @Sendable (isolated ActorType) async -> Success
+    name: String?, priority: TaskPriority?, in place: OwnedFrame, on actor: ActorType,
+    _ operation: @escaping ActorBody<ActorType>
   ) {
-    typealias Isolated = (isolated ActorType) -> Task
-    typealias Anywhere = (ActorType) -> Task
-    let create: Isolated = { actor in
-      Task(name: name, priority: priority) { await operation(actor) }
-    }
-    self = unsafeBitCast(create, to: Anywhere.self)(actor)
+    typealias Isolated = (
+      isolated ActorType, String?, TaskPriority?, OwnedFrame, @escaping ActorBody<ActorType>
+    ) -> Task
+    typealias Anywhere = (
+      ActorType, String?, TaskPriority?, OwnedFrame, @escaping ActorBody<ActorType>
+    ) -> Task
+    let create: Isolated = Self.created
+    self = unsafeBitCast(create, to: Anywhere.self)(actor, name, priority, place, operation)
+  }
+
+  @inlinable
+  static func created<ActorType: Actor>(
+    on actor: isolated ActorType, _ name: String?, _ priority: TaskPriority?,
+    in place: OwnedFrame, _ operation: @escaping ActorBody<ActorType>
+  ) -> Task {
+    Task(name: name, priority: priority) { await place.performInAnyCase(on: actor, operation) }
   }
 }
 
 extension Task where Failure == any Error {
+  @usableFromInline
+  typealias ThrowingBody<ActorType: Actor> = @Sendable (isolated ActorType) async throws -> Success
+
   @inlinable
   init<ActorType: Actor>(
-    name: String?, priority: TaskPriority?, at actor: ActorType,
-    _ operation: @escaping @Sendable (isolated ActorType) async throws -> Success
+    name: String?, priority: TaskPriority?, in turn: Result<Turn, QueueError>, on actor: ActorType,
+    _ operation: @escaping ThrowingBody<ActorType>
   ) {
-    typealias Isolated = (isolated ActorType) -> Task
-    typealias Anywhere = (ActorType) -> Task
-    let create: Isolated = { actor in
-      Task(name: name, priority: priority) { try await operation(actor) }
-    }
-    self = unsafeBitCast(create, to: Anywhere.self)(actor)
+    typealias Isolated = (
+      isolated ActorType, String?, TaskPriority?, Result<Turn, QueueError>,
+      @escaping ThrowingBody<ActorType>
+    ) -> Task
+    typealias Anywhere = (
+      ActorType, String?, TaskPriority?, Result<Turn, QueueError>,
+      @escaping ThrowingBody<ActorType>
+    ) -> Task
+    let create: Isolated = Self.created
+    self = unsafeBitCast(create, to: Anywhere.self)(actor, name, priority, turn, operation)
+  }
+
+  @inlinable
+  static func created<ActorType: Actor>(
+    on actor: isolated ActorType, _ name: String?, _ priority: TaskPriority?,
+    in turn: Result<Turn, QueueError>, _ operation: @escaping ThrowingBody<ActorType>
+  ) -> Task {
+    Task(name: name, priority: priority) { try await turn.get().perform(on: actor, operation) }
   }
 }

@@ -10,7 +10,7 @@ extension Task {
   ///   its own FIFO queue, or one that waits for it round a ring of queues.
   public nonisolated(nonsending) var value: Success {
     get async throws {
-      let entry = try TaskWaits.enter(endOf: address, isCancelled: isCancelled)
+      let entry = try TaskWaits.enter(endOf: TaskAddress(of: self), isCancelled: isCancelled)
       defer { TaskWaits.leave(entry) }
       return try await self._Concurrency::value
     }
@@ -24,7 +24,7 @@ extension Task {
     get async {
       let entry: TaskWaits.Entry
       do {
-        entry = try TaskWaits.enter(endOf: address, isCancelled: isCancelled)
+        entry = try TaskWaits.enter(endOf: TaskAddress(of: self), isCancelled: isCancelled)
       } catch {
         guard let error = error as? Failure else { fatalError("\(error)") }
         return .failure(error)
@@ -44,7 +44,7 @@ extension Task where Failure == Never {
     get async {
       let entry: TaskWaits.Entry
       do {
-        entry = try TaskWaits.enter(endOf: address, isCancelled: isCancelled)
+        entry = try TaskWaits.enter(endOf: TaskAddress(of: self), isCancelled: isCancelled)
       } catch {
         fatalError("\(error)")
       }

@@ -15,6 +15,12 @@ static inline void inturn_system_pause(void) {
 #endif
 }
 
+/// Has the processor fetch the cache line of an address, to write to it, while
+/// the caller goes on. Any address will do: nothing happens if it is not one.
+static inline void inturn_system_prefetch(const void *_Nullable address) {
+  __builtin_prefetch(address, 1);
+}
+
 /// Sleeps while `*word` is `expected`, at most `timeout_ns` (below zero: no
 /// limit). May return early; the caller checks its condition again.
 void inturn_system_wait(const uint32_t *_Nonnull word, uint32_t expected,

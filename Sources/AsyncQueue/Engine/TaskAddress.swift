@@ -1,0 +1,35 @@
+/// A task without its types, and without keeping it: who has one knows that the task lives.
+@usableFromInline
+struct TaskAddress: Equatable, Sendable {
+  /// What tells the task from all others as long as it lives. Zero stands for none.
+  @usableFromInline let bits: UInt
+
+  static let none = TaskAddress(bits: 0)
+
+  init(bits: UInt) { self.bits = bits }
+
+  init(_ task: UnsafeRawPointer?) { bits = UInt(bitPattern: task) }
+
+  /// A task is one reference, and nothing else.
+  @inlinable
+  init<Success, Failure>(of task: Task<Success, Failure>) {
+    bits = unsafeBitCast(task, to: UInt.self)
+  }
+
+  /// The task, which is kept from now on, to be cancelled or escalated; its type is not its own, so
+  /// that its value is not to be asked for. Nil for none.
+  var task: Task<Void, Never>? {
+    withUnsafePointer(to: bits) {
+      $0.withMemoryRebound(to: Task<Void, Never>?.self, capacity: 1) { $0.pointee }
+    }
+  }
+}
+
+extension Task {
+  /// Raises the task's priority where the system's tasks can be escalated; else does nothing.
+  func escalate(to priority: TaskPriority) {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      escalatePriority(to: priority)
+    }
+  }
+}
