@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static inturn_executor pool_create(uint32_t workers, uint32_t max_workers) {
   inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
@@ -18,12 +19,18 @@ static inturn_executor pool_create(uint32_t workers, uint32_t max_workers) {
   return pool;
 }
 
-static inturn_queue queue_on(inturn_executor executor) {
+static inturn_queue queue_of(inturn_queue_kind kind, inturn_executor executor,
+                             uint32_t limit) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue queue;
   options.executor = executor;
-  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  options.max_concurrent = limit;
+  CHECK_OK(inturn_queue_create(kind, &options, &queue));
   return queue;
+}
+
+static inturn_queue queue_on(inturn_executor executor) {
+  return queue_of(INTURN_QUEUE_FIFO, executor, 0);
 }
 
 static pthread_t caller;
@@ -126,11 +133,15 @@ static void the_pool_of_the_library_grows_too(void) {
 static atomic_int inside, most;
 static gate pairs;
 
-static void meet_in_pairs(void *context, inturn_token token) {
+static void go_inside(void) {
   int now = atomic_fetch_add(&inside, 1) + 1;
   int before = atomic_load(&most);
   while (now > before && !atomic_compare_exchange_weak(&most, &before, now))
     ;
+}
+
+static void meet_in_pairs(void *context, inturn_token token) {
+  go_inside();
   gate_pass(&pairs);
   GATE_WAIT(&pairs, 2);
   atomic_fetch_sub(&inside, 1);
@@ -151,6 +162,64 @@ static void a_pool_never_has_more_workers_than_its_maximum(void) {
     drain_and_destroy(queues[i]);
   CHECK_OK(inturn_executor_destroy(pool));
   CHECK_INT(most, 2);
+}
+
+static void take_a_moment(void *context, inturn_token token) {
+  struct timespec moment = {.tv_sec = 0, .tv_nsec = 200000};
+  go_inside();
+  nanosleep(&moment, NULL);
+  atomic_fetch_sub(&inside, 1);
+  just_finish(context, token);
+}
+
+/* Other workers would find something to do on the queue all the time; but those
+   that it has go from one call to the next, and need no help. A worker that the
+   system lets wait for long looks blocked once in a while, so a few may come.
+ */
+static void a_pool_does_not_grow_while_its_workers_get_on(void) {
+  inturn_executor pool = pool_create(2, 0);
+  inturn_queue queue = queue_of(INTURN_QUEUE_CONCURRENT, pool, 16);
+  atomic_store(&inside, 0);
+  atomic_store(&most, 0);
+  for (int i = 0; i < 2000; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, take_a_moment, NULL, NULL, NULL));
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_executor_destroy(pool));
+  CHECK(most < 8);
+}
+
+static int begun, begun_before_other;
+
+static void note_how_many(void *context, inturn_token token) {
+  begun_before_other = begun;
+  just_finish(context, token);
+}
+
+static void ask_for_another_queue(void *context, inturn_token token) {
+  begun += 1;
+  if (begun == 1) {
+    inturn_queue *other = context;
+    CHECK_OK(inturn_queue_enqueue(*other, note_how_many, NULL, NULL, NULL));
+  }
+  CHECK_OK(inturn_token_finish(token));
+}
+
+static void a_busy_queue_gives_way_to_another_one(void) {
+  inturn_executor pool = pool_create(1, 1);
+  inturn_queue queue = queue_of(INTURN_QUEUE_CONCURRENT, pool, 8),
+               other = queue_on(pool);
+  CHECK_OK(inturn_queue_suspend(queue));
+  for (int i = 0; i < 1000; i++)
+    CHECK_OK(
+        inturn_queue_enqueue(queue, ask_for_another_queue, &other, NULL, NULL));
+  CHECK_OK(inturn_queue_resume(queue));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  drain_and_destroy(other);
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(pool));
+  CHECK_INT(begun, 1000);
+  /* Its drainers that were there before have a call each. */
+  CHECK(begun_before_other <= 10);
 }
 
 static void pools_come_and_go(void) {
@@ -247,5 +316,7 @@ PROGRAM(pools, TEST(a_pool_calls_work_on_threads_of_its_own),
         TEST(the_pool_of_the_library_grows_too),
         TEST(a_pool_that_has_grown_shrinks_again),
         TEST(a_pool_never_has_more_workers_than_its_maximum),
-        TEST(pools_come_and_go), TEST(a_pool_of_the_most_workers_works),
+        TEST(a_pool_does_not_grow_while_its_workers_get_on),
+        TEST(a_busy_queue_gives_way_to_another_one), TEST(pools_come_and_go),
+        TEST(a_pool_of_the_most_workers_works),
         TEST(the_environment_says_how_many_workers_the_library_has))

@@ -7,8 +7,8 @@ package class Executor: @unchecked Sendable {
   /// Protects `ring` and the subclass's state.
   let lock = BriefLock()
   @exclusivity(unchecked) var ring = ReadyRing()
-  /// `ring.count`, for looking without the lock.
-  let waiting = Atomic<Int>(0)
+  /// `ring.count`, for looking without the lock: relaxed, a hint.
+  private let waiting = Atomic<Int>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
   /// What a pool's threads are called.
@@ -19,9 +19,23 @@ package class Executor: @unchecked Sendable {
   /// Hands over an item. The executor calls it later, never inside this call.
   func submit(_ item: ReadyRing.Item) { fatalError("a subclass says how") }
 
-  /// Whether something else waits, so that a lane had better give way.
+  /// Whether a drainer went on although something waited, since that was last looked at. Written
+  /// seldom, so that drainers can look at it all the time. Relaxed: a hint.
+  final let hasGoneOn = Atomic(false)
+
+  /// Whether anything waits.
   @inline(__always)
   final var hasWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
+
+  /// Whether something waits besides so many drainers of the lane that asks.
+  @inline(__always)
+  final func hasWaiting(besides drainers: UInt16) -> Bool {
+    let count = waiting.load(ordering: .relaxed)
+    if count == 0 { return false }
+    if count > drainers { return true }
+    if !hasGoneOn.load(ordering: .relaxed) { hasGoneOn.store(true, ordering: .relaxed) }
+    return false
+  }
 
   @inline(__always)
   final func appendLocked(_ item: ReadyRing.Item) {

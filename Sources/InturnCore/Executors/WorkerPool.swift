@@ -4,7 +4,7 @@ import Synchronization
 /// Threads of the library that take what waits, first come, first served.
 ///
 /// It starts a thread when an item finds none idle, up to `target`. When all of them are busy and
-/// nothing has been taken for a while, they count as blocked in calls: one more is started each
+/// for a while none has come to another call, they count as blocked in calls: one more is started each
 /// `pressureInterval`, up to `maximum`. Threads above the target end when they have been idle for
 /// `surplusIdle`.
 ///
@@ -36,7 +36,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var parkers: [Parker] = []
   @exclusivity(unchecked) private var isSomebodySpinning = false
   @exclusivity(unchecked) private var isStopping = false
-  /// How many items have been taken, to see whether anything moves.
+  /// How many items have been taken, to see whether anything moves: see `hasGoneOn`, too.
   @exclusivity(unchecked) private var taken: UInt64 = 0
   @exclusivity(unchecked) private var takenAtLastCheck: UInt64 = 0
   @exclusivity(unchecked) private var isPressureWatched = false
@@ -79,6 +79,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
           isPressureWatched = true
           startsWatch = true
           takenAtLastCheck = taken
+          hasGoneOn.store(false, ordering: .relaxed)
         }
       }
     }
@@ -98,10 +99,12 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     for sleeper in sleepers { Self.wake(sleeper) }
   }
 
-  /// The clock's: starts one more thread when nothing has been taken since the last look.
+  /// The clock's: starts one more thread when nothing has moved since the last look.
   func checkPressure() {
     lock.lock()
-    let isStuck = ring.count > 0 && taken == takenAtLastCheck && parked.isEmpty
+    let hasGoneOn = hasGoneOn.exchange(false, ordering: .relaxed)
+    let hasMoved = taken != takenAtLastCheck || hasGoneOn
+    let isStuck = ring.count > 0 && !hasMoved && parked.isEmpty
     takenAtLastCheck = taken
     let startsThread = isStuck && threads < maximum
     if startsThread { threads += 1 }

@@ -1,33 +1,45 @@
+import CInturnSystem
 import Synchronization
 
 /// Operations without options or handle on a lane that runs several at a time, and the short way to
 /// settle what has finished within its call.
 extension UnsafeMutablePointer<Lane> {
-  /// Starts an operation that has no slot: with the drainer's gate, which is none's.
+  /// Starts an operation that has no slot: with the drainer's gate, which is none's. As long as the
+  /// next one is such an operation, too, and the one before it has finished, the gate goes from one
+  /// to the other where it is, among those that run.
   func runBareLocked(_ job: Job, _ budget: inout DrainBudget) -> Progress {
-    pointee.pending -= 1
     let gate = takeGateLocked(&budget)
-    let generation = gate.loadWord().generation + 1
-    gate.pointee.word.store(
-      OperationWord(generation: generation, .started).bits, ordering: .releasing)
-    gate.pointee.work = job.work
-    gate.pointee.context = job.context
-    gate.pointee.destroy = job.destroy
+    beginBareLocked(job, gate)
     addRunningLocked(gate)
-    countStartLocked()
-    callLocked(gate, &budget)
-    if !budget.isStillOurs { return .stop }
-    let word = gate.loadWord()
-    // To destroy a context is a call by itself.
-    if word.contains(.ended), gate.pointee.destroy == nil || budget.remaining > 0 {
+    var chunk = pointee.buffer.head
+    while true {
+      countStartLocked()
+      callLocked(gate, &budget)
+      // The chunk's line and the lane's, which come from another processor, had better come at the
+      // same time.
+      inturn_system_prefetch(chunk)
+      if !budget.isStillOurs { return .stop }
+      let word = gate.loadWord()
+      // To destroy a context is a call by itself.
+      guard word.contains(.ended), gate.pointee.destroy == nil || budget.remaining > 0 else {
+        break
+      }
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }
       pointee.lock.lock()
-      if settleAtOnceLocked(gate, word) {
-        if gate.pointee.destroy != nil && !destroyContextLocked(of: gate, &budget) { return .stop }
-        gate.pointee.flags = []
-        return keepOrDrop(gate, &budget) ? .goOn : .stop
+      guard isSettledAtOnceLocked(gate, word) else {
+        pointee.lock.unlock()
+        break
       }
-      pointee.lock.unlock()
+      if let next = nextBareLocked(after: gate, budget) {
+        pointee.finished += 1
+        beginBareLocked(next, gate)
+        chunk = pointee.buffer.head
+        continue
+      }
+      settleAtOnceLocked(gate)
+      if gate.pointee.destroy != nil && !destroyContextLocked(of: gate, &budget) { return .stop }
+      gate.pointee.flags = []
+      return keepOrDrop(gate, &budget) ? .goOn : .stop
     }
     // The slot is the operation's from now on. Until the lane has settled it, it stays; after that
     // it may be gone.
@@ -36,10 +48,42 @@ extension UnsafeMutablePointer<Lane> {
     return settleReturned(gate, gate.set(.returned), &budget)
   }
 
-  /// Settles an operation that has finished within its call, if nobody has to be told of that but
-  /// those that come after it. False: it has to be settled the long way.
+  /// Makes a job that was taken out of the buffer the gate's operation, which has started.
   @inline(__always)
-  func settleAtOnceLocked(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
+  private func beginBareLocked(_ job: Job, _ gate: OperationSlot.Pointer) {
+    pointee.pending -= 1
+    gate.pointee.flags = []
+    gate.pointee.work = job.work
+    gate.pointee.context = job.context
+    gate.pointee.destroy = job.destroy
+    // Without the marks that callers have left on the last one.
+    gate.pointee.word.store(
+      OperationWord(generation: gate.loadWord().generation + 1, .started).bits,
+      ordering: .releasing)
+  }
+
+  /// Takes out what the drainer would start next with another gate like this one, whose operation
+  /// has finished; nil when it has to look what is next.
+  @inline(__always)
+  private func nextBareLocked(
+    after gate: OperationSlot.Pointer, _ budget: DrainBudget
+  ) -> Job? {
+    // The gate's operation, which is over, still has its place: as many as the limit may run.
+    guard pointee.machine.kind == .concurrent,
+      pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.limit,
+      pointee.machine.goesStraightOn, order == nil, budget.remaining > 0,
+      gate.isClean, gate.pointee.destroy == nil,
+      gate.loadWord().generation < Handle.maximumGeneration,
+      let chunk = pointee.buffer.front(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
+      !othersWaitLocked
+    else { return nil }
+    return pointee.buffer.pop()
+  }
+
+  /// Whether an operation has finished within its call, and nobody has to be told of that but those
+  /// that come after it. Else it has to be settled the long way.
+  @inline(__always)
+  func isSettledAtOnceLocked(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
     let details = slot.pointee.details
     let flags = slot.pointee.flags.subtracting([.untimed, .obstinate])
     guard word.isSimplyFinished, flags.isEmpty, slot.pointee.resultDestroy == nil,
@@ -49,11 +93,15 @@ extension UnsafeMutablePointer<Lane> {
         with: [.destroyed, .isObserved, .watched, .hasDeliveries])
     else { return false }
     // They are told first: the callback may be a long one.
-    if slot.pointee.destroy != nil && details?.pointee.firstEdge != nil { return false }
+    return slot.pointee.destroy == nil || details?.pointee.firstEdge == nil
+  }
+
+  /// Settles such an operation.
+  @inline(__always)
+  func settleAtOnceLocked(_ slot: OperationSlot.Pointer) {
     slot.pointee.flags.formUnion([.counted, .placeReleased, .inDelivery])
     pointee.finished += 1
     removeRunningLocked(slot)
-    return true
   }
 
   /// Tells those that come after an operation that has finished, and is settled. If it is a single
@@ -81,7 +129,7 @@ extension UnsafeMutablePointer<Lane> {
       !later.loadWord().contains(.claimed), let order, order.pointee.isEmpty,
       plan.pointee.priority == 0, later.pointee.flags.contains(.isBlocked),
       pointee.machine.canStartNext(limit: pointee.extra.unsafelyUnwrapped.pointee.limit),
-      budget.remaining > 0, !executorHasWaiting
+      budget.remaining > 0, !othersWaitLocked
     else { return nil }
     edge.pointee.next = nil
     edge.pointee.earlier = nil

@@ -126,9 +126,7 @@ extension UnsafeMutablePointer<Lane> {
   /// up. Called with the lock, which it may give up and take again;
   /// false when the process is not the same any more.
   func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
-    let isClean =
-      gate.pointee.details == nil && gate.pointee.resultDestroy == nil && gate.pointee.code == 0
-    if isClean && budget.spareGate == nil {
+    if gate.isClean && budget.spareGate == nil {
       // The next lane's gate begins without the marks that this lane's callers have left.
       gate.pointee.word.store(
         OperationWord(
@@ -180,5 +178,13 @@ extension UnsafeMutablePointer<Lane> {
     guard pointee.machine.flags.contains(.batching), let gate = gateLocked else { return }
     _ = gate.set(.attention)
     countBatchLocked()
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// Whether a gate's last operation has left nothing in it.
+  @inline(__always)
+  var isClean: Bool {
+    pointee.details == nil && pointee.resultDestroy == nil && pointee.code == 0
   }
 }

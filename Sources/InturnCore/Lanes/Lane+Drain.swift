@@ -22,7 +22,7 @@ extension UnsafeMutablePointer<Lane> {
       }
       let next = pointee.machine.next(view)
       if next == .leave { break }
-      if budget.remaining <= 0 || (hasCalled && executorHasWaiting) {
+      if budget.remaining <= 0 || (hasCalled && othersWaitLocked) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
         pointee.lock.unlock()
@@ -41,14 +41,19 @@ extension UnsafeMutablePointer<Lane> {
 
   enum Progress { case goOn, stop }
 
-  /// Whether its executor has something else to do. Without a reference: who changes the executor
-  /// keeps the old one, and takes the lock for it.
+  /// Whether the executor has something else to do, so that a drainer that has made a call had better
+  /// give way. The lane's own drainers that wait there are nothing else: each would only do what this
+  /// one does. Without a reference: who changes the executor keeps the old one, and takes the lock
+  /// for it.
   @inline(__always)
-  var executorHasWaiting: Bool {
+  var othersWaitLocked: Bool {
+    let drainers = pointee.machine.scheduled
     if let executor = pointee.extra?.pointee.executor {
-      return executor._withUnsafeGuaranteedRef { $0.hasWaiting }
+      return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: drainers) }
     }
-    return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef { $0.hasWaiting }
+    return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef {
+      $0.hasWaiting(besides: drainers)
+    }
   }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
@@ -159,7 +164,8 @@ extension UnsafeMutablePointer<Lane> {
     // To destroy a context is a call by itself.
     if word.contains(.ended), slot.pointee.destroy == nil || budget.remaining > 0 {
       pointee.lock.lock()
-      if settleAtOnceLocked(slot, word) {
+      if isSettledAtOnceLocked(slot, word) {
+        settleAtOnceLocked(slot)
         if slot.pointee.destroy == nil {
           tellAtOnceLocked(slot, &budget)
         } else if !destroyContextLocked(of: slot, &budget) {

@@ -64,8 +64,13 @@ struct LaneMachine: Hashable {
   /// at hand.
   @inline(__always)
   func canStartNext(limit: UInt32) -> Bool {
-    kind == .concurrent && running < limit
-      && flags.isDisjoint(with: Self.stopped.union([.hasDeliveries, .hasNotices]))
+    kind == .concurrent && running < limit && goesStraightOn
+  }
+
+  /// Whether an active drainer has nothing to look after but what can be started.
+  @inline(__always)
+  var goesStraightOn: Bool {
+    flags.isDisjoint(with: Self.stopped.union([.hasDeliveries, .hasNotices]))
   }
 
   /// What an active drainer does next. Ends come before starts.
