@@ -97,7 +97,15 @@ PYTHON = (
     python(
         "submit", "Python: functions, futures", "thread_pool_executor", 200_000, 5_000, 0.5, 0.3
     ),
-    python("in_order", "Python: coroutines of a loop", "asyncio_lock", 200_000, 5_000, 0.5, 0.25),
+    Case(
+        "python_in_order",
+        "Python: coroutines of a loop; bare futures are run in a row by one callback",
+        "python_in_order",
+        (INTURN, "asyncio_lock", "bare_futures"),
+        (200_000,),
+        (5_000,),
+        (Target("ns_per_operation", "asyncio_lock", must=0.5, aim=0.25),),
+    ),
     python(
         "from_thread",
         "Python: coroutines from another thread",

@@ -8,14 +8,17 @@ It is called as PROGRAM-PEER, a link to this file, with the case's name and its 
 from __future__ import annotations
 
 import asyncio
+import os
 import queue as mailbox
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +86,40 @@ def token(peer: str, count: int) -> None:
     thread.join()
 
 
+class Later(asyncio.Future[Any]):
+    """The future of a coroutine that runs later, in the context of who asked for it."""
+
+    def __init__(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        super().__init__()
+        self._function = function
+        self._context = copy_context()
+
+    def run(self) -> None:
+        """Runs a coroutine that does not wait."""
+        coroutine = self._context.run(self._function)
+        try:
+            self._context.run(coroutine.send, None)
+        except StopIteration as stop:
+            self.set_result(stop.value)
+
+
+async def bare_futures(count: int) -> None:
+    """No queue at all, only what each coroutine costs that is given a future in Python."""
+    futures = [Later(nothing_asynchronous) for _ in range(count)]
+
+    def run_all() -> None:
+        for future in futures:
+            future.run()
+
+    asyncio.get_running_loop().call_soon(run_all)
+    await asyncio.gather(*futures)
+
+
 async def in_order(peer: str, count: int) -> None:
     """Coroutines of one loop, one at a time."""
+    if peer == "bare_futures":
+        await bare_futures(count)
+        return
     if peer == "inturn":
         with executor(peer) as queue:
             await asyncio.gather(*[queue.run(nothing_asynchronous) for _ in range(count)])
@@ -116,18 +151,24 @@ async def from_thread(peer: str, count: int) -> None:
     )
 
 
-def time_import(peer: str) -> float:
-    """Nanoseconds of an import beyond that of concurrent.futures, in a new interpreter."""
+def time_imports(peer: str, count: int) -> float:
+    """Nanoseconds of an import beyond that of concurrent.futures, in a new interpreter: the median
+    of so many. As with an installed package, the bytecode is there."""
     module = "inturn" if peer == "inturn" else "concurrent.futures"
     program = (
         f"import sys, time; sys.path.insert(0, {sys.path[0]!r});"
         f"import concurrent.futures, concurrent.futures.thread; begin = time.perf_counter_ns();"
         f"import {module}; print(time.perf_counter_ns() - begin)"
     )
-    output = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
-    )
-    return float(output.stdout)
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+        def time_one() -> float:
+            return float(subprocess.check_output([sys.executable, "-c", program], env=environment))
+
+        time_one()  # which writes the bytecode
+        return statistics.median(time_one() for _ in range(count))
 
 
 ASYNCHRONOUS: dict[str, Callable[[str, int], Awaitable[None]]] = {
@@ -157,7 +198,7 @@ def main() -> None:
     what = name.partition("_")[2]
     count = int(numbers[0])
     if what == "import":
-        value = statistics.median(time_import(peer) for _ in range(count))
+        value = time_imports(peer, count)
         print(f"{case},{peer},import_ns,{value:.4f}")
         return
     first = measure(what, peer, count)
