@@ -14,6 +14,8 @@ logs=$inturn_root/.build/logs
 passed=0
 failed_parts=()
 skipped_parts=()
+# What those that failed have said, for the end.
+what_failed=''
 
 # skip REASON: ends the part that calls it. It counts as not run.
 skip() {
@@ -30,6 +32,11 @@ run_elsewhere() {
 # log_counts FILE: "12 passed, 0 failed", the last such line of the log.
 log_counts() {
   sed -nE '/^[0-9]+ passed, [0-9]+ failed$/p' "$1" | tail -n 1
+}
+
+# complaints FILE: the lines of a log that say what went wrong, the first of them.
+complaints() {
+  grep -aE -m 20 'FAILED|✘|[Ee]rror: |Sanitizer: ' "$1" || true
 }
 
 # hindrance NAME: why a part cannot run: "failed WHY" or "skipped WHY", in one
@@ -99,6 +106,7 @@ run_part() {
       ((status != 124 && status != 137)) ||
         echo "    stopped after $part_limit seconds"
       echo "$name … FAILED $took; all of it: $log"
+      what_failed+="$name"$'\n'$(complaints "$log" | sed 's/^/    /')$'\n'
       ;;
   esac
 }
@@ -118,6 +126,7 @@ with_needs() {
 report() {
   local failed=${#failed_parts[@]} skips=${#skipped_parts[@]} allowed=$1
   echo
+  printf '%s' "$what_failed"
   ((failed == 0)) || echo "FAILED: ${failed_parts[*]}"
   if ((skips > 0)); then
     echo "SKIPPED: ${skipped_parts[*]}"

@@ -1,5 +1,6 @@
 import AsyncQueue
 import Synchronization
+import TestSupport
 import Testing
 
 /// What happened, in order, from any thread.
@@ -69,20 +70,13 @@ final class Box<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits until a condition holds, which others make true without a gate; yields meanwhile.
+/// Waits until a condition holds, which others make true without a gate.
 func eventually(
   _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
   _ condition: @Sendable () async -> Bool
 ) async {
-  let clock = ContinuousClock()
-  let deadline = clock.now + .seconds(30)
-  while await !condition() {
-    if clock.now > deadline {
-      Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
-      return
-    }
-    await Task.yield()
-  }
+  if await comesTrue(condition) { return }
+  Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
 }
 
 /// How the queue is called: tests have task-local values of the testing library's, which change the

@@ -434,8 +434,7 @@ import Testing
       #expect(await made.finishesInTime())
     }
     // Foundation's threads let go of them a little later than they say that they are done.
-    for _ in 0..<10_000 where queue != nil || member != nil { await Task.yield() }
-    #expect(queue == nil && member == nil)
+    #expect(await comesTrue { queue == nil && member == nil })
   }
 
   // MARK: Misuse

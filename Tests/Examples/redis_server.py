@@ -84,19 +84,19 @@ def set_up(client: redis.Redis) -> None:
         client.xgroup_create(stream(partition), GROUP, id="0", mkstream=True)
 
 
-def fill(client: redis.Redis, keys: int, each: int, milliseconds: int, seed: int = 1) -> None:
-    """Adds messages: those of different keys mixed, those of one key with ascending numbers."""
-    numbers = random.Random(seed)
-    order = [key for key in range(keys) for _ in range(each)]
-    numbers.shuffle(order)
-    sent = [0] * keys
+def fill(client: redis.Redis, keys: int, numbers: range, milliseconds: int) -> None:
+    """Adds messages: those of different keys mixed, those of one key with ascending numbers.  Each
+    takes up to so many milliseconds."""
+    chance = random.Random(numbers.start)
+    order = [key for key in range(keys) for _ in numbers]
+    chance.shuffle(order)
+    following = [iter(numbers) for _ in range(keys)]
     with client.pipeline(transaction=False) as pipeline:
         for key in order:
             name = f"customer-{key}"
             partition = zlib.crc32(name.encode()) % PARTITIONS
-            takes = numbers.randint(0, milliseconds)
-            message: Any = {"key": name, "number": sent[key], "milliseconds": takes}
-            sent[key] += 1
+            takes = chance.randint(0, milliseconds)
+            message: Any = {"key": name, "number": next(following[key]), "milliseconds": takes}
             pipeline.xadd(stream(partition), message)
         pipeline.execute()
 
@@ -105,7 +105,7 @@ def main() -> None:
     with running_server() as port:
         client = connect(port)
         set_up(client)
-        fill(client, keys=30, each=200, milliseconds=200)
+        fill(client, keys=30, numbers=range(200), milliseconds=200)
         print(port, flush=True)
         sys.stdin.read()
 

@@ -39,8 +39,14 @@ from redis_server import (
 
 EXPECTED = Path(__file__).resolve().parents[2] / "examples/expected/redis_streams.out"
 KEYS, EACH = 30, 120
-# How often a consumer is stopped to see whether it is in the middle of something.
-TRIES = 300
+# The numbers of each key's messages that come first, and those that come each time before a
+# consumer is stopped to see whether it is in the middle of something.
+FIRST = range(EACH // 4)
+ATTEMPTS = [range(number, number + 12) for number in range(FIRST.stop, EACH - 12, 12)]
+# So many messages are more than a consumer can handle before it asks for its leases again.
+MANY = KEYS
+# How long a message may take to handle.
+MILLISECONDS = 20
 
 Consumers = dict[str, "subprocess.Popen[str]"]  # by name
 
@@ -150,7 +156,7 @@ def test_leases(port: int) -> None:
     """Only the holder of a lease reads; who takes one hears of it, even if it was its own."""
     client = connect(port)
     set_up(client)
-    fill(client, KEYS, each=1, milliseconds=0)
+    fill(client, KEYS, range(1), milliseconds=0)
     leases = [lease(partition) for partition in range(PARTITIONS)]
     all_of_them = list(range(PARTITIONS))
 
@@ -178,7 +184,7 @@ def test_alone(port: int, name: str, command: str) -> None:
     """One consumer handles everything once, in each key's order, and acknowledges it."""
     client = connect(port)
     set_up(client)
-    fill(client, KEYS, each=20, milliseconds=5)
+    fill(client, KEYS, range(20), MILLISECONDS)
     with consumers(port, {name: command}) as running:
         handled = [next_handled(client, running) for _ in range(KEYS * 20)]
         check_order(handled, 20, set())
@@ -193,23 +199,29 @@ def test_alone(port: int, name: str, command: str) -> None:
 def stop_in_the_middle(
     client: redis.Redis, name: str, running: Consumers, handled: list[Handled]
 ) -> set[tuple[str, str]]:
-    """Stops a consumer that has handled a message and not acknowledged it yet; after many tries,
-    one that has not acknowledged what it has read.  Returns what it has not acknowledged."""
+    """Stops a consumer that has not acknowledged many messages, of which it has handled one; after
+    some attempts, one that may have handled none of them.  Returns what it has not acknowledged,
+    and leaves nobody without work: the rest of the messages has come then."""
     victim = running[name]
-    for attempt in range(TRIES):
+    for attempt, numbers in enumerate(ATTEMPTS):
+        fill(client, KEYS, numbers, MILLISECONDS)
+        victim.send_signal(signal.SIGCONT)
         handled.append(next_handled(client, running))
+        while handled[-1].consumer != name:
+            handled.append(next_handled(client, running))
         victim.send_signal(signal.SIGSTOP)
         os.waitpid(victim.pid, os.WUNTRACED)
         # By the second answer the server has read all that the stopped one had sent.
         client.ping()
         client.ping()
+        while client.llen("handled"):
+            handled.append(next_handled(client, running))
         own = [index for index, holder in enumerate(holders(client)) if holder == name]
         left = set().union(*(pending(client, partition) for partition in own))
-        lines: Any = client.lrange("handled", 0, -1)
-        done = {(one.stream, one.id) for one in map(Handled.parse, lines) if one.consumer == name}
-        if done & left or (left and attempt >= TRIES // 2):
+        done = {(one.stream, one.id) for one in handled if one.consumer == name}
+        if len(left) >= MANY and (done & left or attempt >= len(ATTEMPTS) // 2):
+            fill(client, KEYS, range(numbers.stop, EACH), MILLISECONDS)
             return left
-        victim.send_signal(signal.SIGCONT)
     raise SystemExit(f"FAILED: {name} is never in the middle of something")
 
 
@@ -223,12 +235,10 @@ def share_until(
         "the partitions are shared",
         lambda: all(holders(client).count(name) == share for name in running),
     )
-    fill(client, KEYS, EACH, milliseconds=5)
-    handled = [next_handled(client, running) for _ in range(KEYS * EACH // 4)]
+    fill(client, KEYS, FIRST, MILLISECONDS)
+    handled = [next_handled(client, running) for _ in range(KEYS * len(FIRST))]
     check({one.consumer for one in handled} == set(running), "somebody does nothing")
-    left = stop_in_the_middle(client, victim, running, handled)
-    check(len(handled) < KEYS * EACH, "it was stopped at the end, not in the middle")
-    return handled, left
+    return handled, stop_in_the_middle(client, victim, running, handled)
 
 
 def finish(
@@ -285,7 +295,7 @@ def test_hindered(port: int, name: str, command: str) -> None:
     client = connect(port)
     set_up(client)
     client.set("handled", "not a list")
-    fill(client, KEYS, each=1, milliseconds=5)
+    fill(client, KEYS, range(1), MILLISECONDS)
     with consumers(port, {name: command}) as running:
         running[name].communicate(timeout=LIMIT)
         check(running[name].returncode > 0, f"{name} ended with {running[name].returncode}")
