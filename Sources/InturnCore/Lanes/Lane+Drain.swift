@@ -12,7 +12,7 @@ extension UnsafeMutablePointer<Lane> {
 
   private func drainInFrame(_ budget: inout DrainBudget) {
     if !budget.isStillOurs { return }
-    pointee.lock.lock()
+    pointee.lock.lockPatiently()
     pointee.machine.drainerArrives()
     var hasCalled = false
     while true {
@@ -163,7 +163,7 @@ extension UnsafeMutablePointer<Lane> {
     let word = slot.loadWord()
     // To destroy a context is a call by itself.
     if word.contains(.ended), slot.pointee.destroy == nil || budget.remaining > 0 {
-      pointee.lock.lock()
+      pointee.lock.lockPatiently()
       if isSettledAtOnceLocked(slot, word) {
         settleAtOnceLocked(slot)
         if slot.pointee.destroy == nil {
