@@ -18,7 +18,7 @@ typedef struct race {
   void (*judge)(void);
 } race;
 
-/* Runs scaled(100000) rounds. */
+/* Runs scaled(100000) rounds; fewer, and says so, where they take too long. */
 void run_race(const race *race);
 
 /* The same with scaled(rounds): for a race that is run on several stages. */
