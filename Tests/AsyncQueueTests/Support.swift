@@ -75,7 +75,7 @@ func eventually(
   _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
   _ condition: @Sendable () async -> Bool
 ) async {
-  if await comesTrue(condition) { return }
+  if await comesTrue(within: 30, condition) { return }
   Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
 }
 

@@ -1,8 +1,10 @@
-/// Whether a condition holds within the limit, which others make true without telling anybody.
+/// Whether a condition holds within so many seconds, which others make true without telling anybody.
 nonisolated(nonsending)
-  package func comesTrue(_ condition: () async -> Bool) async -> Bool
+  package func comesTrue(
+    within seconds: Int = Limit.seconds, _ condition: () async -> Bool
+  ) async -> Bool
 {
-  let deadline = ContinuousClock.now + .seconds(Limit.seconds)
+  let deadline = ContinuousClock.now + .seconds(seconds)
   while await !condition() {
     if ContinuousClock.now > deadline { return false }
     try? await Task.sleep(for: .milliseconds(1))

@@ -4,9 +4,9 @@ import Synchronization
 /// Threads of the library that take what waits, first come, first served.
 ///
 /// It starts a thread when an item finds none idle, up to `target`. When all of them are busy and
-/// for a while none has come to another call, they count as blocked in calls: one more is started each
-/// `pressureInterval`, up to `maximum`. Threads above the target end when they have been idle for
-/// `surplusIdle`.
+/// for a while none has come to another call, they count as blocked in calls: one more is started
+/// each `pressureInterval`, up to `maximum`. Threads above the target end when they have been idle
+/// for `surplusIdle`.
 ///
 /// A thread that runs out of work looks around for a few microseconds before it sleeps, because
 /// waking it costs more than that: one at a time, and only as long as it pays. One that has looked

@@ -22,12 +22,12 @@ package struct BriefLock: ~Copyable {
     }
   }
 
-  /// The same for a thread that only gets on with what others bring. When one of them has the lock, it
-  /// is likely to be back for it at once, and each look in between would take the lock's cache line,
-  /// and with it all that lies there, from under its hands. So this waits for some microseconds
-  /// before each look: both get on faster, one after the other.
-  @inlinable @inline(__always)
-  package borrowing func lockPatiently() {
+  /// The same for a thread that only gets on with what others bring. When one of them has the lock,
+  /// it is likely to be back for it at once, and each look in between would take the lock's cache
+  /// line, and with it all that lies there, from under its hands. So this waits for some
+  /// microseconds before each look: both get on faster, one after the other.
+  @inline(__always)
+  borrowing func lockPatiently() {
     if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
       waitPatiently()
     }
@@ -58,8 +58,8 @@ package struct BriefLock: ~Copyable {
   @usableFromInline
   static func objectBarrier() { inturn_system_object_barrier() }
 
-  @inline(never) @usableFromInline
-  borrowing func waitPatiently() {
+  @inline(never)
+  private borrowing func waitPatiently() {
     for _ in 0..<16 {
       // About three microseconds.
       for _ in 0..<256 { inturn_system_pause() }
