@@ -236,6 +236,32 @@ static void a_late_end_may_meet_the_delivery_of_the_deadline(void) {
   }
 }
 
+/* The token's end gives the place up, when the deadline has begun to hold it;
+   the queue may go before that call returns. */
+static void prepare_held_on_own_board(void) {
+  board = stage_create(INTURN_QUEUE_CONCURRENT);
+  start_held();
+}
+
+static void let_time_pass_and_destroy(void) {
+  let_time_pass();
+  destroy_queue();
+}
+
+static void judge_gone(void) {
+  CHECK_INT(ends, 1);
+  CHECK_INT(destroys, 1);
+  CHECK_INT(wins, last_end.cause == INTURN_CAUSE_NONE);
+  CHECK_OK(inturn_executor_destroy(board.executor));
+  CHECK_OK(inturn_clock_destroy(board.clock));
+}
+
+static void a_late_end_may_meet_the_deadline_and_a_destruction(void) {
+  run_race(&(race){prepare_held_on_own_board,
+                   {finish, let_time_pass_and_destroy, fail, give_in},
+                   judge_gone});
+}
+
 static void set_handler(void) {
   inturn_status status =
       inturn_token_on_cancel(token, count_calls, &destroys, count_destroys);
@@ -278,6 +304,7 @@ PROGRAM(races, TEST(several_that_finish_have_one_winner),
         TEST(a_finish_and_a_deadline_have_one_winner),
         TEST(a_finish_a_request_and_its_grace_have_one_winner),
         TEST(a_late_end_may_meet_the_delivery_of_the_deadline),
+        TEST(a_late_end_may_meet_the_deadline_and_a_destruction),
         TEST(a_finish_and_a_destruction_have_one_winner),
         TEST(a_destruction_may_meet_a_drain_of_the_executor),
         TEST(who_waits_is_let_go_by_a_finish_or_a_destruction),

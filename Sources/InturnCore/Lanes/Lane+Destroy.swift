@@ -104,7 +104,7 @@ extension UnsafeMutablePointer<Lane> {
       let word: OperationWord
       if let before = slot.cutOffLocked(.cancelled, cause: .destroyed) {
         word = before
-      } else if let changed = slot.releasePlace() {
+      } else if let changed = slot.releasePlaceLocked() {
         // A deadline has ended it already; only its place was held.
         word = changed
       } else if slot.loadWord().contains(.restarting) && slot.pointee.flags.contains(.inDelivery) {

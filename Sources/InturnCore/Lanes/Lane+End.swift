@@ -4,6 +4,25 @@ extension UnsafeMutablePointer<Lane> {
   /// second of the two, without the lock.
   func carryOn(after slot: OperationSlot.Pointer) {
     pointee.lock.lock()
+    carryOnLocked(after: slot)
+  }
+
+  /// The late token of an operation that a deadline has ended and that keeps its place.
+  ///
+  /// A place is given up under the lock only. Whoever settles the operation next lets go of it, and
+  /// then the queue may go, too: there is no moment between the two at which somebody else may.
+  func takePlaceBack(from slot: OperationSlot.Pointer, generation: UInt32) {
+    pointee.lock.lock()
+    guard slot.lane == self, let word = slot.releasePlaceLocked(generation: generation),
+      word.contains(.returned)
+    else {
+      pointee.lock.unlock()
+      return
+    }
+    carryOnLocked(after: slot)
+  }
+
+  private func carryOnLocked(after slot: OperationSlot.Pointer) {
     // A batch's drainer may still be on its way to the lock; it finds the batch ended.
     if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
     let isFree = settleLocked(slot, endedInsideCall: false)
@@ -172,7 +191,7 @@ extension UnsafeMutablePointer<Lane> {
     let word = slot.loadWord()
     if !word.isOver || (word.contains(.started) && !slot.pointee.flags.contains(.placeReleased)) {
       // It is to be looked at again when its call returns, or its place is given up; also by who has
-      // just given it up, and is on the way to the lock.
+      // just returned from the call, and is on the way to the lock.
       slot.pointee.flags.remove(.inDelivery)
       return true
     }

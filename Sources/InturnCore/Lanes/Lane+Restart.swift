@@ -130,9 +130,7 @@ extension UnsafeMutablePointer<Lane> {
       slot.lane == self
     else {
       pointee.lock.unlock()
-      if word.generation == token.generation && word.contains(.placeHeld) {
-        slot.givePlaceUp(generation: token.generation)
-      }
+      takePlaceBack(from: slot, generation: token.generation)
       return .alreadyFinished
     }
     slot.needPlanLocked()

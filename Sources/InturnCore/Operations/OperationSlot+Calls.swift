@@ -101,7 +101,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     if !loadWord().contains(.claimed) { return true }
     // It may have been cut off meanwhile. A place that is held for it would never be given up,
     // as nobody has got its token.
-    _ = releasePlace()
+    lane.takePlaceBack(from: self, generation: token.generation)
     return false
   }
 }

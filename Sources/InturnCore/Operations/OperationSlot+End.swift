@@ -91,7 +91,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         if case .refused(let status) = change, token.generation != 0 { refusal = status }
         announce?(refusal)
         if word.generation == token.generation && word.contains(.placeHeld) {
-          givePlaceUp(generation: token.generation)
+          lane.takePlaceBack(from: self, generation: token.generation)
         }
         return refusal
       }
@@ -150,15 +150,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     dropReference()
   }
 
-  /// The late token of an operation that a deadline has ended and that keeps its place.
-  func givePlaceUp(generation: UInt32) {
-    if let changed = releasePlace(generation: generation), changed.contains(.returned) {
-      lane.carryOn(after: self)
-    }
-  }
-
   /// Nil when no place is held, or another one was faster.
-  func releasePlace(generation: UInt32? = nil) -> OperationWord? {
+  func releasePlaceLocked(generation: UInt32? = nil) -> OperationWord? {
     change {
       $0.contains(.placeHeld) && $0.generation == generation ?? $0.generation
         ? $0.removing(.placeHeld) : nil
