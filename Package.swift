@@ -62,7 +62,8 @@ let package = Package(
       name: "values", dependencies: ["InturnC"], path: "examples/c", sources: ["values.c"],
       cSettings: [.headerSearchPath("../../include")]),
     .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore", "TestSupport"]),
-    .testTarget(name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore"]),
+    .testTarget(
+      name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore", "TestSupport"]),
     // What the Swift runtime tells of tasks, as a C header.
     .target(name: "CSwiftTask"),
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).

@@ -1,5 +1,4 @@
 import InturnCore
-import Synchronization
 
 /// The states of a queue, to be observed. Each is there from the first time that it is asked for,
 /// and as long as this object or its holder keeps it.
@@ -29,7 +28,7 @@ public final class QueueStates: Sendable {
   }
 
   private let queue: Handle
-  private let made = Mutex(Made())
+  private let made = Locked(Made())
 
   package init(queue: Handle) { self.queue = queue }
 

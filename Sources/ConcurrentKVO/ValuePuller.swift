@@ -1,5 +1,4 @@
 import InturnCore
-import Synchronization
 
 /// Takes what a sequence's iterator asks for from its mailbox.
 final class ValuePuller<T: Sendable>: Sendable {
@@ -41,7 +40,7 @@ final class PullPort: Sendable {
     case waiting(CheckedContinuation<Void, Never>)
   }
 
-  private let state = Mutex(State.idle)
+  private let state = Locked(State.idle)
 
   func signal() {
     let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in

@@ -1,7 +1,6 @@
 import ConcurrentKVO
 import Foundation
 import InturnCore
-import Synchronization
 
 /// One interaction that a queue was given: its handle.
 ///
@@ -63,13 +62,13 @@ public final class Interaction: Sendable {
   }
 
   /// Protects the state above. Nothing is called while it is held.
-  private let life: Mutex<Life>
+  private let life: Locked<Life>
 
   init(
     _ body: @escaping @MainActor (Presentation) -> Void,
     _ condition: (@MainActor @Sendable () -> InteractionQueue.Verdict)?
   ) {
-    life = Mutex(Life(body: body, condition: condition))
+    life = Locked(Life(body: body, condition: condition))
   }
 
   deinit {

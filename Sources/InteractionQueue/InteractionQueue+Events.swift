@@ -1,5 +1,4 @@
 import InturnCore
-import Synchronization
 
 extension InteractionQueue {
   /// Something that has happened to the queue, or to one of its interactions.
@@ -53,7 +52,7 @@ final class EventBroadcast: Sendable {
 
   /// Protects the readers. A continuation's own lock may be taken under it, never the other way
   /// round, as nothing is called from under that.
-  private let readers = Mutex(Readers())
+  private let readers = Locked(Readers())
 
   func stream() -> AsyncStream<InteractionQueue.Event> {
     let (stream, continuation) = AsyncStream<InteractionQueue.Event>.makeStream()

@@ -1,4 +1,4 @@
-import Synchronization
+import InturnCore
 
 /// Why an interaction gave no value.
 public struct InteractionError: Error, Equatable {
@@ -54,7 +54,7 @@ extension InteractionQueue {
 /// What an interaction's closure has given.
 private final class Answer<Value: Sendable>: Sendable {
   /// Protects the result, which is set once.
-  private let result = Mutex<Result<Value, any Error>?>(nil)
+  private let result = Locked<Result<Value, any Error>?>(nil)
 
   func set(_ new: Result<Value, any Error>) { result.withLock { $0 = new } }
   func get() -> Result<Value, any Error>? { result.withLock { $0 } }

@@ -1,4 +1,5 @@
 import AsyncQueue
+import TestSupport
 import Testing
 
 /// What of the caller reaches the work, and what does not.

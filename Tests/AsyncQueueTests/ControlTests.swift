@@ -1,4 +1,5 @@
 import AsyncQueue
+import TestSupport
 import Testing
 
 @Suite struct ControlTests {

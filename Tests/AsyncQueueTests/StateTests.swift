@@ -1,5 +1,6 @@
 import AsyncQueue
 import ConcurrentKVO
+import TestSupport
 import Testing
 
 /// A queue's states, observed as any value is.

@@ -3,15 +3,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What happened, in order, from any thread.
-final class Log<Entry: Sendable & Equatable>: Sendable {
-  private let entriesBehindLock = Locked<[Entry]>([])
-
-  func add(_ entry: Entry) { entriesBehindLock.withLock { $0.append(entry) } }
-
-  var entries: [Entry] { entriesBehindLock.withLock { $0 } }
-}
-
 /// Opens once; who waits has a limit, and says what it waited for when that passes.
 final class Gate: Sendable {
   private struct State {
@@ -20,7 +11,7 @@ final class Gate: Sendable {
     var next = 0
   }
 
-  private let state = Locked(State())
+  private let state = Protected(State())
 
   func open() {
     let waiters = state.withLock { state in
@@ -56,7 +47,7 @@ final class Gate: Sendable {
 
 /// What is there later.
 final class Box<Value: Sendable>: Sendable {
-  private let content = Locked<Value?>(nil)
+  private let content = Protected<Value?>(nil)
   private let isFull = Gate()
 
   func fill(_ value: Value) {

@@ -1,5 +1,6 @@
 import AsyncQueue
 import Dispatch
+import TestSupport
 import Testing
 
 import struct TestSupport.SeededGenerator

@@ -1,5 +1,6 @@
 import ConcurrentKVO
 import Observation
+import TestSupport
 import Testing
 
 /// Ways to change a value, and to have one.

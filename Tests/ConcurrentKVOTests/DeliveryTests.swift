@@ -1,5 +1,6 @@
 import ConcurrentKVO
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import InturnCore

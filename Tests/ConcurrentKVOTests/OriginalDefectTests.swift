@@ -1,4 +1,5 @@
 import ConcurrentKVO
+import TestSupport
 import Testing
 
 /// What the original package gets wrong.

@@ -1,4 +1,5 @@
 import ConcurrentKVO
+import TestSupport
 import Testing
 
 /// Values and changes as asynchronous sequences, and waits.

@@ -1,4 +1,5 @@
 import ConcurrentKVO
+import TestSupport
 import Testing
 
 /// Several values as one.

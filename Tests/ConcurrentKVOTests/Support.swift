@@ -31,15 +31,6 @@ final class Gate: Sendable {
   }
 }
 
-/// What several threads add to.
-final class Log<Entry: Sendable>: Sendable {
-  private let stored = Mutex<[Entry]>([])
-
-  func add(_ entry: Entry) { stored.withLock { $0.append(entry) } }
-
-  var entries: [Entry] { stored.withLock { $0 } }
-}
-
 /// A thread; `join` waits for its end.
 final class TestThread: Sendable {
   private let over: Gate

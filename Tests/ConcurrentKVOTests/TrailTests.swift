@@ -1,4 +1,5 @@
 import ConcurrentKVO
+import TestSupport
 import Testing
 
 /// What one observer, or several, see of one thread's changes.

@@ -235,6 +235,7 @@ import Testing
     let running = stage.show("running")
     let options = InteractionOptions.with { $0.key = "microphone" }
     let asked = [stage.show("a", options), stage.show("b", options)]
+    await Stage.settle()
     #expect(stage.queue.resolve(key: "microphone") == 2)
     for shown in asked { #expect(await shown.interaction.end == .resolved) }
     #expect(stage.queue.resolve(key: "microphone") == 0)

@@ -1,6 +1,8 @@
 import Foundation
 import InturnCore
 import Synchronization
+import TestSupport
+import Testing
 
 @testable import InteractionQueue
 
@@ -8,8 +10,8 @@ import Synchronization
 final class Stage: Sendable {
   private let clock = Engine.createManualClock()
   let queue: InteractionQueue
-  private let lines = Mutex<[String]>([])
-  private let presentation = Mutex<Presentation?>(nil)
+  private let lines = Protected<[String]>([])
+  private let presentation = Protected<Presentation?>(nil)
 
   func keep(_ new: Presentation) { presentation.withLock { $0 = new } }
   var kept: Presentation! { presentation.withLock { $0 } }
@@ -72,7 +74,7 @@ final class Stage: Sendable {
 
 /// An interaction that a test has added.
 final class Shown: Sendable {
-  private let parts = Mutex<(Interaction?, Presentation?)>((nil, nil))
+  private let parts = Protected<(Interaction?, Presentation?)>((nil, nil))
 
   var interaction: Interaction! {
     get { parts.withLock { $0.0 } }
@@ -85,7 +87,11 @@ final class Shown: Sendable {
     set { parts.withLock { $0.1 = newValue } }
   }
 
-  func finish() async {
+  func finish(_ location: SourceLocation = #_sourceLocation) async {
+    guard let presentation else {
+      Issue.record("it has not been presented", sourceLocation: location)
+      return
+    }
     presentation.finish()
     await Stage.settle()
   }
