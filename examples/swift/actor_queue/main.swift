@@ -10,12 +10,15 @@ import AsyncQueue
 /// Says yes, but only when it is asked to hurry.
 actor Referee {
   private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var hasDecided = false
 
   func review() async {
+    if hasDecided { return }
     await withCheckedContinuation { waiting.append($0) }
   }
 
   func decide() {
+    hasDecided = true
     for continuation in waiting { continuation.resume() }
     waiting = []
   }
