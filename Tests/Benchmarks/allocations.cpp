@@ -3,7 +3,8 @@
    loads, count their calls on all threads, and pass them on.
 
    Counted: a run of so many operations, with at most `window` of them not yet
-   run, after a run of the same shape. A window as large as the run is a burst.
+   run, after a run of the same shape. A window as large as the run is a burst:
+   the queue is suspended until all of them are there.
 
    Arguments: operations, window. */
 #include "bench.hpp"
@@ -75,12 +76,17 @@ static void count(void *) {
 }
 
 static void run(Queue &queue, std::size_t operations, std::size_t window) {
+  bool is_burst = window >= operations;
   ran = 0;
+  if (is_burst)
+    queue.suspend();
   for (std::size_t i = 0; i < operations; i++) {
     while (i - ran.load(std::memory_order_acquire) >= window)
       std::this_thread::yield();
     queue.enqueue<count>(nullptr);
   }
+  if (is_burst)
+    queue.resume();
   queue.drain();
   bench::require(ran == operations, "each operation ran once");
 }
