@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../bindings/c/lib.sh"
 readonly skipped=77
 
 # How long a part may take before it counts as hanging.
-readonly part_limit=${INTURN_TEST_LIMIT:-1500}
+readonly part_limit=${INTURN_TEST_LIMIT:-900}
 
 logs=$inturn_root/.build/logs
 passed=0

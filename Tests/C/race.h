@@ -18,8 +18,8 @@ typedef struct race {
   void (*judge)(void);
 } race;
 
-/* Runs scaled(100000) rounds; fewer, and says so, where a thread would have to
-   be waited for too long. */
+/* Runs scaled(100000) rounds; fewer, and says so, where that would take longer
+   than a thread is waited for, or than all races of a program may. */
 void run_race(const race *race);
 
 /* The same with scaled(rounds): for a race that is run on several stages. */

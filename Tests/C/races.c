@@ -144,11 +144,16 @@ static void prepare_own_board(void) {
   start_operation();
 }
 
+/* What is left of a board whose queue is gone. */
+static void destroy_rest_of_board(void) {
+  CHECK_OK(inturn_executor_destroy(board.executor));
+  CHECK_OK(inturn_clock_destroy(board.clock));
+}
+
 static void judge_own_board(void) {
   check_one_end();
   CHECK_OK(inturn_operation_release(operation));
-  CHECK_OK(inturn_executor_destroy(board.executor));
-  CHECK_OK(inturn_clock_destroy(board.clock));
+  destroy_rest_of_board();
 }
 
 static void a_finish_and_a_destruction_have_one_winner(void) {
@@ -252,8 +257,7 @@ static void judge_gone(void) {
   CHECK_INT(ends, 1);
   CHECK_INT(destroys, 1);
   CHECK_INT(wins, last_end.cause == INTURN_CAUSE_NONE);
-  CHECK_OK(inturn_executor_destroy(board.executor));
-  CHECK_OK(inturn_clock_destroy(board.clock));
+  destroy_rest_of_board();
 }
 
 static void a_late_end_may_meet_the_deadline_and_a_destruction(void) {

@@ -1,5 +1,4 @@
 import ConcurrentKVO
-import Synchronization
 import Testing
 
 #if canImport(Darwin)

@@ -7,7 +7,8 @@ extension UnsafeMutablePointer<Lane> {
     carryOnLocked(after: slot)
   }
 
-  /// The late token of an operation that a deadline has ended and that keeps its place.
+  /// The late token of an operation that a deadline has ended and that keeps its place. Nothing happens
+  /// when it keeps none. Without the lock.
   ///
   /// A place is given up under the lock only. Whoever settles the operation next lets go of it, and
   /// then the queue may go, too: there is no moment between the two at which somebody else may.
@@ -22,6 +23,7 @@ extension UnsafeMutablePointer<Lane> {
     carryOnLocked(after: slot)
   }
 
+  /// Gives the lock up.
   private func carryOnLocked(after slot: OperationSlot.Pointer) {
     // A batch's drainer may still be on its way to the lock; it finds the batch ended.
     if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }

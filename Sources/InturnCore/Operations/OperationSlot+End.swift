@@ -150,7 +150,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     dropReference()
   }
 
-  /// Nil when no place is held, or another one was faster.
+  /// Nil when no place is held, or the slot has come to another generation.
   func releasePlaceLocked(generation: UInt32? = nil) -> OperationWord? {
     change {
       $0.contains(.placeHeld) && $0.generation == generation ?? $0.generation
