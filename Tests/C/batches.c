@@ -106,6 +106,50 @@ static void ends_are_in_the_order_of_the_list(void) {
   set_end(&set);
 }
 
+static void a_result_may_be_the_callers_own(void) {
+  set set;
+  inturn_batch_options options = batch_options(INTURN_BATCH_ALL, &set.end);
+  set_begin(&set, INTURN_QUEUE_CONCURRENT, 4, options, work_hold);
+  stage_drain(&set.stage);
+  for (int i = 0; i < 4; i++) {
+    if (i % 2 == 0)
+      CHECK_OK(inturn_token_finish_with(set.jobs[i].token, &set.jobs[i], NULL));
+    else
+      CHECK_OK(inturn_token_finish(set.jobs[i].token));
+  }
+  stage_drain(&set.stage);
+  for (int i = 0; i < 4; i++)
+    CHECK(set.end.ends[i].result == (i % 2 == 0 ? &set.jobs[i] : NULL));
+  set_end(&set);
+}
+
+static void finish_with_itself(void *job, inturn_token token) {
+  CHECK_OK(inturn_token_finish_with(token, job, NULL));
+}
+
+static void keep_own_results(inturn_queue_kind kind) {
+  stage stage = stage_create_of(kind, 1);
+  int results[4];
+  inturn_batch_item items[4];
+  for (int i = 0; i < 4; i++)
+    items[i] = (inturn_batch_item){
+        i % 2 == 0 ? finish_with_itself : just_finish, &results[i], NULL};
+  inturn_batch batch;
+  CHECK_OK(inturn_queue_enqueue_batch(stage.queue, NULL, items, 4, &batch));
+  stage_drain(&stage);
+  for (size_t i = 0; i < 4; i++) {
+    inturn_end end;
+    CHECK_OK(inturn_batch_get_end(batch, i, &end));
+    CHECK(end.result == (i % 2 == 0 ? &results[i] : NULL));
+  }
+  CHECK_OK(inturn_batch_release(batch));
+  stage_destroy(&stage);
+}
+
+static void a_result_is_not_the_next_operations(void) {
+  for_each_kind(keep_own_results);
+}
+
 static void all_must_finish_and_the_first_in_the_list_decides(void) {
   set set;
   inturn_batch_options options = batch_options(INTURN_BATCH_ALL, &set.end);
@@ -482,6 +526,8 @@ static void errors_and_cancels_race_to_one_end(void) {
 
 PROGRAM(batches, TEST(a_batch_runs_in_order_and_tells_its_end_once),
         TEST(ends_are_in_the_order_of_the_list),
+        TEST(a_result_may_be_the_callers_own),
+        TEST(a_result_is_not_the_next_operations),
         TEST(all_must_finish_and_the_first_in_the_list_decides),
         TEST(the_first_error_cancels_the_rest),
         TEST(collecting_finishes_whatever_the_ends),

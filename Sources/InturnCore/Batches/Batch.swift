@@ -145,7 +145,7 @@ package final class Batch: @unchecked Sendable {
   @inline(__always)
   static func takeDownAtOnce(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
     guard let destroy = slot.pointee.destroy, isDestroy(destroy), word.isSimplyFinished,
-      slot.pointee.resultDestroy == nil, slot.pointee.code == 0
+      slot.pointee.result == nil, slot.pointee.resultDestroy == nil, slot.pointee.code == 0
     else { return false }
     let entry = slot.pointee.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
     if entry.pointee.item.destroy != nil { return false }
@@ -192,7 +192,6 @@ package final class Batch: @unchecked Sendable {
       end.end.cause = isRequested ? .request : .none
     }
     (end.end.enqueuedAt, end.end.startedAt, end.end.endedAt) = (0, 0, 0)
-    if end.resultDestroy == nil { end.end.result = nil }
     return end
   }
 

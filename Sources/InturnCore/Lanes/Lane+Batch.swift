@@ -185,6 +185,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Whether a gate's last operation has left nothing in it.
   @inline(__always)
   var isClean: Bool {
-    pointee.details == nil && pointee.resultDestroy == nil && pointee.code == 0
+    pointee.details == nil && pointee.result == nil && pointee.resultDestroy == nil
+      && pointee.code == 0
   }
 }

@@ -95,7 +95,9 @@ extension UnsafeMutablePointer<OperationSlot> {
         }
         return refusal
       }
-      if payload.resultDestroy != nil || payload.code != 0 || announce != nil {
+      if payload.result != nil || payload.resultDestroy != nil || payload.code != 0
+        || announce != nil
+      {
         // There is something to keep: a batch must not just go on with the next operation.
         next = next.removing(.ended).adding(.attention)
       }
