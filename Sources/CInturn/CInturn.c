@@ -20,7 +20,7 @@ _Static_assert(sizeof(inturn_queue_options) == 80, "grows with a version");
 _Static_assert(sizeof(inturn_operation_options) == 152, "grows with a version");
 _Static_assert(sizeof(inturn_retry) == 48, "grows with a version");
 _Static_assert(sizeof(inturn_event) == 40, "fixed: callers own it");
-_Static_assert(sizeof(inturn_batch_options) == 48, "grows with a version");
+_Static_assert(sizeof(inturn_batch_options) == 64, "grows with a version");
 _Static_assert(sizeof(inturn_batch_end) == 40, "fixed: callers own it");
 _Static_assert(sizeof(inturn_datum) == 64, "fixed: callers own it");
 _Static_assert(sizeof(inturn_change) == 144, "fixed: callers read it");

@@ -47,10 +47,12 @@ private func check(
   guard let given else { return .ok }
   guard let options = given,
     let policy = BatchPolicy(rawValue: UInt8(clamping: options.policy.rawValue)),
-    policy == .enough ? (1...max(1, count)).contains(options.enough) : options.enough == 0
+    policy == .enough ? (1...max(1, count)).contains(options.enough) : options.enough == 0,
+    let edges = options.checkedEdges(count: count)
   else { return .invalidArgument }
   result.policy = policy
   result.enough = options.enough
+  result.edges = edges
   if let pointer = options.operation {
     guard let operation = sized(pointer), operation.on_end == nil, operation.end_context == nil,
       operation.end_destroy == nil, !operation.join
@@ -67,6 +69,17 @@ private func check(
     onEnd.release()
   }
   return .ok
+}
+
+extension inturn_batch_options {
+  /// The edges in the engine's form, which is the same; nil when one of them is none.
+  fileprivate func checkedEdges(count: Int) -> UnsafeBufferPointer<BatchEdge>? {
+    guard edges != nil || edge_count == 0, 0...Int(UInt32.max) ~= edge_count else { return nil }
+    let edges = UnsafeBufferPointer(
+      start: UnsafeRawPointer(edges)?.assumingMemoryBound(to: BatchEdge.self), count: edge_count)
+    return edges.allSatisfy { 0 <= $0.after && $0.after < $0.place && $0.place < count }
+      ? edges : nil
+  }
 }
 
 extension inturn_batch_end {

@@ -12,6 +12,7 @@ package struct EngineStorage: ~Copyable {
   let observations: ObjectSlab<ObservationObject>
   let chunks = ChunkPool()
   let leanDetails = LeanDetailsPool()
+  let batchMemory = BatchMemory()
   /// How many slots are gates, not operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
   /// How many lanes have no queue any more and are not given back yet. The same.

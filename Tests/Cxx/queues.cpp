@@ -331,6 +331,32 @@ TEST(a_batch_ends_at_its_first_error_where_that_is_asked_for) {
   CHECK_EQUAL(batch.end_of(1).outcome, outcome::cancelled);
 }
 
+TEST(edges_of_a_batch_say_what_comes_after_what) {
+  stage stage(queue_kind::concurrent);
+  std::string order;
+  kept_token first;
+  const auto works = [&] {
+    std::vector<work> works;
+    works.emplace_back(first.keep());
+    works.emplace_back([&] { order += 'b'; });
+    works.emplace_back([&] { order += 'c'; });
+    return works;
+  };
+  batch_options options;
+  options.edges = {{1, 0}};
+  const batch batch = stage.queue.enqueue_batch(works(), std::move(options));
+  stage.drain();
+  CHECK_EQUAL(order, "c");
+  first.token.finish();
+  stage.drain();
+  CHECK_EQUAL(order, "cb");
+  CHECK_EQUAL(batch.wait().finished, 3u);
+  batch_options backwards;
+  backwards.edges = {{1, 2}};
+  CHECK_REFUSED(invalid_argument,
+                (void)stage.queue.enqueue_batch(works(), std::move(backwards)));
+}
+
 TEST(a_refused_batch_is_destroyed_whole) {
   gate destroyed;
   stage stage;

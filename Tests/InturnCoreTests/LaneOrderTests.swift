@@ -49,7 +49,7 @@ import Testing
     let priorities: [Int64] = [0, -3, 5, 0, 5, Int64(Int32.max), -3, Int64(Int32.min), 5]
     for (number, priority) in priorities.enumerated() { numbers.push(number, priority: priority) }
     #expect(numbers.popAll() == [5, 2, 4, 8, 0, 3, 1, 6, 7])
-    #expect(!numbers.order.hasStartable(running: 0))
+    #expect(!numbers.order.hasStartable(isFree: true))
   }
 
   @Test(arguments: [1, 2, 3]) func `random pushes and pops give what a sorted list gives`(seed: Int)

@@ -7,6 +7,8 @@ package struct BatchOptions {
   /// Of each operation; without an end callback.
   package var operation: OperationOptions?
   package var onEnd: (@Sendable (Batch) -> Void)?
+  /// Valid only while the batch is enqueued.
+  package var edges = UnsafeBufferPointer<BatchEdge>(start: nil, count: 0)
 
   package init() {}
 }
@@ -36,6 +38,8 @@ package final class Batch: @unchecked Sendable {
   private let label: UnsafeMutablePointer<CChar>?
   private let onEnd: (@Sendable (Batch) -> Void)?
   private let condition: RawCondition?
+  /// At hand, as each look at a static constant asks whether it is there yet.
+  private let finished = BatchEntry.finished
   private let decide: RetryPolicy.RawDecide?
   /// Operations that are started give up. Sequentially consistent, as the entries' tokens are: who
   /// cancels sets this and then looks for tokens, who starts stores its token and then looks here,
@@ -43,6 +47,8 @@ package final class Batch: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete. Who waits for that sleeps on it.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  /// Of operations that come after others; set before they are enqueued.
+  @exclusivity(unchecked) private(set) var graph: BatchGraph.Pointer?
   /// Set before the operations are enqueued.
   @exclusivity(unchecked) package internal(set) var handle = Handle(bits: 0)
   /// Who may use the handle; protected by the engine's object lock.
@@ -64,7 +70,7 @@ package final class Batch: @unchecked Sendable {
     condition = options.operation?.condition
     decide = options.operation?.retry?.decide
     decision = BatchDecision(policy: options.policy, count: count, enough: options.enough)
-    entries = .allocate(capacity: count)
+    entries = Engine.current.pointee.batchMemory.take(count)
     wakeups.initialize(to: Atomic(0))
   }
 
@@ -72,7 +78,8 @@ package final class Batch: @unchecked Sendable {
     // The entries of a batch that was refused have no ends, or are no entries.
     let last = isComplete ? count : 0
     for entry in entries..<entries + last { entry.destroyEnd() }
-    entries.deallocate()
+    Engine.current.pointee.batchMemory.giveBack(entries)
+    holdNothing()
     free(label)
     wakeups.deallocate()
   }
@@ -80,6 +87,30 @@ package final class Batch: @unchecked Sendable {
   func fill(_ index: Int, with item: BatchItem) -> UnsafeMutablePointer<BatchEntry> {
     (entries + index).initialize(to: BatchEntry(item: item, batch: Unmanaged.passUnretained(self)))
     return entries + index
+  }
+
+  /// What a lane has of an operation without a slot.
+  @inline(__always)
+  func job(at place: Int) -> Job { Job(batch: entries + place) }
+
+  /// Those that come after others are to be held. `options` are those of their slots, if they have
+  /// any.
+  func hold(_ edges: UnsafeBufferPointer<BatchEdge>, _ options: OperationOptions? = nil) {
+    if edges.isEmpty { return }
+    let graph = BatchGraph.Pointer.allocate(capacity: 1)
+    graph.initialize(
+      to: BatchGraph(
+        edges, count: count, batch: Unmanaged.passUnretained(self), hasSlots: options != nil,
+        needsFinished: options?.needsFinished == true))
+    self.graph = graph
+  }
+
+  func isHeld(_ place: Int) -> Bool { graph?.pointee.isHeld(place) == true }
+
+  func holdNothing() {
+    graph?.deinitialize(count: 1)
+    graph?.deallocate()
+    graph = nil
   }
 
   /// The operations are about to be accepted: the batch keeps itself until it is complete.
@@ -92,12 +123,23 @@ package final class Batch: @unchecked Sendable {
 
   static let work: RawWork = { context, token in
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
-    entry.pointee.token.store(token, ordering: .sequentiallyConsistent)
+    if entry.pointee.token.load(ordering: .relaxed) != token {
+      entry.pointee.token.store(token, ordering: .sequentiallyConsistent)
+    }
     if entry.pointee.slot == nil && entry.pointee.batch.takeUnretainedValue().isStoppedNow {
       _ = Engine.end(Handle(bits: token), as: .cancelled)
     } else {
       entry.pointee.item.work(entry.pointee.item.context, token)
     }
+  }
+
+  /// Takes the token of an operation down that is about to be started, while its lane is locked: who
+  /// cancels the batch takes that lock between stopping it and looking for tokens.
+  @inline(__always)
+  static func willStart(_ job: Job, _ token: Handle) {
+    guard let destroy = job.destroy, isDestroy(destroy) else { return }
+    let entry = job.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    entry.pointee.token.store(token.bits, ordering: .relaxed)
   }
 
   private var isStoppedNow: Bool { isStopped.load(ordering: .sequentiallyConsistent) }
@@ -132,10 +174,16 @@ package final class Batch: @unchecked Sendable {
     entry.note(end)
     let stops = decision.add(end.end.outcome, of: entry - entries)
     let isOver = decision.isOver
+    // Else those that come after it are cancelled, as all of the rest.
+    let goesOn = !isOver && !decision.isStopped && !decision.isCancelled
     let staged = stageLocked()
     lock.unlockAfterReadingObject()
     slot?.dropReference()
     staged.deliver()
+    if goesOn, let graph, graph.pointee.laterCount(of: entry - entries) > 0 {
+      let isFinished = end.end.outcome == .finished
+      Engine.tellLater(graph, entry - entries, isFinished: isFinished, of: queue)
+    }
     if stops { cancelRest() }
     if isOver { complete() }
   }
@@ -144,19 +192,52 @@ package final class Batch: @unchecked Sendable {
   /// with nothing done, when it has not just finished, or more follows from it.
   @inline(__always)
   static func takeDownAtOnce(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
-    guard let destroy = slot.pointee.destroy, isDestroy(destroy), word.isSimplyFinished,
-      slot.pointee.result == nil, slot.pointee.resultDestroy == nil, slot.pointee.code == 0
-    else { return false }
-    let entry = slot.pointee.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
-    if entry.pointee.item.destroy != nil { return false }
-    return entry.pointee.batch._withUnsafeGuaranteedRef { $0.addFinished(entry) }
+    guard let entry = justFinished(slot, word) else { return false }
+    return entry.pointee.batch._withUnsafeGuaranteedRef {
+      $0.graph == nil && $0.addFinished(entry)
+    }
   }
 
-  /// Once the lock is given up, the batch may be complete and gone.
-  private func addFinished(_ entry: UnsafeMutablePointer<BatchEntry>) -> Bool {
+  /// The same for one that others may come after, which are told. Its lane is locked, and stays so:
+  /// the batch cannot be complete before those have been told.
+  @inline(__always)
+  static func takeDownLocked(
+    _ slot: OperationSlot.Pointer, _ word: OperationWord, in lane: Lane.Pointer
+  ) -> Bool {
+    guard let entry = justFinished(slot, word) else { return false }
+    return entry.pointee.batch._withUnsafeGuaranteedRef { batch in
+      guard let graph = batch.graph else { return false }
+      let place = entry - batch.entries
+      let count = graph.pointee.laterCount(of: place)
+      if count > Lane.Pointer.portionOfGraph { return false }
+      return batch.addFinished(entry) {
+        if count > 0 { lane.tellLaterLocked(graph, place, 0..<count) }
+      }
+    }
+  }
+
+  @inline(__always)
+  private static func justFinished(
+    _ slot: OperationSlot.Pointer, _ word: OperationWord
+  ) -> UnsafeMutablePointer<BatchEntry>? {
+    guard let destroy = slot.pointee.destroy, isDestroy(destroy), word.isSimplyFinished,
+      slot.pointee.result == nil, slot.pointee.resultDestroy == nil, slot.pointee.code == 0
+    else { return nil }
+    let entry = slot.pointee.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
+    return entry.pointee.item.destroy == nil ? entry : nil
+  }
+
+  /// Once the lock is given up, the batch may be complete and gone; `body` comes before.
+  @inline(__always)
+  private func addFinished(
+    _ entry: UnsafeMutablePointer<BatchEntry>, _ body: () -> Void = {}
+  ) -> Bool {
     lock.lock()
     let isAdded = states.isEmpty && decision.addFinished()
-    if isAdded { entry.noteFinished() }
+    if isAdded {
+      entry.pointee.end = finished
+      body()
+    }
     lock.unlock()
     return isAdded
   }
@@ -282,6 +363,15 @@ package final class Batch: @unchecked Sendable {
     let staged = decision.isOver ? stageLocked() : []
     lock.unlockAfterReadingObject()
     staged.deliver()
+  }
+
+  /// The slot of one that has not ended, with a reference.
+  func slot(at place: Int) -> OperationSlot.Pointer? {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let slot = entries[place].slot else { return nil }
+    slot.addReference()
+    return slot
   }
 
   private var progressLocked: Progress {

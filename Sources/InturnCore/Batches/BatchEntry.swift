@@ -35,16 +35,18 @@ struct BatchEntry: ~Copyable {
 
   let item: BatchItem
   let batch: Unmanaged<Batch>
-  /// The token's bits, once it has been started; the last attempt's.
+  /// The token's bits, once it has been started; the last attempt's. Stored by who starts it before
+  /// that looks whether the batch is stopped, and loaded by who has stopped the batch: sequentially
+  /// consistent, unless both take the lane's lock in between.
   let token = Atomic<UInt64>(0)
   /// With a reference, until the operation has ended; nil for a bare job.
   var slot: OperationSlot.Pointer?
   /// Nil until it has ended. Of most bare jobs the one that all of them share, as a large batch is
   /// small then.
-  fileprivate(set) var end: UnsafeMutablePointer<End>?
+  var end: UnsafeMutablePointer<End>?
 
   // Safe to share: it never changes.
-  nonisolated(unsafe) fileprivate static let finished: UnsafeMutablePointer<End> = {
+  nonisolated(unsafe) static let finished: UnsafeMutablePointer<End> = {
     let end = UnsafeMutablePointer<End>.allocate(capacity: 1)
     end.initialize(to: .finished)
     return end
@@ -54,14 +56,14 @@ struct BatchEntry: ~Copyable {
 extension UnsafeMutablePointer<BatchEntry> {
   /// Takes down how it has ended. Its batch is locked.
   func note(_ end: BatchEntry.End) {
-    if end.isFinished { return noteFinished() }
+    if end.isFinished {
+      pointee.end = BatchEntry.finished
+      return
+    }
     let place = UnsafeMutablePointer<BatchEntry.End>.allocate(capacity: 1)
     place.initialize(to: end)
     pointee.end = place
   }
-
-  @inline(__always)
-  func noteFinished() { pointee.end = BatchEntry.finished }
 
   /// Destroys its result, with the batch.
   func destroyEnd() {

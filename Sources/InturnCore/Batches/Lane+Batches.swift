@@ -5,40 +5,94 @@ extension UnsafeMutablePointer<Lane> {
   /// Adds them all, one after the other, or none. When this is refused, the caller destroys the
   /// contexts.
   func enqueue(
-    _ batch: Batch, generation: UInt32, options: OperationOptions?, item: (Int) -> BatchItem
+    _ batch: Batch, generation: UInt32, options: OperationOptions?,
+    edges: UnsafeBufferPointer<BatchEdge>, item: (Int) -> BatchItem
   ) -> Status {
-    // Whoever is told the queue's events is told of each operation, which then needs a slot.
-    let options = options ?? (isObserved ? OperationOptions() : nil)
+    if options == nil && !needsSlots(edges),
+      let status = enqueueBare(batch, generation, edges, item: item)
+    {
+      return status
+    }
     return OperationSlot.Pointer.withEarlier(options?.after) {
-      enqueue(batch, generation, options, earlier: $0, item: item)
+      enqueue(
+        batch, generation, options ?? OperationOptions(), edges, earlier: $0, item: item)
     }
   }
 
+  /// Whether operations without options need slots all the same.
+  private func needsSlots(_ edges: UnsafeBufferPointer<BatchEdge>) -> Bool {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    // Whoever is told the queue's events is told of each operation.
+    return pointee.machine.flags.contains(.isObserved)
+      || (!edges.isEmpty && !(pointee.machine.kind == .concurrent && mayHoldLocked))
+  }
+
+  /// Whether what a batch holds may just go on when the time comes: no barrier is before it.
+  private var mayHoldLocked: Bool { order?.pointee.fence == nil }
+
+  /// Adds operations without slots. Nil, with nothing done, when they need slots by now.
+  private func enqueueBare(
+    _ batch: Batch, _ generation: UInt32, _ edges: UnsafeBufferPointer<BatchEdge>,
+    item: (Int) -> BatchItem
+  ) -> Status? {
+    batch.hold(edges)
+    var jobs = JobBuffer()
+    var ready = 0
+    var hasMemory = true
+    for place in 0..<batch.count {
+      let entry = batch.fill(place, with: item(place))
+      if batch.isHeld(place) { continue }
+      hasMemory = jobs.append(Job(batch: entry))
+      if !hasMemory { break }
+      ready += 1
+    }
+    batch.willBeEnqueued()
+    pointee.lock.lock()
+    let status = hasMemory ? admitLocked(generation, count: UInt64(batch.count)) : .noMemory
+    let mayHold = batch.graph == nil || mayHoldLocked
+    if status == .ok && mayHold {
+      spliceLocked(&jobs, ready)
+      if let graph = batch.graph { addLocked(graph) }
+      unlockAndAskForDrainer()
+      return .ok
+    }
+    pointee.lock.unlock()
+    batch.wasRefused()
+    while jobs.pop() != nil {}
+    jobs.release()
+    if status != .ok { return status }
+    batch.holdNothing()
+    return nil
+  }
+
   private func enqueue(
-    _ batch: Batch, _ generation: UInt32, _ options: OperationOptions?,
+    _ batch: Batch, _ generation: UInt32, _ options: OperationOptions,
+    _ edges: UnsafeBufferPointer<BatchEdge>,
     earlier: UnsafeBufferPointer<OperationSlot.Pointer>, item: (Int) -> BatchItem
   ) -> Status {
+    batch.hold(edges, options)
     var jobs = JobBuffer()
-    var made = 0
     let now = inturn_system_now()
-    while made < batch.count {
-      let entry = batch.fill(made, with: item(made))
-      if let options {
-        guard let slot = makeSlot(for: entry, generation, options, earlier, now) else { break }
-        entry.pointee.slot = slot
-        if !jobs.append(Job(slot: slot)) {
-          slot.discard(Self.referencesInBatch)
-          break
-        }
-      } else if !jobs.append(Job(batch: entry)) {
+    var slots: [OperationSlot.Pointer] = []
+    slots.reserveCapacity(batch.count)
+    for place in 0..<batch.count {
+      let entry = batch.fill(place, with: item(place))
+      let isHeld = batch.isHeld(place)
+      guard
+        let slot = makeSlot(for: entry, generation, options, earlier.count, isHeld: isHeld, now)
+      else { break }
+      entry.pointee.slot = slot
+      if !jobs.append(Job(slot: slot)) {
+        slot.discard(Self.referencesInBatch)
         break
       }
-      made += 1
+      slots.append(slot)
     }
-    var status: Status = made == batch.count ? .ok : .noMemory
+    var status: Status = slots.count == batch.count ? .ok : .noMemory
     if status == .ok {
       batch.willBeEnqueued()
-      status = acceptAll(&jobs, batch.count, generation, options, earlier)
+      status = acceptAll(&jobs, slots, generation, options, earlier)
       if status == .ok { return .ok }
       batch.wasRefused()
     }
@@ -47,16 +101,10 @@ extension UnsafeMutablePointer<Lane> {
     return status
   }
 
-  private var isObserved: Bool {
-    pointee.lock.lock()
-    defer { pointee.lock.unlock() }
-    return pointee.machine.flags.contains(.isObserved)
-  }
-
   /// A slot of an operation to come. The engine has a reference, the buffer, and the batch.
   private func makeSlot(
     for entry: UnsafeMutablePointer<BatchEntry>, _ generation: UInt32, _ options: OperationOptions,
-    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>, _ now: Int64
+    _ earlier: Int, isHeld: Bool, _ now: Int64
   ) -> OperationSlot.Pointer? {
     guard
       let slot = OperationSlot.Pointer.take(
@@ -69,7 +117,7 @@ extension UnsafeMutablePointer<Lane> {
     var options = options
     if options.condition != nil { options.condition = Batch.condition }
     if options.retry?.decide != nil { options.retry!.decide = Batch.decide }
-    if withUnsafePointer(to: options, { slot.giveDetails($0, earlier: earlier.count) }) {
+    if withUnsafePointer(to: options, { slot.giveDetails($0, earlier: earlier, isHeld: isHeld) }) {
       return slot
     }
     slot.discard(Self.referencesInBatch)
@@ -78,26 +126,24 @@ extension UnsafeMutablePointer<Lane> {
 
   private static var referencesInBatch: UInt32 { 3 }
 
+  /// Each of the slots has a reference of the batch's, so that it stays while the lane is locked.
   private func acceptAll(
-    _ jobs: inout JobBuffer, _ count: Int, _ generation: UInt32, _ options: OperationOptions?,
-    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
+    _ jobs: inout JobBuffer, _ slots: [OperationSlot.Pointer], _ generation: UInt32,
+    _ options: OperationOptions, _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) -> Status {
     pointee.lock.lock()
-    var status = admitLocked(generation, count: UInt64(count))
-    let plan = jobs.first()?.slot?.plan
-    if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
-    if options?.joins == true { status = .unsupported }
-    // Each has a reference of the batch's, so that it stays.
-    var slots: [OperationSlot.Pointer] = []
-    if status == .ok && options != nil {
-      _ = jobs.forEach {
-        status = enterGroupsLocked($0.slot!)
-        if status == .ok { slots.append($0.slot!) }
-        return status == .ok
-      }
+    var status = admitLocked(generation, count: UInt64(slots.count))
+    if status == .ok, let plan = slots.first?.plan, !canHonourLocked(plan) {
+      status = .unsupported
+    }
+    if options.joins { status = .unsupported }
+    var entered = 0
+    while status == .ok && entered < slots.count {
+      status = enterGroupsLocked(slots[entered])
+      if status == .ok { entered += 1 }
     }
     if status != .ok {
-      for slot in slots { leaveGroupsLocked(slot) }
+      for slot in slots[..<entered] { leaveGroupsLocked(slot) }
       pointee.lock.unlock()
       return status
     }
@@ -108,13 +154,13 @@ extension UnsafeMutablePointer<Lane> {
         slot.pointee.enqueuedAt = now
       }
     }
-    if plan != nil {
-      while let job = jobs.pop() {
-        if !placeLocked(job.slot!, job.slot!.plan!) { Self.outOfMemory() }
+    if slots.contains(where: { $0.plan != nil }) {
+      while let job = jobs.pop(), let slot = job.slot {
+        if !(slot.plan.map { placeLocked(slot, $0) } ?? appendLocked(job)) { Self.outOfMemory() }
       }
       jobs.release()
     } else {
-      spliceLocked(&jobs, count)
+      spliceLocked(&jobs, slots.count)
     }
     for slot in slots {
       armForWaitLocked(slot)
@@ -136,6 +182,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     if refusalLocked(generation) != nil { return }
     stopBatchLocked()
+    if let graph = batch.graph { cancelLocked(graph) }
     let extra = needExtra()
     let identity = Unmanaged.passUnretained(batch)
     var dead = JobBuffer()
@@ -185,7 +232,7 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension Job {
-  fileprivate init(batch entry: UnsafeMutablePointer<BatchEntry>) {
+  init(batch entry: UnsafeMutablePointer<BatchEntry>) {
     self.init(work: Batch.work, context: UnsafeMutableRawPointer(entry), destroy: Batch.destroy)
   }
 

@@ -14,7 +14,8 @@ extension Engine {
         count == 0
         ? lane.enqueueEmpty(batch, generation: queue.generation)
         : lane.enqueue(
-          batch, generation: queue.generation, options: options.operation, item: item)
+          batch, generation: queue.generation, options: options.operation, edges: options.edges,
+          item: item)
       if status != .ok { _ = withObjects { $0.batches.remove(batch.handle) } }
       return status
     }
@@ -25,6 +26,15 @@ extension Engine {
     _ = withLane(queue) {
       $0.removeJobs(of: batch, generation: queue.generation)
       return .ok
+    }
+  }
+
+  /// An operation of a batch has ended: tells those that come after it, unless the queue is gone.
+  static func tellLater(
+    _ graph: BatchGraph.Pointer, _ place: Int, isFinished: Bool, of queue: Handle
+  ) {
+    _ = withLane(queue) {
+      $0.tellLater(graph, place, isFinished: isFinished, generation: queue.generation)
     }
   }
 

@@ -26,6 +26,9 @@ extension UnsafeMutablePointer<Lane> {
       }
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }
       pointee.lock.lock()
+      if gate.pointee.destroy != nil && Batch.takeDownLocked(gate, word, in: self) {
+        gate.pointee.destroy = nil
+      }
       guard isSettledAtOnceLocked(gate, word) else {
         pointee.lock.unlock()
         break
@@ -60,6 +63,7 @@ extension UnsafeMutablePointer<Lane> {
     gate.pointee.word.store(
       OperationWord(generation: gate.loadWord().generation + 1, .started).bits,
       ordering: .releasing)
+    Batch.willStart(job, gate.handle(.token))
   }
 
   /// Takes out what the drainer would start next with another gate like this one, whose operation

@@ -30,7 +30,8 @@ extension UnsafeMutablePointer<Lane> {
   var hasJobsLocked: Bool {
     @inline(__always) get {
       guard let order else { return !pointee.buffer.isEmpty }
-      return order.hasStartable(running: pointee.machine.running) || !pointee.buffer.isEmpty
+      let isFree = pointee.machine.running == 0 && pointee.extra.unsafelyUnwrapped.pointee.held == 0
+      return order.hasStartable(isFree: isFree) || !pointee.buffer.isEmpty
     }
   }
 

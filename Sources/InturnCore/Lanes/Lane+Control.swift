@@ -130,6 +130,7 @@ extension UnsafeMutablePointer<Lane> {
       cause == .request
       && ((extra?.pointee.segments ?? 0) > 0 || extra?.pointee.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.batching)
+    cancelGraphsLocked()
     guard case .some(let jobs) = pointee.buffer.takeAll(isRead: isRead) else { return }
     var free: [OperationSlot.Pointer] = []
     var inOrder: [Chunk.Pointer] = []

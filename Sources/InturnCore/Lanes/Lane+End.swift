@@ -143,6 +143,7 @@ extension UnsafeMutablePointer<Lane> {
       budget.remaining -= 1
       return deliverLocked(slot, &budget)
     }
+    if let graph = extra.pointee.firstCancelledGraph { return deliverHeldLocked(graph, &budget) }
     guard let grave = extra.pointee.graveyard else {
       noteDeliveriesLocked()
       return true
@@ -168,7 +169,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.set(
       .hasDeliveries,
       extra.pointee.firstDelivery != nil || extra.pointee.graveyard != nil
-        || extra.pointee.events?.canBeTold == true)
+        || extra.pointee.firstCancelledGraph != nil || extra.pointee.events?.canBeTold == true)
   }
 
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {

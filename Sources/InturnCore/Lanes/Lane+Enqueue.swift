@@ -225,10 +225,12 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Takes options over, before the slot is in a lane. `earlier`: how many operations it comes after.
-  /// False when memory runs out.
-  func giveDetails(_ options: UnsafePointer<OperationOptions>, earlier: Int) -> Bool {
-    guard let (details, plan) = OperationDetails.make(options, earlier: earlier)
+  /// Takes options over, before the slot is in a lane. `earlier`: how many operations it comes after;
+  /// `isHeld`: its batch holds it, too. False when memory runs out.
+  func giveDetails(
+    _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool = false
+  ) -> Bool {
+    guard let (details, plan) = OperationDetails.make(options, earlier: earlier, isHeld: isHeld)
     else { return false }
     pointee.details = details
     if options.pointee.key != nil || options.pointee.owner != nil {
@@ -240,6 +242,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard let plan else { return true }
     if plan.pointee.retry != nil { _ = set(.retries) }
     if earlier > 0 { plan.pointee.blockers = UInt32(earlier) + 1 }
+    if isHeld { plan.pointee.blockers += 1 }
     return true
   }
 
@@ -255,9 +258,9 @@ extension OperationDetails {
   /// The details of an operation with these options, its plan if it needs one, and its edges: in
   /// one piece of memory, which is the details'. Nil when there is none.
   fileprivate static func make(
-    _ options: UnsafePointer<OperationOptions>, earlier: Int
+    _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool
   ) -> (UnsafeMutablePointer<OperationDetails>, OperationPlan.Pointer?)? {
-    let needsPlan = OperationPlan.isNeeded(options, earlier: earlier)
+    let needsPlan = isHeld || OperationPlan.isNeeded(options, earlier: earlier)
     // All are made of words, so that each one's stride keeps the next one aligned.
     let planAt = MemoryLayout<OperationDetails>.stride
     let edgesAt = planAt + (needsPlan ? MemoryLayout<OperationPlan>.stride : 0)

@@ -103,6 +103,10 @@ extension UnsafeMutablePointer<Lane> {
     }
     order?.forEach(tell)
     _ = pointee.buffer.forEach(tell)
+    forEachHeldLocked {
+      if goesOn { goesOn = body(OperationInfo(state: .pending)) }
+      return goesOn
+    }
     return .ok
   }
 }

@@ -86,6 +86,11 @@ struct LaneExtra: ~Copyable {
   var staged: [StagedState] = []
   /// How often it was suspended for each reason; those are among `suspends`.
   var reasons: [String: UInt32] = [:]
+  /// Graphs of batches that hold operations; how many those are.
+  var firstGraph: BatchGraph.Pointer?
+  var held: UInt32 = 0
+  /// Graphs that were cancelled, and the contexts of what they hold are to be destroyed.
+  var firstCancelledGraph: BatchGraph.Pointer?
   /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
   var graveyard: Chunk.Pointer?
   var lastGrave: Chunk.Pointer?

@@ -74,9 +74,10 @@ extension UnsafeMutablePointer<LaneOrder> {
     }
   }
 
-  func hasStartable(running: UInt32) -> Bool {
+  /// `isFree`: nothing runs, and no batch holds anything.
+  func hasStartable(isFree: Bool) -> Bool {
     if pointee.hasLevels || !pointee.front.isEmpty { return true }
-    return isFenceReady(running: running)
+    return isFree && isFenceReady
   }
 
   /// Puts a job behind the fence. False when memory runs out.
@@ -85,8 +86,8 @@ extension UnsafeMutablePointer<LaneOrder> {
     return pointee.behind.append(job)
   }
 
-  private func isFenceReady(running: UInt32) -> Bool {
-    guard let fence = pointee.fence, running == 0 && pointee.blocked == 0 else { return false }
+  private var isFenceReady: Bool {
+    guard let fence = pointee.fence, pointee.blocked == 0 else { return false }
     return !pointee.isFenceRunning && fence.blockers == 0
   }
 

@@ -96,6 +96,13 @@ extension UnsafeMutablePointer<Lane> {
     stageStatesLocked()
   }
 
+  /// So many that were pending have ended.
+  func countCancelledLocked(_ count: UInt32) {
+    if pointee.machine.flags.contains(.watched) {
+      pointee.extra!.pointee.states!.ended += Int64(count)
+    }
+  }
+
   /// The operation that was running goes back to those that are pending.
   func countRestartLocked() {
     if pointee.machine.flags.contains(.watched) { pointee.extra!.pointee.states!.running -= 1 }

@@ -93,35 +93,38 @@ protected:
   inturn_queue queue;
 };
 
-/* Operations that come after others. A node holds the operation's handle until
-   the graph goes. */
+/* Operations that come after others: a batch, and what comes after what. */
 class Graph : Concurrent {
 public:
-  using Node = inturn_operation;
+  using Node = std::size_t;
 
   Graph(unsigned limit, std::size_t operations) : Concurrent(limit) {
-    nodes.reserve(operations);
+    items.reserve(operations);
+    edges.reserve(2 * operations);
   }
-  ~Graph() {
-    for (auto node : nodes)
-      check(inturn_operation_release(node));
-  }
+  ~Graph() { check(inturn_batch_release(batch)); }
 
   template <bench::Work work>
   Node add(void *context, const Node *after, std::size_t count) {
-    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-    options.after = after;
-    options.after_count = count;
-    Node node;
-    check(inturn_queue_enqueue_with(queue, count > 0 ? &options : nullptr,
-                                    run<work>, context, nullptr, &node));
-    nodes.push_back(node);
-    return node;
+    auto place = items.size();
+    items.push_back({run<work>, context, nullptr});
+    for (std::size_t i = 0; i < count; i++)
+      edges.push_back({place, after[i]});
+    return place;
   }
-  void wait() { drain(); }
+  void wait() {
+    inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+    options.edges = edges.data();
+    options.edge_count = edges.size();
+    check(inturn_queue_enqueue_batch(queue, &options, items.data(),
+                                     items.size(), &batch));
+    check(inturn_batch_wait(batch, -1, nullptr));
+  }
 
 private:
-  std::vector<Node> nodes;
+  std::vector<inturn_batch_item> items;
+  std::vector<inturn_batch_edge> edges;
+  inturn_batch batch;
 };
 
 } // namespace peers::inturn

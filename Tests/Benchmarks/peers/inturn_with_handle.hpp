@@ -33,4 +33,36 @@ private:
   std::size_t next = 0;
 };
 
+/* Operations that come after others. A node holds the operation's handle until
+   the graph goes. */
+class Graph : inturn::Concurrent {
+public:
+  using Node = inturn_operation;
+
+  Graph(unsigned limit, std::size_t operations) : Concurrent(limit) {
+    nodes.reserve(operations);
+  }
+  ~Graph() {
+    for (auto node : nodes)
+      inturn::check(inturn_operation_release(node));
+  }
+
+  template <bench::Work work>
+  Node add(void *context, const Node *after, std::size_t count) {
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    options.after = after;
+    options.after_count = count;
+    Node node;
+    inturn::check(
+        inturn_queue_enqueue_with(queue, count > 0 ? &options : nullptr,
+                                  inturn::run<work>, context, nullptr, &node));
+    nodes.push_back(node);
+    return node;
+  }
+  void wait() { drain(); }
+
+private:
+  std::vector<Node> nodes;
+};
+
 } // namespace peers::inturn_with_handle

@@ -75,6 +75,52 @@ def test_the_policy_decides(
     assert " ".join(one.outcome.name for one in end.ends) == outcomes
 
 
+def test_edges_say_what_comes_after_what() -> None:
+    order: list[str] = []
+    tokens: dict[str, inturn.Token] = {}
+
+    def holding(name: str) -> inturn.Work:
+        def work(token: inturn.Token) -> None:
+            order.append(name)
+            tokens[name] = token
+
+        return work
+
+    with inturn.OperationQueue(max_concurrent=4) as queue:
+        works = [holding(name) for name in "abcd"]
+        batch = queue.batch(works, edges=[(3, 1), (3, 2), (1, 0), (2, 0)])
+        for name, so_far in (("a", "a"), ("c", "abc"), ("b", "abc"), ("d", "abcd")):
+            until("the starts", lambda text=so_far: sorted(order) == sorted(text))
+            tokens[name].finish(name)
+        assert [end.result for end in batch] == list("abcd")
+    assert order[0] == "a"
+    assert order[3] == "d"
+
+
+def test_an_edge_from_a_failure_may_cancel() -> None:
+    with inturn.OperationQueue() as queue:
+        batch = queue.batch(
+            [raising, finish, finish],
+            edges=iter([(1, 0), (2, 1)]),
+            after_policy=inturn.AfterPolicy.FINISHED,
+        )
+        ends = batch.wait(LIMIT).ends
+    assert [end.outcome for end in ends] == [Outcome.FAILED, Outcome.CANCELLED, Outcome.CANCELLED]
+    assert [end.cause for end in ends[1:]] == [Cause.DEPENDENCY] * 2
+
+
+def test_edges_that_are_none_are_refused() -> None:
+    with inturn.OperationQueue() as queue:
+        for edge in (0, 0), (0, 1), (2, 0), (1, -1):
+            with pytest.raises(ValueError, match="cannot come after"):
+                queue.batch([finish, finish], edges=[edge])
+        for wrong in [(1, 0.5)], [(1, None)], 7, [5]:
+            with pytest.raises(TypeError):
+                queue.batch([finish, finish], edges=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="unpack"):
+            queue.batch([finish, finish], edges=[(1, 0, 0)])  # type: ignore[list-item]
+
+
 def test_an_empty_batch_ends_at_once() -> None:
     with inturn.FIFOQueue() as queue:
         assert queue.batch([]).wait(LIMIT) == (Outcome.FINISHED, None, None, 0, [])

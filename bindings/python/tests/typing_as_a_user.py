@@ -66,7 +66,8 @@ def options(queue: inturn.OperationQueue, first: inturn.Operation) -> None:
 
 
 async def batches_and_events(queue: inturn.FIFOQueue) -> None:
-    batch = queue.batch([inturn.Token.finish], policy=inturn.BatchPolicy.COLLECT, priority=0)
+    works: list[inturn.Work] = [inturn.Token.finish] * 2
+    batch = queue.batch(works, policy=inturn.BatchPolicy.COLLECT, edges=[(1, 0)], priority=0)
     assert_type(await batch, inturn.BatchEnd)
     assert_type(batch.wait().ends, "list[inturn.End]")
     assert_type(batch.ends, "list[inturn.End | None]")

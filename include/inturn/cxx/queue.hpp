@@ -112,6 +112,10 @@ public:
 /* Owns the handle, not the batch: that goes on when this is destroyed. */
 using batch = owned<batch_ref, inturn_batch_release>;
 
+/* The operation at `place` of the list starts when the one at the smaller place
+   `after` has ended. */
+using batch_edge = inturn_batch_edge;
+
 /* As inturn_batch_options. */
 struct batch_options {
   batch_policy policy = batch_policy::all;
@@ -121,6 +125,9 @@ struct batch_options {
   /* Told the end, exactly once when the batch was accepted. It throws
      nothing. */
   callback<void(batch_ref, const batch_end &)> on_end;
+  /* What comes after what, in any order. operation.after_policy is for these,
+     too. */
+  std::vector<batch_edge> edges;
 };
 
 /* An event of a queue, which is valid during the callback that gets it. */

@@ -143,6 +143,8 @@ inline batch queue_ref::enqueue_batch(std::vector<work> works,
   });
   raw.end_context = c.context;
   raw.end_destroy = c.destroy;
+  raw.edges = options.edges.data();
+  raw.edge_count = options.edges.size();
 
   /* Nothing throws from here on. */
   for (std::size_t i = 0; i < works.size(); i++)

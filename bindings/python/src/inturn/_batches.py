@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from ctypes import byref, c_size_t, cast, pointer
 from enum import IntEnum
+from operator import index
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
@@ -26,6 +27,7 @@ from ._states import BatchStates
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterable
 
     from ._queues import Queue
 
@@ -81,11 +83,16 @@ class Batch:
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
     def _enqueue(
-        self, structure: c.inturn_operation_options, policy: BatchPolicy, enough: int
+        self,
+        structure: c.inturn_operation_options,
+        policy: BatchPolicy,
+        enough: int,
+        edges: Iterable[tuple[int, int]],
     ) -> None:
         if not 0 <= enough < 2**64:
             raise ValueError(f"not a number of operations: {enough!r}")
         count = len(self._operations)
+        pairs = _checked(edges, count)
         items = (c.inturn_batch_item * count)()
         for item, operation in zip(items, self._operations):
             item.work, item.context, item.destroy = _start, register(operation), drop_end
@@ -96,6 +103,8 @@ class Batch:
             end_context=register(self._deliver),
             on_end=call_with_batch_end,
             end_destroy=forget_end,
+            edges=(c.inturn_batch_edge * len(pairs))(*pairs),
+            edge_count=len(pairs),
         )
         handle = c.inturn_batch()
         lib.inturn_queue_enqueue_batch(
@@ -208,6 +217,14 @@ class Batch:
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():
             quick.batch_release(self._handle)
+
+
+def _checked(edges: Iterable[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+    pairs = [(index(place), index(after)) for place, after in edges]
+    for place, after in pairs:
+        if not 0 <= after < place < count:
+            raise ValueError(f"{place} of {count} cannot come after {after}: it is no later place")
+    return pairs
 
 
 def _set(future: asyncio.Future[None]) -> None:

@@ -188,6 +188,13 @@ class inturn_batch_item(t.Structure):
     )
 
 
+class inturn_batch_edge(t.Structure):
+    _fields_ = (
+        ("place", _size),
+        ("after", _size),
+    )
+
+
 class inturn_batch_end(t.Structure):
     _fields_ = (
         ("batch", inturn_batch),
@@ -211,6 +218,8 @@ class inturn_batch_options(_Sized):
         ("on_end", inturn_batch_end_fn),
         ("end_context", _pointer),
         ("end_destroy", inturn_destroy_fn),
+        ("edges", t.POINTER(inturn_batch_edge)),
+        ("edge_count", _size),
     )
 
 

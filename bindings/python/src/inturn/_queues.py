@@ -229,6 +229,7 @@ class Queue:
         policy: BatchPolicy | None = None,
         enough: int = 0,
         on_end: OnBatchEnd | None = None,
+        edges: Iterable[tuple[int, int]] = (),
         label: str | None = None,
         **options: Unpack[OperationOptions],
     ) -> Batch:
@@ -237,11 +238,13 @@ class Queue:
         They come one after the other, with none of others between them, and run as any operations
         of the queue do. ``policy``, by default `BatchPolicy.ALL`, says when the rest is cancelled
         (with `BatchPolicy.ENOUGH`, when so many as ``enough`` have finished); ``on_end(end)`` is
-        called exactly once, with the `BatchEnd`. The options are each operation's, as for
-        `enqueue`; ``join`` is none of them.
+        called exactly once, with the `BatchEnd`. Each of the ``edges``, ``(place, after)``, lets
+        the work at that place of the list start when the one at the smaller place ``after`` has
+        ended. The options are each operation's, as for `enqueue`; ``after_policy`` is for the edges,
+        too, and ``join`` is none of them.
 
         :raises TypeError: a work is not callable, or an option is not of its type.
-        :raises ValueError: an option is out of range.
+        :raises ValueError: an option is out of range, or an edge names no two places in order.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: more would be pending than the capacity, or the owner's, allows.
         :raises UnsupportedError: the option is for queues of another kind.
@@ -265,7 +268,7 @@ class Queue:
             operation._extras = extras_of(self, options)
         batch = Batch(self, operations, on_end)
         batch._enqueue(
-            structure, BatchPolicy.ALL if policy is None else BatchPolicy(policy), enough
+            structure, BatchPolicy.ALL if policy is None else BatchPolicy(policy), enough, edges
         )
         return batch
 

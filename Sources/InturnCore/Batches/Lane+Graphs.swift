@@ -1,0 +1,141 @@
+/// Operations of batches that come after others of the same batch.
+///
+/// Those without slots, on a lane that runs several at a time, are in their batch's graph and
+/// nowhere else while they are held; they count among the lane's pending ones all the same. Those
+/// with slots are blocked as others are, by one thing more.
+extension UnsafeMutablePointer<Lane> {
+  /// A batch without slots has been accepted with this graph.
+  func addLocked(_ graph: BatchGraph.Pointer) {
+    let extra = needExtra()
+    pointee.pending += graph.pointee.held
+    extra.pointee.held += graph.pointee.held
+    graph.pointee.next = extra.pointee.firstGraph
+    extra.pointee.firstGraph?.pointee.previous = graph
+    extra.pointee.firstGraph = graph
+  }
+
+  private func removeLocked(_ graph: BatchGraph.Pointer) {
+    let (previous, next) = (graph.pointee.previous, graph.pointee.next)
+    if let previous {
+      previous.pointee.next = next
+    } else {
+      pointee.extra.unsafelyUnwrapped.pointee.firstGraph = next
+    }
+    next?.pointee.previous = previous
+    graph.pointee.previous = nil
+    graph.pointee.next = nil
+  }
+
+  /// An operation of a batch without slots has ended: tells some of those that come after it. What
+  /// is not held any more goes to where it can be started from.
+  @inline(__always)
+  func tellLaterLocked(_ graph: BatchGraph.Pointer, _ place: Int, _ told: Range<Int>) {
+    let before = graph.pointee.held
+    let batch = graph.pointee.batch
+    graph.pointee.tellLater(of: place, told) { node, _ in
+      let job = batch._withUnsafeGuaranteedRef { $0.job(at: node) }
+      // Before a fence, as the batch has come before it.
+      let isPlaced = order?.push(job, priority: 0) ?? pointee.buffer.append(job)
+      if !isPlaced { Self.outOfMemory() }
+    }
+    let extra = pointee.extra.unsafelyUnwrapped
+    extra.pointee.held -= before - graph.pointee.held
+    if graph.pointee.held == 0 && before > 0 { removeLocked(graph) }
+  }
+
+  /// An operation of a batch has ended: tells those that come after it, some at a time. No lock is
+  /// held; somebody keeps the batch.
+  func tellLater(
+    _ graph: BatchGraph.Pointer, _ place: Int, isFinished: Bool, generation: UInt32
+  ) -> Status {
+    var told = 0
+    while true {
+      pointee.lock.lock()
+      if let refusal = refusalLocked(generation) { return refusal }
+      let count = graph.pointee.laterCount(of: place)
+      let next = Swift.min(told + Self.portionOfGraph, count)
+      var slots: [OperationSlot.Pointer] = []
+      if graph.pointee.hasSlots {
+        slots = tellSlotsLocked(graph, place, told..<next, isFinished)
+      } else {
+        tellLaterLocked(graph, place, told..<next)
+      }
+      unlockAndAskForDrainer()
+      for slot in slots { slot.dropReference() }
+      told = next
+      if told == count { return .ok }
+    }
+  }
+
+  /// The same of a batch with slots. The caller drops a reference of each of the slots once it has
+  /// given the lock up.
+  private func tellSlotsLocked(
+    _ graph: BatchGraph.Pointer, _ place: Int, _ told: Range<Int>, _ isFinished: Bool
+  ) -> [OperationSlot.Pointer] {
+    var slots: [OperationSlot.Pointer] = []
+    let batch = graph.pointee.batch
+    graph.pointee.tellLater(of: place, told, isFinished: isFinished) { node, change in
+      guard let slot = batch._withUnsafeGuaranteedRef({ $0.slot(at: node) }) else { return }
+      slots.append(slot)
+      if slot.loadWord().contains(.claimed) { return }
+      switch change {
+      case .ready: unblockLocked(slot, slot.plan!)
+      case .lost: if cutOffLocked(slot, .cancelled, .dependency) { slots.append(slot) }
+      }
+    }
+    return slots
+  }
+
+  /// How many are told before somebody else may have the lock.
+  static var portionOfGraph: Int { 64 }
+
+  // MARK: Cancelling
+
+  /// Takes all that is held out of the graphs, as cancelled.
+  func cancelGraphsLocked() {
+    while let graph = pointee.extra?.pointee.firstGraph { cancelLocked(graph) }
+  }
+
+  /// Takes all that a graph without slots holds out of it, as cancelled. Takes no time for each:
+  /// deliveries do that, one by one.
+  func cancelLocked(_ graph: BatchGraph.Pointer) {
+    let held = graph.pointee.held
+    if graph.pointee.hasSlots || graph.pointee.isCancelled || held == 0 { return }
+    let extra = pointee.extra.unsafelyUnwrapped
+    removeLocked(graph)
+    graph.pointee.cancel()
+    graph.pointee.next = extra.pointee.firstCancelledGraph
+    extra.pointee.firstCancelledGraph = graph
+    pointee.machine.flags.insert(.hasDeliveries)
+    extra.pointee.held -= held
+    pointee.pending -= held
+    extra.pointee.cancelled += UInt64(held)
+    countCancelledLocked(held)
+  }
+
+  /// Destroys the context of one operation that was cancelled while it was held. Called with the
+  /// lock, which it gives up and takes again. False when the process is not the same any more.
+  func deliverHeldLocked(_ graph: BatchGraph.Pointer, _ budget: inout DrainBudget) -> Bool {
+    let place = graph.pointee.takeHeld()
+    // The batch may be gone with the last one.
+    if graph.pointee.held == 0 {
+      pointee.extra.unsafelyUnwrapped.pointee.firstCancelledGraph = graph.pointee.next
+      noteDeliveriesLocked()
+    }
+    guard let place else { return true }
+    let job = graph.pointee.batch._withUnsafeGuaranteedRef { $0.job(at: place) }
+    budget.remaining -= 1
+    pointee.lock.unlock()
+    job.destroy.unsafelyUnwrapped(job.context)
+    return relock(budget)
+  }
+
+  /// Tells how many are held, of each graph.
+  func forEachHeldLocked(_ body: () -> Bool) {
+    var next = pointee.extra?.pointee.firstGraph
+    while let graph = next {
+      for _ in 0..<graph.pointee.held where !body() { return }
+      next = graph.pointee.next
+    }
+  }
+}
