@@ -57,7 +57,6 @@ struct BatchGraph: ~Copyable {
 
   enum Change { case ready, lost }
 
-  let count: Int
   private let later: Adjacency
   /// How many each one waits for; zero of those that are not held.
   private let blockers: UnsafeMutablePointer<UInt32>
@@ -78,7 +77,6 @@ struct BatchGraph: ~Copyable {
     _ edges: UnsafeBufferPointer<BatchEdge>, count: Int, batch: Unmanaged<Batch>,
     hasSlots: Bool = false, needsFinished: Bool = false
   ) {
-    self.count = count
     self.batch = batch
     self.hasSlots = hasSlots
     self.needsFinished = needsFinished

@@ -81,8 +81,8 @@ def test_edges_say_what_comes_after_what() -> None:
 
     def holding(name: str) -> inturn.Work:
         def work(token: inturn.Token) -> None:
-            order.append(name)
             tokens[name] = token
+            order.append(name)
 
         return work
 
