@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from functools import partial
 
 import pytest
 
@@ -86,11 +87,14 @@ def test_edges_say_what_comes_after_what() -> None:
 
         return work
 
+    def has_started(names: str) -> bool:
+        return sorted(order) == sorted(names)
+
     with inturn.OperationQueue(max_concurrent=4) as queue:
         works = [holding(name) for name in "abcd"]
         batch = queue.batch(works, edges=[(3, 1), (3, 2), (1, 0), (2, 0)])
         for name, so_far in (("a", "a"), ("c", "abc"), ("b", "abc"), ("d", "abcd")):
-            until("the starts", lambda text=so_far: sorted(order) == sorted(text))
+            until("the starts", partial(has_started, so_far))
             tokens[name].finish(name)
         assert [end.result for end in batch] == list("abcd")
     assert order[0] == "a"

@@ -92,7 +92,7 @@ class Batch:
         if not 0 <= enough < 2**64:
             raise ValueError(f"not a number of operations: {enough!r}")
         count = len(self._operations)
-        pairs = _checked(edges, count)
+        checked = _checked(edges, count)
         items = (c.inturn_batch_item * count)()
         for item, operation in zip(items, self._operations):
             item.work, item.context, item.destroy = _start, register(operation), drop_end
@@ -103,8 +103,8 @@ class Batch:
             end_context=register(self._deliver),
             on_end=call_with_batch_end,
             end_destroy=forget_end,
-            edges=(c.inturn_batch_edge * len(pairs))(*pairs),
-            edge_count=len(pairs),
+            edges=(c.inturn_batch_edge * len(checked))(*checked),
+            edge_count=len(checked),
         )
         handle = c.inturn_batch()
         lib.inturn_queue_enqueue_batch(
@@ -219,12 +219,13 @@ class Batch:
             quick.batch_release(self._handle)
 
 
-def _checked(edges: Iterable[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    pairs = [(index(place), index(after)) for place, after in edges]
-    for place, after in pairs:
+def _checked(edges: Iterable[tuple[int, int]], count: int) -> list[c.inturn_batch_edge]:
+    checked = []
+    for place, after in ((index(place), index(after)) for place, after in edges):
         if not 0 <= after < place < count:
             raise ValueError(f"{place} of {count} cannot come after {after}: it is no later place")
-    return pairs
+        checked.append(c.inturn_batch_edge(place, after))
+    return checked
 
 
 def _set(future: asyncio.Future[None]) -> None:

@@ -240,8 +240,8 @@ class Queue:
         (with `BatchPolicy.ENOUGH`, when so many as ``enough`` have finished); ``on_end(end)`` is
         called exactly once, with the `BatchEnd`. Each of the ``edges``, ``(place, after)``, lets
         the work at that place of the list start when the one at the smaller place ``after`` has
-        ended. The options are each operation's, as for `enqueue`; ``after_policy`` is for the edges,
-        too, and ``join`` is none of them.
+        ended. The options are each operation's, as for `enqueue`; ``after_policy`` is for the
+        edges, too, and ``join`` is none of them.
 
         :raises TypeError: a work is not callable, or an option is not of its type.
         :raises ValueError: an option is out of range, or an edge names no two places in order.
