@@ -180,7 +180,7 @@ package final class Batch: @unchecked Sendable {
     lock.unlockAfterReadingObject()
     slot?.dropReference()
     staged.deliver()
-    if goesOn, let graph, graph.pointee.laterCount(of: entry - entries) > 0 {
+    if goesOn, let graph {
       let isFinished = end.end.outcome == .finished
       Engine.tellLater(graph, entry - entries, isFinished: isFinished, of: queue)
     }
