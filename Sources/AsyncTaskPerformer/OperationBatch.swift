@@ -17,6 +17,9 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
   @exclusivity(unchecked) private var hasEnded: [Bool]
   /// As many operations, from the first one on, have all ended.
   @exclusivity(unchecked) private var endedInOrder = 0
+  /// Of an ordered list: the one that has failed. It began when those before it had ended, even if
+  /// their threads have not come by to say so.
+  @exclusivity(unchecked) private var failed = 0
   /// Values in the list's order, of operations whose turn has not come, where somebody wants them.
   @exclusivity(unchecked) private var values: [T?]
   @exclusivity(unchecked) private var isDelivering = false
@@ -87,13 +90,15 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
       return false
     }
     withExtendedLifetime(value) {}
-    if isFailure, let error { fail(error) }
+    if isFailure, let error { fail(error, at: index) }
   }
 
   /// The list completes with an error, unless it has completed; what is left of it is cancelled.
-  func fail(_ error: any Error) {
+  /// `index`: the operation whose error it is, if it is one's.
+  func fail(_ error: any Error, at index: Int? = nil) {
     let isFirst = lock.withLock {
       guard machine.fail() else { return false }
+      if isOrdered, let index { failed = index }
       result = .failure(error)
       return true
     }
@@ -107,8 +112,8 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
   private func ended(_ index: Int, _ end: AsyncOperation.End) {
     members[index].leaveBatch()
     switch end {
-    case .failed(let error): fail(error)
-    case .abandoned: fail(AsyncOperationError.abandoned)
+    case .failed(let error): fail(error, at: index)
+    case .abandoned: fail(AsyncOperationError.abandoned, at: index)
     case .finished, .cancelled: break
     }
     let opened = lock.withLock {
@@ -153,7 +158,8 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
   }
 
   private func nextDeliveryLocked() -> Delivery? {
-    while completion != nil && !values.isEmpty && delivered < endedInOrder {
+    let turns = max(endedInOrder, failed)
+    while completion != nil && !values.isEmpty && delivered < turns {
       let value = values[delivered]
       values[delivered] = nil
       delivered += 1

@@ -20,8 +20,10 @@ extension UnsafeMutablePointer<Lane> {
     armLocked(slot, details)
   }
 
+  /// `generation`: the operation's when the timer is to fire; nil for the one that it has.
   func armLocked(
-    _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>
+    _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>,
+    generation: UInt32? = nil
   ) {
     // Two at a time: of more, an array would be made.
     let next = Swift.min(
@@ -33,7 +35,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     let timer = details.pointee.timer ?? .make()
     details.pointee.timer = timer
-    let generation = slot.loadWord().generation
+    let generation = generation ?? slot.loadWord().generation
     clock.arm(timer, at: next, for: .operation(slot, generation: generation, of: self))
   }
 

@@ -56,16 +56,18 @@ extension UnsafeMutablePointer<Lane> {
     details.pointee.deadlineAt = Int64.max
     details.pointee.stallAt = Int64.max
     details.pointee.graceAt = Int64.max
+    if delay > 0 {
+      plan.pointee.blockers += 1
+      plan.pointee.retryAt = clock.moment(after: delay)
+      // The timer is there before the word says that the operation waits: who reads that may
+      // advance the clock. When it fires, it waits for the lock, and then it is this attempt's.
+      armLocked(slot, details, generation: slot.loadWord().generation + 1)
+    }
     // From here on, the old token is a past one's.
     _ = slot.change { $0.restarted() }
     countRestartLocked()
     stageStatesLocked(of: slot)
     let order = needOrder()
-    if delay > 0 {
-      plan.pointee.blockers += 1
-      plan.pointee.retryAt = clock.moment(after: delay)
-      armLocked(slot, details)
-    }
     if wasBarrier {
       order.pointee.isFenceRunning = false
     } else if isOneAtATime {
