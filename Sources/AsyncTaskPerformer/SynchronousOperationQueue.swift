@@ -112,7 +112,8 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// list or a queue already, is a failed precondition.
   ///
   /// **Threads.** The completion is called on the main queue, or on that which the queue was made
-  /// with; never inside this call, unless that goes on on another thread meanwhile.
+  /// with; never inside this call, unless that goes on on another thread meanwhile. A list may start
+  /// before the completion of the one before it is called, and a short one may even complete before.
   @preconcurrency
   public func executeOperations(
     _ operations: [AsyncOperationWithCompletion<T>],
