@@ -39,6 +39,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   @exclusivity(unchecked) private var lastGate: OrderGate?
 
   private let isOrdered: Bool
+  private let completionOrder = CompletionOrder()
   private let completionQueue: DispatchQueue
 
   /// The value that an empty list completes with.
@@ -112,8 +113,9 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// list or a queue already, is a failed precondition.
   ///
   /// **Threads.** The completion is called on the main queue, or on that which the queue was made
-  /// with; never inside this call, unless that goes on on another thread meanwhile. A list may start
-  /// before the completion of the one before it is called, and a short one may even complete before.
+  /// with; never inside this call, unless that goes on on another thread meanwhile. Of a queue that
+  /// is not concurrent, those of lists that succeed come in the order of the lists; a list may start
+  /// before the completion of the one before it is called.
   @preconcurrency
   public func executeOperations(
     _ operations: [AsyncOperationWithCompletion<T>],
@@ -165,9 +167,12 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
       return (batchCount, lastGate)
     }
     let batch = OperationBatch(operations, isOrdered: isOrdered, lastGate: end, each: each) {
-      [weak self] result in
+      [weak self, isOrdered, completionOrder] result in
       self?.forget(number)
-      completion(result)
+      guard isOrdered else { return completion(result) }
+      var isSuccess = false
+      if case .success = result { isSuccess = true }
+      completionOrder.complete(number, isSuccess: isSuccess) { completion(result) }
     }
     lock.withLock { batches[number] = batch }
     batch.begin(after: previous)
