@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Builds the engine under the scheduler, and the scenarios with it.
+#
+#   build.sh --output DIR [--sanitize address|thread] [--engine DIR]
+#
+# --engine takes the engine's sources from elsewhere than Sources.
+set -euo pipefail
+# shellcheck source=bindings/c/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../bindings/c/lib.sh"
+
+output='' sanitizer='' engine=$inturn_root/Sources/InturnCore
+while (($#)); do
+  case $1 in
+    --output) output=$(argument "$@"); shift 2 ;;
+    --sanitize) sanitizer=$(argument "$@"); shift 2 ;;
+    --engine) engine=$(argument "$@"); shift 2 ;;
+    --help) usage; exit ;;
+    *) fail "unknown option $1; see --help" ;;
+  esac
+done
+[[ -n $output ]] || fail "--output is needed; see --help"
+mkdir -p "$output/CInturn"
+output=$(realpath "$output")
+cd "$inturn_root"
+model=Tests/Model
+clang=$(swift_tool clang)
+
+printf 'module CInturn { header "%s" export * }\n' \
+  "$inturn_root/Sources/CInturn/include/CInturn.h" \
+  >"$output/CInturn/module.modulemap"
+
+swift_flags=(
+  -O -wmo -parse-as-library -package-name inturn -swift-version 6
+  -enforce-exclusivity=unchecked -g -static-stdlib
+  -I "$model/seam" -I "$output/CInturn" -I "$output"
+  -Xcc -fmodule-map-file="$model/seam/module.modulemap"
+)
+c_flags=(-O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -Iinclude)
+instrumented=("${c_flags[@]}")
+if [[ -n $sanitizer ]]; then
+  swift_flags+=(-sanitize="$sanitizer")
+  instrumented+=(-fsanitize="$sanitizer")
+  # The scheduler switches between threads that ThreadSanitizer watches: what it
+  # does itself is no part of their story.
+  [[ $sanitizer == thread ]] || c_flags=("${instrumented[@]}")
+fi
+
+mapfile -t core < <(find "$engine" "$model/seam" -name '*.swift' | sort)
+mapfile -t exports < <(find Sources/InturnC -name '*.swift' | sort)
+# The engine is compiled again only when something of it has changed.
+stamp=$(cat "${core[@]}" "${exports[@]}" "$model"/seam/*.h include/inturn.h \
+  "$inturn_script" Sources/CInturnSystem/include/*.h | sha256sum)
+if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
+rm -f "$output/stamp"
+swiftc "${swift_flags[@]}" -module-name InturnCore -emit-module \
+  -emit-module-path "$output/InturnCore.swiftmodule" \
+  -c "${core[@]}" -o "$output/core.o"
+swiftc "${swift_flags[@]}" -module-name InturnC \
+  -c "${exports[@]}" -o "$output/exports.o"
+echo "$stamp" >"$output/stamp"
+fi
+"$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
+  -o "$output/atomic.o"
+objects=("$output"/{core,exports,atomic}.o)
+for file in "$model"/main.cpp "$model"/*/*.cpp; do
+  object=$output/$(basename "$(dirname "$file")")-$(basename "$file" .cpp).o
+  "$clang++" -std=c++20 "${c_flags[@]}" -c "$file" -o "$object"
+  objects+=("$object")
+done
+link=(swiftc -static-stdlib -use-ld=lld "${objects[@]}" -o "$output/model"
+  -lstdc++ -ldl -lpthread)
+[[ -z $sanitizer ]] || link+=(-sanitize="$sanitizer")
+"${link[@]}"

@@ -1,0 +1,338 @@
+// Runs the scenarios: many schedules of each, in processes of their own.
+//
+// SPDX-License-Identifier: MIT
+//
+//   model list
+//   model run [--filter TEXT] [--schedules N] [--seed FIRST] [--seconds S]
+//   model search [--filter TEXT] [--preemptions N] [--seconds S]
+//   model replay SCENARIO SEED
+//
+// `run` picks schedules at random, half of them with few changes of priority;
+// `search` tries all that have at most so many preemptions. A schedule that
+// fails is named by its seed, made as short as can be, and printed. The last
+// line is `N passed, N failed`, which counts scenarios.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "checker/checker.hpp"
+#include "scheduler/scheduler.hpp"
+
+using namespace model;
+
+namespace {
+
+// What a process that runs schedules tells the one that has started it.
+struct Shared {
+  Record record;
+  uint64_t seed;      // of the schedule that runs or has failed
+  uint64_t schedules; // that are over
+  uint64_t decisions; // in them
+  uint32_t longest;   // the most decisions of one
+  bool isDone;
+};
+
+Shared *shared;
+
+// How many schedules a process runs from its fresh start.
+constexpr uint64_t batch = 512;
+
+// Forks without the library's handlers: the child is to go on as the parent.
+pid_t forkBare() {
+  fflush(stdout);
+  return pid_t(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+// Runs `body` in a child; whether it came to its end.
+template <class Body> bool isolated(Body body) {
+  memset(&shared->record, 0, sizeof shared->record);
+  shared->isDone = false;
+  pid_t child = forkBare();
+  if (child == 0) {
+    body();
+    shared->isDone = true;
+    fflush(stdout);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+  }
+  if (!shared->isDone && shared->record.failure[0] == 0) {
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+      snprintf(shared->record.failure, sizeof shared->record.failure,
+               "goes round in circles without a point");
+    else if (WIFSIGNALED(status))
+      snprintf(shared->record.failure, sizeof shared->record.failure,
+               "ended by signal %d", WTERMSIG(status));
+    else
+      snprintf(shared->record.failure, sizeof shared->record.failure,
+               "ended with status %d", WEXITSTATUS(status));
+  }
+  return shared->isDone;
+}
+
+void runOne(const Scenario &scenario, Chooser &chooser, bool isTraced = false,
+            std::vector<Asked> *asked = nullptr) {
+  static void (*body)();
+  body = scenario.body;
+  alarm(20);
+  runSchedule({&chooser, &shared->record, asked, isTraced}, [] {
+    body();
+    model_settle(true);
+  });
+  alarm(0);
+}
+
+// The first schedule of a process is the plain one: it makes the engine.
+void warmUp(const Scenario &scenario) {
+  ReplayChooser plain({});
+  runOne(scenario, plain);
+  shared->longest = shared->record.decisions;
+}
+
+void runSeed(const Scenario &scenario, uint64_t seed) {
+  shared->seed = seed;
+  // The length of the schedules is one of what they do when nobody interferes.
+  if (seed % 2 == 0) {
+    RandomChooser chooser(seed);
+    runOne(scenario, chooser);
+  } else {
+    PriorityChooser chooser(seed, 1 + uint32_t(seed / 2 % 4),
+                            shared->longest * 2);
+    runOne(scenario, chooser);
+  }
+  shared->schedules++;
+  shared->decisions += shared->record.decisions;
+}
+
+bool follows(const Scenario &scenario, const Deviations &deviations,
+             bool isTraced = false) {
+  return isolated([&] {
+    warmUp(scenario);
+    ReplayChooser chooser(deviations);
+    runOne(scenario, chooser, isTraced);
+  });
+}
+
+// Leaves out what the failure does not need: halves first, then ever less.
+Deviations shrunk(const Scenario &scenario, Deviations deviations) {
+  for (size_t part = (deviations.size() + 1) / 2; part > 0; part /= 2) {
+    for (size_t from = 0; from < deviations.size();) {
+      Deviations fewer(deviations);
+      fewer.erase(fewer.begin() + long(from),
+                  fewer.begin() +
+                      long(std::min(from + part, deviations.size())));
+      if (!follows(scenario, fewer)) {
+        // What remains of the old list is numbered as it came to pass.
+        deviations = fewer;
+      } else {
+        from += part;
+      }
+    }
+  }
+  return deviations;
+}
+
+Deviations recorded() {
+  uint32_t count = std::min(shared->record.count, Record::mostDeviations);
+  return Deviations(shared->record.deviations,
+                    shared->record.deviations + count);
+}
+
+// Prints a failure whose decisions are known.
+void explain(const Scenario &scenario, const std::string &name,
+             const Deviations &deviations) {
+  printf("FAILED %s, %s: %s\n", scenario.name, name.c_str(),
+         shared->record.failure);
+  if (follows(scenario, deviations)) {
+    printf("    (not by itself: after other schedules of its process only)\n");
+    return;
+  }
+  Deviations few = shrunk(scenario, deviations);
+  printf("    %zu decisions of %zu are needed:\n", few.size(),
+         deviations.size());
+  follows(scenario, few, true);
+  printf("    %s\n", shared->record.failure);
+}
+
+struct Limits {
+  const char *filter = "";
+  uint64_t schedules = 2000;
+  uint64_t first = 1;
+  double seconds = 1e9;
+  uint32_t preemptions = 2;
+};
+
+double clockSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool runScenario(const Scenario &scenario, const Limits &limits) {
+  double begin = clockSeconds();
+  shared->schedules = shared->decisions = 0;
+  for (uint64_t seed = limits.first; seed < limits.first + limits.schedules &&
+                                     clockSeconds() - begin < limits.seconds;
+       seed += batch) {
+    uint64_t end = std::min(seed + batch, limits.first + limits.schedules);
+    bool isGood = isolated([&] {
+      shared->seed = 0;
+      warmUp(scenario);
+      for (uint64_t i = seed; i < end; i++)
+        runSeed(scenario, i);
+    });
+    if (!isGood) {
+      std::string name = shared->seed ? "seed " + std::to_string(shared->seed)
+                                      : "the plain schedule";
+      explain(scenario, name, recorded());
+      return false;
+    }
+  }
+  double took = clockSeconds() - begin;
+  printf("ok %s: %lu schedules, %lu decisions each, %.1f s\n", scenario.name,
+         (unsigned long)shared->schedules,
+         (unsigned long)(shared->decisions /
+                         std::max<uint64_t>(shared->schedules, 1)),
+         took);
+  return true;
+}
+
+// All schedules with at most so many preemptions: each with those of `prefix`,
+// and then with one more decision that is not the plain one.
+struct Search {
+  const Scenario &scenario;
+  const Limits &limits;
+  double begin = clockSeconds();
+  uint64_t inProcess = 0;
+  bool isCut = false;
+
+  bool isOver() {
+    isCut = isCut || clockSeconds() - begin > limits.seconds;
+    return isCut;
+  }
+
+  void from(const Deviations &prefix, uint32_t preemptions, uint32_t others) {
+    if (isOver())
+      return;
+    std::vector<Asked> asked;
+    ReplayChooser chooser(prefix);
+    runOne(scenario, chooser, false, &asked);
+    shared->schedules++;
+    shared->decisions += asked.size();
+    uint32_t next = prefix.empty() ? 0 : prefix.back().decision + 1;
+    for (uint32_t i = next; i < asked.size() && !isCut; i++) {
+      bool isPoint = asked[i].kind == Question::point;
+      if (isPoint ? preemptions == 0 : others == 0)
+        continue;
+      for (uint32_t option = 1; option < asked[i].options; option++) {
+        Deviations more(prefix);
+        more.push_back({i, option, isPoint});
+        from(more, preemptions - isPoint, others - !isPoint);
+      }
+    }
+  }
+};
+
+bool searchScenario(const Scenario &scenario, const Limits &limits) {
+  shared->schedules = shared->decisions = 0;
+  bool *isCut = reinterpret_cast<bool *>(&shared->seed);
+  bool isGood = isolated([&] {
+    warmUp(scenario);
+    Search search{scenario, limits};
+    search.from({}, limits.preemptions, 2);
+    *isCut = search.isCut;
+  });
+  if (!isGood) {
+    explain(scenario, "search", recorded());
+    return false;
+  }
+  printf("ok %s: %lu schedules with %u preemptions%s\n", scenario.name,
+         (unsigned long)shared->schedules, limits.preemptions,
+         *isCut ? ", cut short" : ", all");
+  return true;
+}
+
+bool replay(const Scenario &scenario, uint64_t seed) {
+  bool isGood = isolated([&] {
+    warmUp(scenario);
+    runSeed(scenario, seed);
+  });
+  if (isGood)
+    printf("ok %s, seed %lu\n", scenario.name, (unsigned long)seed);
+  else
+    explain(scenario, "seed " + std::to_string(seed), recorded());
+  return isGood;
+}
+
+[[noreturn]] void usage() {
+  fprintf(stderr, "usage: model list | run | search | replay; see main.cpp\n");
+  exit(2);
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  // Before the engine's own handler, which the child runs already alone.
+  pthread_atfork(nullptr, nullptr, model_become_child);
+  shared = static_cast<Shared *>(mmap(nullptr, sizeof(Shared),
+                                      PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::string verb = count > 1 ? arguments[1] : "";
+  std::vector<Scenario *> scenarios;
+  for (Scenario *one = Scenario::first; one; one = one->next)
+    scenarios.insert(scenarios.begin(), one);
+  if (verb == "list") {
+    for (Scenario *one : scenarios)
+      puts(one->name);
+    return 0;
+  }
+  int passed = 0, failed = 0;
+  if (verb == "replay" && count == 4) {
+    for (Scenario *one : scenarios)
+      if (strcmp(one->name, arguments[2]) == 0)
+        (replay(*one, strtoull(arguments[3], nullptr, 10)) ? passed : failed)++;
+    if (passed + failed == 0)
+      usage();
+  } else if (verb == "run" || verb == "search") {
+    Limits limits;
+    for (int i = 2; i < count; i += 2) {
+      std::string option = arguments[i];
+      if (i + 1 == count)
+        usage();
+      const char *value = arguments[i + 1];
+      if (option == "--filter")
+        limits.filter = value;
+      else if (option == "--schedules")
+        limits.schedules = strtoull(value, nullptr, 10);
+      else if (option == "--seed")
+        limits.first = strtoull(value, nullptr, 10);
+      else if (option == "--seconds")
+        limits.seconds = strtod(value, nullptr);
+      else if (option == "--preemptions")
+        limits.preemptions = uint32_t(strtoul(value, nullptr, 10));
+      else
+        usage();
+    }
+    for (Scenario *one : scenarios) {
+      if (!strstr(one->name, limits.filter))
+        continue;
+      bool isGood = verb == "run" ? runScenario(*one, limits)
+                                  : searchScenario(*one, limits);
+      (isGood ? passed : failed)++;
+    }
+  } else {
+    usage();
+  }
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed > 0;
+}

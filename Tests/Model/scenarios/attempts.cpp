@@ -1,0 +1,112 @@
+// Operations that are attempted again, join others, or give way.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+static With retrying(int64_t delay, uint32_t most = 3) {
+  auto retry = std::make_shared<inturn_retry>();
+  *retry = INTURN_RETRY_INIT;
+  retry->max_attempts = most;
+  retry->delay_ns = delay;
+  return {.handle = true, .onEnd = true, .set = [retry](auto &options) {
+            options.retry = retry.get();
+          }};
+}
+
+static void failsTwice(Operation &it) {
+  it.mayRestart = true;
+  if (it.calls < 3)
+    it.fail(1);
+  else
+    it.finish();
+}
+
+SCENARIO(a_retry_meets_enqueue) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", failsTwice, retrying(1000));
+  together({[&] { queue.add("y", finishes); },
+            [&] {
+              x.awaitDestroyed();
+              CHECK(x.calls == 3);
+            }});
+}
+
+SCENARIO(a_retry_meets_cancel) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", failsTwice, retrying(1000));
+  x.mayRestart = true;
+  queue.add("y", finishes);
+  together({[&] { x.cancel(); },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+}
+
+SCENARIO(a_retry_at_once_meets_cancel) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", failsTwice, retrying(0));
+  x.mayRestart = true;
+  queue.add("y", finishes);
+  together({[&] { x.cancel(); }, [&] { queue.add("z", finishes); }});
+}
+
+SCENARIO(a_retry_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", failsTwice, retrying(1000));
+  x.mayRestart = true;
+  queue.add("y", finishes);
+  together({[&] {
+    x.awaitCall(2);
+    queue.destroy();
+  }});
+}
+
+static With joining() {
+  return {.handle = true,
+          .onEnd = true,
+          .set =
+              [](auto &options) {
+                options.key = "key";
+                options.join = true;
+              },
+          .endsWithOthers = true};
+}
+
+SCENARIO(joining_meets_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, joining());
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.add("y", finishes, joining()); },
+            [&] { queue.add("z", finishes, joining()); }});
+}
+
+SCENARIO(joining_meets_cancel) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, joining());
+  Operation &y = queue.add("y", finishes, joining());
+  together({[&] { x.cancel(); }, [&] { y.cancel(); },
+            [&] {
+              x.awaitCall();
+              x.finish();
+            }});
+}
+
+SCENARIO(resolving_a_key_meets_the_start) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  With keyed{.handle = true,
+             .onEnd = true,
+             .set = [](auto &options) { options.key = "key"; },
+             .endsWithOthers = true};
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes, keyed);
+  queue.add("z", finishes, keyed);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { inturn_queue_resolve_key(queue.handle, "key", nullptr); }});
+}

@@ -1,0 +1,145 @@
+// Batches: what ends all of them meets what ends one.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+SCENARIO(batch_cancel_meets_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] { batch.cancel(); }});
+}
+
+// One that has nothing to do with the batch comes to its place.
+SCENARIO(batch_cancel_meets_a_bystander) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &batch = queue.addBatch({{"a", finishes}});
+  queue.add("bystander", [](Operation &it) {
+    for (int i = 0; i < 3; i++)
+      CHECK(!it.isCancelled());
+    it.finish();
+  });
+  together({[&] { batch.cancel(); }});
+}
+
+SCENARIO(batch_cancel_meets_a_bystander_in_a_concurrent_queue) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch = queue.addBatch({{"a", finishes}, {"b", finishes}});
+  queue.add("bystander", [](Operation &it) {
+    for (int i = 0; i < 3; i++)
+      CHECK(!it.isCancelled());
+    it.finish();
+  });
+  together({[&] { batch.cancel(); }});
+}
+
+SCENARIO(batch_cancel_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
+  together({[&] { batch.cancel(); }, [&] { queue.destroy(); }});
+}
+
+SCENARIO(batch_wait_meets_the_end) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] { batch.wait(); }, [&] { batch.wait(1000); }});
+}
+
+SCENARIO(the_first_error_meets_finish) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch =
+      queue.addBatch({{"a", keeps}, {"b", keeps}, {"c", finishes}},
+                     [](auto &o) { o.policy = INTURN_BATCH_FIRST_ERROR; });
+  for (Operation *operation : batch.operations)
+    operation->cancelsBegun++; // by the error
+  Operation &a = *batch.operations[0], &b = *batch.operations[1];
+  together({[&] {
+              a.awaitCall();
+              a.fail(1);
+            },
+            [&] {
+              b.awaitCall();
+              b.finish();
+            }});
+  batch.wait();
+}
+
+SCENARIO(enough_meets_cancel) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch = queue.addBatch({{"a", keeps}, {"b", keeps}, {"c", finishes}},
+                                [](auto &o) {
+                                  o.policy = INTURN_BATCH_ENOUGH;
+                                  o.enough = 1;
+                                });
+  for (Operation *operation : batch.operations)
+    operation->cancelsBegun++;
+  Operation &a = *batch.operations[0], &b = *batch.operations[1];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] {
+              b.awaitCall();
+              b.finish();
+            },
+            [&] { batch.cancel(); }});
+}
+
+static const inturn_batch_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
+
+SCENARIO(a_graph_meets_finish_and_enqueue) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch *batch = nullptr;
+  together({[&] {
+              batch = &queue.addBatch(
+                  {{"a", finishes}, {"b", finishes}, {"c", finishes}},
+                  [](auto &o) {
+                    o.edges = edges;
+                    o.edge_count = 3;
+                  });
+              batch->wait();
+            },
+            [&] {
+              queue.add("x", finishes);
+              queue.add("y", finishes);
+            }});
+}
+
+SCENARIO(a_graph_is_cancelled) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch = queue.addBatch(
+      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [](auto &o) {
+        o.edges = edges;
+        o.edge_count = 3;
+      });
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] { batch.cancel(); }, [&] { batch.wait(); }});
+}
+
+SCENARIO(a_graph_is_destroyed) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch = queue.addBatch(
+      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [](auto &o) {
+        o.edges = edges;
+        o.edge_count = 3;
+      });
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] { queue.destroy(); }});
+}

@@ -1,0 +1,251 @@
+// Several operations of a queue run at a time, and wait for each other.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+static With with(std::function<void(inturn_operation_options &)> set) {
+  return {.handle = true, .onEnd = true, .set = std::move(set)};
+}
+
+static With after(const Operation &other,
+                  inturn_after_policy policy = INTURN_AFTER_ENDED) {
+  inturn_operation handle = other.handle;
+  auto kept = std::make_shared<inturn_operation>(handle);
+  return with([kept, policy](inturn_operation_options &options) {
+    options.after = kept.get();
+    options.after_count = 1;
+    options.after_policy = policy;
+  });
+}
+
+static With needing(const char *name) {
+  auto names = std::make_shared<const char *>(name);
+  return with([names](inturn_operation_options &options) {
+    options.exclusive = names.get();
+    options.exclusive_count = 1;
+  });
+}
+
+SCENARIO(places_are_given_on) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  Operation &y = queue.add("y", keeps);
+  queue.add("z", finishes);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              y.awaitCall();
+              y.finish();
+            },
+            [&] { queue.add("w", finishes); }});
+}
+
+SCENARIO(the_limit_changes) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  queue.limit = 2;
+  Operation &x = queue.add("x", keeps);
+  Operation &y = queue.add("y", keeps);
+  queue.add("z", finishes);
+  together({[&] { inturn_queue_set_max_concurrent(queue.handle, 1); },
+            [&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              y.awaitCall();
+              y.finish();
+            }});
+}
+
+SCENARIO(a_barrier_meets_finish_and_enqueue) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  Operation *barrier = nullptr;
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              barrier = &queue.add(
+                  "barrier",
+                  [&](Operation &it) {
+                    CHECK(x.mayBeEnded());
+                    it.finish();
+                  },
+                  with([](auto &o) { o.barrier = true; }));
+            },
+            [&] { queue.add("y", finishes); }});
+}
+
+SCENARIO(a_barrier_is_cancelled) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  Operation &barrier =
+      queue.add("barrier", finishes, with([](auto &o) { o.barrier = true; }));
+  queue.add("y", finishes);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { barrier.cancel(); }});
+}
+
+SCENARIO(what_comes_after_meets_finish) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps, {.handle = true});
+  together(
+      {[&] {
+         x.awaitCall();
+         x.finish();
+       },
+       [&] {
+         queue.add(
+             "y",
+             [&](Operation &y) {
+               CHECK(x.mayBeEnded());
+               y.finish();
+             },
+             after(x));
+       },
+       [&] { queue.add("z", finishes, after(x, INTURN_AFTER_FINISHED)); }});
+}
+
+SCENARIO(what_comes_after_meets_cancel) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps, {.handle = true});
+  Operation &y = queue.add("y", finishes, after(x, INTURN_AFTER_FINISHED));
+  y.cancelsBegun++; // it may end with x
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { x.cancel(); }, [&] { y.cancel(); }});
+}
+
+SCENARIO(what_comes_after_another_queues_meets_its_destruction) {
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", finishes, after(x));
+  other.add("z", finishes);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { one.destroy(); }, [&] { y.cancel(); }});
+}
+
+SCENARIO(two_queues_come_after_each_other) {
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", keeps, {.handle = true});
+  together({[&] {
+              other.add("after x", finishes, after(x));
+              y.awaitCall();
+              y.finish();
+            },
+            [&] {
+              one.add("after y", finishes, after(y));
+              x.awaitCall();
+              x.finish();
+            }});
+}
+
+SCENARIO(what_comes_after_meets_both_destructions) {
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_CONCURRENT);
+  Operation &x = one.add("x", keeps, {.handle = true});
+  other.add("y", finishes, after(x));
+  together({[&] { one.destroy(); }, [&] { other.destroy(); }});
+}
+
+SCENARIO(names_are_handed_on) {
+  uint32_t users = 0;
+  auto use = [&](Operation &) { CHECK(++users == 1); };
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", use, needing("name"));
+  Operation &y = other.add("y", use, needing("name"));
+  auto end = [&](Operation &it) {
+    it.awaitCall();
+    --users;
+    it.finish();
+  };
+  together({[&] { end(x); }, [&] { end(y); }});
+}
+
+SCENARIO(names_meet_cancel_and_destruction) {
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, needing("name"));
+  Operation &y = other.add("y", keeps, needing("name"));
+  one.add("z", finishes, needing("name"));
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { y.cancel(); }, [&] { other.destroy(); }});
+}
+
+SCENARIO(names_meet_suspend) {
+  Queue one(INTURN_QUEUE_CONCURRENT), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, needing("name"));
+  other.add("y", finishes, needing("name"));
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              other.suspend();
+              other.resume();
+            }});
+}
+
+SCENARIO(priorities_meet_cancel_all) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  queue.add("low", finishes, with([](auto &o) { o.priority = -1; }));
+  queue.add("high", finishes, with([](auto &o) { o.priority = 5; }));
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.cancelAll(); },
+            [&] {
+              queue.add("more", finishes,
+                        with([](auto &o) { o.priority = 5; }));
+            }});
+}
+
+SCENARIO(a_concurrent_queue_is_destroyed) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  queue.add("z", finishes);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.add("w", finishes); }, [&] { queue.destroy(); }});
+}
+
+SCENARIO(an_owner_goes_away) {
+  inturn_owner owner;
+  expect("owner_create", inturn_owner_create(0, &owner), {INTURN_OK});
+  bool isGone = false;
+  Queue queue(INTURN_QUEUE_FIFO);
+  auto owned = with([&](auto &o) {
+    if (!isGone)
+      o.owner = owner;
+  });
+  Operation &x = queue.add("x", keeps, owned);
+  Operation &y = queue.add("y", finishes, owned);
+  x.cancelsBegun = y.cancelsBegun = 1; // by the owner
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              inturn_owner_destroy(owner);
+              isGone = true;
+            },
+            [&] { queue.add("z", finishes); }});
+}

@@ -1,0 +1,123 @@
+// Interactions: views, delays, and what urgently wants their place.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+// The executor of these is a host's, as the main thread waits in the scenarios.
+struct Stage {
+  Host host{1};
+  Queue queue{INTURN_QUEUE_INTERACTION, host.executor};
+};
+
+SCENARIO(a_view_comes_and_goes) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  queue.add("x", finishes);
+  together({[&] {
+              queue.appear();
+              queue.disappear();
+              queue.appear();
+            },
+            [&] { queue.add("y", finishes); }});
+}
+
+SCENARIO(a_view_goes_while_one_is_shown) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  queue.appear();
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              queue.disappear();
+              queue.appear();
+            }});
+}
+
+SCENARIO(an_interaction_queue_is_destroyed_while_one_is_shown) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  queue.appear();
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.destroy(); }});
+  // Whatever the clock still has of it, comes up for another's deadline.
+  Queue next(INTURN_QUEUE_FIFO);
+  next.suspend();
+  Operation &late = next.add(
+      "late", finishes, {.handle = true, .onEnd = true, .set = [](auto &o) {
+                           o.max_wait_ns = 1000000000;
+                         }});
+  late.mayBeCutOff = true;
+  late.wait(-1);
+}
+
+static With urgent() {
+  return {.handle = true, .onEnd = true, .set = [](auto &options) {
+            options.urgent = true;
+          }};
+}
+
+static void giveWay(void *context, inturn_token) {
+  static_cast<Operation *>(context)->yield();
+}
+
+static void mayGiveWay(Operation &it) {
+  it.mayRestart = true;
+  if (it.calls == 1)
+    inturn_token_on_preempt(it.token, giveWay, &it, nullptr);
+  else
+    it.finish();
+}
+
+SCENARIO(an_urgent_one_meets_finish) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  Operation &x = queue.add("x", mayGiveWay);
+  queue.appear();
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              x.awaitCall();
+              queue.add("urgent", finishes, urgent());
+            }});
+}
+
+SCENARIO(an_urgent_one_meets_cancel) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  Operation &x = queue.add("x", mayGiveWay, {.handle = true, .onEnd = true});
+  queue.appear();
+  together({[&] {
+              x.awaitCall();
+              x.cancel();
+            },
+            [&] {
+              x.awaitCall();
+              queue.add("urgent", finishes, urgent());
+            }});
+}
+
+SCENARIO(an_urgent_one_meets_the_destruction) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  Operation &x = queue.add("x", mayGiveWay);
+  queue.appear();
+  together({[&] {
+              x.awaitCall();
+              queue.add("urgent", finishes, urgent());
+            },
+            [&] {
+              x.awaitCall();
+              queue.destroy();
+            }});
+}

@@ -1,0 +1,282 @@
+// What is done to a queue meets what its operations do.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+static const With handled{.handle = true};
+static const With observed{.handle = true, .onEnd = true};
+
+SCENARIO(two_producers) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", finishes);
+              queue.add("b", finishes);
+            },
+            [&] {
+              queue.add("c", finishes);
+              queue.add("d", finishes);
+            }});
+}
+
+SCENARIO(enqueue_meets_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              queue.add("y", finishes);
+              queue.add("z", finishes, observed);
+            }});
+}
+
+SCENARIO(enqueue_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", finishes);
+              queue.add("b", keeps, observed);
+            },
+            [&] { queue.destroy(); }});
+}
+
+SCENARIO(enqueue_meets_close) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", finishes);
+              queue.add("b", finishes, observed);
+            },
+            [&] { queue.close(); }});
+}
+
+SCENARIO(enqueue_meets_suspend) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", finishes);
+              queue.add("b", finishes);
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+}
+
+// Nothing starts while a queue is suspended: what is pending stays so.
+SCENARIO(suspend_meets_a_burst) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  for (const char *name : {"a", "b", "c", "d"})
+    queue.add(name, finishes);
+  together({[&] {
+              queue.suspend();
+              inturn_queue_statistics before = INTURN_QUEUE_STATISTICS_INIT;
+              inturn_queue_get_statistics(queue.handle, &before);
+              model_settle(false);
+              inturn_queue_statistics after = INTURN_QUEUE_STATISTICS_INIT;
+              inturn_queue_get_statistics(queue.handle, &after);
+              CHECK(before.pending == after.pending);
+              CHECK(after.running == 0);
+              queue.resume();
+            },
+            [&] { model_settle(false); }});
+}
+
+SCENARIO(two_suspends) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("a", finishes);
+  together({[&] {
+              queue.suspend();
+              queue.resume();
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            },
+            [&] { queue.add("b", finishes); }});
+}
+
+SCENARIO(suspend_meets_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes, handled);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+}
+
+SCENARIO(suspend_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("a", finishes);
+  together({[&] {
+              queue.suspend();
+              queue.resume();
+            },
+            [&] { queue.destroy(); }});
+}
+
+SCENARIO(cancel_all_meets_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  queue.add("z", finishes, observed);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.cancelAll(); }});
+}
+
+SCENARIO(cancel_all_meets_enqueue) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", finishes);
+              queue.add("b", finishes, observed);
+            },
+            [&] { queue.cancelAll(); }});
+}
+
+SCENARIO(cancel_all_meets_resume) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.suspend();
+  queue.add("a", finishes);
+  queue.add("b", finishes, observed);
+  together({[&] { queue.resume(); }, [&] { queue.cancelAll(); }});
+}
+
+SCENARIO(drain_meets_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes, observed);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.drain(-1); }, [&] { queue.drain(1000); }});
+}
+
+SCENARIO(drain_meets_enqueue) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", finishes);
+              queue.drain(-1);
+            },
+            [&] {
+              queue.add("b", finishes);
+              queue.drain(-1);
+            }});
+}
+
+SCENARIO(drain_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("a", keeps);
+  together({[&] { queue.drain(-1); }, [&] { queue.destroy(); }});
+}
+
+SCENARIO(close_meets_drain) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  together({[&] {
+              queue.close();
+              queue.drain(-1);
+            },
+            [&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.add("y", finishes); }});
+}
+
+SCENARIO(close_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("a", finishes);
+  together({[&] { queue.close(); }, [&] { queue.destroy(); }});
+}
+
+SCENARIO(two_destructions) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("a", keeps);
+  queue.add("b", finishes, observed);
+  together({[&] { queue.destroy(); }, [&] { queue.destroy(); }});
+}
+
+SCENARIO(a_full_queue_has_room_again) {
+  Queue queue(INTURN_QUEUE_FIFO, {0}, [](auto &o) { o.capacity = 1; });
+  Operation &x = queue.add("x", keeps);
+  x.awaitCall();
+  queue.add("y", finishes);
+  together({[&] { x.finish(); }, [&] { queue.drain(-1); }});
+  queue.add("z", finishes);
+}
+
+SCENARIO(a_destruction_from_inside) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("x", [&](Operation &x) {
+    queue.destroy(true);
+    x.finish();
+  });
+  together(
+      {[&] { queue.add("y", finishes, observed); }, [&] { queue.drain(-1); }});
+}
+
+SCENARIO(events_meet_the_destruction) {
+  struct Events {
+    static void told(void *context, const inturn_event *) {
+      CHECK(*static_cast<int *>(context) == 0);
+    }
+    static void destroyed(void *context) { ++*static_cast<int *>(context); }
+  };
+  int destroys = 0;
+  Queue queue(INTURN_QUEUE_FIFO, {0}, [&](auto &o) {
+    o.on_event = Events::told;
+    o.event_context = &destroys;
+    o.event_destroy = Events::destroyed;
+  });
+  together({[&] {
+              queue.add("a", finishes);
+              queue.add("b", finishes);
+            },
+            [&] {
+              queue.destroy();
+              CHECK(destroys == 1);
+            }});
+}
+
+SCENARIO(an_actor_takes_segments_and_operations) {
+  struct Segment {
+    static void run(void *context, inturn_token token) {
+      static_cast<Operation *>(context)->finish();
+      (void)token;
+    }
+  };
+  Queue queue(INTURN_QUEUE_ACTOR);
+  Operation &x = queue.add("x", keeps);
+  x.awaitCall();
+  together({[&] {
+              expect("resume",
+                     inturn_token_resume(x.token, Segment::run, &x, nullptr),
+                     {INTURN_OK});
+            },
+            [&] {
+              queue.add("y", finishes);
+              queue.add("z", finishes);
+            }});
+}
+
+SCENARIO(an_actor_is_suspended_and_cancelled) {
+  Queue queue(INTURN_QUEUE_ACTOR);
+  Operation &x = queue.add("x", keeps, handled);
+  queue.add("y", finishes);
+  together({[&] {
+              queue.suspend();
+              queue.resume();
+            },
+            [&] { x.cancel(); },
+            [&] {
+              x.awaitCall();
+              x.finish();
+            }});
+}

@@ -1,0 +1,213 @@
+// Observed values: changes, observers, waits, and their ends.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+namespace {
+
+// Checks that it is told a trail without gaps, not after its end.
+struct Observer {
+  inturn_observation handle = {0};
+  uint64_t last = 0;
+  int64_t holds = 0;
+  bool isCalled = false;
+  uint32_t destroys = 0;
+
+  static void told(void *context, const inturn_change *change) {
+    Observer &self = *static_cast<Observer *>(context);
+    CHECK(!self.isCalled);
+    CHECK(self.destroys == 0);
+    self.isCalled = true;
+    if (self.last != 0) {
+      CHECK(change->number == self.last + 1);
+      CHECK(change->before.integer == self.holds);
+    }
+    self.last = change->number;
+    self.holds = change->after.integer;
+    model_point(nullptr);
+    self.isCalled = false;
+  }
+  static void destroyed(void *context) {
+    static_cast<Observer *>(context)->destroys++;
+  }
+};
+
+struct Value {
+  inturn_value handle = {0};
+  bool isDestroyed = false;
+  Value() {
+    inturn_datum initial = INTURN_INTEGER(0);
+    expect("value_create", inturn_value_create(nullptr, &initial, &handle),
+           {INTURN_OK});
+  }
+  void observe(Observer &observer, bool onPool = false) {
+    inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+    options.initial = true;
+    if (onPool)
+      inturn_executor_pool(&options.executor);
+    expect("observe",
+           inturn_value_observe(handle, &options, Observer::told, &observer,
+                                Observer::destroyed, &observer.handle),
+           {INTURN_OK});
+  }
+  void add(int64_t difference) {
+    expect("value_add", inturn_value_add(handle, difference, nullptr),
+           {INTURN_OK, isDestroyed ? INTURN_E_STALE : INTURN_OK});
+  }
+  void destroy() {
+    isDestroyed = true;
+    expect("value_destroy", inturn_value_destroy(handle), {INTURN_OK});
+  }
+  ~Value() {
+    if (!isDestroyed) {
+      expect("value_drain", inturn_value_drain(handle, -1), {INTURN_OK});
+      destroy();
+    }
+    model_settle(true);
+  }
+};
+
+void cancel(Observer &observer) {
+  expect("observation_cancel", inturn_observation_cancel(observer.handle, -1),
+         {INTURN_OK});
+  CHECK(observer.destroys == 1);
+  CHECK(!observer.isCalled);
+}
+
+} // namespace
+
+SCENARIO(two_threads_change_a_value) {
+  Observer observer;
+  {
+    Value value;
+    value.observe(observer);
+    together({[&] {
+                value.add(1);
+                value.add(1);
+              },
+              [&] {
+                value.add(10);
+                value.add(10);
+              }});
+    expect("drain", inturn_value_drain(value.handle, -1), {INTURN_OK});
+    CHECK(observer.last == 4 && observer.holds == 22);
+  }
+  CHECK(observer.destroys == 1);
+}
+
+SCENARIO(a_change_meets_a_new_observer) {
+  Observer first, second;
+  Value value;
+  value.observe(first);
+  together({[&] {
+              value.add(1);
+              value.add(1);
+            },
+            [&] { value.observe(second); }});
+  expect("drain", inturn_value_drain(value.handle, -1), {INTURN_OK});
+  CHECK(first.last == 2 && second.last == 2);
+}
+
+SCENARIO(a_change_meets_the_end_of_an_observation) {
+  Observer first, second;
+  Value value;
+  value.observe(first);
+  value.observe(second);
+  together({[&] {
+              value.add(1);
+              value.add(1);
+            },
+            [&] { cancel(first); }, [&] { cancel(second); }});
+}
+
+SCENARIO(a_change_meets_the_end_of_an_observation_on_a_pool) {
+  Observer first, second;
+  Value value;
+  value.observe(first, true);
+  value.observe(second, true);
+  together({[&] {
+              value.add(1);
+              value.add(1);
+            },
+            [&] { cancel(first); }});
+}
+
+SCENARIO(a_change_meets_the_destruction_of_its_value) {
+  Observer first, second;
+  {
+    Value value;
+    value.observe(first);
+    value.observe(second, true);
+    together({[&] {
+                inturn_status status =
+                    inturn_value_add(value.handle, 1, nullptr);
+                expect("add", status, {INTURN_OK, INTURN_E_STALE});
+              },
+              [&] {
+                value.destroy();
+                CHECK(first.destroys == 1);
+              }});
+  }
+  CHECK(first.destroys == 1 && second.destroys == 1);
+}
+
+SCENARIO(waiting_for_a_value_meets_its_change) {
+  Value value;
+  auto isTwo = [](void *, const inturn_datum *datum) {
+    return datum->integer == 2;
+  };
+  together({[&] {
+              value.add(1);
+              value.add(1);
+            },
+            [&] {
+              expect(
+                  "value_wait",
+                  inturn_value_wait(value.handle, isTwo, nullptr, -1, nullptr),
+                  {INTURN_OK});
+            }});
+}
+
+SCENARIO(a_queues_state_meets_its_changes) {
+  {
+    Queue queue(INTURN_QUEUE_FIFO);
+    queue.add("x", finishes);
+    inturn_value pending;
+    together({[&] {
+                expect("create_value",
+                       inturn_queue_create_value(
+                           queue.handle, INTURN_QUEUE_PENDING, &pending),
+                       {INTURN_OK});
+              },
+              [&] {
+                queue.add("y", finishes);
+                queue.add("z", finishes);
+              }});
+    queue.drain();
+    int64_t count = -1;
+    expect("get", inturn_value_get_integer(pending, &count), {INTURN_OK});
+    CHECK(count == 0);
+    expect("destroy", inturn_value_destroy(pending), {INTURN_OK});
+  }
+}
+
+SCENARIO(an_operations_state_meets_its_end) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  inturn_value state = {0};
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              expect("create_value",
+                     inturn_operation_create_value(
+                         x.handle, INTURN_OPERATION_STATE, &state),
+                     {INTURN_OK});
+            }});
+  queue.drain();
+  int64_t is = 0;
+  expect("get", inturn_value_get_integer(state, &is), {INTURN_OK});
+  CHECK(is == INTURN_ENDED);
+  expect("destroy", inturn_value_destroy(state), {INTURN_OK});
+}

@@ -1,0 +1,68 @@
+/*
+ * scheduler.h - threads as fibers, one of which runs at a time.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * A schedule is the sequence of the scheduler's decisions: which thread goes on
+ * at each point. A chooser makes them; see chooser.hpp. Time is virtual: it
+ * stands still while anybody can go on, unless the chooser lets it pass.
+ */
+#ifndef MODEL_SCHEDULER_H
+#define MODEL_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The caller is about to touch a word that others may touch. */
+void model_point(const void *address);
+
+/* It has changed it: whoever spins may see what it waits for. */
+void model_wrote(const void *address);
+
+/* Starts a thread. `isEngines`: one that may sleep for good. */
+bool model_start(const char *name, bool isEngines, void (*body)(void *),
+                 void *context);
+
+/* Waits until the condition holds. It is asked again and again, by others. */
+void model_await(const char *what, bool (*condition)(void *), void *context);
+
+/* Waits until nobody else can go on. `lets_time_pass`: nor will, however much
+   time passes. */
+void model_settle(bool lets_time_pass);
+
+/* The virtual time, in nanoseconds. */
+int64_t model_now(void);
+
+/* The running thread's number; 0 is the one that the schedule began with. */
+int model_self(void);
+
+/* Tells ThreadSanitizer that what comes before a release happens before what
+   comes after an acquire of the same address: what a program's own gates do. */
+void model_release(void *address);
+void model_acquire(void *address);
+
+/* Reads and changes a variable as a program does that has no lock for it. */
+void model_touch(int *address);
+
+/* Called in the child of a fork, where the caller is the only thread. */
+void model_become_child(void);
+
+/* How many of the next thread starts fail; -1: all. */
+extern int model_failing_starts;
+
+/* Ends the schedule: something that is guaranteed does not hold. */
+__attribute__((noreturn)) void model_fail(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* Says what the running thread does, in a trace. */
+void model_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,21 @@
+// trace.hpp - prints a schedule that has failed: who did what, where.
+//
+// SPDX-License-Identifier: MIT
+//
+// Places are printed as @ and an offset into the program; Tests/Model/run makes
+// names and lines of them.
+#ifndef MODEL_TRACE_HPP
+#define MODEL_TRACE_HPP
+
+#include <cstdint>
+
+namespace model {
+
+void traceSwitch(const char *from, const char *to);
+void traceTime(int64_t now);
+void traceNote(const char *thread, const char *text);
+void traceFailure(const char *thread);
+
+} // namespace model
+
+#endif
