@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Builds the engine under the scheduler, and the scenarios with it.
 #
-#   build.sh --output DIR [--sanitize address|thread] [--engine DIR]
+#   build.sh --output DIR [--sanitize address|thread] [--mutants]
 #
-# --engine takes the engine's sources from elsewhere than Sources.
+# --mutants makes an engine from which one thing at a time can be taken away, for
+# `model score`; see mutants/mutants.py.
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../bindings/c/lib.sh"
 
-output='' sanitizer='' engine=$inturn_root/Sources/InturnCore
+output='' sanitizer='' has_mutants=false
 while (($#)); do
   case $1 in
     --output) output=$(argument "$@"); shift 2 ;;
     --sanitize) sanitizer=$(argument "$@"); shift 2 ;;
-    --engine) engine=$(argument "$@"); shift 2 ;;
+    --mutants) has_mutants=true; shift ;;
     --help) usage; exit ;;
     *) fail "unknown option $1; see --help" ;;
   esac
@@ -45,19 +46,25 @@ if [[ -n $sanitizer ]]; then
   [[ $sanitizer == thread ]] || c_flags=("${instrumented[@]}")
 fi
 
-mapfile -t core < <(find "$engine" "$model/seam" -name '*.swift' | sort)
+engine=(Sources/InturnCore "$model/seam")
+if $has_mutants; then
+  python3 "$model/mutants/mutants.py" Sources/InturnCore "$output" \
+    --without "$model/mutants/impossible.txt"
+  engine=("$output/engine" "$model"/{seam,mutants})
+fi
+mapfile -t core < <(find "${engine[@]}" -name '*.swift' | sort)
 mapfile -t exports < <(find Sources/InturnC -name '*.swift' | sort)
 # The engine is compiled again only when something of it has changed.
 stamp=$(cat "${core[@]}" "${exports[@]}" "$model"/seam/*.h include/inturn.h \
   "$inturn_script" Sources/CInturnSystem/include/*.h | sha256sum)
 if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
-rm -f "$output/stamp"
-swiftc "${swift_flags[@]}" -module-name InturnCore -emit-module \
-  -emit-module-path "$output/InturnCore.swiftmodule" \
-  -c "${core[@]}" -o "$output/core.o"
-swiftc "${swift_flags[@]}" -module-name InturnC \
-  -c "${exports[@]}" -o "$output/exports.o"
-echo "$stamp" >"$output/stamp"
+  rm -f "$output/stamp"
+  swiftc "${swift_flags[@]}" -module-name InturnCore -emit-module \
+    -emit-module-path "$output/InturnCore.swiftmodule" \
+    -c "${core[@]}" -o "$output/core.o"
+  swiftc "${swift_flags[@]}" -module-name InturnC \
+    -c "${exports[@]}" -o "$output/exports.o"
+  echo "$stamp" >"$output/stamp"
 fi
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"

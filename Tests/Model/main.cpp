@@ -3,14 +3,19 @@
 // SPDX-License-Identifier: MIT
 //
 //   model list
-//   model run [--filter TEXT] [--schedules N] [--seed FIRST] [--seconds S]
+//   model run [--filter TEXT | --scenario NAME | --deliberate NAME]
+//             [--schedules N] [--seed FIRST] [--seconds S]
 //   model search [--filter TEXT] [--preemptions N] [--seconds S]
 //   model replay SCENARIO SEED
+//   model score [--filter TEXT] [--schedules N] [--from N] [--to N]
 //
 // `run` picks schedules at random, half of them with few changes of priority;
 // `search` tries all that have at most so many preemptions. A schedule that
-// fails is named by its seed, made as short as can be, and printed. The last
-// line is `N passed, N failed`, which counts scenarios.
+// fails is named by its seed, made as short as can be, and printed. `score`, of
+// a build with mutants, takes one thing after the other away from the engine,
+// and says which scenario notices. The last line is `N passed, N failed`, which
+// counts scenarios.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -25,6 +30,9 @@
 
 #include "checker/checker.hpp"
 #include "scheduler/scheduler.hpp"
+
+extern "C" int32_t inturn_model_mutant;
+extern "C" uint8_t *inturn_model_reached;
 
 using namespace model;
 
@@ -79,11 +87,14 @@ template <class Body> bool isolated(Body body) {
   return shared->isDone;
 }
 
+// After so long without a point a schedule hangs.
+unsigned hangSeconds = 20;
+
 void runOne(const Scenario &scenario, Chooser &chooser, bool isTraced = false,
             std::vector<Asked> *asked = nullptr) {
   static void (*body)();
   body = scenario.body;
-  alarm(20);
+  alarm(hangSeconds);
   runSchedule({&chooser, &shared->record, asked, isTraced}, [] {
     body();
     model_settle(true);
@@ -165,6 +176,13 @@ void explain(const Scenario &scenario, const std::string &name,
 
 struct Limits {
   const char *filter = "";
+  const char *only = nullptr; // this one scenario
+  bool isDeliberate = false;
+  bool takes(const Scenario &scenario) const {
+    return scenario.isDeliberate == isDeliberate &&
+           (only ? strcmp(scenario.name, only) == 0
+                 : strstr(scenario.name, filter) != nullptr);
+  }
   uint64_t schedules = 2000;
   uint64_t first = 1;
   double seconds = 1e9;
@@ -273,6 +291,78 @@ bool replay(const Scenario &scenario, uint64_t seed) {
   return isGood;
 }
 
+// How many schedules each scenario runs before the next one is asked, as what
+// is easily noticed is noticed soon.
+constexpr uint64_t rounds[] = {16, 128, 1024};
+
+// Which mutants a scenario comes by, and how long it takes.
+struct Reach {
+  const Scenario *scenario;
+  std::vector<uint8_t> reached;
+  double cost;
+};
+
+// Takes the mutants away one at a time; prints what notices each.
+void score(const std::vector<Scenario *> &scenarios, const Limits &limits,
+           int first, int last, int &passed, int &failed) {
+  size_t size = size_t(last) + 1;
+  auto *reached =
+      static_cast<uint8_t *>(mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto runSome = [&](const Scenario &scenario, uint64_t count) {
+    return isolated([&] {
+      hangSeconds = 3;
+      warmUp(scenario);
+      for (uint64_t i = 1; i <= count; i++)
+        runSeed(scenario, i);
+    });
+  };
+  std::vector<Reach> reaches;
+  for (Scenario *scenario : scenarios) {
+    if (!limits.takes(*scenario))
+      continue;
+    memset(reached, 0, size);
+    inturn_model_reached = reached;
+    double begin = clockSeconds();
+    if (!runSome(*scenario, 128))
+      printf("%s fails by itself: left out\n", scenario->name);
+    else
+      reaches.push_back({scenario,
+                         std::vector<uint8_t>(reached, reached + size),
+                         clockSeconds() - begin});
+    inturn_model_reached = nullptr;
+  }
+  std::sort(reaches.begin(), reaches.end(),
+            [](const Reach &a, const Reach &b) { return a.cost < b.cost; });
+  for (int mutant = first; mutant <= last; mutant++) {
+    const Scenario *noticed = nullptr;
+    bool isReached = false;
+    inturn_model_mutant = mutant;
+    for (uint64_t count : rounds) {
+      if (count > limits.schedules)
+        break;
+      for (const Reach &reach : reaches) {
+        if (!reach.reached[size_t(mutant)])
+          continue;
+        isReached = true;
+        if (!runSome(*reach.scenario, count)) {
+          noticed = reach.scenario;
+          break;
+        }
+      }
+      if (noticed)
+        break;
+    }
+    inturn_model_mutant = 0;
+    if (noticed)
+      printf("%d\tnoticed\t%s\t%s\n", mutant, noticed->name,
+             shared->record.failure);
+    else
+      printf("%d\t%s\n", mutant, isReached ? "survived" : "unreached");
+    (noticed ? passed : failed)++;
+  }
+}
+
 [[noreturn]] void usage() {
   fprintf(stderr, "usage: model list | run | search | replay; see main.cpp\n");
   exit(2);
@@ -293,7 +383,8 @@ int main(int count, char **arguments) {
     scenarios.insert(scenarios.begin(), one);
   if (verb == "list") {
     for (Scenario *one : scenarios)
-      puts(one->name);
+      if (!one->isDeliberate)
+        puts(one->name);
     return 0;
   }
   int passed = 0, failed = 0;
@@ -303,8 +394,9 @@ int main(int count, char **arguments) {
         (replay(*one, strtoull(arguments[3], nullptr, 10)) ? passed : failed)++;
     if (passed + failed == 0)
       usage();
-  } else if (verb == "run" || verb == "search") {
+  } else if (verb == "run" || verb == "search" || verb == "score") {
     Limits limits;
+    int from = 1, to = 0;
     for (int i = 2; i < count; i += 2) {
       std::string option = arguments[i];
       if (i + 1 == count)
@@ -312,10 +404,19 @@ int main(int count, char **arguments) {
       const char *value = arguments[i + 1];
       if (option == "--filter")
         limits.filter = value;
-      else if (option == "--schedules")
+      else if (option == "--scenario")
+        limits.only = value;
+      else if (option == "--deliberate") {
+        limits.only = value;
+        limits.isDeliberate = true;
+      } else if (option == "--schedules")
         limits.schedules = strtoull(value, nullptr, 10);
       else if (option == "--seed")
         limits.first = strtoull(value, nullptr, 10);
+      else if (option == "--from")
+        from = atoi(value);
+      else if (option == "--to")
+        to = atoi(value);
       else if (option == "--seconds")
         limits.seconds = strtod(value, nullptr);
       else if (option == "--preemptions")
@@ -323,8 +424,10 @@ int main(int count, char **arguments) {
       else
         usage();
     }
+    if (verb == "score")
+      score(scenarios, limits, from, to, passed, failed);
     for (Scenario *one : scenarios) {
-      if (!strstr(one->name, limits.filter))
+      if (verb == "score" || !limits.takes(*one))
         continue;
       bool isGood = verb == "run" ? runScenario(*one, limits)
                                   : searchScenario(*one, limits);

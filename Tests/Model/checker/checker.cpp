@@ -6,8 +6,8 @@ namespace model {
 
 Scenario *Scenario::first;
 
-Scenario::Scenario(const char *name, void (*body)())
-    : name(name), body(body), next(first) {
+Scenario::Scenario(const char *name, void (*body)(), bool isDeliberate)
+    : name(name), body(body), isDeliberate(isDeliberate), next(first) {
   first = this;
 }
 

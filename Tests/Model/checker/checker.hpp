@@ -26,14 +26,20 @@ namespace model {
 struct Scenario {
   const char *name;
   void (*body)();
+  bool isDeliberate; // fails, as it should, and runs only when asked for
   Scenario *next;
   static Scenario *first;
-  Scenario(const char *name, void (*body)());
+  Scenario(const char *name, void (*body)(), bool isDeliberate = false);
 };
 
 #define SCENARIO(name)                                                         \
   static void name();                                                          \
   static model::Scenario name##_scenario(#name, name);                         \
+  static void name()
+
+#define DELIBERATE(name)                                                       \
+  static void name();                                                          \
+  static model::Scenario name##_scenario(#name, name, true);                   \
   static void name()
 
 // Runs each on a thread of its own, and waits for all of them.

@@ -41,36 +41,45 @@ struct Thread {
   void (*body)(void *) = nullptr;
   void *context = nullptr;
   const uint32_t *word = nullptr;
-  int64_t deadline = -1; // below zero: none
+  int64_t deadline = -1;    // below zero: none
+  const void *pretended[8]; // locks
+  int pretendedCount = 0;
   const char *what = nullptr;
   bool (*condition)(void *) = nullptr;
   void *conditionContext = nullptr;
 };
 
 Thread threads[mostThreads];
+int places;       // so many of them have ever been used
 int current = -1; // -1: no schedule runs
 int64_t now = 1000000000;
 uint32_t fruitlessRounds;
 Settings settings;
 Fiber home;
 
+struct Used {
+  Thread *begin() const { return threads; }
+  Thread *end() const { return threads + places; }
+};
+Used used() { return {}; }
+
 bool isOver(const Thread &thread) { return thread.state == State::none; }
 
 void wakeSpinners() {
-  for (Thread &thread : threads)
+  for (Thread &thread : used())
     if (thread.state == State::spinning)
       thread.state = State::ready;
 }
 
 void updateAwaiting() {
-  for (Thread &thread : threads)
+  for (Thread &thread : used())
     if (thread.state == State::awaiting &&
         thread.condition(thread.conditionContext))
       thread.state = State::ready;
 }
 
 bool someSleepUntilAMoment() {
-  for (Thread &thread : threads)
+  for (Thread &thread : used())
     if (thread.state == State::asleep && thread.deadline >= 0)
       return true;
   return false;
@@ -79,7 +88,7 @@ bool someSleepUntilAMoment() {
 // To the next moment that somebody sleeps until.
 bool letTimePass() {
   int64_t next = -1;
-  for (Thread &thread : threads)
+  for (Thread &thread : used())
     if (thread.state == State::asleep && thread.deadline >= 0 &&
         (next < 0 || thread.deadline < next))
       next = thread.deadline;
@@ -87,7 +96,7 @@ bool letTimePass() {
     return false;
   if (next > now)
     now = next;
-  for (Thread &thread : threads)
+  for (Thread &thread : used())
     if (thread.state == State::asleep && thread.deadline >= 0 &&
         thread.deadline <= now)
       thread.state = State::ready;
@@ -131,7 +140,7 @@ void switchTo(int next) {
 [[noreturn]] void failAllBlocked() {
   char text[1024];
   int length = 0;
-  for (Thread &thread : threads) {
+  for (Thread &thread : used()) {
     const char *how = thread.state == State::asleep     ? "sleeps"
                       : thread.state == State::awaiting ? "waits for"
                       : thread.state == State::settling ? "settles"
@@ -157,8 +166,8 @@ void block() {
     int options[mostThreads + 1];
     uint32_t count = 0;
     // In turn, from the next one on.
-    for (int i = 1; i <= mostThreads; i++) {
-      int place = (self + i) % mostThreads;
+    for (int i = 1; i <= places; i++) {
+      int place = (self + i) % places;
       if (threads[place].state == State::ready)
         options[count++] = place;
     }
@@ -168,7 +177,7 @@ void block() {
       return;
     }
     bool spins = false;
-    for (Thread &thread : threads)
+    for (Thread &thread : used())
       spins = spins || thread.state == State::spinning;
     if (spins) {
       // Spinning has its bounds, which they come nearer to.
@@ -178,14 +187,14 @@ void block() {
       continue;
     }
     bool settled = false;
-    for (Thread &thread : threads)
+    for (Thread &thread : used())
       if (thread.state == State::settling && !thread.letsTimePass) {
         thread.state = State::ready;
         settled = true;
       }
     if (settled || letTimePass())
       continue;
-    for (Thread &thread : threads)
+    for (Thread &thread : used())
       if (thread.state == State::settling) {
         thread.state = State::ready;
         settled = true;
@@ -224,9 +233,12 @@ int freePlace() {
 void prepare(int place, const char *name, bool isEngines, void (*body)(void *),
              void *context) {
   Thread &thread = threads[place];
+  if (place >= places)
+    places = place + 1;
   thread.isEngines = isEngines;
   snprintf(thread.name, sizeof thread.name, "%s", name);
   thread.frame = nullptr;
+  thread.pretendedCount = 0;
   thread.body = body;
   thread.context = context;
   thread.fiber.prepare(entry);
@@ -266,8 +278,11 @@ void model_point(const void *) {
   int options[mostThreads + 2];
   uint32_t count = 0;
   options[count++] = current;
-  for (int i = 1; i < mostThreads; i++) {
-    int place = (current + i) % mostThreads;
+  for (int place = current + 1; place != current; place++) {
+    if (place == places) {
+      place = -1;
+      continue;
+    }
     if (threads[place].state == State::ready)
       options[count++] = place;
   }
@@ -362,6 +377,16 @@ _Thread_local void *inturn_system_innermost_frame;
 void inturn_system_pause(void) {
   if (!isActive())
     return;
+  // Alone, it goes on at once.
+  updateAwaiting();
+  bool isAlone = true;
+  for (Thread &thread : used())
+    isAlone =
+        isAlone &&
+        (&thread == &threads[current] ||
+         (thread.state != State::ready && thread.state != State::spinning));
+  if (isAlone && ++fruitlessRounds < 20000)
+    return;
   threads[current].state = State::spinning;
   block();
 }
@@ -400,7 +425,7 @@ static void wake(const uint32_t *word, bool all) {
   model_point(word);
   int sleepers[mostThreads];
   uint32_t count = 0;
-  for (int i = 0; i < mostThreads; i++)
+  for (int i = 0; i < places; i++)
     if (threads[i].state == State::asleep && threads[i].word == word)
       sleepers[count++] = i;
   if (count == 0)
@@ -431,6 +456,26 @@ void inturn_system_write_error(const char *bytes, uintptr_t count) {
 bool inturn_system_start_thread(const char *name, void (*body)(void *),
                                 void *context) {
   return model_start(name, true, body, context);
+}
+
+int32_t inturn_model_mutant;
+uint8_t *inturn_model_reached;
+
+void inturn_model_lock_nothing(const void *lock) {
+  model_point(lock);
+  Thread &self = threads[current < 0 ? 0 : current];
+  if (self.pretendedCount < 8)
+    self.pretended[self.pretendedCount++] = lock;
+}
+
+bool inturn_model_unlocks_nothing(const void *lock) {
+  Thread &self = threads[current < 0 ? 0 : current];
+  for (int i = self.pretendedCount; i-- > 0;)
+    if (self.pretended[i] == lock) {
+      self.pretended[i] = self.pretended[--self.pretendedCount];
+      return true;
+    }
+  return false;
 }
 
 // A descriptor that is no file's: nobody polls it here.

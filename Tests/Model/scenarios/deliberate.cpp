@@ -1,0 +1,53 @@
+// What is wrong on purpose, so that it is seen that it would be noticed. They
+// run when they are asked for only.
+#include "../checker/checker.hpp"
+
+extern "C" {
+#include "../seam/CInturnSystem.h"
+}
+
+using namespace model;
+
+// Looks, then sleeps, with a gap in between for the wake.
+DELIBERATE(deliberate_lost_wakeup) {
+  static uint32_t word;
+  static bool isSet;
+  word = 0;
+  isSet = false;
+  together({[] {
+              if (!isSet) {
+                model_point(&word);
+                inturn_system_wait(&word, 0, -1);
+              }
+            },
+            [] {
+              isSet = true;
+              inturn_system_wake_one(&word);
+            }});
+}
+
+// Two queues whose works wait for each other's ends, in a way of their own.
+DELIBERATE(deliberate_deadlock) {
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation *x = nullptr, *y = nullptr;
+  x = &one.add(
+      "x", [&](Operation &) { await("y", [&] { return y && y->isOver(); }); });
+  y = &other.add("y",
+                 [&](Operation &) { await("x", [&] { return x->isOver(); }); });
+  one.drain();
+}
+
+DELIBERATE(deliberate_use_after_free) {
+  int *number = new int(0);
+  together({[&] { model_touch(number); },
+            [&] {
+              model_point(number);
+              delete number;
+              number = nullptr;
+            }});
+}
+
+DELIBERATE(deliberate_race) {
+  static int number;
+  together({[] { model_touch(&number); }, [] { model_touch(&number); }});
+}
