@@ -293,7 +293,33 @@ by_default_work_is_called_on_the_main_thread_after_half_a_second(void) {
   drain_and_destroy(queue);
 }
 
-PROGRAM(interaction, TEST(a_queue_starts_with_its_view_not_visible),
+/* The gap after the interaction that is shown is never armed. */
+static void deadlines_go_on_after_a_queue_is_destroyed_that_shows(void) {
+  job shown = JOB("a"), late = JOB("b");
+  stage stage = create_running(&shown);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options timed = job_options(&late);
+  inturn_queue other;
+  options.executor = stage.executor;
+  options.clock = stage.clock;
+  timed.max_wait_ns = 1000;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &other));
+  CHECK_OK(inturn_queue_suspend(other));
+  CHECK_OK(inturn_queue_destroy(stage.queue));
+  stage_advance(&stage, 250);
+  job_enqueue_as(other, &late, never_work, &timed);
+  stage_advance(&stage, 999);
+  CHECK_INT(gate_count(&late.ended), 0);
+  stage_advance(&stage, 1);
+  CHECK_ENDED(&late, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_WAIT);
+  CHECK_OK(inturn_queue_destroy(other));
+  CHECK_OK(inturn_executor_destroy(stage.executor));
+  CHECK_OK(inturn_clock_destroy(stage.clock));
+}
+
+PROGRAM(interaction,
+        TEST(deadlines_go_on_after_a_queue_is_destroyed_that_shows),
+        TEST(a_queue_starts_with_its_view_not_visible),
         TEST(the_first_begins_when_the_view_has_settled),
         TEST(what_comes_after_the_settling_begins_at_once),
         TEST(the_next_begins_a_gap_after_the_end_of_the_one_before),

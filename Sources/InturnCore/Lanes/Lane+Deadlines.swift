@@ -33,11 +33,16 @@ extension UnsafeMutablePointer<Lane> {
       if let timer = details.pointee.timer { clock.disarm(timer) }
       return
     }
+    if !mayArmLocked || slot.pointee.flags.contains(.counted) { return }
     let timer = details.pointee.timer ?? .make()
     details.pointee.timer = timer
     let generation = generation ?? slot.loadWord().generation
     clock.arm(timer, at: next, for: .operation(slot, generation: generation, of: self))
   }
+
+  /// Whether a timer may still be armed: asked by all that do, under the lock. A lane whose queue is
+  /// gone has disarmed its own, and will free it; what of it still runs has no deadline any more.
+  private var mayArmLocked: Bool { !pointee.machine.flags.contains(.destroyed) }
 
   /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
   /// lane may be others'.
@@ -137,7 +142,7 @@ extension UnsafeMutablePointer<Lane> {
       return
     }
     pointee.machine.flags.insert(.held)
-    if timing.isVisible {
+    if timing.isVisible && mayArmLocked {
       clock.arm(
         timing.timer!, at: timing.readyAt, for: .lane(self, generation: pointee.generation))
     }

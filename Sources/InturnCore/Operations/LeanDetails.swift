@@ -113,7 +113,7 @@ extension UnsafeMutablePointer<OperationDetails> {
     pointee.onCancel.destroyContext()
     pointee.onPreempt.destroyContext()
     free(pointee.label)
-    pointee.timer?.deallocate()
+    pointee.timer?.giveUp()
     pointee.plan?.destroy()
     if let groups = pointee.groups {
       leader = groups.pointee.leader

@@ -37,6 +37,9 @@ package final class Clock: @unchecked Sendable {
     isManual ? lock.withLock { manualTime } : inturn_system_now()
   }
 
+  /// How many timers are armed.
+  var armed: Int { lock.withLock { heap.count } }
+
   /// A moment so many nanoseconds from now, or the end of time.
   package func moment(after nanoseconds: Int64) -> Int64 {
     let (sum, overflow) = now.addingReportingOverflow(nanoseconds)

@@ -28,4 +28,10 @@ extension UnsafeMutablePointer<TimerNode> {
     node.initialize(to: TimerNode())
     return node
   }
+
+  /// Frees a node that `Clock.disarm` has been called with since it was armed last, or that never was.
+  func giveUp() {
+    assert(pointee.position < 0, "a clock still has the timer that is given up")
+    deallocate()
+  }
 }
