@@ -309,7 +309,8 @@ package final class Batch: @unchecked Sendable {
       Engine.removeJobs(of: self, from: queue)
     }
     var next = 0
-    var slots: [OperationSlot.Pointer] = []
+    // Of those that the batch has no slots of, what runs.
+    var slots: [(slot: OperationSlot.Pointer, generation: UInt32?)] = []
     // So many at a time, as the lock is to be held for a moment only.
     let portion = 64
     while next < count {
@@ -320,15 +321,15 @@ package final class Batch: @unchecked Sendable {
         if entry.pointee.end != nil { continue }
         if let slot = entry.pointee.slot {
           slot.addReference()
-          slots.append(slot)
-        } else if let slot = entry.runningSlot {
-          slots.append(slot)
+          slots.append((slot, nil))
+        } else if let running = entry.running {
+          slots.append(running)
         }
       }
       lock.unlock()
       next = last
-      for slot in slots {
-        _ = slot.lane.cancel(slot)
+      for (slot, generation) in slots {
+        _ = slot.lane.cancel(slot, generation: generation)
         slot.dropReference()
       }
       slots.removeAll(keepingCapacity: true)

@@ -72,10 +72,11 @@ extension UnsafeMutablePointer<BatchEntry> {
     end.deallocate()
   }
 
-  /// The slot of a bare job that runs, with a reference.
-  var runningSlot: OperationSlot.Pointer? {
+  /// The slot of a bare job that runs, with a reference, and which of the slot's operations it is.
+  var running: (OperationSlot.Pointer, UInt32?)? {
     let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
-    if token.bits == 0 { return nil }
-    return try? OperationSlot.Pointer.find(token: token).get()
+    guard token.bits != 0, case .success(let slot) = OperationSlot.Pointer.find(token: token)
+    else { return nil }
+    return (slot, token.generation)
   }
 }

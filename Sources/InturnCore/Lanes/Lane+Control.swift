@@ -69,12 +69,17 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Cancelling
 
-  /// Cancels one operation, of which the caller holds a reference.
-  func cancel(_ slot: OperationSlot.Pointer, cause: Cause = .request) -> Status {
+  /// Cancels one operation, of which the caller holds a reference. `generation`: of one without a
+  /// handle, its token's. Its slot may be a gate, which a reference does not keep from going on to
+  /// somebody else's operation.
+  func cancel(
+    _ slot: OperationSlot.Pointer, generation: UInt32? = nil, cause: Cause = .request
+  ) -> Status {
     pointee.lock.lock()
-    let word = slot.loadWord()
+    // With the mark, a gate goes on under its lane's lock only.
+    let word = generation == nil ? slot.loadWord() : slot.set(.attention)
     // An ended operation may have outlived its queue.
-    if word.isDecided {
+    if word.isDecided || generation ?? word.generation != word.generation || slot.lane != self {
       pointee.lock.unlock()
       return .alreadyFinished
     }
