@@ -12,10 +12,9 @@ import Testing
     let queue: Handle
 
     init(_ kind: QueueKind) {
-      queue =
-        Engine.createQueue(
-          QueueOptions(kind: kind), executor: executor, clock: Handle(bits: 0)
-        ).1
+      var options = QueueOptions(kind: kind)
+      (options.settle, options.gap) = (0, 0)
+      queue = Engine.createQueue(options, executor: executor, clock: Handle(bits: 0)).1
     }
 
     deinit {
@@ -48,16 +47,21 @@ import Testing
     #expect(MemoryLayout<Job>.size == 24)
   }
 
+  /// Has the next slot that is taken begin with this generation. Unless another test takes it first.
+  private func wearNextSlot(_ stage: borrowing Stage, _ generation: UInt32) -> UInt32 {
+    let slot = OperationSlot.Pointer.take(for: stage.lane, stage.queue.generation, [])!
+    slot.pointee.word.store(OperationWord(generation: generation - 1).bits, ordering: .relaxed)
+    let index = slot.pointee.index
+    slot.dropReference()
+    return index
+  }
+
   @Test func `a gate whose generations are used up is retired in the middle of a queue`() {
     let stage = Stage(.fifo)
     var ran = 0
     withUnsafeMutablePointer(to: &ran) { ran in
       // The first free slot is the next gate: only a few generations are left to it.
-      let slot = OperationSlot.Pointer.take(for: stage.lane, stage.queue.generation, [])!
-      let index = slot.pointee.index
-      slot.pointee.word.store(
-        OperationWord(generation: Handle.maximumGeneration - 4).bits, ordering: .relaxed)
-      slot.dropReference()
+      let index = wearNextSlot(stage, OperationSlot.lastGeneration - 3)
       for _ in 0..<100 {
         #expect(
           Engine.enqueue(stage.queue, work: Self.finish, context: ran, destroy: nil) == .ok)
@@ -66,10 +70,97 @@ import Testing
       #expect(ran.pointee == 100)
       let word = Engine.current.pointee.operations.pointer(at: index)!.loadWord()
       // Unless another test took the slot first; then it is as it was.
-      if word.generation > Handle.maximumGeneration - 5 {
-        #expect(word.generation >= Handle.maximumGeneration - 4)
+      if word.generation >= OperationSlot.lastGeneration - 3 {
+        #expect(word.generation >= OperationSlot.lastGeneration)
       }
     }
+  }
+
+  private static let giveWay: RawWork = { context, token in
+    let left = context!.assumingMemoryBound(to: Int.self)
+    left.pointee -= 1
+    let token = Handle(bits: token)
+    _ = left.pointee > 0 ? Engine.yield(token) : Engine.end(token, as: .finished)
+  }
+
+  private static let fail: RawWork = { context, token in
+    context!.assumingMemoryBound(to: Int.self).pointee -= 1
+    _ = Engine.fail(Handle(bits: token), code: 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `a slot that has seen much leaves as many attempts as any`(yields: Bool) {
+    let stage = Stage(yields ? .interaction : .fifo)
+    if yields {
+      #expect(Engine.setVisible(stage.queue, true) == .ok)
+    }
+    var left = 10
+    withUnsafeMutablePointer(to: &left) { left in
+      _ = wearNextSlot(stage, OperationSlot.lastGeneration)
+      var options = OperationOptions()
+      if !yields {
+        options.retry = RetryPolicy()
+        options.retry!.maximumAttempts = 10
+      }
+      let (status, operation) = Engine.enqueue(
+        stage.queue, options: options, work: yields ? Self.giveWay : Self.fail, context: left,
+        destroy: nil, wantsHandle: true)
+      #expect(status == .ok)
+      for _ in 0..<10 { stage.drain() }
+      let end = Engine.wait(for: operation, timeoutNanoseconds: 0).1
+      #expect(end?.outcome == (yields ? .finished : .failed))
+      #expect(end?.attempts == 10)
+      #expect(left.pointee == 0)
+      #expect(Engine.release(operation) == .ok)
+    }
+  }
+
+  /// What a queue is destroyed in the middle of.
+  enum Armed: CaseIterable {
+    case shown, settling, maxWait, maxRun, grace, stall, retry
+  }
+
+  @Test(arguments: Armed.allCases)
+  func `a queue that is destroyed leaves no timer in its clock`(_ armed: Armed) {
+    let executor = Engine.createHostExecutor(label: nil, waker: nil)
+    let host = Engine.hostExecutor(executor).1!
+    let handle = Engine.createManualClock()
+    let clock = Engine.clock(handle).1!
+    let isInteraction = armed == .shown || armed == .settling
+    var options = QueueOptions(kind: isInteraction ? .interaction : .fifo)
+    options.settle = armed == .settling ? 100 : 0
+    options.gap = 100
+    let queue = Engine.createQueue(options, executor: executor, clock: handle).1
+    if isInteraction { #expect(Engine.setVisible(queue, true) == .ok) }
+    var operation = OperationOptions()
+    switch armed {
+    case .shown, .settling: break
+    case .maxWait: operation.maxWait = 100
+    case .maxRun: operation.maxRun = 100
+    case .grace: operation.grace = 100
+    case .stall: operation.stall = 100
+    case .retry:
+      operation.retry = RetryPolicy()
+      operation.retry!.delay = 100
+    }
+    var token: UInt64 = 0
+    withUnsafeMutablePointer(to: &token) { token in
+      let (status, name) = Engine.enqueue(
+        queue, options: operation, work: Self.hold, context: token, destroy: nil, wantsHandle: true)
+      #expect(status == .ok)
+      if armed != .maxWait { _ = host.drain(maximumCalls: .max) }
+      if armed == .grace { #expect(Engine.cancel(name) == .ok) }
+      if armed == .retry {
+        #expect(Engine.fail(Handle(bits: token.pointee), code: 1) == .ok)
+        _ = host.drain(maximumCalls: .max)
+      }
+      #expect(clock.armed == (armed == .shown ? 0 : 1))
+      #expect(Engine.destroy(queue: queue) == .ok)
+      #expect(clock.armed == 0)
+      #expect(Engine.release(name) == .ok)
+    }
+    #expect(Engine.destroy(clock: handle) == .ok)
+    #expect(Engine.destroy(executor: executor) == .ok)
   }
 
   @Test func `operations that come and are cancelled leave nothing in a queue that stands still`() {

@@ -77,7 +77,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.limit,
       pointee.machine.goesStraightOn, order == nil, budget.remaining > 0,
       gate.isClean, gate.pointee.destroy == nil,
-      gate.loadWord().generation < Handle.maximumGeneration,
+      gate.loadWord().generation < OperationSlot.lastGeneration,
       let chunk = pointee.buffer.front(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
       !othersWaitLocked
     else { return nil }

@@ -9,7 +9,8 @@ extension UnsafeMutablePointer<Lane> {
     let gate = takeGateLocked(&budget)
     var word = gate.loadWord()
     let first = chunk.pointee.start
-    let room = UInt32(Swift.min(budget.remaining, Int(Handle.maximumGeneration - word.generation)))
+    let generations = OperationSlot.lastGeneration - word.generation
+    let room = UInt32(Swift.min(budget.remaining, Int(generations)))
     let count = Swift.min(chunk.pointee.count - first, room)
     pointee.batchGeneration = word.generation
     pointee.machine.flags.insert(.batching)
@@ -22,7 +23,8 @@ extension UnsafeMutablePointer<Lane> {
     var done: UInt32 = 0
     var unfinished = Unfinished()
     var isSuspended = false
-    while done < count {
+    // The mark may be there before the first: of a token of the operation that the gate served last.
+    while done < count && !word.contains(.attention) {
       let job = jobs[Int(done)]
       guard let work = job.work else { break }
       let started = OperationWord(generation: word.generation + 1, .started)
@@ -53,7 +55,7 @@ extension UnsafeMutablePointer<Lane> {
         destroy(job.context)
         if !budget.isStillOurs { return .stop }
       }
-      if word.contains(.attention) || (done & 15 == 0 && executor.hasWaiting) { break }
+      if done & 15 == 0 && executor.hasWaiting { break }
     }
     budget.remaining -= Int(done)
 
@@ -105,7 +107,7 @@ extension UnsafeMutablePointer<Lane> {
     let over: OperationWord.Flags = [.started, .returned, .claimed, .ended]
     if let gate = budget.spareGate {
       budget.spareGate = nil
-      if gate.loadWord().generation < Handle.maximumGeneration {
+      if gate.loadWord().generation < OperationSlot.lastGeneration {
         gate.adopt(by: self, pointee.generation)
         return gate
       }
@@ -116,7 +118,7 @@ extension UnsafeMutablePointer<Lane> {
         Self.outOfMemory()
       }
       Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
-      if gate.loadWord().generation < Handle.maximumGeneration { return gate }
+      if gate.loadWord().generation < OperationSlot.lastGeneration { return gate }
       // It is retired by that.
       gate.dropGate()
     }

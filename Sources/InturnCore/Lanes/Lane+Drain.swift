@@ -218,7 +218,8 @@ extension UnsafeMutablePointer<Lane> {
     // Not one of a past attempt, either.
     let isCalled =
       word.generation == segment.segmentGeneration && !word.contains(.claimed)
-    let token = operation.handle(.token)
+    let token = Handle(
+      .token, index: operation.pointee.index, generation: segment.segmentGeneration)
     pointee.lock.unlock()
     budget.remaining -= 1
     if isCalled {
@@ -239,7 +240,10 @@ extension UnsafeMutablePointer<Lane> {
       leaveDestroyedLocked()
       return
     }
-    if pointee.pending == 0 { pointee.buffer.release() }
+    if pointee.pending == 0 {
+      pointee.buffer.release()
+      order?.pointee.front.releaseLarge()
+    }
     unlockAndAskForDrainer()
   }
 }

@@ -120,7 +120,7 @@ package final class LaneDrainer: @unchecked Sendable {
     jobs = chunk.jobs + Int(first)
     done = 0
     count = Swift.min(
-      chunk.pointee.count - first, Handle.maximumGeneration - gateWord.generation)
+      chunk.pointee.count - first, OperationSlot.lastGeneration - gateWord.generation)
     unfinished = Lane.Pointer.Unfinished()
     lane.pointee.batchGeneration = gateWord.generation
     lane.pointee.machine.flags.insert(.batching)

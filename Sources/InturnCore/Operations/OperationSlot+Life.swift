@@ -133,7 +133,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     let generation = OperationWord(bits: pointee.word.load(ordering: .relaxed)).generation + 1
     pointee.word.store(OperationWord(generation: generation).bits, ordering: .releasing)
     Engine.current.pointee.operations.giveBack(
-      pointee.index, retired: generation > Handle.maximumGeneration)
+      pointee.index, retired: generation > OperationSlot.lastGeneration)
     leader?.dropReference()
   }
 

@@ -43,6 +43,11 @@ struct OperationSlot: ~Copyable {
   /// The lane's generation: whether its queue is still the one that accepted the operation.
   var laneGeneration: UInt32
 
+  /// The last generation with which an operation begins; after it, the slot is retired. Each further
+  /// attempt takes one, too, and as many again are left for them: whatever its slot has seen before,
+  /// an operation has more than 500 million attempts.
+  static var lastGeneration: UInt32 { Handle.maximumGeneration / 2 }
+
   /// What has been done about an end. Each is set once.
   struct Flags: OptionSet {
     let rawValue: UInt16
