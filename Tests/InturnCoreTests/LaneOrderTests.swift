@@ -52,6 +52,18 @@ import Testing
     #expect(!numbers.order.hasStartable(isFree: true))
   }
 
+  @Test func `what a burst took goes back, and a few keep what they need`() {
+    let numbers = Numbers()
+    for priority: Int64 in [0, 5] {
+      for number in 0..<6_000 { numbers.push(number, priority: priority) }
+      _ = numbers.popAll()
+      #expect(numbers.order.pointee.chunk(of: priority) == nil)
+      for number in 0..<2 { numbers.push(number, priority: priority) }
+      _ = numbers.popAll()
+      #expect(numbers.order.pointee.chunk(of: priority)?.pointee.sizeClass == 0)
+    }
+  }
+
   @Test(arguments: [1, 2, 3]) func `random pushes and pops give what a sorted list gives`(seed: Int)
   {
     let numbers = Numbers()

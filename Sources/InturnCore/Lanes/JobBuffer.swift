@@ -109,6 +109,13 @@ struct JobBuffer {
     Engine.current.pointee.chunks.giveBack(chunk)
   }
 
+  /// Gives the memory of an empty buffer back, but for a chunk of the smallest size: so a few that
+  /// come and go fetch none, and what a burst took does not stay.
+  @inline(__always)
+  mutating func releaseLarge() {
+    if let chunk = head, chunk.pointee.sizeClass > 0 { release() }
+  }
+
   /// Takes all jobs out as a list of chunks. The chunk that is read stays, and what is left in it
   /// moves to a chunk of its own. False when there is no memory for that.
   mutating func takeAll(isRead: Bool = false) -> Chunk.Pointer?? {

@@ -59,7 +59,8 @@ final class LaneEvents: @unchecked Sendable {
     var entry = entries[next]
     next += 1
     if next == entries.count {
-      entries.removeAll(keepingCapacity: true)
+      // What a burst took does not stay.
+      entries.removeAll(keepingCapacity: next <= 64)
       next = 0
     } else if next == 4_096 {
       // So that what has been told does not stay in memory while more and more comes.

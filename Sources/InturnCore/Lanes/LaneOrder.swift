@@ -280,6 +280,11 @@ extension LaneOrder {
     return level
   }
 
+  /// What a priority's level keeps of its memory, for tests.
+  func chunk(of priority: Int64) -> Chunk.Pointer? {
+    (priority == 0 ? plain : byPriority[priority])?.pointee.jobs.head
+  }
+
   @inline(never)
   private mutating func specialLevel(_ priority: Int64) -> Level.Pointer {
     if let level = byPriority[priority] { return level }
@@ -293,6 +298,7 @@ extension LaneOrder {
   fileprivate mutating func removeLevel(_ level: Level.Pointer) {
     heap.remove(level)
     removeTurn(level)
+    level.pointee.jobs.releaseLarge()
     if level != plain && byPriority.count > keptLevels { drop(level) }
   }
 
