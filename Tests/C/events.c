@@ -213,10 +213,67 @@ static void a_queue_goes_on_when_no_reason_is_left(void) {
   stage_destroy(&stage);
 }
 
+static void no_event(void *context, const inturn_event *event) {
+  CHECK(context != NULL && event->kind != 0);
+}
+
+/* A drainer waits at an executor that nobody drains. */
+static void the_context_is_gone_when_the_destruction_returns(void) {
+  static const int operations[] = {0, 1, 50};
+  for (int i = 0; i < 3; i++) {
+    gate destroyed = GATE_INIT;
+    stage stage = stage_create_told(INTURN_QUEUE_CONCURRENT, no_event,
+                                    &destroyed, count_destroy);
+    for (int k = 0; k < operations[i]; k++)
+      CHECK_OK(inturn_queue_enqueue(stage.queue, never_work, NULL, NULL, NULL));
+    CHECK_OK(inturn_queue_destroy(stage.queue));
+    CHECK_INT(gate_count(&destroyed), 1);
+    stage_drain(&stage);
+    CHECK_INT(gate_count(&destroyed), 1);
+    CHECK_OK(inturn_executor_destroy(stage.executor));
+    CHECK_OK(inturn_clock_destroy(stage.clock));
+  }
+}
+
+typedef struct own_end {
+  inturn_queue queue;
+  gate told, destroyed;
+} own_end;
+
+static void count_own_end(void *context) {
+  gate_pass(&((own_end *)context)->destroyed);
+}
+
+static void destroy_own_queue(void *context, const inturn_event *event) {
+  own_end *own = context;
+  if (event->kind != INTURN_EVENT_STARTED)
+    return;
+  CHECK_OK(inturn_queue_destroy(own->queue));
+  /* The handler is still being called. */
+  CHECK_INT(gate_count(&own->destroyed), 0);
+  gate_pass(&own->told);
+}
+
+static void a_handler_that_destroys_its_queue_keeps_its_context(void) {
+  own_end own = {{0}, GATE_INIT, GATE_INIT};
+  stage stage = stage_create_told(INTURN_QUEUE_FIFO, destroy_own_queue, &own,
+                                  count_own_end);
+  own.queue = stage.queue;
+  CHECK_OK(inturn_queue_enqueue(stage.queue, never_work, NULL, NULL, NULL));
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&own.told), 1);
+  CHECK_INT(gate_count(&own.destroyed), 1);
+  CHECK_STATUS(inturn_queue_destroy(stage.queue), INTURN_E_STALE);
+  CHECK_OK(inturn_executor_destroy(stage.executor));
+  CHECK_OK(inturn_clock_destroy(stage.clock));
+}
+
 PROGRAM(events, TEST(events_are_told_in_order_by_each_kind),
         TEST(a_retry_and_a_joined_one_are_told),
         TEST(a_suspended_queue_tells_its_ends),
         TEST(destroying_a_queue_tells_what_is_left),
         TEST(a_refused_queue_destroys_the_context),
         TEST(the_events_of_a_busy_queue_add_up),
+        TEST(the_context_is_gone_when_the_destruction_returns),
+        TEST(a_handler_that_destroys_its_queue_keeps_its_context),
         TEST(a_queue_goes_on_when_no_reason_is_left))

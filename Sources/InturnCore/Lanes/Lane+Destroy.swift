@@ -173,6 +173,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.active -= 1
     }
     tellLastStatesLocked()
+    letOthersGoLocked()
     if extra.pointee.waiters > 0 {
       extra.wakeups.pointee.wrappingAdd(1, ordering: .releasing)
       extra.wakeups.wakeAll()
@@ -188,10 +189,7 @@ extension UnsafeMutablePointer<Lane> {
     let (executor, clock, index) = (
       extra.pointee.executor, extra.pointee.clock, extra.pointee.index
     )
-    // Its handler's context goes with it, after the lock.
-    let events = extra.pointee.events
     let formerExecutors = extra.pointee.formerExecutors
-    let quietCalls = takeQuietCallsLocked()
     // Cancel handlers that have not got to the executor; their contexts have been destroyed.
     var notice = extra.pointee.firstNotice
     if let order = extra.pointee.order {
@@ -201,7 +199,7 @@ extension UnsafeMutablePointer<Lane> {
       order.deallocate()
     }
     free(extra.pointee.label)
-    extra.pointee.interaction.timer?.deallocate()
+    extra.pointee.interaction.timer?.giveUp()
     extra.deinitialize(count: 1)
     extra.deallocate()
     pointee.extra = nil
@@ -214,8 +212,23 @@ extension UnsafeMutablePointer<Lane> {
     executor?.release()
     formerExecutors.forEach { $0.release() }
     clock?.release()
-    withExtendedLifetime(events) {}
+  }
+
+  /// Lets go of who was told the events, which destroys a context, and calls who waits for quiet: all
+  /// has been told, and nobody calls the queue any more. A drainer may still be scheduled, for as long
+  /// as its executor likes, so that this is not left to it. Gives the lock up and takes it again.
+  private func letOthersGoLocked() {
+    let extra = pointee.extra!
+    let events = extra.pointee.events.map { Unmanaged.passRetained($0) }
+    let quietCalls = takeQuietCallsLocked()
+    if events == nil && quietCalls.isEmpty { return }
+    extra.pointee.events = nil
+    extra.pointee.outside += 1
+    pointee.lock.unlock()
+    events?.release()
     for call in quietCalls { call() }
+    pointee.lock.lock()
+    extra.pointee.outside -= 1
   }
 
   /// Gives the lane back to the slab, and the lock up.
