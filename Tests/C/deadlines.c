@@ -168,6 +168,45 @@ static void max_run_is_nothing_to_what_ends_in_time(void) {
   stage_destroy(&stage);
 }
 
+static void check_over(const job *job) {
+  bool cancelled = true;
+  CHECK_STATUS(inturn_token_is_cancelled(job->token, &cancelled),
+               INTURN_E_ALREADY_FINISHED);
+  CHECK(cancelled);
+}
+
+static void what_was_cut_off_is_over_once_its_call_has_returned(void) {
+  static const inturn_max_run_policy policies[] = {INTURN_MAX_RUN_HOLD,
+                                                   INTURN_MAX_RUN_FREE};
+  for (int i = 0; i < 2; i++) {
+    stage stage = stage_create(INTURN_QUEUE_FIFO);
+    job job = JOB("a");
+    enqueue_timed(&stage, &job, work_hold, 0, 100, policies[i]);
+    stage_drain(&stage);
+    CHECK(!is_cancelled(job.token));
+    stage_advance(&stage, 100);
+    check_over(&job);
+    CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
+    check_over(&job);
+    stage_destroy(&stage);
+  }
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  job job = JOB("a");
+  inturn_operation_options options = job_options(&job);
+  options.cancel_grace_ns = 100;
+  inturn_operation operation =
+      job_enqueue_with(stage.queue, &job, work_hold, &options);
+  stage_drain(&stage);
+  CHECK_OK(inturn_operation_cancel(operation));
+  CHECK(is_cancelled(job.token));
+  stage_advance(&stage, 100);
+  check_over(&job);
+  CHECK_OK(inturn_operation_release(operation));
+  stage_drain(&stage);
+  check_over(&job);
+  stage_destroy(&stage);
+}
+
 static void be_cut_off(void *context, inturn_token token) {
   job *job = context;
   work_hold(job, token);
@@ -368,6 +407,7 @@ PROGRAM(deadlines, TEST(max_wait_ends_a_pending_operation),
         TEST(a_held_place_is_freed_however_the_token_is_ended),
         TEST(max_run_frees_the_place_when_told_to),
         TEST(max_run_is_nothing_to_what_ends_in_time),
+        TEST(what_was_cut_off_is_over_once_its_call_has_returned),
         TEST(a_call_that_is_cut_off_goes_on_and_keeps_its_context),
         TEST(the_cancel_handler_is_called_when_a_deadline_cuts_off),
         TEST(a_stall_is_reported_in_the_queue_and_in_the_run),

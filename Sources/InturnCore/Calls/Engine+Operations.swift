@@ -12,6 +12,9 @@ extension Engine {
     }
   }
 
+  /// More with handles there cannot be at a time.
+  package static var maximumOperations: Int { Int(Handle.maximumIndex) }
+
   package static func state(of operation: Handle) -> (Status, OperationState) {
     var state = OperationState.pending
     let status = withSlot(.find(operation: operation)) {
@@ -149,8 +152,10 @@ extension Engine {
     guard let slot = slot(of: token) else { return (token.refusal(for: .token), false) }
     let word = slot.loadWord()
     if word.generation == token.generation && word.contains(.started) {
-      let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
-      return (isEndedByToken ? .alreadyFinished : .ok, word.contains(.cancelRequested))
+      // The call of one that was cut off is told to stop; after that, it is over for its token, too.
+      let isInCutOffCall = word.contains(.cutOff) && !word.contains(.returned)
+      let isOver = word.contains(.claimed) && !isInCutOffCall
+      return (isOver ? .alreadyFinished : .ok, word.contains(.cancelRequested))
     }
     let isPast = token.generation != 0 && word.generation > token.generation
     return (isPast ? .alreadyFinished : token.refusal(for: .token), false)

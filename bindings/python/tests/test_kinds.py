@@ -282,6 +282,7 @@ def test_a_place_is_held_at_the_deadline_or_freed() -> None:
             begun.wait()
             clock.advance(1)
             assert late.wait(LIMIT).outcome is Outcome.TIMED_OUT
+            assert tokens[0].cancelled
             if free:
                 second.wait()
             else:

@@ -275,10 +275,12 @@ class Token:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the operation was asked to end."""
+        """Whether the operation was asked to end, or was cut off."""
         cancelled = c_bool()
         status = quick.token_is_cancelled(self._bits, byref(cancelled))
-        if status and status != _ALREADY_FINISHED:
+        if status == _ALREADY_FINISHED:
+            return bool(self._unused)  # not by this token, so it was cut off
+        if status:
             raise refusal("inturn_token_is_cancelled", status)
         return cancelled.value
 
