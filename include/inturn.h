@@ -599,6 +599,8 @@ typedef struct inturn_queue_options {
   /* Is told the queue's events. Costs a slot for each operation. */
   inturn_event_fn INTURN_NULLABLE on_event;
   void *INTURN_NULLABLE event_context;
+  /* Called before inturn_queue_destroy returns; when that was called from inside
+     a callback of the queue, when that callback has returned. */
   inturn_destroy_fn INTURN_NULLABLE event_destroy;
 } inturn_queue_options;
 
@@ -679,7 +681,8 @@ typedef bool (*inturn_retry_fn)(void *INTURN_NULLABLE context, int32_t code,
 /* How often a failed operation is started again, and when. */
 typedef struct inturn_retry {
   uint32_t size;         /* sizeof(inturn_retry) */
-  uint32_t max_attempts; /* the first one included; 0: no limit */
+  uint32_t max_attempts; /* the first one included; 0: no limit but the 500
+                            million that any operation has */
   int64_t delay_ns;      /* before the second attempt; not negative */
   double factor;         /* each further delay is so many times longer; >= 1 */
   int64_t max_delay_ns;  /* none is longer; 0: no limit */
@@ -1095,7 +1098,8 @@ typedef struct inturn_batch_options {
    call. NULL options: INTURN_BATCH_OPTIONS_INIT.
    Statuses: those of inturn_queue_enqueue_with; E_INVALID_ARGUMENT also when
    an item's work is NULL, or an edge names no two places in order.
-   Ownership: all contexts, end_context included, follow the rule of section 5.
+   Ownership: all contexts, end_context included, follow the rule of section 5;
+   but of more than UINT32_MAX items, which can only be a mistake, none is read.
    out_batch may be NULL; else the caller releases the handle.
    Memory: a pending operation of a batch takes 240 bytes more than without, an
    edge 12, with `operation` up to 200; its end stays in memory until the batch

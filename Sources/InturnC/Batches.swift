@@ -10,8 +10,7 @@ public func inturn_queue_enqueue_batch(
   let given = options.map { sized($0) }
   let onEnd = CallbackContext(given ?? nil)
   var status = Status.invalidArgument
-  if items != nil || count == 0 {
-    let items = UnsafeBufferPointer(start: items, count: count)
+  if let items = array(items, count, most: Int(UInt32.max)) {
     var checked = BatchOptions()
     if items.allSatisfy({ $0.work != nil }) {
       status = check(given, count: count, onEnd: onEnd, into: &checked)
@@ -74,9 +73,8 @@ private func check(
 extension inturn_batch_options {
   /// The edges in the engine's form, which is the same; nil when one of them is none.
   fileprivate func checkedEdges(count: Int) -> UnsafeBufferPointer<BatchEdge>? {
-    guard edges != nil || edge_count == 0, 0...Int(UInt32.max) ~= edge_count else { return nil }
-    let edges = UnsafeBufferPointer(
-      start: UnsafeRawPointer(edges)?.assumingMemoryBound(to: BatchEdge.self), count: edge_count)
+    let start = UnsafeRawPointer(edges)?.assumingMemoryBound(to: BatchEdge.self)
+    guard let edges = array(start, edge_count, most: Int(UInt32.max)) else { return nil }
     return edges.allSatisfy { 0 <= $0.after && $0.after < $0.place && $0.place < count }
       ? edges : nil
   }

@@ -26,6 +26,8 @@ public func inturn_queue_list(
   _ queue: inturn_queue, _ infos: UnsafeMutablePointer<inturn_operation_info>?, _ room: Int,
   _ out_count: UnsafeMutablePointer<Int>?
 ) -> inturn_status {
+  // Room that no number of operations fills is as good as any.
+  let room = Int(clamping: UInt(bitPattern: room))
   var count = 0
   let status = Engine.list(Handle(queue)) { info in
     guard let infos, count < room else { return false }

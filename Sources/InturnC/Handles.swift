@@ -50,6 +50,27 @@ func sized<Struct>(_ pointer: UnsafePointer<Struct>) -> Struct? {
   return size == MemoryLayout<Struct>.size ? pointer.pointee : nil
 }
 
+/// An array of the caller's, of which nothing has been read; nil when it is none, or has more elements
+/// than anybody can mean.
+@inline(__always)
+func array<Element>(
+  _ start: UnsafePointer<Element>?, _ count: Int, most: Int
+) -> UnsafeBufferPointer<Element>? {
+  guard 0...most ~= count, start != nil || count == 0 else { return nil }
+  return UnsafeBufferPointer(start: start, count: count)
+}
+
+extension inturn_operation_options {
+  /// The operations that this one comes after. Nobody has more than there can be at a time.
+  @inline(__always)
+  var earlier: UnsafeBufferPointer<Handle>? {
+    // Both are one 64-bit number.
+    array(
+      UnsafeRawPointer(after)?.assumingMemoryBound(to: Handle.self), after_count,
+      most: Engine.maximumOperations)
+  }
+}
+
 /// A key or a reason; nil when it is NULL or not UTF-8.
 func name(_ text: UnsafePointer<CChar>?) -> String? {
   text.flatMap { String(validatingCString: $0) }

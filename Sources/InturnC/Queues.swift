@@ -118,14 +118,11 @@ private func leanOptions(_ options: UnsafePointer<inturn_operation_options>) -> 
     options.pointee.max_run_policy == INTURN_MAX_RUN_HOLD,
     options.pointee.after_policy == INTURN_AFTER_ENDED
       || options.pointee.after_policy == INTURN_AFTER_FINISHED,
-    options.pointee.after != nil || options.pointee.after_count == 0
+    let earlier = options.pointee.earlier
   else { return nil }
   var lean = LeanOptions()
   lean.priority = options.pointee.priority
-  // Both are one 64-bit number.
-  lean.after = UnsafeBufferPointer(
-    start: UnsafeRawPointer(options.pointee.after)?.assumingMemoryBound(to: Handle.self),
-    count: options.pointee.after_count)
+  lean.after = earlier
   lean.needsFinished = options.pointee.after_policy == INTURN_AFTER_FINISHED
   return lean
 }
@@ -172,14 +169,13 @@ private func isValid(_ options: inturn_operation_options) -> Bool {
       || options.max_run_policy == INTURN_MAX_RUN_FREE)
     && (options.after_policy == INTURN_AFTER_ENDED
       || options.after_policy == INTURN_AFTER_FINISHED)
-    && (options.after != nil || options.after_count == 0)
-    && (options.exclusive != nil || options.exclusive_count == 0)
     && isValidLabel(options.key) && (options.key != nil || !options.join)
 }
 
 /// Gives the options in the engine's form, or says what is wrong with them.
 func check(_ options: inturn_operation_options, into result: inout OperationOptions) -> Status {
-  guard isValid(options), addNamesAndRetry(options, to: &result) else { return .invalidArgument }
+  guard isValid(options), let earlier = options.earlier, addNamesAndRetry(options, to: &result)
+  else { return .invalidArgument }
   result.label = options.label
   result.maxWait = options.max_wait_ns
   result.maxRun = options.max_run_ns
@@ -189,10 +185,7 @@ func check(_ options: inturn_operation_options, into result: inout OperationOpti
   result.priority = options.priority
   result.isBarrier = options.barrier
   result.isUrgent = options.urgent
-  // Both are one 64-bit number.
-  result.after = UnsafeBufferPointer(
-    start: UnsafeRawPointer(options.after)?.assumingMemoryBound(to: Handle.self),
-    count: options.after_count)
+  result.after = earlier
   result.needsFinished = options.after_policy == INTURN_AFTER_FINISHED
   result.key = name(options.key)
   result.joins = options.join
@@ -215,7 +208,9 @@ func check(_ options: inturn_operation_options, into result: inout OperationOpti
 private func addNamesAndRetry(
   _ options: inturn_operation_options, to result: inout OperationOptions
 ) -> Bool {
-  for name in UnsafeBufferPointer(start: options.exclusive, count: options.exclusive_count) {
+  guard let names = array(options.exclusive, options.exclusive_count, most: Int(Int32.max))
+  else { return false }
+  for name in names {
     guard let name, isValidLabel(name) else { return false }
     result.names.append(String(cString: name))
   }

@@ -238,6 +238,124 @@ static void the_largest_numbers_are_fine(void) {
   check_queue_options(INTURN_QUEUE_CONCURRENT, queue, INTURN_OK);
 }
 
+/* Counts that no array of the caller's can have. */
+static const size_t absurd_counts[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 2,
+                                       SIZE_MAX / 8};
+
+static void counts_that_nobody_can_mean_are_refused(void) {
+  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
+  const char *const name = "a";
+  inturn_batch_item items[2] = {{just_finish, NULL, NULL},
+                                {just_finish, NULL, NULL}};
+  const inturn_batch_edge edge = {1, 0};
+  job job = JOB("a");
+  inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_hold);
+  for (size_t i = 0; i < sizeof absurd_counts / sizeof *absurd_counts; i++) {
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    options.after = &operation;
+    options.after_count = absurd_counts[i];
+    check_refused(options, INTURN_E_INVALID_ARGUMENT);
+    options.label = "not the short way";
+    check_refused(options, INTURN_E_INVALID_ARGUMENT);
+    inturn_batch_options batch = INTURN_BATCH_OPTIONS_INIT;
+    batch.operation = &options;
+    CHECK_STATUS(
+        inturn_queue_enqueue_batch(stage.queue, &batch, items, 2, NULL),
+        INTURN_E_INVALID_ARGUMENT);
+    options = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+    options.exclusive = &name;
+    options.exclusive_count = absurd_counts[i];
+    check_refused(options, INTURN_E_INVALID_ARGUMENT);
+    batch.operation = NULL;
+    batch.edges = &edge;
+    batch.edge_count = absurd_counts[i];
+    CHECK_STATUS(
+        inturn_queue_enqueue_batch(stage.queue, &batch, items, 2, NULL),
+        INTURN_E_INVALID_ARGUMENT);
+    batch.edge_count = 1;
+    batch.policy = INTURN_BATCH_ENOUGH;
+    batch.enough = absurd_counts[i];
+    CHECK_STATUS(
+        inturn_queue_enqueue_batch(stage.queue, &batch, items, 2, NULL),
+        INTURN_E_INVALID_ARGUMENT);
+    CHECK_STATUS(inturn_queue_enqueue_batch(stage.queue, NULL, items,
+                                            absurd_counts[i], NULL),
+                 INTURN_E_INVALID_ARGUMENT);
+  }
+  stage_drain(&stage);
+  stage_finish(&stage, &job);
+  CHECK_OK(inturn_operation_release(operation));
+  CHECK_INT(statistics_of(stage.queue).finished, 1);
+  stage_destroy(&stage);
+}
+
+static void a_list_may_have_any_room(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_operation_info infos[2];
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, NULL));
+  for (size_t i = 0; i < sizeof absurd_counts / sizeof *absurd_counts; i++) {
+    size_t count = 77;
+    CHECK_OK(inturn_queue_list(stage.queue, infos, absurd_counts[i], &count));
+    CHECK_INT(count, 1);
+  }
+  stage_resume(&stage);
+  stage_destroy(&stage);
+}
+
+/* Data, progress and times at the ends of their ranges. */
+static void numbers_at_the_ends_of_their_ranges_are_checked(void) {
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  inturn_value value;
+  int64_t sum, now;
+  inturn_datum datum = INTURN_INTEGER(INT64_MAX);
+  CHECK_OK(inturn_value_create(NULL, &datum, &value));
+  CHECK_STATUS(inturn_value_add(value, 1, &sum), INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_value_add(value, INT64_MIN, &sum));
+  CHECK_INT(sum, -1);
+  CHECK_STATUS(inturn_value_add(value, INT64_MIN, &sum),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_value_destroy(value));
+  for (size_t i = 0; i < 2; i++) {
+    inturn_datum bytes = INTURN_BYTES("a", absurd_counts[i]);
+    CHECK_STATUS(inturn_value_create(NULL, &bytes, &value),
+                 INTURN_E_INVALID_ARGUMENT);
+    bytes.type = INTURN_DATUM_STRING;
+    CHECK_STATUS(inturn_value_create(NULL, &bytes, &value),
+                 INTURN_E_INVALID_ARGUMENT);
+  }
+  /* The longest times there are: nothing of that comes to pass. */
+  job job = JOB("a");
+  inturn_operation_options options = job_options(&job);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = retry.max_delay_ns = INT64_MAX;
+  retry.factor = 1e300;
+  options.retry = &retry;
+  options.priority = INT32_MIN;
+  options.max_wait_ns = options.max_run_ns = INT64_MAX;
+  options.stall_ns = options.cancel_grace_ns = INT64_MAX;
+  inturn_operation operation =
+      job_enqueue_with(stage.queue, &job, work_fail, &options);
+  CHECK_OK(inturn_clock_advance(stage.clock, 1));
+  stage_drain(&stage);
+  CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
+  CHECK_STATUS(inturn_clock_advance(stage.clock, INT64_MAX),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_clock_advance(stage.clock, -1),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_clock_advance(stage.clock, INT64_MIN),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_clock_now(stage.clock, &now));
+  CHECK_INT(now, 1);
+  CHECK_INT(gate_count(&job.started), 1);
+  CHECK_OK(inturn_operation_cancel(operation));
+  stage_drain(&stage);
+  CHECK_OK(inturn_operation_wait(operation, INT64_MIN, NULL));
+  CHECK_OK(inturn_queue_drain(stage.queue, INT64_MAX));
+  CHECK_OK(inturn_operation_release(operation));
+  stage_destroy(&stage);
+}
+
 static void a_pool_has_no_wake_callback(void) {
   inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
   options.workers = 1;
@@ -366,7 +484,11 @@ PROGRAM(input, TEST(a_struct_of_a_wrong_size_is_refused_and_not_touched),
         TEST(a_policy_that_there_is_not_is_refused),
         TEST(negative_times_are_refused),
         TEST(numbers_out_of_range_are_refused),
-        TEST(the_largest_numbers_are_fine), TEST(a_pool_has_no_wake_callback),
+        TEST(the_largest_numbers_are_fine),
+        TEST(counts_that_nobody_can_mean_are_refused),
+        TEST(a_list_may_have_any_room),
+        TEST(numbers_at_the_ends_of_their_ranges_are_checked),
+        TEST(a_pool_has_no_wake_callback),
         TEST(what_a_kind_of_queue_cannot_do_is_unsupported),
         TEST(labels_that_are_not_utf8_are_refused),
         TEST(a_label_may_be_a_million_bytes_long),
