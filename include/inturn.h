@@ -101,6 +101,22 @@
  * The observer of a value is called by the thread that makes the change, or
  * where the observation's options say.
  *
+ * The library starts threads when it first needs them: a pool's workers, and
+ * one that fires deadlines and delays. When one cannot be started, accepted
+ * work and deadlines stay good, and the library tries again every few
+ * milliseconds and at calls into it; the report handler is told once. While the
+ * thread for the deadlines is missing, those that wait in the library, idle
+ * workers among them, fire what is due. Work that needs a worker waits until
+ * one can be had, if need be for ever: waits with a limit end by it.
+ * The library's threads block the signals that come from outside, such as
+ * SIGTERM, SIGINT, SIGALRM and SIGUSR1, so that handlers run on the host's
+ * threads and a host may wait for signals in one of its own. They never block
+ * those that a thread brings upon itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+ * SIGTRAP, SIGABRT, SIGSYS) nor SIGPROF: crash reporters and profilers see
+ * work. When the main thread leaves by pthread_exit while the library has
+ * threads, a thread with its signal mask takes its place, so that SIGTERM goes
+ * on ending the process (where the library was loaded by the main thread).
+ *
  * 7. Errors
  * ---------
  * Each function that can fail returns an inturn_status: zero, or negative.
@@ -174,10 +190,11 @@
  *
  * 12. Fork and exit
  * -----------------
- * In a forked child each inherited handle gives INTURN_E_FORKED, nothing that
- * was pending runs, and new objects work. The parent is not affected. When the
- * process exits, no new callback is started and nothing is waited for. The
- * library stays loaded once it is loaded: dlclose leaves it in place.
+ * In a forked child, and in each descendant of it, each inherited handle gives
+ * INTURN_E_FORKED, nothing that was pending runs, and new objects work. The
+ * parent is not affected. When the process exits, no new callback is started
+ * and nothing is waited for. The library stays loaded once it is loaded:
+ * dlclose leaves it in place.
  *
  * 13. Compatibility
  * -----------------
@@ -1581,7 +1598,9 @@ typedef enum inturn_report_kind {
   INTURN_REPORT_RUNAWAY = 4,
   /* An observation has ended, as the queue that is to call its observer
      accepts no operation. */
-  INTURN_REPORT_LOST_OBSERVER = 5
+  INTURN_REPORT_LOST_OBSERVER = 5,
+  /* A pool cannot start a thread that it needs; see section 6 of the manual. */
+  INTURN_REPORT_NO_THREAD = 6
 } inturn_report_kind;
 
 /* A report to the handler of inturn_set_report_handler. */

@@ -16,6 +16,8 @@ extension AsyncOperation {
       case runaway
       /// An observer of a value cannot be called any more: its queue is gone.
       case lostObserver
+      /// A pool of the library needs a thread, and none can be started.
+      case noThread
     }
 
     /// What it is about.
@@ -30,6 +32,7 @@ extension AsyncOperation {
       case .stall: kind = .stall
       case .runaway: kind = .runaway
       case .lostObserver: kind = .lostObserver
+      case .noThread: kind = .noThread
       }
       message = report.message
     }

@@ -13,4 +13,8 @@
 /// Names the calling thread for debuggers.
 void inturn_system_name_thread(const char *name);
 
+/// Keeps the library that holds this code loaded for the rest of the process:
+/// its threads and what it has registered at exit refer to it.
+void inturn_system_stay_loaded(void);
+
 #endif

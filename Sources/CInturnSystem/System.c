@@ -4,15 +4,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "Internal.h"
-
-_Thread_local void *inturn_system_innermost_frame;
 
 uintptr_t inturn_system_thread(void) { return (uintptr_t)pthread_self(); }
 
@@ -39,41 +34,4 @@ void inturn_system_write_error(const char *bytes, uintptr_t count) {
     bytes += written;
     count -= (uintptr_t)written;
   }
-}
-
-struct thread_start {
-  char name[16]; // what the system allows
-  void (*body)(void *);
-  void *context;
-};
-
-static void *thread_main(void *argument) {
-  struct thread_start start = *(struct thread_start *)argument;
-  free(argument);
-  inturn_system_name_thread(start.name);
-  start.body(start.context);
-  return NULL;
-}
-
-bool inturn_system_start_thread(const char *name, void (*body)(void *),
-                                void *context) {
-  struct thread_start *start = malloc(sizeof *start);
-  if (!start)
-    return false;
-  *start = (struct thread_start){.body = body, .context = context};
-  strncpy(start->name, name, sizeof start->name - 1);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // A new thread inherits the mask: the host's handlers stay on its threads.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
-  pthread_t thread;
-  bool started = pthread_create(&thread, &attributes, thread_main, start) == 0;
-  pthread_sigmask(SIG_SETMASK, &previous, NULL);
-  pthread_attr_destroy(&attributes);
-  if (!started)
-    free(start);
-  return started;
 }

@@ -25,21 +25,32 @@ package struct EngineStorage: ~Copyable {
   /// The same, to be looked at without a reference.
   let poolReference: Unmanaged<WorkerPool>
   let mainExecutor: HostExecutor
-  let objects = EngineObjects()
-  /// The engine of the process that this one was forked from; kept, not used.
+  let objects: EngineObjects
+  /// The engine of the last process before this one that had one; kept, not used.
   let inherited: UInt
+  /// The round of the epochs that it was made in.
+  let round = ProcessState.round
+  /// Handles have indices above this, those of earlier rounds below: epochs come again, and no
+  /// handle ever does. A multiple of `indexStep`.
+  let indexFloor: UInt32
   let poolHandle: Handle
   let mainExecutorHandle: Handle
 
   fileprivate init?() {
-    guard let operations = Slab<OperationSlot>(), let lanes = Slab<Lane>(),
-      let values = ObjectSlab<ValueObject>(kind: .value),
-      let observations = ObjectSlab<ObservationObject>(kind: .observation)
+    inherited = Engine.inherited.pointee.load(ordering: .relaxed)
+    indexFloor = Self.indexFloor(after: Engine.Pointer(bitPattern: inherited))
+    // After some hundred thousand forks, each of the one before, the indices are used up, too.
+    guard indexFloor < Handle.maximumIndex,
+      let operations = Slab<OperationSlot>(above: indexFloor),
+      let lanes = Slab<Lane>(above: indexFloor),
+      let values = ObjectSlab<ValueObject>(kind: .value, above: indexFloor),
+      let observations = ObjectSlab<ObservationObject>(kind: .observation, above: indexFloor)
     else { return nil }
     self.operations = operations
     self.lanes = lanes
     self.values = values
     self.observations = observations
+    objects = EngineObjects(above: indexFloor)
     systemClock = Clock(isManual: false)
     let size = Engine.poolSize
     pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
@@ -47,7 +58,29 @@ package struct EngineStorage: ~Copyable {
     mainExecutor = HostExecutor(isMain: true)
     poolHandle = objects.executors.add(pool)
     mainExecutorHandle = objects.executors.add(mainExecutor)
-    inherited = inheritedAddress.load(ordering: .relaxed)
+  }
+
+  private static var indexStep: UInt32 { 1 << 12 }
+
+  /// Within a round the floor stays. In a new one it is above all that any process of the last round
+  /// has used; one step more, as the memory of a fork's child is not of one moment.
+  private static func indexFloor(after parent: Engine.Pointer?) -> UInt32 {
+    guard let parent else { return 0 }
+    let round = parent.pointee.round
+    if round == ProcessState.round { return parent.pointee.indexFloor }
+    var highest: UInt32 = 0
+    var next: Engine.Pointer? = parent
+    while let engine = next, engine.pointee.round == round {
+      highest = max(highest, engine.pointee.highestIndex)
+      next = Engine.Pointer(bitPattern: engine.pointee.inherited)
+    }
+    return (highest / indexStep + 2) * indexStep
+  }
+
+  private var highestIndex: UInt32 {
+    max(
+      operations.highestIndex, lanes.highestIndex, values.highestIndex, observations.highestIndex,
+      objects.highestIndex)
   }
 }
 
@@ -56,10 +89,21 @@ final class EngineObjects: @unchecked Sendable {
   // Safe to share: `lock` protects the tables, and the `users` of what is in them.
 
   let lock = BriefLock()
-  @exclusivity(unchecked) var executors = ObjectTable<Executor>(kind: .executor)
-  @exclusivity(unchecked) var clocks = ObjectTable<Clock>(kind: .clock)
-  @exclusivity(unchecked) var owners = ObjectTable<Owner>(kind: .owner)
-  @exclusivity(unchecked) var batches = ObjectTable<Batch>(kind: .batch)
+  @exclusivity(unchecked) var executors: ObjectTable<Executor>
+  @exclusivity(unchecked) var clocks: ObjectTable<Clock>
+  @exclusivity(unchecked) var owners: ObjectTable<Owner>
+  @exclusivity(unchecked) var batches: ObjectTable<Batch>
+
+  init(above floor: UInt32) {
+    executors = ObjectTable(kind: .executor, above: floor)
+    clocks = ObjectTable(kind: .clock, above: floor)
+    owners = ObjectTable(kind: .owner, above: floor)
+    batches = ObjectTable(kind: .batch, above: floor)
+  }
+
+  var highestIndex: UInt32 {
+    max(executors.highestIndex, clocks.highestIndex, owners.highestIndex, batches.highestIndex)
+  }
 }
 
 package enum Engine {
@@ -68,19 +112,44 @@ package enum Engine {
   /// The engine in use.
   @inline(__always)
   package static var current: Pointer {
-    if let engine = Pointer(bitPattern: engineAddress.load(ordering: .acquiring)) { return engine }
-    return make()
+    Pointer(bitPattern: address.pointee.load(ordering: .acquiring)) ?? find()
   }
 
-  /// Whether this process, or one that it was forked from, was a child of the library's.
-  static var wasForked: Bool { forkCount.load(ordering: .relaxed) > 0 }
+  /// The address of the engine, stored with releasing order once it is complete. Zero before the
+  /// first use, and while the clock owes a thread, so that each call comes by `find`. In a forked
+  /// child all are zero but `inherited`.
+  private static var address: UnsafeMutablePointer<Atomic<UInt>> {
+    atomic(inturn_system_engine())
+  }
+  /// The same address, as long as the process lives. Exchanged with releasing order.
+  private static var made: UnsafeMutablePointer<Atomic<UInt>> {
+    atomic(inturn_system_made_engine())
+  }
+  fileprivate static var inherited: UnsafeMutablePointer<Atomic<UInt>> {
+    atomic(inturn_system_inherited_engine())
+  }
+
+  @inline(__always)
+  private static func atomic(
+    _ word: UnsafeMutablePointer<UInt>
+  ) -> UnsafeMutablePointer<Atomic<UInt>> {
+    UnsafeMutableRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
 
   @inline(never)
+  private static func find() -> Pointer {
+    guard let engine = Pointer(bitPattern: made.pointee.load(ordering: .acquiring)) else {
+      return make()
+    }
+    engine.pointee.systemClock.ensureThread()
+    return engine
+  }
+
   private static func make() -> Pointer {
     guard let engine = EngineStorage() else { fatalError("Inturn: no memory to begin with") }
     let new = Pointer.allocate(capacity: 1)
     new.initialize(to: engine)
-    let (exchanged, existing) = engineAddress.compareExchange(
+    let (exchanged, existing) = made.pointee.compareExchange(
       expected: 0, desired: UInt(bitPattern: new), ordering: .acquiringAndReleasing)
     if !exchanged {
       // Another thread was first; nothing refers to this one yet.
@@ -88,18 +157,16 @@ package enum Engine {
       new.deallocate()
       return Pointer(bitPattern: existing)!
     }
-    if !areHooksSet.exchange(true, ordering: .relaxed) {
-      inturn_system_stay_loaded()
-      pthread_atfork(nil, nil) {
-        ProcessState.becomeChild()
-        forkCount.wrappingAdd(1, ordering: .relaxed)
-        inheritedAddress.store(engineAddress.load(ordering: .relaxed), ordering: .relaxed)
-        engineAddress.store(0, ordering: .relaxed)
-        inturn_system_set_frame(nil)
-      }
-      atexit { ProcessState.beginExit() }
-    }
+    // A child has its parent's; there it is begun a second time, which changes nothing.
+    atexit { ProcessState.beginExit() }
+    new.pointee.systemClock.noteThread()
     return new
+  }
+
+  /// The clock's, under its lock.
+  static func note(isThreadOwed: Bool) {
+    let engine = isThreadOwed ? 0 : made.pointee.load(ordering: .relaxed)
+    address.pointee.store(engine, ordering: .releasing)
   }
 
   /// `INTURN_WORKERS`, else the number of processors, at least two.
@@ -112,11 +179,3 @@ package enum Engine {
     return max(2, Int(inturn_system_processors()))
   }
 }
-
-/// The address of the engine, zero before the first use. Stored with releasing order once it is
-/// complete.
-private let engineAddress = Atomic<UInt>(0)
-/// In a forked child, the address of the engine that it does not use.
-private let inheritedAddress = Atomic<UInt>(0)
-private let forkCount = Atomic<UInt32>(0)
-private let areHooksSet = Atomic<Bool>(false)

@@ -4,7 +4,37 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE
 #include "handle_calls.h"
+
+#include <dlfcn.h>
+
+/* Handlers for forks are registered by this in the C library. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void),
+                      void (*child)(void), void *library);
+
+static int registrations;
+
+int __register_atfork(void (*prepare)(void), void (*parent)(void),
+                      void (*child)(void), void *library) {
+  int (*next)(void (*)(void), void (*)(void), void (*)(void), void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "__register_atfork");
+  registrations += 1;
+  return next(prepare, parent, child, library);
+}
+
+static int registrations_before_main;
+
+__attribute__((constructor)) static void note_registrations(void) {
+  registrations_before_main = registrations;
+}
+
+/* Else a fork could come after the first use and before its handlers. */
+static void the_library_is_ready_for_forks_before_its_first_use(void) {
+  inturn_executor executor;
+  CHECK_OK(inturn_executor_pool(&executor));
+  CHECK_INT(registrations, registrations_before_main);
+}
 
 /* What a child does may not touch a gate or a trace of the parent's: a thread
    that the child does not have may hold its mutex. */
@@ -81,6 +111,57 @@ static void fork_again(void *context) {
 
 static void new_objects_work_in_a_child_of_a_child(void) {
   IN_CHILD(fork_again, NULL);
+}
+
+/* One handle of each process that has come before. */
+enum { GENERATIONS = 40 };
+static inturn_queue ancestors[GENERATIONS];
+
+static void fork_on(void *context) {
+  int *generation = context;
+  for (int i = 0; i < *generation; i++)
+    CHECK_STATUS(inturn_queue_close(ancestors[i]), INTURN_E_FORKED);
+  if (*generation == GENERATIONS)
+    return;
+  gate worked = GATE_INIT;
+  inturn_queue *queue = &ancestors[*generation];
+  /* Every third one does not use the library. */
+  if (*generation % 3 != 2) {
+    *queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+    CHECK_OK(inturn_queue_enqueue(*queue, count_work, &worked, NULL, NULL));
+    CHECK_OK(inturn_queue_drain(*queue, LIMIT_NS));
+    CHECK_INT(gate_count(&worked), 1);
+  } else {
+    *queue = ancestors[0];
+  }
+  *generation += 1;
+  IN_CHILD(fork_on, generation);
+  if (queue->bits != ancestors[0].bits || queue == ancestors)
+    CHECK_OK(inturn_queue_destroy(*queue));
+}
+
+static void no_handle_comes_alive_again_in_a_later_descendant(void) {
+  int generation = 0;
+  fork_on(&generation);
+}
+
+static void each_handle_is_refused_below(void *context) {
+  int *left = ((void **)context)[1];
+  all_inherited_handles_are_refused(((void **)context)[0]);
+  if (*left == 0)
+    return;
+  *left -= 1;
+  new_objects_work(NULL);
+  IN_CHILD(each_handle_is_refused_below, context);
+}
+
+static void handles_of_every_kind_are_refused_in_every_descendant(void) {
+  live_handles live = live_handles_create();
+  int left = 32;
+  IN_CHILD(each_handle_is_refused_below, ((void *[]){&live, &left}));
+  CHECK_OK(inturn_token_finish((inturn_token){live.bits[HANDLE_TOKEN]}));
+  stage_drain(&live.stage);
+  live_handles_destroy(&live);
 }
 
 static void deadlines_work(void *context) {
@@ -220,7 +301,10 @@ static void a_child_of_a_busy_process_works_and_the_parent_goes_on(void) {
     thread_join(&threads[i]);
 }
 
-PROGRAM(fork, TEST(each_inherited_handle_gives_forked),
+PROGRAM(fork, TEST(the_library_is_ready_for_forks_before_its_first_use),
+        TEST(each_inherited_handle_gives_forked),
+        TEST(no_handle_comes_alive_again_in_a_later_descendant),
+        TEST(handles_of_every_kind_are_refused_in_every_descendant),
         TEST(the_executors_of_the_library_are_new_in_the_child),
         TEST(new_objects_work_in_the_child),
         TEST(new_objects_work_in_a_child_of_a_process_at_work),

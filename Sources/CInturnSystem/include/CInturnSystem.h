@@ -51,8 +51,8 @@ uintptr_t inturn_system_thread(void);
 /// How many processors this process may use; at least 1.
 int inturn_system_processors(void);
 
-/// Starts a detached thread that takes no signals. False when there is none to
-/// be had.
+/// Starts a detached thread that takes no signals but those that it brings upon
+/// itself. False when there is none to be had.
 bool inturn_system_start_thread(const char *_Nonnull name,
                                 void (*_Nonnull body)(void *_Nullable),
                                 void *_Nullable context);
@@ -67,13 +67,36 @@ static inline void inturn_system_set_frame(void *_Nullable frame) {
   inturn_system_innermost_frame = frame;
 }
 
+/// What a fork changes. It is there before any code runs, so that no fork can
+/// come while it is made. The words are accessed atomically.
+struct inturn_system_process {
+  uint32_t state;      // see `ProcessState`
+  uintptr_t engine;    // that calls find at once; see `Engine`
+  uintptr_t made;      // the engine of this process
+  uintptr_t inherited; // that of the last process before it that had one
+};
+extern struct inturn_system_process inturn_system_this_process
+    __attribute__((visibility("hidden")));
+
+#define INTURN_SYSTEM_EPOCHS UINT32_C(0xf)
+#define INTURN_SYSTEM_EXITING UINT32_C(0x80000000)
+
+static inline uint32_t *_Nonnull inturn_system_state(void) {
+  return &inturn_system_this_process.state;
+}
+static inline uintptr_t *_Nonnull inturn_system_engine(void) {
+  return &inturn_system_this_process.engine;
+}
+static inline uintptr_t *_Nonnull inturn_system_made_engine(void) {
+  return &inturn_system_this_process.made;
+}
+static inline uintptr_t *_Nonnull inturn_system_inherited_engine(void) {
+  return &inturn_system_this_process.inherited;
+}
+
 /// Does nothing. To the compiler it is a call that might release any object, so
 /// that it retains what was read before it before it.
 void inturn_system_object_barrier(void);
-
-/// Keeps the library that holds this code loaded for the rest of the process:
-/// its threads and what it has registered at exit refer to it.
-void inturn_system_stay_loaded(void);
 
 /// Writes all of the bytes to the standard error.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);

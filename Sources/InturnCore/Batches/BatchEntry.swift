@@ -45,12 +45,17 @@ struct BatchEntry: ~Copyable {
   /// small then.
   var end: UnsafeMutablePointer<End>?
 
-  // Safe to share: it never changes.
-  nonisolated(unsafe) static let finished: UnsafeMutablePointer<End> = {
+  /// The engine's: one that is made at its first use could be left half made by a fork.
+  static var finished: UnsafeMutablePointer<End> {
+    Engine.current.pointee.batchMemory.finished
+  }
+
+  /// Of a bare job that has finished. It never changes.
+  static func makeFinished() -> UnsafeMutablePointer<End> {
     let end = UnsafeMutablePointer<End>.allocate(capacity: 1)
     end.initialize(to: .finished)
     return end
-  }()
+  }
 }
 
 extension UnsafeMutablePointer<BatchEntry> {

@@ -8,13 +8,18 @@ struct BatchMemory: ~Copyable {
   /// The piece, as an address; zero for none. Whoever exchanges it has it alone: released with its
   /// size in it, acquired before that is read.
   private let spare = Atomic<UInt>(0)
+  /// The end that all bare jobs share which have just finished.
+  let finished = BatchEntry.makeFinished()
 
   /// A larger piece is not kept.
   private static var limit: Int { 8 << 20 }
   /// Before the entries: how many bytes there are for them. As long as keeps them aligned.
   private static var header: Int { 16 }
 
-  deinit { free(UnsafeMutableRawPointer(bitPattern: spare.load(ordering: .relaxed))) }
+  deinit {
+    finished.deallocate()
+    free(UnsafeMutableRawPointer(bitPattern: spare.load(ordering: .relaxed)))
+  }
 
   /// Memory of so many entries.
   func take(_ count: Int) -> UnsafeMutablePointer<BatchEntry> {

@@ -6,7 +6,7 @@ package struct Report {
   package enum Kind: Int32 {
     case stall = 1
     case deadlock, lostToken
-    case runaway, lostObserver
+    case runaway, lostObserver, noThread
   }
 
   package let kind: Kind
@@ -47,6 +47,15 @@ package struct Report {
       kind: .lostObserver,
       message: "an observation of \(describe(value: value)) has ended:"
         + " the queue that is to call its observer accepts nothing",
+      queueLabel: nil, operationLabel: nil)
+  }
+
+  static func noThread(pool: String?) -> Report {
+    let name = pool.map { "pool \(quoted($0))" } ?? "the library's pool"
+    return Report(
+      kind: .noThread,
+      message: "no thread can be started for \(name): what was to be called by one waits until"
+        + " there is one to be had",
       queueLabel: nil, operationLabel: nil)
   }
 

@@ -27,19 +27,13 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     init() { parker.initialize(to: Atomic(0)) }
   }
 
-  private let target: Int
-  private let maximum: Int
-  @exclusivity(unchecked) private var threads = 0
-  /// The sleeping threads' words, the last to sleep at the end.
+  @exclusivity(unchecked) private var machine: PoolMachine
+  /// The parked threads' words, the last to park at the end.
   @exclusivity(unchecked) private var parked: [Parker] = []
   /// All threads' words: so that they are found when a thread ends with the process.
   @exclusivity(unchecked) private var parkers: [Parker] = []
-  @exclusivity(unchecked) private var isSomebodySpinning = false
-  @exclusivity(unchecked) private var isStopping = false
-  /// How many items have been taken, to see whether anything moves: see `hasGoneOn`, too.
-  @exclusivity(unchecked) private var taken: UInt64 = 0
-  @exclusivity(unchecked) private var takenAtLastCheck: UInt64 = 0
-  @exclusivity(unchecked) private var isPressureWatched = false
+  /// No thread can be had, and that has been reported.
+  @exclusivity(unchecked) private var isShortOfThreads = false
   private let pressureTimer = TimerNode.Pointer.make()
   private let clock: Clock
 
@@ -50,8 +44,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private static var shortSleep: Int64 { 20_000 }
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
-    self.target = target
-    self.maximum = max(target, maximum)
+    machine = PoolMachine(target: target, maximum: maximum)
     self.clock = clock
     super.init(label: label)
   }
@@ -59,60 +52,44 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   // An armed timer refers to the pool, so this one is not.
   deinit { pressureTimer.deallocate() }
 
-  package var threadCount: Int { lock.withLock { threads } }
+  package var threadCount: Int { lock.withLock { machine.threads } }
 
-  package var size: Int { target }
+  package var size: Int { machine.target }
 
   override func submit(_ item: ReadyRing.Item) {
     lock.lock()
     appendLocked(item)
-    var sleeper: Parker?
-    var startsThread = false
-    var startsWatch = false
-    if !isSomebodySpinning || ring.count > 1 {
-      sleeper = parked.popLast()
-      if sleeper == nil && !isSomebodySpinning {
-        startsThread = threads < target
-        if startsThread {
-          threads += 1
-        } else if !isPressureWatched && threads < maximum {
-          isPressureWatched = true
-          startsWatch = true
-          takenAtLastCheck = taken
-          hasGoneOn.store(false, ordering: .relaxed)
-        }
-      }
-    }
-    lock.unlock()
-    if let sleeper { Self.wake(sleeper) }
-    if startsThread { startThread() }
-    if startsWatch { watchPressure() }
+    unlockAndAct(on: machine.provide(for: ring.count))
   }
 
   /// Lets the threads end when nothing waits any more.
   package func stop() {
     lock.lock()
-    isStopping = true
+    machine.stop()
     let sleepers = parked
     parked = []
     lock.unlock()
     for sleeper in sleepers { Self.wake(sleeper) }
   }
 
-  /// The clock's: starts one more thread when nothing has moved since the last look.
+  /// The clock's: looks whether anything moves.
   func checkPressure() {
     lock.lock()
     let hasGoneOn = hasGoneOn.exchange(false, ordering: .relaxed)
-    let hasMoved = taken != takenAtLastCheck || hasGoneOn
-    let isStuck = ring.count > 0 && !hasMoved && parked.isEmpty
-    takenAtLastCheck = taken
-    let startsThread = isStuck && threads < maximum
-    if startsThread { threads += 1 }
-    isPressureWatched = ring.count > 0 && threads < maximum
-    let goesOn = isPressureWatched
+    let provision = machine.look(ring.count, hasGoneOn: hasGoneOn)
+    let isWatched = machine.isWatched
+    unlockAndAct(on: provision)
+    if isWatched { watchPressure() }
+  }
+
+  /// Gives the lock up, and does what the machine has decided.
+  @inline(__always)
+  private func unlockAndAct(on provision: PoolMachine.Provision) {
+    let sleeper = provision == .wake ? parked.removeLast() : nil
     lock.unlock()
-    if startsThread { startThread() }
-    if goesOn { watchPressure() }
+    if let sleeper { Self.wake(sleeper) }
+    if provision == .start { startThread() }
+    if provision == .watch { watchPressure() }
   }
 
   private func watchPressure() {
@@ -135,34 +112,45 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       { Unmanaged<WorkerPool>.fromOpaque($0!).takeRetainedValue().work() },
       context.toOpaque())
     if !started {
-      // Whoever is there goes on; the next submit tries again.
       context.release()
-      lock.withLock { threads -= 1 }
+      lock.lock()
+      let isNews = !isShortOfThreads
+      isShortOfThreads = true
+      unlockAndAct(on: machine.startFails(ring.count))
+      if isNews { Report.noThread(pool: label).send() }
     }
   }
 
   private func work() {
     var worker = Worker()
-    lock.withLock { parkers.append(worker.parker) }
+    lock.lock()
+    parkers.append(worker.parker)
+    isShortOfThreads = false
+    machine.arrives()
     var budget = DrainBudget(remaining: Int.max)
-    while let item = next(&worker) {
+    while let item = nextLocked(&worker) {
       budget.remaining = Int.max
       item.run(&budget)
       if !budget.isStillOurs { return }
+      lock.lock()
     }
     budget.dropSpareGate()
     worker.parker.deallocate()
   }
 
-  /// The next item, waited for. Nil when this thread is to end.
-  private func next(_ worker: inout Worker) -> ReadyRing.Item? {
+  /// The next item, waited for. Nil when this thread is to end. Gives the lock up.
+  private func nextLocked(_ worker: inout Worker) -> ReadyRing.Item? {
     let parker = worker.parker
-    lock.lock()
+    var hasIdledLong = false
     while true {
-      if let item = takeLocked() { return item }
-      if isStopping { break }
-      if worker.looksAround && !isSomebodySpinning {
-        isSomebodySpinning = true
+      switch machine.next(
+        ring.count, looksAround: worker.looksAround, hasIdledLong: hasIdledLong)
+      {
+      case .take:
+        let item = popLocked()
+        unlockAndAct(on: machine.provide(for: ring.count))
+        return item
+      case .spin:
         lock.unlock()
         var round = 0
         while round < Self.spinRounds && !hasWaiting {
@@ -170,46 +158,47 @@ package final class WorkerPool: Executor, @unchecked Sendable {
           round += 1
         }
         lock.lock()
-        isSomebodySpinning = false
+        machine.stopsSpinning()
         worker.looksAround = ring.count > 0
-        if let item = takeLocked() { return item }
-        if isStopping { break }
-      }
-      parker.pointee.store(0, ordering: .relaxed)
-      parked.append(parker)
-      let isSurplus = threads > target
-      lock.unlock()
-      let begin = inturn_system_now()
-      sleep(parker, isSurplus: isSurplus)
-      worker.looksAround = inturn_system_now() - begin < Self.shortSleep
-      lock.lock()
-      if let place = parked.firstIndex(of: parker) {
-        // Nobody woke it: it has been idle for long.
-        parked.remove(at: place)
-        if threads > target { break }
+      case .park:
+        parker.pointee.store(0, ordering: .relaxed)
+        parked.append(parker)
+        let isSurplus = machine.threads > machine.target
+        lock.unlock()
+        let begin = inturn_system_now()
+        hasIdledLong = !sleep(parker, isSurplus: isSurplus)
+        worker.looksAround = inturn_system_now() - begin < Self.shortSleep
+        lock.lock()
+        if let place = parked.firstIndex(of: parker) {
+          parked.remove(at: place)
+          machine.unparks()
+          continue
+        }
+        if hasIdledLong {
+          // Somebody is just about to wake it, and is to find the word in its place.
+          lock.unlock()
+          hasIdledLong = !sleep(parker, isSurplus: false)
+          lock.lock()
+        }
+        machine.arrives()
+      case .end:
+        parkers.removeAll { $0 == parker }
+        lock.unlock()
+        return nil
       }
     }
-    threads -= 1
-    parkers.removeAll { $0 == parker }
-    lock.unlock()
-    return nil
   }
 
-  /// Takes an item and gives the lock back; keeps the lock when there is none.
-  private func takeLocked() -> ReadyRing.Item? {
-    guard let item = popLocked() else { return nil }
-    taken &+= 1
-    let sleeper = ring.count > 0 && !isSomebodySpinning ? parked.popLast() : nil
-    lock.unlock()
-    if let sleeper { Self.wake(sleeper) }
-    return item
-  }
-
-  private func sleep(_ parker: Parker, isSurplus: Bool) {
+  /// Sleeps until the word is raised. False when that has taken too long.
+  private func sleep(_ parker: Parker, isSurplus: Bool) -> Bool {
     let limit = WaitLimit(timeoutNanoseconds: isSurplus ? Self.surplusIdle : -1)
-    while parker.pointee.load(ordering: .acquiring) == 0 {
-      guard let rest = limit.remaining else { return }
-      parker.wait(while: 0, timeoutNanoseconds: rest)
+    while true {
+      let seen = parker.pointee.load(ordering: .acquiring)
+      if seen & 1 != 0 { return true }
+      let rest = limit.remaining
+      // A process that exits wakes it no more.
+      if rest == nil && !ProcessState.isExiting { return false }
+      parker.sleep(while: seen, timeoutNanoseconds: rest ?? -1, standingInFor: clock)
     }
   }
 }

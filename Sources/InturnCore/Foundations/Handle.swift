@@ -53,7 +53,9 @@ package struct Handle: Equatable, Sendable {
     if bits == 0 { return .nullHandle }
     guard let own = HandleKind(rawValue: UInt8(bits >> 60)), generation != 0 else { return .stale }
     let epoch = UInt8(bits >> 56 & 15)
-    if epoch != ProcessState.epoch { return Engine.wasForked && epoch != 0 ? .forked : .stale }
+    if epoch != ProcessState.epoch || index < Engine.current.pointee.indexFloor {
+      return ProcessState.wasForked && epoch != 0 ? .forked : .stale
+    }
     return own == kind ? .stale : .wrongKind
   }
 }

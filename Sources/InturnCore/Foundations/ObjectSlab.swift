@@ -13,13 +13,15 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
   private let kind: HandleKind
   private let slots: Slab<Slot>
 
-  init?(kind: HandleKind) {
-    guard let slots = Slab<Slot>() else { return nil }
+  init?(kind: HandleKind, above floor: UInt32) {
+    guard let slots = Slab<Slot>(above: floor) else { return nil }
     self.kind = kind
     self.slots = slots
   }
 
   var liveCount: UInt64 { slots.liveCount }
+
+  var highestIndex: UInt32 { slots.highestIndex }
 
   /// Nil without memory.
   func add(_ object: Object) -> Handle? {

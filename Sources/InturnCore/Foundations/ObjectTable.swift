@@ -6,11 +6,20 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
   }
 
   private let kind: HandleKind
-  /// The entry of index 1 comes first.
+  private let floor: UInt32
+  /// The entry of the index above the floor comes first.
   private var entries: [Entry] = []
   private var free: [UInt32] = []
 
-  init(kind: HandleKind) { self.kind = kind }
+  init(kind: HandleKind, above floor: UInt32 = 0) {
+    self.kind = kind
+    self.floor = floor
+  }
+
+  /// None above it has been given out.
+  var highestIndex: UInt32 { floor + UInt32(entries.count) }
+
+  private func place(of index: UInt32) -> Int { Int(index) - Int(floor) - 1 }
 
   var count: Int { entries.count - free.count - retired }
   private var retired = 0
@@ -21,16 +30,16 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
       index = last
     } else {
       entries.append(Entry(generation: 0, object: nil))
-      index = UInt32(entries.count)
+      index = highestIndex
     }
-    let place = Int(index) - 1
+    let place = place(of: index)
     entries[place].generation += 1
     entries[place].object = object
     return Handle(kind, index: index, generation: entries[place].generation)
   }
 
   func find(_ handle: Handle) -> Result<Object, Refusal> {
-    let place = Int(handle.index) - 1
+    let place = place(of: handle.index)
     guard handle.isOf(kind), entries.indices.contains(place),
       entries[place].generation == handle.generation, let object = entries[place].object
     else { return .failure(Refusal(handle.refusal(for: kind))) }
@@ -39,7 +48,7 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
 
   /// Removes what the handle names; it does.
   mutating func remove(_ handle: Handle) -> Object {
-    let place = Int(handle.index) - 1
+    let place = place(of: handle.index)
     let object = entries[place].object!
     entries[place].object = nil
     if handle.generation == Handle.maximumGeneration {

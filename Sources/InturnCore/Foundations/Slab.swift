@@ -2,7 +2,7 @@ import Synchronization
 
 /// A growing table of elements that never move and whose memory is never given back.
 ///
-/// Indices start at 1. Any index ever given out can be turned into a pointer without a lock and
+/// Indices start at 1, or above a floor. Any index ever given out can be turned into a pointer without a lock and
 /// read at any time, also after its element is gone; that is what lets a stale handle be checked
 /// by looking at the slot itself. New memory is all zero. The engine's state makes use of both.
 struct Slab<Element: ~Copyable>: ~Copyable {
@@ -40,18 +40,18 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   /// acquiring order by readers that hold no lock.
   private let directory: UnsafeMutablePointer<Atomic<UInt>>
 
-  init?() {
+  init?(above floor: UInt32 = 0) {
     let count = Self.directorySize
     guard let memory = calloc(count, MemoryLayout<UInt>.stride) else { return nil }
     directory = memory.bindMemory(to: Atomic<UInt>.self, capacity: count)
-    indices.initialize(to: Indices())
+    indices.initialize(to: Indices(unused: floor + 1))
   }
 
   /// For a slab that nobody has used; the engine's live as long as the process.
   deinit {
     for place in 0..<Self.directorySize {
       let segment = directory[place].load(ordering: .relaxed)
-      guard let elements = UnsafeMutablePointer<UInt>(bitPattern: segment) else { break }
+      guard let elements = UnsafeMutablePointer<UInt>(bitPattern: segment) else { continue }
       free(UnsafeMutableRawPointer(bitPattern: (elements - 1).pointee))
     }
     free(directory)
@@ -60,6 +60,10 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   }
 
   var liveCount: UInt64 { lock.withLock { indices.pointee.live } }
+
+  /// None above it has been given out. Without the lock: for a forked child, in which nobody
+  /// changes it any more.
+  var highestIndex: UInt32 { indices.pointee.unused - 1 }
 
   /// The element at an index, or nil for an index that was never given out.
   @inline(__always)

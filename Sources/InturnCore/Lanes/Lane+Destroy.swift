@@ -132,7 +132,11 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.flags.insert(.waitedFor)
       let seen = extra.wakeups.pointee.load(ordering: .relaxed)
       pointee.lock.unlock()
-      if backoff.isShort { backoff.pause() } else { extra.wakeups.wait(while: seen) }
+      if backoff.isShort {
+        backoff.pause()
+      } else {
+        extra.wakeups.sleep(while: seen, timeoutNanoseconds: -1)
+      }
       pointee.lock.lock()
     }
   }

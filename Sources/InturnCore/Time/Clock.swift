@@ -9,7 +9,7 @@ import Synchronization
 package final class Clock: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
-  /// Protects `heap`, `nextOrder`, the manual times, `hasThread` and every node in the heap.
+  /// Protects `heap`, `nextOrder`, the manual times, `hasThread`, `nextTry` and every node in the heap.
   private let lock = BriefLock()
   /// A binary heap: the timer that is due first comes first.
   @exclusivity(unchecked) private var heap: [TimerNode.Pointer] = []
@@ -18,10 +18,18 @@ package final class Clock: @unchecked Sendable {
   /// Where the advances lead to that have been begun.
   @exclusivity(unchecked) private var advancedTo: Int64 = 0
   @exclusivity(unchecked) private var hasThread = false
+  /// The thread could not be started. Changed under the lock; read without it by who joins the
+  /// stand-ins, whose own lock orders the two.
+  let isThreadOwed = Atomic(false)
+  /// When that may be tried again.
+  @exclusivity(unchecked) private var nextTry: Int64 = 0
+  /// Those who wait in the library.
+  let standIns = StandIns()
   /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
 
   package let isManual: Bool
+  private static var tryInterval: Int64 { 1_000_000 }
   /// How many queues use the clock; protected by the engine's object lock.
   @exclusivity(unchecked) var users = 0
 
@@ -58,14 +66,11 @@ package final class Clock: @unchecked Sendable {
     heap.append(node)
     siftUpLocked(from: heap.count - 1)
     let isFirst = node.pointee.position == 0
-    let startsThread = !isManual && !hasThread
-    if startsThread { hasThread = true }
+    let hadThread = hasThread
     lock.unlock()
-    if startsThread {
-      startThread()
-    } else if isFirst && !isManual {
-      wakeThread()
-    }
+    if !isFirst || isManual { return }
+    // A thread that is new looks at all there is.
+    if hadThread { wakeThread() } else if !ensureThread() { standIns.wakeAll() }
   }
 
   /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
@@ -92,7 +97,7 @@ package final class Clock: @unchecked Sendable {
   // MARK: Firing
 
   /// Fires what is due, each timer at its own deadline on a manual clock.
-  private func fireDue(upTo limit: Int64) {
+  func fireDue(upTo limit: Int64) {
     while true {
       lock.lock()
       guard let first = heap.first, first.pointee.deadline <= limit else {
@@ -116,23 +121,49 @@ package final class Clock: @unchecked Sendable {
     }
   }
 
-  private func startThread() {
+  /// Starts the clock's thread unless there is one. False when it cannot be had, or could not a
+  /// moment ago: then those who wait in the library stand in for it, and they and each call try
+  /// again.
+  @discardableResult
+  func ensureThread() -> Bool {
+    lock.lock()
+    let startsThread = !hasThread && inturn_system_now() >= nextTry
+    let isThere = hasThread
+    if startsThread { hasThread = true }
+    lock.unlock()
+    if !startsThread { return isThere }
     let context = Unmanaged.passRetained(self)
-    let started = inturn_system_start_thread(
+    let isStarted = inturn_system_start_thread(
       "inturn-clock", { Unmanaged<Clock>.fromOpaque($0!).takeRetainedValue().runThread() },
       context.toOpaque())
-    if !started {
+    lock.lock()
+    hasThread = isStarted
+    isThreadOwed.store(!isStarted, ordering: .relaxed)
+    nextTry = inturn_system_now() + Self.tryInterval
+    Engine.note(isThreadOwed: !isStarted)
+    lock.unlock()
+    if !isStarted {
       context.release()
-      lock.withLock { hasThread = false }
+      standIns.wakeAll()
     }
+    return isStarted
+  }
+
+  /// The engine that the clock belongs to can be found from now on.
+  func noteThread() {
+    lock.withLock { Engine.note(isThreadOwed: isThreadOwed.load(ordering: .relaxed)) }
+  }
+
+  /// How long nothing is due, at most; nil when nothing is armed.
+  var pauseUntilNext: Int64? {
+    lock.withLock { heap.first?.pointee.deadline }.map { max(0, $0 - inturn_system_now()) }
   }
 
   private func runThread() {
     while true {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       fireDue(upTo: inturn_system_now())
-      let next = lock.withLock { heap.first?.pointee.deadline }
-      let pause = next.map { max(0, $0 - inturn_system_now()) } ?? -1
+      let pause = pauseUntilNext ?? -1
       if pause != 0 { wakeups.wait(while: seen, timeoutNanoseconds: pause) }
     }
   }

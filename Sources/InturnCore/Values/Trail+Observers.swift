@@ -130,7 +130,7 @@ extension Trail {
       isAwaited = true
       let seen = wakeups.pointee.load(ordering: .relaxed)
       lock.unlock()
-      wakeups.wait(while: seen, timeoutNanoseconds: rest)
+      wakeups.sleep(while: seen, timeoutNanoseconds: rest)
     }
   }
 }

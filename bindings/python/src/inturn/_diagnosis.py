@@ -22,6 +22,7 @@ class ReportKind(IntEnum):
     LOST_TOKEN = 3
     RUNAWAY = 4
     LOST_OBSERVER = 5
+    NO_THREAD = 6
 
 
 class Report(NamedTuple):

@@ -1,0 +1,121 @@
+// What concerns the process as a whole: forks, the threads that the library
+// has started, and a main thread that leaves before them.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "CInturnSystem.h"
+#include "Internal.h"
+
+struct inturn_system_process inturn_system_this_process = {.state = 1};
+
+_Thread_local void *inturn_system_innermost_frame;
+
+/// How many threads of the library there are. Relaxed: only compared with 0.
+static uint32_t threads;
+
+/// Set on the main thread, for its destructor.
+static pthread_key_t main_thread;
+
+static void in_child(void) {
+  struct inturn_system_process *process = &inturn_system_this_process;
+  uint32_t epochs = INTURN_SYSTEM_EPOCHS;
+  uint32_t state = process->state & ~INTURN_SYSTEM_EXITING;
+  // The epochs are 1 to 15, so one step more where they begin anew.
+  state += (state & epochs) == epochs ? 2 : 1;
+  process->state = state & ~INTURN_SYSTEM_EXITING;
+  if (process->made)
+    process->inherited = process->made;
+  process->made = process->engine = 0;
+  threads = 0;
+  inturn_system_set_frame(NULL);
+  pthread_setspecific(main_thread, process);
+}
+
+static void *take_signals(void *unused) {
+  (void)unused;
+  inturn_system_name_thread("inturn-signals");
+  uint32_t count;
+  while ((count = __atomic_load_n(&threads, __ATOMIC_RELAXED)) > 0)
+    inturn_system_wait(&threads, count, -1);
+  return NULL;
+}
+
+/// The main thread takes the signals of the process, and the library's threads
+/// block them: without it, SIGTERM would end nothing. So a thread with its mask
+/// takes its place, as long as others of the library keep the process alive.
+static void main_thread_leaves(void *unused) {
+  (void)unused;
+  pthread_t thread;
+  if (__atomic_load_n(&threads, __ATOMIC_RELAXED) > 0 &&
+      pthread_create(&thread, NULL, take_signals, NULL) == 0)
+    pthread_detach(thread);
+}
+
+/// When the library is loaded, so that no fork comes before it.
+__attribute__((constructor)) static void begin(void) {
+  inturn_system_stay_loaded();
+  pthread_atfork(NULL, NULL, in_child);
+  if (pthread_key_create(&main_thread, main_thread_leaves) == 0 &&
+      inturn_system_is_main_thread())
+    pthread_setspecific(main_thread, &inturn_system_this_process);
+}
+
+struct thread_start {
+  char name[16]; // what the system allows
+  void (*body)(void *);
+  void *context;
+};
+
+static void count_end(void) {
+  if (__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED) == 0)
+    inturn_system_wake_all(&threads);
+}
+
+static void *thread_main(void *argument) {
+  struct thread_start start = *(struct thread_start *)argument;
+  free(argument);
+  inturn_system_name_thread(start.name);
+  start.body(start.context);
+  count_end();
+  return NULL;
+}
+
+/// All signals but those that a thread brings upon itself, which crash
+/// reporters take, and that of profilers.
+static void fill_with_signals_of_others(sigset_t *set) {
+  static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                            SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+  sigfillset(set);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    sigdelset(set, own[i]);
+}
+
+bool inturn_system_start_thread(const char *name, void (*body)(void *),
+                                void *context) {
+  struct thread_start *start = malloc(sizeof *start);
+  if (!start)
+    return false;
+  *start = (struct thread_start){.body = body, .context = context};
+  strncpy(start->name, name, sizeof start->name - 1);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // A new thread inherits the mask: the host's handlers stay on its threads.
+  sigset_t blocked, previous;
+  fill_with_signals_of_others(&blocked);
+  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+  __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+  pthread_t thread;
+  bool started = pthread_create(&thread, &attributes, thread_main, start) == 0;
+  pthread_sigmask(SIG_SETMASK, &previous, NULL);
+  pthread_attr_destroy(&attributes);
+  if (!started) {
+    count_end();
+    free(start);
+  }
+  return started;
+}

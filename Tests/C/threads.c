@@ -1,0 +1,265 @@
+/*
+ * threads.c - section 6 of the manual: what happens to work and deadlines when
+ * a thread cannot be started.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+
+/* How many threads of the library cannot be started from now on. */
+static atomic_int refusals;
+static atomic_int refused;
+enum { FOR_EVER = 1 << 30 };
+/* The calling thread starts one of the test's own. */
+static _Thread_local bool is_own;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                   void *(*body)(void *), void *context) {
+  int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  if (!is_own && atomic_load(&refusals) > 0) {
+    atomic_fetch_sub(&refusals, 1);
+    atomic_fetch_add(&refused, 1);
+    return EAGAIN;
+  }
+  return next(thread, attributes, body, context);
+}
+
+static void start_own(thread *thread, void (*body)(void *), void *context) {
+  is_own = true;
+  thread_start(thread, body, context);
+  is_own = false;
+}
+
+static int told;
+
+static void count_report(void *context, const inturn_report *report) {
+  CHECK(context == NULL);
+  CHECK_INT(report->kind, INTURN_REPORT_NO_THREAD);
+  told += 1;
+}
+
+static gate worked = GATE_INIT;
+
+/* An operation on the library's pool, with so many threads refused. */
+static inturn_queue enqueue_refused(int count) {
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  atomic_store(&refusals, count);
+  CHECK_OK(inturn_queue_enqueue(queue, count_work, &worked, NULL, NULL));
+  CHECK_INT(told, 1);
+  return queue;
+}
+
+static void finish_without_a_call(void *context) {
+  CHECK(context == NULL);
+  enqueue_refused(1);
+  GATE_WAIT(&worked, 1);
+  CHECK_INT(atomic_load(&refused), 1);
+  CHECK_INT(told, 1);
+}
+
+/* A child has a library without threads. */
+static void a_worker_that_could_not_be_started_is_started_later(void) {
+  IN_CHILD(finish_without_a_call, NULL);
+}
+
+static void finish_by_any_call(void *context) {
+  inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
+  CHECK(context == NULL);
+  enqueue_refused(2); /* the worker, and the one that would try again */
+  CHECK_INT(atomic_load(&refused), 2);
+  while (atomic_load(&refusals) == 0 && gate_count(&worked) == 0) {
+    CHECK_OK(inturn_get_statistics(&statistics));
+    sched_yield();
+  }
+  GATE_WAIT(&worked, 1);
+}
+
+static void a_call_of_the_library_starts_what_could_not_be_started(void) {
+  IN_CHILD(finish_by_any_call, NULL);
+}
+
+static void finish_by_waiting(void *context) {
+  CHECK(context == NULL);
+  inturn_queue queue = enqueue_refused(10);
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(gate_count(&worked), 1);
+  CHECK_INT(atomic_load(&refused), 10);
+  CHECK_INT(told, 1);
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
+static void who_waits_starts_what_could_not_be_started(void) {
+  IN_CHILD(finish_by_waiting, NULL);
+}
+
+static void wait_for_queue(void *queue) {
+  CHECK_OK(inturn_queue_drain(*(inturn_queue *)queue, -1));
+}
+
+static void finish_by_others_waiting(void *context) {
+  CHECK(context == NULL);
+  thread waiting;
+  inturn_queue other = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(other));
+  CHECK_OK(inturn_queue_enqueue(other, count_work, &worked, NULL, NULL));
+  start_own(&waiting, wait_for_queue, &other);
+  enqueue_refused(20);
+  GATE_WAIT(&worked, 1);
+  CHECK_OK(inturn_queue_resume(other));
+  thread_join(&waiting);
+  CHECK_INT(gate_count(&worked), 2);
+}
+
+static void who_waits_already_starts_what_could_not_be_started(void) {
+  IN_CHILD(finish_by_others_waiting, NULL);
+}
+
+static void wait_in_vain(void *context) {
+  inturn_operation operation;
+  CHECK(context == NULL);
+  inturn_queue queue = enqueue_refused(FOR_EVER);
+  CHECK_OK(inturn_queue_enqueue(queue, count_work, &worked, NULL, &operation));
+  CHECK_STATUS(inturn_queue_drain(queue, 50000000), INTURN_E_TIMED_OUT);
+  CHECK_STATUS(inturn_operation_wait(operation, 50000000, NULL),
+               INTURN_E_TIMED_OUT);
+  CHECK_INT(gate_count(&worked), 0);
+  CHECK_INT(told, 1);
+  /* It is tried again and again, but not all the time. */
+  CHECK(atomic_load(&refused) > 2 && atomic_load(&refused) < 1000);
+  atomic_store(&refusals, 0);
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(gate_count(&worked), 2);
+  CHECK_OK(inturn_operation_release(operation));
+  /* The next lack is news again. */
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
+static void waits_end_by_their_limits_while_no_thread_can_be_had(void) {
+  IN_CHILD(wait_in_vain, NULL);
+}
+
+static inturn_queue enqueue_with_deadline(inturn_operation *out_operation) {
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.max_wait_ns = 1000000;
+  options.on_end = count_end;
+  options.end_context = &worked;
+  CHECK_OK(inturn_queue_suspend(queue));
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, never_work, NULL, NULL,
+                                     out_operation));
+  return queue;
+}
+
+static void meet_deadlines_by_waiting(void *context) {
+  inturn_operation operation;
+  inturn_end end;
+  CHECK(context == NULL);
+  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  atomic_store(&refusals, FOR_EVER);
+  enqueue_with_deadline(&operation);
+  CHECK_OK(inturn_operation_wait(operation, LIMIT_NS, &end));
+  CHECK_INT(end.cause, INTURN_CAUSE_MAX_WAIT);
+}
+
+static void deadlines_are_met_for_who_waits_while_no_thread_can_be_had(void) {
+  IN_CHILD(meet_deadlines_by_waiting, NULL);
+}
+
+static void meet_deadlines_by_workers(void *context) {
+  CHECK(context == NULL);
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_enqueue(queue, count_work, &worked, NULL, NULL));
+  GATE_WAIT(&worked, 1);
+  atomic_store(&refusals, FOR_EVER);
+  enqueue_with_deadline(NULL);
+  GATE_WAIT(&worked, 2);
+  CHECK(atomic_load(&refused) > 0);
+}
+
+static void deadlines_are_met_by_idle_workers_while_no_thread_can_be_had(void) {
+  IN_CHILD(meet_deadlines_by_workers, NULL);
+}
+
+static void deadline_when_thread_comes(void *context) {
+  CHECK(context == NULL);
+  atomic_store(&refusals, 1);
+  inturn_queue queue = enqueue_with_deadline(NULL);
+  CHECK_INT(atomic_load(&refused), 1);
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(gate_count(&worked), 1);
+}
+
+static void a_clock_that_could_not_be_started_is_started_later(void) {
+  IN_CHILD(deadline_when_thread_comes, NULL);
+}
+
+static gate set = GATE_INIT;
+
+static void wait_until_set(void *context, inturn_token token) {
+  count_work(context, token);
+  GATE_WAIT(&set, 1);
+}
+
+static void rescue_a_blocked_worker(void *context) {
+  CHECK(context == NULL);
+  inturn_queue first = pool_queue_create(INTURN_QUEUE_FIFO, NULL),
+               second = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue(first, wait_until_set, &worked, NULL, NULL));
+  GATE_WAIT(&worked, 1);
+  atomic_store(&refusals, 1);
+  CHECK_OK(inturn_queue_enqueue(second, count_work, &set, NULL, NULL));
+  CHECK_INT(atomic_load(&refused), 1);
+  GATE_WAIT(&set, 1);
+}
+
+static void a_second_worker_that_could_not_be_started_is_started_later(void) {
+  IN_CHILD(rescue_a_blocked_worker, NULL);
+}
+
+static void stop_without_threads(void *context) {
+  CHECK(context == NULL);
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_queue_options on_pool = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  gate destroyed = GATE_INIT;
+  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  options.workers = 1;
+  CHECK_OK(inturn_executor_create(&options, &on_pool.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &on_pool, &queue));
+  atomic_store(&refusals, 5);
+  CHECK_OK(
+      inturn_queue_enqueue(queue, never_work, &destroyed, count_destroy, NULL));
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_INT(gate_count(&destroyed), 1);
+  CHECK_OK(inturn_executor_destroy(on_pool.executor));
+  /* Who waits in the library gets the thread that clears the pool away. */
+  inturn_queue idle = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_OK(inturn_queue_suspend(idle));
+  CHECK_OK(inturn_queue_enqueue(idle, never_work, NULL, NULL, NULL));
+  while (atomic_load(&refusals) > 0)
+    CHECK_STATUS(inturn_queue_drain(idle, 1000000), INTURN_E_TIMED_OUT);
+  CHECK_OK(inturn_queue_destroy(idle));
+}
+
+static void a_pool_is_destroyed_that_could_not_start_a_worker(void) {
+  IN_CHILD(stop_without_threads, NULL);
+}
+
+PROGRAM(threads, TEST(a_worker_that_could_not_be_started_is_started_later),
+        TEST(a_second_worker_that_could_not_be_started_is_started_later),
+        TEST(a_clock_that_could_not_be_started_is_started_later),
+        TEST(a_call_of_the_library_starts_what_could_not_be_started),
+        TEST(who_waits_starts_what_could_not_be_started),
+        TEST(who_waits_already_starts_what_could_not_be_started),
+        TEST(waits_end_by_their_limits_while_no_thread_can_be_had),
+        TEST(deadlines_are_met_for_who_waits_while_no_thread_can_be_had),
+        TEST(deadlines_are_met_by_idle_workers_while_no_thread_can_be_had),
+        TEST(a_pool_is_destroyed_that_could_not_start_a_worker))
