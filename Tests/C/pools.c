@@ -204,12 +204,20 @@ static void ask_for_another_queue(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-static void a_busy_queue_gives_way_to_another_one(void) {
-  inturn_executor pool = pool_create(1, 1);
-  inturn_queue queue = queue_of(INTURN_QUEUE_CONCURRENT, pool, 8),
+/* One that has moved has left drainers where it was before. */
+static void check_giving_way(bool has_moved) {
+  inturn_executor pool = pool_create(1, 1), host;
+  CHECK_OK(inturn_executor_create(NULL, &host));
+  inturn_queue queue = queue_of(INTURN_QUEUE_CONCURRENT,
+                                has_moved ? host : pool, 8),
                other = queue_on(pool);
+  begun = begun_before_other = 0;
+  for (int i = 0; has_moved && i < 4; i++)
+    CHECK_OK(
+        inturn_queue_enqueue(queue, ask_for_another_queue, &other, NULL, NULL));
   CHECK_OK(inturn_queue_suspend(queue));
-  for (int i = 0; i < 1000; i++)
+  CHECK_OK(inturn_queue_set_executor(queue, pool));
+  for (int i = has_moved ? 4 : 0; i < 1000; i++)
     CHECK_OK(
         inturn_queue_enqueue(queue, ask_for_another_queue, &other, NULL, NULL));
   CHECK_OK(inturn_queue_resume(queue));
@@ -217,9 +225,18 @@ static void a_busy_queue_gives_way_to_another_one(void) {
   drain_and_destroy(other);
   CHECK_OK(inturn_queue_destroy(queue));
   CHECK_OK(inturn_executor_destroy(pool));
+  CHECK_OK(inturn_executor_destroy(host));
   CHECK_INT(begun, 1000);
   /* Its drainers that were there before have a call each. */
   CHECK(begun_before_other <= 10);
+}
+
+static void a_busy_queue_gives_way_to_another_one(void) {
+  check_giving_way(false);
+}
+
+static void a_busy_queue_that_has_moved_gives_way_to_another_one(void) {
+  check_giving_way(true);
 }
 
 static void pools_come_and_go(void) {
@@ -317,6 +334,7 @@ PROGRAM(pools, TEST(a_pool_calls_work_on_threads_of_its_own),
         TEST(a_pool_that_has_grown_shrinks_again),
         TEST(a_pool_never_has_more_workers_than_its_maximum),
         TEST(a_pool_does_not_grow_while_its_workers_get_on),
-        TEST(a_busy_queue_gives_way_to_another_one), TEST(pools_come_and_go),
-        TEST(a_pool_of_the_most_workers_works),
+        TEST(a_busy_queue_gives_way_to_another_one),
+        TEST(a_busy_queue_that_has_moved_gives_way_to_another_one),
+        TEST(pools_come_and_go), TEST(a_pool_of_the_most_workers_works),
         TEST(the_environment_says_how_many_workers_the_library_has))

@@ -235,6 +235,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   func runWaiting(_ budget: inout DrainBudget, looks: Bool = false) {
     var frame = CallFrame(executor: self)
     var looks = looks
+    budget.begin(at: self)
     withUnsafeMutablePointer(to: &frame) { frame in
       frame.push()
       defer { frame.pop() }

@@ -80,6 +80,8 @@ package struct DrainBudget {
   /// The process state that the drain began in. Another one means that a call has forked and this
   /// is the child, or that the process exits: then nothing of the engine is touched any more.
   let process = ProcessState.current
+  /// The executor that drains, for comparing only. Nil outside the engine's own.
+  private(set) var executor: UnsafeRawPointer?
   /// A slot that the last lane was drained with and the next one may use.
   var spareGate: OperationSlot.Pointer?
   /// The operation that its drainer starts next, which is in no buffer; only from the moment at
@@ -94,6 +96,11 @@ package struct DrainBudget {
   package init(remaining: Int, wanted: RawWork? = nil) {
     self.remaining = remaining
     self.wanted = unsafeBitCast(wanted, to: UInt.self)
+  }
+
+  @inline(__always)
+  mutating func begin(at executor: Executor) {
+    self.executor = UnsafeRawPointer(Unmanaged.passUnretained(executor).toOpaque())
   }
 
   /// Gives a started operation, whose context is the host's from now on, or calls its work.

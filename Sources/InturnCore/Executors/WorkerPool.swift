@@ -128,6 +128,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     isShortOfThreads = false
     machine.arrives()
     var budget = DrainBudget(remaining: Int.max)
+    budget.begin(at: self)
     while let item = nextLocked(&worker) {
       budget.remaining = Int.max
       item.run(&budget)

@@ -13,7 +13,7 @@ extension UnsafeMutablePointer<Lane> {
   private func drainInFrame(_ budget: inout DrainBudget) {
     if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
-    pointee.machine.drainerArrives()
+    drainerArrivesLocked(from: budget.executor)
     var hasCalled = false
     while true {
       if pointee.machine.flags.contains(.hasNotices) {
@@ -43,12 +43,13 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether the executor has something else to do, so that a drainer that has made a call had better
   /// give way. The lane's own drainers that wait there are nothing else: each would only do what this
-  /// one does. Without a reference: who changes the executor keeps the old one, and takes the lock
-  /// for it.
+  /// one does. Those that wait at an executor which the lane had before do not count. Without a
+  /// reference: who changes the executor keeps the old one, and takes the lock for it.
   @inline(__always)
   var othersWaitLocked: Bool {
     let drainers = pointee.machine.scheduled
-    if let executor = pointee.extra?.pointee.executor {
+    if let extra = pointee.extra, let executor = extra.pointee.executor {
+      let drainers = extra.pointee.awayDrainers.reduce(drainers) { $0 - $1.count }
       return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: drainers) }
     }
     return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef {

@@ -14,10 +14,26 @@ extension UnsafeMutablePointer<Lane> {
     let new = Unmanaged.passUnretained(executor)
     let old = extra.pointee.executor
     if old?.toOpaque() == new.toOpaque() { return (.ok, true) }
+    let away = extra.pointee.awayDrainers.reduce(0) { $0 + $1.count }
+    if pointee.machine.scheduled > away {
+      let former = UnsafeRawPointer(Unmanaged.passUnretained(self.executor).toOpaque())
+      extra.pointee.awayDrainers.append((former, pointee.machine.scheduled - away))
+    }
+    extra.pointee.awayDrainers.removeAll { $0.executor == new.toOpaque() }
     let place = extra.pointee.formerExecutors.firstIndex { $0.toOpaque() == new.toOpaque() }
     if let place { extra.pointee.formerExecutors.remove(at: place) }
     if let old { extra.pointee.formerExecutors.append(old) }
     extra.pointee.executor = place == nil ? new.retain() : new
     return (.ok, place != nil)
+  }
+
+  /// A drainer comes from an executor, perhaps not the lane's any more.
+  func drainerArrivesLocked(from executor: UnsafeRawPointer?) {
+    pointee.machine.drainerArrives()
+    guard let extra = pointee.extra, !extra.pointee.awayDrainers.isEmpty,
+      let place = extra.pointee.awayDrainers.firstIndex(where: { $0.executor == executor })
+    else { return }
+    extra.pointee.awayDrainers[place].count -= 1
+    if extra.pointee.awayDrainers[place].count == 0 { extra.pointee.awayDrainers.remove(at: place) }
   }
 }

@@ -41,6 +41,8 @@ struct LaneExtra: ~Copyable {
   /// Retained: those that it had before. They live as long as the lane, so that who has read one
   /// under the lock may submit to it after.
   var formerExecutors: [Unmanaged<Executor>] = []
+  /// Drainers that still wait at executors which the lane had before; none of these have none.
+  var awayDrainers: [(executor: UnsafeRawPointer, count: UInt16)] = []
   /// Retained. Nil: the system's clock.
   var clock: Unmanaged<Clock>?
   var capacity: UInt64 = 0
