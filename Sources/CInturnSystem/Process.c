@@ -19,6 +19,7 @@ static uint32_t threads;
 
 /// Set on the main thread, for its destructor.
 static pthread_key_t main_thread;
+static bool has_key;
 
 static void in_child(void) {
   struct inturn_system_process *process = &inturn_system_this_process;
@@ -32,7 +33,8 @@ static void in_child(void) {
   process->made = process->engine = 0;
   threads = 0;
   inturn_system_set_frame(NULL);
-  pthread_setspecific(main_thread, process);
+  if (has_key)
+    pthread_setspecific(main_thread, process);
 }
 
 static void *take_signals(void *unused) {
@@ -59,8 +61,8 @@ static void main_thread_leaves(void *unused) {
 __attribute__((constructor)) static void begin(void) {
   inturn_system_stay_loaded();
   pthread_atfork(NULL, NULL, in_child);
-  if (pthread_key_create(&main_thread, main_thread_leaves) == 0 &&
-      inturn_system_is_main_thread())
+  has_key = pthread_key_create(&main_thread, main_thread_leaves) == 0;
+  if (has_key && inturn_system_is_main_thread())
     pthread_setspecific(main_thread, &inturn_system_this_process);
 }
 
@@ -69,6 +71,11 @@ struct thread_start {
   void (*body)(void *);
   void *context;
 };
+
+static uint32_t process_epoch(void) {
+  return __atomic_load_n(&inturn_system_this_process.state, __ATOMIC_RELAXED) &
+         ~INTURN_SYSTEM_EXITING;
+}
 
 static void count_end(void) {
   if (__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED) == 0)
@@ -79,8 +86,11 @@ static void *thread_main(void *argument) {
   struct thread_start start = *(struct thread_start *)argument;
   free(argument);
   inturn_system_name_thread(start.name);
+  uint32_t epoch = process_epoch();
   start.body(start.context);
-  count_end();
+  // In a child that its work has forked, it is none of the library's.
+  if (epoch == process_epoch())
+    count_end();
   return NULL;
 }
 

@@ -8,6 +8,9 @@
 #include "handle_calls.h"
 
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Handlers for forks are registered by this in the C library. */
 int __register_atfork(void (*prepare)(void), void (*parent)(void),
@@ -231,6 +234,31 @@ static void work_may_fork(void) {
   CHECK_INT(gate_count(&worked), 3);
 }
 
+static void fork_and_return(void *context, inturn_token token) {
+  int status;
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    sigset_t limit;
+    CHECK_INT(sigemptyset(&limit), 0);
+    CHECK_INT(sigaddset(&limit, SIGALRM), 0);
+    CHECK_INT(pthread_sigmask(SIG_UNBLOCK, &limit, NULL), 0);
+    alarm(LIMIT_SECONDS);
+    return;
+  }
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_INT(status, 0);
+  count_work(context, token);
+}
+
+static void a_child_whose_only_thread_returns_from_work_ends(void) {
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  gate worked = GATE_INIT;
+  CHECK_OK(inturn_queue_enqueue(queue, fork_and_return, &worked, NULL, NULL));
+  drain_and_destroy(queue);
+  CHECK_INT(gate_count(&worked), 1);
+}
+
 static void work_of_a_stage_may_fork(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   gate worked = GATE_INIT;
@@ -311,6 +339,7 @@ PROGRAM(fork, TEST(the_library_is_ready_for_forks_before_its_first_use),
         TEST(new_objects_work_in_a_child_of_a_child),
         TEST(deadlines_work_in_the_child),
         TEST(nothing_that_was_pending_runs_in_the_child), TEST(work_may_fork),
+        TEST(a_child_whose_only_thread_returns_from_work_ends),
         TEST(work_of_a_stage_may_fork),
         TEST(the_thread_that_forks_is_the_main_thread_of_the_child),
         TEST(a_child_of_a_busy_process_works_and_the_parent_goes_on))
