@@ -335,7 +335,14 @@ void model_settle(bool letsTimePass) {
   block();
 }
 
+// What Process.c does there, so that a fork here is a fork to the engine, too.
 void model_become_child() {
+  inturn_system_process &process = inturn_system_this_process;
+  process.state = (process.state & ~INTURN_SYSTEM_EXITING) + 1;
+  if (process.made)
+    process.inherited = process.made;
+  process.made = process.engine = 0;
+  inturn_system_innermost_frame = nullptr;
   for (int i = 0; i < mostThreads; i++)
     if (i != current)
       threads[i].state = State::none;
@@ -373,6 +380,7 @@ void model_note(const char *format, ...) {
 extern "C" {
 
 _Thread_local void *inturn_system_innermost_frame;
+struct inturn_system_process inturn_system_this_process = {1, 0, 0, 0};
 
 void inturn_system_pause(void) {
   if (!isActive())
@@ -447,10 +455,10 @@ uintptr_t inturn_system_thread(void) { return uintptr_t(current + 1); }
 bool inturn_system_is_main_thread(void) { return current <= 0; }
 int inturn_system_processors(void) { return 2; }
 void inturn_system_object_barrier(void) {}
-void inturn_system_stay_loaded(void) {}
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
-  (void)!write(STDERR_FILENO, bytes, count);
+  if (settings.isTraced)
+    (void)!write(STDOUT_FILENO, bytes, count);
 }
 
 bool inturn_system_start_thread(const char *name, void (*body)(void *),
