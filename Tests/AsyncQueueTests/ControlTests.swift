@@ -228,6 +228,46 @@ import Testing
     #expect(log.entries == [1, 2])
   }
 
+  @Test(arguments: [false, true])
+  func `drain returns when the cancel handler of a body whose place is freed has`(
+    isOnActor: Bool
+  ) async throws {
+    let clock = ManualClock()
+    let actor = Notes()
+    let fifo = FIFOQueue(clock: .manual(clock))
+    let onActor = ActorQueue(of: actor, clock: .manual(clock))
+    let (begun, cancelled, gate) = (Gate(), Gate(), Gate())
+    let drains = TestSupport.Gate()
+    let limits = OperationLimits(maxRun: .seconds(1), placeAfterMaxRun: .freed)
+    @Sendable func body() async {
+      await withTaskCancellationHandler {
+        begun.open()
+        await gate.wait(for: "the test")
+      } onCancel: {
+        cancelled.open()
+        if !drains.pass() { Issue.record("waited in vain for the drain to begin") }
+      }
+    }
+    if isOnActor {
+      try onActor.tryEnqueue(limits: limits) { _ in await body() }
+    } else {
+      try fifo.tryEnqueue(limits: limits, body)
+    }
+    await begun.wait(for: "the operation to begin")
+    clock.advance(by: .seconds(1))
+    await cancelled.wait(for: "the task to be cancelled")
+    // The queue has nothing left but the handler that is being called.
+    if isOnActor { await onActor.run { _ in } } else { await fifo.run {} }
+    let drained = Gate()
+    Task(executorPreference: InPlaceExecutor()) {
+      await (isOnActor ? onActor : fifo).drain()
+      drained.open()
+    }
+    drains.open()
+    await drained.wait(for: "the drain")
+    gate.open()
+  }
+
   @Test func `a place that is freed lets the next begin while the body goes on`() async throws {
     let clock = ManualClock()
     let queue = FIFOQueue(clock: .manual(clock))

@@ -70,6 +70,14 @@ func eventually(
   Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
 }
 
+/// Runs each job where it is enqueued: a task that prefers it has begun, and come to its first wait,
+/// when it has been created.
+final class InPlaceExecutor: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    job.runSynchronously(on: asUnownedTaskExecutor())
+  }
+}
+
 /// How the queue is called: tests have task-local values of the testing library's, which change the
 /// way that an enqueue takes.
 enum Caller: CaseIterable, Sendable {

@@ -8,14 +8,15 @@ import Testing
   private final class Host: LaneHost, @unchecked Sendable {
     // Safe to share: one test's thread uses it.
     nonisolated(unsafe) var turns: [OutsideExecutor.Turn] = []
+    nonisolated(unsafe) var notices: [OutsideExecutor.CancelNotice] = []
 
     func laneIsReady(_ turn: OutsideExecutor.Turn) { turns.append(turn) }
-    func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) { notice.deliver() }
+    func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) { notices.append(notice) }
   }
 
-  private static func makeQueue(_ kind: QueueKind) -> (Handle, Host) {
+  private static func makeQueue(_ kind: QueueKind, clock: Clock? = nil) -> (Handle, Host) {
     let host = Host()
-    let (status, queue) = Engine.createQueue(QueueOptions(kind: kind), host: host, clock: nil)
+    let (status, queue) = Engine.createQueue(QueueOptions(kind: kind), host: host, clock: clock)
     #expect(status == .ok)
     return (queue, host)
   }
@@ -152,6 +153,47 @@ import Testing
     _ = drainer.next(tag: 0)
     #expect(Engine.enter(queue))
     Engine.leave(queue, as: .finished)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test(arguments: [false, true])
+  func `a cancel handler is called once, and destroyed after that, whichever the executor comes to`(
+    isEndFirst: Bool
+  ) {
+    let clock = Clock(isManual: true)
+    let (queue, host) = Self.makeQueue(.fifo, clock: clock)
+    let word = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    defer { word.deallocate() }
+    word.initialize(to: 0)
+    var options = OperationOptions()
+    options.maxRun = 1
+    options.freesPlaceAtMaxRun = true
+    #expect(
+      Engine.enqueue(
+        queue, options: options, context: word, destroy: { _ in }, isObstinate: false,
+        wantsHandle: false
+      ).0 == .ok)
+    guard case .operation(_, let token) = LaneDrainer(host.turns.removeFirst()).step(0) else {
+      Issue.record("an operation is next")
+      return
+    }
+    let status = Engine.onCancel(
+      token, handler: { word, _ in word!.assumingMemoryBound(to: Int.self).pointee += 1 },
+      context: word, destroy: { $0!.assumingMemoryBound(to: Int.self).pointee += 10 })
+    #expect(status == .ok)
+    #expect(clock.advance(by: 1))
+    #expect(word.pointee == 0)
+    func deliver() { for notice in host.notices { notice.deliver() } }
+    if !isEndFirst { deliver() }
+    #expect(host.turns.count == 1)
+    guard case .left = LaneDrainer(host.turns.removeFirst()).next(tag: nil) else {
+      Issue.record("nothing is left")
+      return
+    }
+    #expect(word.pointee == 11)
+    if isEndFirst { deliver() }
+    #expect(word.pointee == 11)
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
     #expect(Engine.destroy(queue: queue) == .ok)
   }
 

@@ -126,8 +126,9 @@ final class QueueCore: @unchecked Sendable {
     func laneIsReady(_ turn: OutsideExecutor.Turn) { core.drive(LaneDrainer(turn)) }
 
     func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) {
-      // Cancelling a task calls its handlers: not on the clock's thread.
-      Task.detached { notice.deliver() }
+      notice.deliver()
+      // As long as a handler is being called, the lane is not quiet.
+      core.progressed()
     }
   }
 

@@ -169,7 +169,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let status = Engine.onCancel(
       token,
       handler: { turn, _ in
-        Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef { $0.askToEnd() }
+        let turn = Unmanaged<Turn>.fromOpaque(turn!).takeUnretainedValue()
+        // Cancelling a task calls its handlers: not on the clock's thread.
+        Task.detached { turn.askToEnd() }
       }, context: context.toOpaque(),
       destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
     if status != .ok {

@@ -198,8 +198,13 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.flags.remove(.inDelivery)
       return true
     }
+    // The executor may have come to the end before the notice of it.
+    let isToldHere =
+      word.contains(.cutOff) && slot.isDueLocked(.cancel)
+      && !pointee.machine.flags.contains(.destroyed)
     let handlers = (slot.takeHandlerLocked(for: .cancel), slot.takeHandlerLocked(for: .preempt))
     pointee.lock.unlock()
+    if isToldHere { handlers.0.function!(handlers.0.context, slot.handle(.token).bits) }
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
     handlers.0.destroyContext()
     handlers.1.destroyContext()

@@ -61,7 +61,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// Which handlers are to be called.
-  fileprivate func isDueLocked(_ notice: Notice) -> Bool {
+  func isDueLocked(_ notice: Notice) -> Bool {
     guard let details = pointee.details else { return false }
     switch notice {
     case .cancel:
