@@ -34,7 +34,8 @@ let package = Package(
     // The C library's functions: look up, call, map the status.
     .target(name: "InturnC", dependencies: ["CInturn", "InturnCore"]),
     // Foundation.Operation, ended by finish tokens.
-    .target(name: "AsyncOperation", dependencies: ["ConcurrentKVO", "InturnCore"]),
+    .target(
+      name: "AsyncOperation", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"]),
     // Modal interactions, on the engine's interaction queues.
     .target(
       name: "InteractionQueue",

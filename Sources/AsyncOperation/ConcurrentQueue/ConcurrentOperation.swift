@@ -12,9 +12,6 @@ public class ConcurrentOperation: @unchecked Sendable {
 
   typealias Work = @Sendable (ConcurrentToken) -> Void
 
-  /// The operations whose tasks this code is part of, of any queue.
-  @TaskLocal static var current: [ConcurrentOperation] = []
-
   private struct Closures {
     var work: Work
     var condition: (@Sendable () -> ConcurrentOperationOptions.Verdict)?
@@ -30,6 +27,8 @@ public class ConcurrentOperation: @unchecked Sendable {
   @exclusivity(unchecked) private var handle = Handle(bits: 0)
   @exclusivity(unchecked) private var queue = Handle(bits: 0)
   @exclusivity(unchecked) private var failure: (any Error)?
+  /// What has to end before its start, until that.
+  @exclusivity(unchecked) private var dependencies: [ConcurrentOperation] = []
   /// Made when it is first asked for.
   @exclusivity(unchecked) private var made = Observed()
   /// Made for the first who reads it: says that the progress has changed.
@@ -62,10 +61,24 @@ public class ConcurrentOperation: @unchecked Sendable {
   ///
   /// The wait is not affected by the cancelling of the task that waits.
   ///
-  /// **Deadlock.** An operation whose own work waits so for it never ends.
+  /// **Deadlock.** Inside an operation that this one could not end before, as for
+  /// ``ConcurrentResultOperation/value``, it stops the program, with a message that names the queues.
   public final var end: End {
     get async {
-      await withCheckedContinuation { continuation in
+      do throws(ConcurrentQueue.DeadlockError) {
+        return try await endUnlessDeadlock
+      } catch {
+        fatalError("\(error)")
+      }
+    }
+  }
+
+  /// The same; throws when the current task is inside an operation that this one could not end before.
+  final var endUnlessDeadlock: End {
+    get async throws(ConcurrentQueue.DeadlockError) {
+      let entry = try ConcurrentFrame.enter { [self] in needs(&$0) }
+      defer { TaskWaitGraph.leave(entry) }
+      return await withCheckedContinuation { continuation in
         let ended = lock.withLock { () -> End? in
           if self.ended == nil { waiters.append(continuation) }
           return self.ended
@@ -127,6 +140,31 @@ public class ConcurrentOperation: @unchecked Sendable {
     lock.withLock { ended == nil && self.queue == queue }
   }
 
+  /// What the operation is as long as it keeps its place.
+  var holder: TaskWaitGraph.Holder? {
+    lock.withLock { ended == nil ? TaskWaitGraph.Holder(self, of: queue) : nil }
+  }
+
+  /// Without what it cannot end: before its start, a place, and what it comes after. It looks at all
+  /// operations that this one comes after, and keeps them in `kept`.
+  func needs(_ kept: inout [AnyObject]) -> [TaskWaitGraph.Need] {
+    var needs: [TaskWaitGraph.Need] = []
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+    var open = [self]
+    while let next = open.popLast() {
+      kept.append(next)
+      let (hasEnded, queue, handle, dependencies) = next.lock.withLock {
+        (next.ended != nil, next.queue, next.handle, next.dependencies)
+      }
+      if hasEnded { continue }
+      needs.append(.end(of: TaskWaitGraph.Holder(next, of: queue)))
+      guard handle.bits != 0, Engine.state(of: handle).1 == .pending else { continue }
+      needs.append(.place(in: queue, outOf: Engine.places(for: handle)))
+      open += dependencies.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+    return needs
+  }
+
   /// What it has ended with, or failed with.
   var outcomeBox: OutcomeBox? { lock.withLock { box } }
 
@@ -159,7 +197,10 @@ public class ConcurrentOperation: @unchecked Sendable {
     core.endCallback = EndCallback(
       function: {}, call: { _, context, end in Self.from(context).hasEnded(end) },
       context: context, destroy: Self.letGo)
-    lock.withLock { self.queue = queue }
+    lock.withLock {
+      self.queue = queue
+      dependencies = options.dependencies
+    }
     let place = "\(fileID):\(line)"
     let label = options.name.map { "\($0), \(place)" } ?? place
     let (status, handle) = label.withCString { text in
@@ -186,8 +227,12 @@ public class ConcurrentOperation: @unchecked Sendable {
   private static let call: RawWork = { context, bits in
     let operation = from(context)
     let token = ConcurrentToken(Handle(bits: bits), of: operation)
-    guard let work = operation.lock.withLock({ operation.closures?.work }) else { return }
-    work(token)
+    let (work, dependencies) = operation.lock.withLock {
+      defer { operation.dependencies = [] }
+      return (operation.closures?.work, operation.dependencies)
+    }
+    withExtendedLifetime(dependencies) {}
+    work?(token)
   }
 
   static let askCondition: RawCondition = { context in
@@ -231,19 +276,20 @@ public class ConcurrentOperation: @unchecked Sendable {
   }
 
   private func hasEnded(_ end: End, _ new: OutcomeBox?) {
-    let (waiters, ticks, failure) = lock.withLock {
+    let (waiters, ticks, failure, dependencies) = lock.withLock {
       ended = end
       box = new
       defer {
         self.waiters = []
         self.failure = nil
+        self.dependencies = []
         progressTicks = nil
       }
-      return (self.waiters, progressTicks, self.failure)
+      return (self.waiters, progressTicks, self.failure, self.dependencies)
     }
     for waiter in waiters { waiter.resume(returning: end) }
     ticks?.send(())
     ticks?.finish()
-    withExtendedLifetime(failure) {}
+    withExtendedLifetime((failure, dependencies)) {}
   }
 }

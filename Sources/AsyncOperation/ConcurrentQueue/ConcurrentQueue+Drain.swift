@@ -6,7 +6,8 @@ extension ConcurrentQueue {
   public enum DrainError: Error, Equatable {
     /// The time was over. These, of those that had not ended then, were first: at most 100.
     case timedOut([Listed])
-    /// It was called from inside one of the queue's own operations, and would wait for itself.
+    /// It was called from inside one of the queue's own operations, or round a ring of queues, and
+    /// would wait for itself.
     case deadlock
   }
 
@@ -25,9 +26,16 @@ extension ConcurrentQueue {
       if Engine.drain(handle, timeoutNanoseconds: 0) != .ok { throw notDrained }
       return
     }
-    if ConcurrentOperation.current.contains(where: { $0.runs(on: handle) }) {
+    if ConcurrentFrame.bound.operations.contains(where: { $0.runs(on: handle) }) {
       throw DrainError.deadlock
     }
+    let entry: TaskWaitGraph.Entry
+    do throws(DeadlockError) {
+      entry = try ConcurrentFrame.enter { [handle] _ in [.place(in: handle)] }
+    } catch {
+      throw DrainError.deadlock
+    }
+    defer { TaskWaitGraph.leave(entry) }
     let wait = DrainWait()
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

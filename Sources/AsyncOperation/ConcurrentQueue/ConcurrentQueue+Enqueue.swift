@@ -73,7 +73,7 @@ extension ConcurrentQueue {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ function: @escaping @Sendable () async throws -> Value
   ) -> ConcurrentResultOperation<Value> {
-    enqueueTask(options, fileID, line, callers: [], function)
+    enqueueTask(options, fileID, line, function)
   }
 
   /// Runs an asynchronous function in its turn, and gives what it gives.
@@ -84,17 +84,22 @@ extension ConcurrentQueue {
   ///
   /// - Throws: What the function throws; `CancellationError` when the waiting task was cancelled
   ///   before the function began or the function gave in; ``ConcurrentOperationError`` when the
-  ///   operation ended otherwise than by its function.
+  ///   operation ended otherwise than by its function; ``DeadlockError`` when it could never begin,
+  ///   because all places are taken by operations that wait for it, or for each other.
   public func run<Value: Sendable>(
     _ options: ConcurrentOperationOptions = ConcurrentOperationOptions(),
     fileID: StaticString = #fileID, line: UInt = #line,
     _ function: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let operation = enqueueTask(
-      options, fileID, line, callers: ConcurrentOperation.current, function)
+      options, fileID, line, inside: ConcurrentFrame.current,
+      callers: ConcurrentFrame.bound.operations, function)
     return try await withTaskCancellationHandler {
       do {
         return try await operation.value
+      } catch let error as DeadlockError {
+        operation.cancel()
+        throw error
       } catch let error as ConcurrentOperationError {
         if case .cancelled(.request) = error.end, Task.isCancelled { throw CancellationError() }
         throw error
@@ -104,15 +109,17 @@ extension ConcurrentQueue {
     }
   }
 
-  /// `callers`: the operations that wait for this one's end.
+  /// `inside`, `callers`: where its caller, who waits for its end, is.
   private func enqueueTask<Value: Sendable>(
     _ options: ConcurrentOperationOptions, _ fileID: StaticString, _ line: UInt,
-    callers: [ConcurrentOperation], _ function: @escaping @Sendable () async throws -> Value
+    inside outer: ConcurrentFrame? = nil, callers: [ConcurrentOperation] = [],
+    _ function: @escaping @Sendable () async throws -> Value
   ) -> ConcurrentResultOperation<Value> {
     let priority = Task.currentPriority
     let operation = ConcurrentResultOperation<Value>(options) { token in
       let task = Task.detached(priority: priority) {
-        await ConcurrentOperation.$current.withValue(callers + [token.operation]) {
+        let frame = ConcurrentFrame(of: token.operation, inside: outer)
+        await frame.run(callers: callers) {
           do {
             token.finish(with: ValueBox(try await function()))
           } catch {

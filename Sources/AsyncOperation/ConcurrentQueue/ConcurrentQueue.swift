@@ -24,8 +24,10 @@ import InturnCore
 /// **Ownership.** A queue that is let go of takes no more operations and goes on with those that it
 /// has; when it is suspended then, they are cancelled, as nobody could resume it any more.
 ///
-/// **Deadlock.** An operation that waits for one which its queue has no place for, or which comes
-/// after it, never ends; ``drain(timeout:)`` from inside an operation of the queue is refused.
+/// **Deadlock.** A wait from inside an operation, or a child task of it, that could never end is
+/// refused: for one which comes after it, or for which there is no place as all are taken by
+/// operations that wait themselves. ``run(_:fileID:line:_:)``, ``drain(timeout:)`` and
+/// ``ConcurrentResultOperation/value`` throw. Waits by other means are not seen.
 public final class ConcurrentQueue: Sendable {
   let handle: Handle
 

@@ -140,26 +140,6 @@ class Frame: @unchecked Sendable {
     cell.unsafelyUnwrapped.pointee.address.store(place, ordering: .relaxed)
   }
 
-  /// Whether the frame is inside an operation of this queue.
-  func isInside(_ core: QueueCore) -> Bool {
-    var frame: Frame? = self
-    while let current = frame {
-      if current.core === core { return true }
-      frame = current.outer
-    }
-    return false
-  }
-
-  /// Whether the frame is inside this one, or is it.
-  func isInside(_ other: Frame) -> Bool {
-    var frame: Frame? = self
-    while let current = frame {
-      if current === other { return true }
-      frame = current.outer
-    }
-    return false
-  }
-
   /// Runs an operation's body in the frame.
   @inlinable
   @inline(__always)

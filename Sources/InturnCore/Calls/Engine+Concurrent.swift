@@ -11,6 +11,31 @@ extension Engine {
     return (status, limit)
   }
 
+  /// Of how many operations' places one has to become free before a pending one starts: all when it
+  /// is a barrier, or behind one. The caller has the handle, and so keeps the slot.
+  package static func places(for operation: Handle) -> Int {
+    guard case .success(let slot) = OperationSlot.Pointer.find(operation: operation) else {
+      return 1
+    }
+    let lane = slot.lane
+    let limit = lane.pointee.lock.withLock {
+      slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])
+        ? lane.pointee.extra?.pointee.limit ?? 1 : 1
+    }
+    slot.dropReference()
+    return Int(limit)
+  }
+
+  /// How reports call a queue.
+  static func describe(queue: Handle) -> String {
+    var text = "a queue that is gone"
+    _ = withLane(queue) {
+      text = $0.describedForReports
+      return .ok
+    }
+    return text
+  }
+
   /// Calls something once, as soon as nothing of the queue is pending, running or to be delivered,
   /// or the queue has been destroyed; inside this call when that is so already. It is called on any
   /// thread, without a lock, and must neither wait nor destroy the queue.

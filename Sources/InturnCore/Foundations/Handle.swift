@@ -13,7 +13,7 @@ package enum HandleKind: UInt8, CaseIterable {
 /// The generation tells the objects apart that live in one slot one after the other. It is never
 /// zero in a handle, so no handle is all zero; a slot whose generation is used up is retired.
 @usableFromInline
-package struct Handle: Equatable, Sendable {
+package struct Handle: Hashable, Sendable {
   package let bits: UInt64
 
   static let generationBits: UInt64 = 30

@@ -1,0 +1,91 @@
+internal import CSwiftTask
+import InturnCore
+import Synchronization
+
+/// That a task is the body of an operation, and whose waits that operation is part of.
+///
+/// It is bound as a task-local value. A child task sees its parent's binding itself, but a task that
+/// is only created inside has a copy of it: the address of the binding tells the two apart. So a
+/// frame counts for the body's task and its children, for which it waits, and for no task that it
+/// may leave behind.
+final class ConcurrentFrame: Sendable {
+  /// What is bound: the operations that the current task was made in, however, and the frame.
+  struct Binding: Sendable {
+    var operations: [ConcurrentOperation] = []
+    fileprivate var frame: ConcurrentFrame?
+  }
+
+  @TaskLocal static var bound = Binding()
+
+  private let operation: ConcurrentOperation
+  /// That of who waits for the operation, which is over after this one.
+  private let outer: ConcurrentFrame?
+  /// Where it is bound as long as the body runs; zero before and after that. Relaxed: who finds his
+  /// own binding's address there is a child of the task that has written it.
+  private let address = Atomic<UInt>(0)
+
+  init(of operation: ConcurrentOperation, inside outer: ConcurrentFrame?) {
+    self.operation = operation
+    self.outer = outer
+  }
+
+  /// The innermost one that counts for the current task.
+  static var current: ConcurrentFrame? {
+    guard let frame = bound.frame, frame.address.load(ordering: .relaxed) == placeOfBinding
+    else { return nil }
+    return frame
+  }
+
+  /// Runs the operation's body. `callers`: the operations that its caller was made in.
+  func run(callers: [ConcurrentOperation], _ body: () async -> Void) async {
+    await Self.$bound.withValue(Binding(operations: callers + [operation], frame: self)) {
+      address.store(Self.placeOfBinding, ordering: .relaxed)
+      await body()
+      address.store(0, ordering: .relaxed)
+    }
+  }
+
+  /// The address of an object that lives as long as the process.
+  private static let key = UInt(bitPattern: Unmanaged.passRetained($bound).toOpaque())
+
+  private static var placeOfBinding: UInt {
+    UInt(bitPattern: cswift_task_binding(UnsafeRawPointer(bitPattern: key).unsafelyUnwrapped))
+  }
+
+  // MARK: Waiting
+
+  /// Enters a wait of the current task; throws, after a report, when it could never end. As long as
+  /// it lasts, `needs` says, under a lock, without what it cannot end.
+  static func enter(
+    needing needs: @escaping (inout [AnyObject]) -> [TaskWaitGraph.Need]
+  ) throws(ConcurrentQueue.DeadlockError) -> TaskWaitGraph.Entry {
+    guard let frame = current else { return .none }
+    do {
+      return try TaskWaitGraph.enter(inside: { frame.holders }, needing: needs)
+    } catch {
+      throw ConcurrentQueue.DeadlockError(message: error.message)
+    }
+  }
+
+  /// The operations that it is inside of and that keep their places.
+  private var holders: [TaskWaitGraph.Holder] {
+    var holders: [TaskWaitGraph.Holder] = []
+    var next: ConcurrentFrame? = self
+    while let frame = next {
+      if let holder = frame.operation.holder { holders.append(holder) }
+      next = frame.outer
+    }
+    return holders
+  }
+}
+
+extension ConcurrentQueue {
+  /// A wait is refused that could never end: the operation that waits would wait for itself, round
+  /// the ring of queues that the message names.
+  public struct DeadlockError: Error, Equatable, CustomStringConvertible {
+    let message: String
+
+    /// What is wrong, in one line.
+    public var description: String { message }
+  }
+}
