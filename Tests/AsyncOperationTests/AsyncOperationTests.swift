@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The course of one operation: each call at each time.
-@Suite struct AsyncOperationTests {
+@Suite(.watched) struct AsyncOperationTests {
   @Test func `an operation goes on after main has returned, until it is finished`() async throws {
     let queue = OperationQueue()
     let started = Signal()

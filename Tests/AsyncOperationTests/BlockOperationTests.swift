@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Operations whose work is a closure: callbacks, tokens, tasks, results.
-@Suite struct BlockOperationTests {
+@Suite(.watched) struct BlockOperationTests {
   @Test
   func `a block operation ends when its callback is called, on any thread and any number of times`()
     async throws

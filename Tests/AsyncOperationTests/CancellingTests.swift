@@ -6,7 +6,7 @@ import Testing
 @testable import AsyncOperation
 
 /// Cancelling before, during and after.
-@Suite struct CancellingTests {
+@Suite(.watched) struct CancellingTests {
   @Test func `cancelled before its start, an operation never calls its work and ends cancelled`()
     async throws
   {

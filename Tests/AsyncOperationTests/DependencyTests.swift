@@ -5,7 +5,7 @@ import Testing
 @testable import AsyncOperation
 
 /// Rings of dependencies, and chains as long as they come.
-@Suite struct DependencyTests {
+@Suite(.watched) struct DependencyTests {
   private func operations(_ name: String, _ count: Int) -> [Subclass] {
     (0..<count).map { index in
       let operation = Subclass { $0.finish() }

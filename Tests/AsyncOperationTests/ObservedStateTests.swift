@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An operation's state, observed as any value is.
-@Suite struct ObservedStateTests {
+@Suite(.watched) struct ObservedStateTests {
   @Test func `each change is told with the state before`() {
     let operation = Subclass()
     let states = Log<String>()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Observing states without key-value observing.
-@Suite struct ObservingTests {
+@Suite(.watched) struct ObservingTests {
   @Test func `an observer is told the present state and then each change, once and in order`() {
     let operation = Subclass()
     let states = Log<String>()

@@ -1,10 +1,11 @@
 import InturnCore
+import TestSupport
 import Testing
 
 @testable import AsyncOperation
 
 /// The operation's machine in every state that any calls can bring it to.
-@Suite struct OperationMachineTests {
+@Suite(.watched) struct OperationMachineTests {
   struct OperationWorld: World {
     var machine = OperationMachine()
     /// Threads that were told to tell.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Operations in Foundation's queues.
-@Suite struct QueueTests {
+@Suite(.watched) struct QueueTests {
   @Test func `one at a time, 1,000 operations begin and end in the order in which they were added`()
     async throws
   {

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-@Suite struct ActorQueueTests {
+@Suite(.watched) struct ActorQueueTests {
   static let priorities: [TaskPriority] = [.background, .utility, .medium, .high]
 
   @Test(arguments: Caller.all)
@@ -202,7 +202,7 @@ import Testing
   }
 }
 
-@Suite struct MainActorQueueTests {
+@Suite(.watched) struct MainActorQueueTests {
   @Test(arguments: Caller.all)
   func `operations begin on the main actor in order, and may re-enter`(
     caller: Caller

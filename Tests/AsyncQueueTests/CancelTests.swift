@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-@Suite struct CancelTests {
+@Suite(.watched) struct CancelTests {
   @Test func `a pending operation that is cancelled never runs, and leaves at once`() async throws {
     let queue = FIFOQueue()
     let onActorActor = Notes()
@@ -225,7 +225,7 @@ func untilCancelled() async {
   }
 }
 
-@Suite struct CancellableQueueTests {
+@Suite(.watched) struct CancellableQueueTests {
   @Test func `cancelTasks cancels running and pending tasks of each form, and no later ones`()
     async throws
   {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What of the caller reaches the work, and what does not.
-@Suite struct ContextTests {
+@Suite(.watched) struct ContextTests {
   @Test(arguments: Caller.all)
   func `the caller's task-local values reach the work, and nobody else's do`(
     caller: Caller

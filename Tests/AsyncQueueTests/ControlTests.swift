@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-@Suite struct ControlTests {
+@Suite(.watched) struct ControlTests {
   @Test(arguments: Caller.all)
   func `a suspended queue starts nothing, and suspends are counted`(caller: Caller) async throws {
     try await caller.call {
@@ -145,8 +145,10 @@ import Testing
     }
     Task(name: "pending", on: queue) {}
     await begun.wait(for: "the operation to begin")
-    let drained = Task { await queue.drain(timeout: .seconds(5)) }
-    await advance(clock, by: .seconds(5), until: drained)
+    let drained = Task(executorPreference: InPlaceExecutor()) {
+      await queue.drain(timeout: .seconds(5))
+    }
+    clock.advance(by: .seconds(5))
     #expect(
       await drained.value == [
         OperationInfo(state: .running, name: "running"),
@@ -157,24 +159,6 @@ import Testing
     #expect(await cancelled.value.count == 2)
     gate.open()
     #expect(await queue.drain() == [])
-  }
-
-  /// Advances again and again, because the timer is armed at some time before.
-  private func advance<Value: Sendable>(
-    _ clock: ManualClock, by duration: Duration, until task: Task<Value, Never>
-  ) async {
-    let done = Gate()
-    let isDone = Counter()
-    Task {
-      _ = await task.value
-      isDone.add()
-      done.open()
-    }
-    while isDone.value == 0 {
-      clock.advance(by: duration)
-      await Task.yield()
-    }
-    await done.wait(for: "the task")
   }
 
   // MARK: Limits

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-@Suite struct DeadlockTests {
+@Suite(.watched) struct DeadlockTests {
   private static func expectDeadlock(
     naming names: String..., sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () async throws -> Void

@@ -1,8 +1,9 @@
 import AsyncQueue
+import TestSupport
 import Testing
 
 /// The three programs of the first generation's document, as they are written there.
-@Suite struct DocumentTests {
+@Suite(.watched) struct DocumentTests {
   @Test func `a FIFO queue's tasks begin and end in order`() async {
     actor Counter {
       nonisolated

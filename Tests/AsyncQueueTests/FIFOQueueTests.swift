@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-@Suite struct FIFOQueueTests {
+@Suite(.watched) struct FIFOQueueTests {
   @Test(arguments: Caller.all)
   func `operations begin and end in the order of the enqueues, and never overlap`(
     caller: Caller

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-@Suite struct LifetimeTests {
+@Suite(.watched) struct LifetimeTests {
   @Test(arguments: Caller.all)
   func `a queue that is released with work pending runs it, and then frees everything`(
     caller: Caller

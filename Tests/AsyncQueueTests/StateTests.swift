@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A queue's states, observed as any value is.
-@Suite struct StateTests {
+@Suite(.watched) struct StateTests {
   @Test func `each change is told in order, and before the work that it is about`() async {
     let queue = FIFOQueue()
     // Two threads may tell two states at the same time; each has an order of its own.

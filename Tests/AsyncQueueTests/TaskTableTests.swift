@@ -1,4 +1,5 @@
 import InturnCore
+import TestSupport
 import Testing
 
 import struct TestSupport.SeededGenerator
@@ -6,7 +7,7 @@ import struct TestSupport.SeededGenerator
 @testable import AsyncQueue
 
 /// The table of tasks against a dictionary, with addresses that no task has.
-@Suite struct TaskTableTests {
+@Suite(.watched) struct TaskTableTests {
   /// Where tasks could lie: apart by so many bytes, in so many runs of so many.
   struct Layout: CustomTestStringConvertible {
     let stride: UInt

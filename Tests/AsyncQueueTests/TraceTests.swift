@@ -6,7 +6,7 @@ import Testing
 import struct TestSupport.SeededGenerator
 
 /// The same script on the system's serial queue and on ours: the same trace.
-@Suite struct TraceTests {
+@Suite(.watched) struct TraceTests {
   private enum Step { case enqueue(Int), suspend, resume, enqueueInside(Int) }
 
   private static func script(_ seed: UInt64) -> [Step] {

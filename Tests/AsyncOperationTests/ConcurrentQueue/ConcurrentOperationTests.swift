@@ -5,7 +5,7 @@ import Testing
 @testable import AsyncOperation
 
 /// How one operation is cancelled, ends, and tells of itself.
-@Suite(.timeLimit(.minutes(2))) struct ConcurrentOperationTests {
+@Suite(.watched) struct ConcurrentOperationTests {
   @Test func `an operation is pending, then running, then ended`() async throws {
     let stage = QueueStage()
     let first = stage.hold()

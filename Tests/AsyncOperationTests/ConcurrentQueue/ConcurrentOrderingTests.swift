@@ -5,7 +5,7 @@ import Testing
 @testable import AsyncOperation
 
 /// What decides when an operation starts, beside its turn.
-@Suite(.timeLimit(.minutes(2))) struct ConcurrentOrderingTests {
+@Suite(.watched) struct ConcurrentOrderingTests {
   typealias Options = ConcurrentOperationOptions
 
   @Test func `higher priorities start first and equal ones in order`() async throws {

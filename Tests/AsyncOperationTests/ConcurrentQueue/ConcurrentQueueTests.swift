@@ -7,7 +7,7 @@ import Testing
 @testable import AsyncOperation
 
 /// When operations start, how many at a time, and what becomes of a queue.
-@Suite(.timeLimit(.minutes(2))) struct ConcurrentQueueTests {
+@Suite(.watched) struct ConcurrentQueueTests {
   @Test func `a thousand operations one at a time begin and end in order`() async throws {
     let stage = QueueStage()
     for number in 0..<1_000 {

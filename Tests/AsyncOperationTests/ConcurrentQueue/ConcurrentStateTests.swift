@@ -5,7 +5,7 @@ import Testing
 @testable import AsyncOperation
 
 /// The states of a concurrent queue, observed as any value is.
-@Suite struct ConcurrentStateTests {
+@Suite(.watched) struct ConcurrentStateTests {
   @Test func `no more run than may, and progress ends at all of all`() async {
     let queue = ConcurrentQueue(maxConcurrentOperations: 2)
     let running = Log<Int>()
