@@ -35,6 +35,13 @@ _Noreturn void fail_at(const char *file, int line, const char *format, ...) {
   _Exit(1);
 }
 
+void refused_at(const char *file, int line, const char *call) {
+  if (getenv("INTURN_TEST_REFUSALS") == NULL)
+    return;
+  fprintf(stderr, "%s:%d: refused: %s\n", file, line, call);
+  _Exit(REFUSED);
+}
+
 void gate_pass(gate *gate) {
   pthread_mutex_lock(&gate->mutex);
   gate->count++;
@@ -203,6 +210,8 @@ static int wait_for(pid_t child) {
     result = waitpid(child, &status, 0);
   while (result < 0 && errno == EINTR);
   CHECK_INT(result, child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)
+    refused_at(__FILE__, __LINE__, "a call of the child");
   return status;
 }
 

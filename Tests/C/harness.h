@@ -22,7 +22,9 @@
 #include <string.h>
 
 /* How long a test may wait for one thing, in seconds and in nanoseconds. */
+#ifndef LIMIT_SECONDS
 #define LIMIT_SECONDS 30
+#endif
 #define LIMIT_NS (LIMIT_SECONDS * INT64_C(1000000000))
 
 /* Checks ------------------------------------------------------------------ */
@@ -59,12 +61,22 @@ _Noreturn void fail_at(const char *file, int line, const char *format, ...)
 #define CHECK_STATUS(expression, expected)                                     \
   do {                                                                         \
     inturn_status got_ = (expression), want_ = (expected);                     \
-    if (got_ != want_)                                                         \
+    if (got_ != want_) {                                                       \
+      if (got_ == INTURN_E_NO_MEMORY)                                          \
+        refused_at(__FILE__, __LINE__, #expression);                           \
       FAIL("%s is %s, not %s", #expression, inturn_status_name(got_),          \
            inturn_status_name(want_));                                         \
+    }                                                                          \
   } while (0)
 
 #define CHECK_OK(expression) CHECK_STATUS(expression, INTURN_OK)
+
+/* A call has said INTURN_E_NO_MEMORY where the test does not expect it. Under
+   Tests/Faults, which sets INTURN_TEST_REFUSALS, the system may have had no
+   thread or descriptor: the program ends with REFUSED. Else this returns. */
+void refused_at(const char *file, int line, const char *call);
+
+enum { REFUSED = 75 };
 
 /* Gates ------------------------------------------------------------------- */
 

@@ -1,0 +1,220 @@
+"""Runs each test of the C tests while one call that the library makes of the system fails.
+
+First each test is run once, and preload.c counts the library's calls of each kind. Then it is run
+again for the Nth call of a kind, which fails once, or from which on all fail, for a while or for
+ever. A run passes when the test does; when the library refuses a call with NO_MEMORY after a fault
+that explains it; and, if no thread can be had for ever, when something that the test waits for is
+late.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import dataclasses
+import mmap
+import os
+import pathlib
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+# The order of preload.c.
+KINDS = ("thread", "event", "wait", "wake", "same", "late")
+COUNTS = struct.Struct(f"{len(KINDS) + 1}Q")
+REFUSED = 75
+# Only these faults leave the library without something that it needs.
+EXPLAINS_A_REFUSAL = {"thread", "event"}
+# The calls of a kind up to which `--long` takes each; beyond, it takes as many at random.
+EACH = 200
+# What the harness says of something that does not happen.
+LATE = re.compile(
+    r"waited \d+ s for|INTURN_E_TIMED_OUT, not|did not end within its limit|left behind"
+)
+# How the faults of these kinds come, besides "once" and "ever".
+WHEN = dict.fromkeys(EXPLAINS_A_REFUSAL, ("once", "while", "ever"))
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    kind: str
+    number: int
+    when: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number} {self.when}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    program: pathlib.Path
+    test: str
+
+    def __str__(self) -> str:
+        return f"{self.program.name} {self.test}"
+
+
+@dataclasses.dataclass
+class Outcome:
+    verdict: str
+    output: str
+    calls: dict[str, int]
+
+
+class Runner:
+    def __init__(self, preload: pathlib.Path, limit: int) -> None:
+        self.preload = preload
+        self.limit = limit
+
+    def run(self, scenario: Scenario, fault: Fault | None) -> Outcome:
+        environment = dict(os.environ, LD_PRELOAD=str(self.preload), INTURN_TEST_REFUSALS="1")
+        environment.setdefault("INTURN_TEST_SCALE", "0.001")
+        if fault:
+            environment["INTURN_FAULT"] = str(fault)
+        with tempfile.TemporaryFile() as counts:
+            counts.truncate(COUNTS.size)
+            environment["INTURN_FAULT_COUNTS"] = f"/proc/self/fd/{counts.fileno()}"
+            process = subprocess.Popen(
+                [str(scenario.program), scenario.test],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=[counts.fileno()],
+                start_new_session=True,
+                errors="replace",
+            )
+            try:
+                output, _ = process.communicate(timeout=self.limit)
+                status: int | None = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, _ = process.communicate()
+                status = None
+            with mmap.mmap(counts.fileno(), COUNTS.size, access=mmap.ACCESS_READ) as memory:
+                *calls, faults = COUNTS.unpack(memory[:])
+        verdict = judge(status, output, fault, faults)
+        return Outcome(verdict, output, dict(zip(KINDS, calls, strict=True)))
+
+
+def judge(status: int | None, output: str, fault: Fault | None, faults: int) -> str:
+    """The verdict "ok", "refused", "starved", or what is wrong."""
+    is_starved = fault is not None and faults > 0 and (fault.kind, fault.when) == ("thread", "ever")
+    if is_starved and (status is None or (status == 1 and LATE.search(output))):
+        return "starved"
+    if status is None:
+        return "it hangs"
+    if status == 0:
+        return "ok"
+    if status == REFUSED:
+        if fault and faults and fault.kind in EXPLAINS_A_REFUSAL:
+            return "refused"
+        return "it is refused, and no fault explains that"
+    if status < 0:
+        return f"it ends by {signal.Signals(-status).name}"
+    return f"it ends with status {status}"
+
+
+def scenarios(programs: list[pathlib.Path], sources: pathlib.Path) -> list[Scenario]:
+    found = []
+    for program in programs:
+        text = (sources / f"{program.name}.c").read_text()
+        text = re.sub(r"#define.*", "", text)
+        found += [Scenario(program, test) for test in re.findall(r"\bTEST\((\w+)\)", text)]
+    return found
+
+
+def faults_of(calls: dict[str, int], chance: random.Random, long: bool) -> list[Fault]:
+    """All faults of a scenario that makes so many calls; without `long`, one of each kind."""
+    chosen = []
+    for kind, count in calls.items():
+        ways = WHEN.get(kind, ("once", "ever"))
+        numbers = list(range(1, min(count, EACH) + 1))
+        if count > EACH:
+            numbers += [chance.randint(EACH + 1, count) for _ in range(EACH)]
+        if long:
+            chosen += [Fault(kind, number, when) for number in numbers for when in ways]
+        elif numbers:
+            # A whole test that starves takes its limit: once in a while is enough.
+            often = ways[:2] if kind == "thread" and chance.random() < 0.95 else ways
+            chosen.append(Fault(kind, chance.choice(numbers), chance.choice(often)))
+    chance.shuffle(chosen)
+    return chosen
+
+
+def complain(scenario: Scenario, fault: Fault | None, outcome: Outcome) -> None:
+    lines = outcome.output.strip().splitlines()[-6:]
+    print(f"FAILED {scenario} with fault '{fault}': {outcome.verdict}")
+    for line in lines:
+        print(f"    {line}")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    parser.add_argument("--preload", type=pathlib.Path, required=True)
+    parser.add_argument("--sources", type=pathlib.Path, default=HERE.parent / "C")
+    parser.add_argument("--filter", default="", help="part of 'PROGRAM TEST'")
+    parser.add_argument("--kind", choices=KINDS, help="only this kind of fault")
+    parser.add_argument("--fault", help="only this one, as 'thread 1 once'")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--seconds", type=float, help="begins no run after so long")
+    parser.add_argument("--limit", type=int, default=30, help="seconds for one run")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--long", action="store_true", help="every N")
+    arguments = parser.parse_args()
+
+    programs = sorted(path for path in arguments.programs.iterdir() if os.access(path, os.X_OK))
+    all_scenarios = [
+        s for s in scenarios(programs, arguments.sources) if arguments.filter in str(s)
+    ]
+    chance = random.Random(arguments.seed)
+    chance.shuffle(all_scenarios)
+    print(f"{len(all_scenarios)} tests, seed {arguments.seed}", flush=True)
+    runner = Runner(arguments.preload, arguments.limit)
+    end = time.monotonic() + (arguments.seconds or float("inf"))
+    seed = arguments.seed
+    tally = {"ok": 0, "refused": 0, "starved": 0, "failed": 0}
+
+    def count(scenario: Scenario, fault: Fault | None, outcome: Outcome) -> None:
+        known = outcome.verdict in tally
+        tally[outcome.verdict if known else "failed"] += 1
+        if not known:
+            complain(scenario, fault, outcome)
+
+    def explore(scenario: Scenario) -> int:
+        """All chosen faults of one scenario, one after the other."""
+        if time.monotonic() > end:
+            return 0
+        if arguments.fault:
+            kind, number, when = arguments.fault.split()
+            faults = [Fault(kind, int(number), when)]
+        else:
+            plain = runner.run(scenario, None)
+            count(scenario, None, plain)
+            own = random.Random(f"{seed} {scenario}")
+            faults = faults_of(plain.calls, own, arguments.long)
+        for fault in faults:
+            if arguments.kind in (None, fault.kind):
+                if time.monotonic() > end:
+                    break
+                count(scenario, fault, runner.run(scenario, fault))
+        return 1
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        reached = sum(pool.map(explore, all_scenarios))
+    print(f"{reached} of {len(all_scenarios)} tests reached")
+    print(", ".join(f"{count} {verdict}" for verdict, count in tally.items()))
+    print(f"{sum(tally.values()) - tally['failed']} passed, {tally['failed']} failed")
+    return 1 if tally["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
