@@ -1,0 +1,205 @@
+/*
+ * world.c - see world.h: handles, slots, statuses.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "world.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+world the_world;
+atomic_ullong calls_made;
+bool says_calls;
+
+_Noreturn void wrong_at(const char *file, int line, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "%s:%d: WRONG: ", file, line);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\n");
+  va_end(arguments);
+  abort();
+}
+
+bool expect_at(int line, const char *call, inturn_status status,
+               allowed allowed) {
+  atomic_fetch_add_explicit(&calls_made, 1, memory_order_relaxed);
+  mask all = allowed.must | allowed.may;
+  if (allowed.must == 0)
+    all |= BIT(INTURN_OK);
+  if (the_world.has_two_threads)
+    all |= allowed.late | HANDLE_BITS | BIT(INTURN_OK);
+  HOLDS(status <= 0 && status >= INTURN_E_BUSY);
+  if (says_calls)
+    fprintf(stderr, "%s: %s\n", call, inturn_status_name(status));
+  if ((all & BIT(status)) == 0) {
+    char text[512] = "";
+    for (int s = 0; s >= INTURN_E_BUSY; s--)
+      if (all & BIT(s))
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %s",
+                 inturn_status_name(s));
+    WRONG("line %d: %s is %s, not one of%s", line, call,
+          inturn_status_name(status), text);
+  }
+  return status == INTURN_OK;
+}
+
+uint8_t take(input *input) {
+  return input->next < input->end ? *input->next++ : 0;
+}
+
+uint64_t take_long(input *input) {
+  uint64_t result = 0;
+  for (int i = 0; i < 8; i++)
+    result = result << 8 | take(input);
+  return result;
+}
+
+bool is_alive(enum kind kind, int index) {
+  return index >= 0 && the_world.slots[kind][index].life == ALIVE;
+}
+
+/* Bits that the fuzzer cannot steer to a handle that it has seen. */
+static uint64_t random_bits(input *input) {
+  uint64_t z = take_long(input) + UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+static allowed of_life(int life) {
+  switch (life) {
+  case NEVER:
+    return (allowed){BIT(INTURN_E_NULL_HANDLE), 0, 0};
+  case ALIVE:
+    return (allowed){0, 0, 0};
+  case GONE:
+    return (allowed){BIT(INTURN_E_STALE), 0, 0};
+  default: /* it is being made or destroyed further up the stack */
+    return (allowed){0, HANDLE_BITS, 0};
+  }
+}
+
+static const mask never_made = BIT(INTURN_E_STALE) | BIT(INTURN_E_WRONG_KIND) |
+                               BIT(INTURN_E_FORKED);
+
+/* A handle that is no good for this kind; `how` from 0. */
+static pick bad_handle(input *input, enum kind kind, int how) {
+  pick result = {0, -1, {BIT(INTURN_E_NULL_HANDLE), 0, 0}};
+  if (how == 1) {
+    enum kind other = (kind + 1 + take(input) % (KINDS - 1)) % KINDS;
+    slot *slot = &the_world.slots[other][take(input) % SLOTS];
+    result.bits = slot->bits;
+    if (result.bits != 0)
+      result.allowed.must = slot->life == ALIVE
+                                ? BIT(INTURN_E_WRONG_KIND)
+                                : BIT(INTURN_E_WRONG_KIND) | BIT(INTURN_E_STALE);
+  } else if (how == 2) {
+    result.bits = random_bits(input);
+    if (result.bits != 0)
+      result.allowed.must = never_made;
+  }
+  return result;
+}
+
+pick pick_handle(input *input, enum kind kind) {
+  uint8_t choice = take(input);
+  if (choice >= 240)
+    return bad_handle(input, kind, choice % 3);
+  /* Seldom one that was never made. */
+  int made[SLOTS], count = 0;
+  for (int i = 0; i < SLOTS; i++)
+    if (the_world.slots[kind][i].bits != 0)
+      made[count++] = i;
+  int index = count > 0 ? made[choice % count] : choice % SLOTS;
+  slot *slot = &the_world.slots[kind][index];
+  /* In this order: an object that is made meanwhile has bits by then. */
+  int life = slot->life;
+  uint64_t bits = slot->bits;
+  if (life == IN_MAKING && bits == 0)
+    life = NEVER;
+  return (pick){bits, index, of_life(life)};
+}
+
+token_pick pick_token(input *input) {
+  token_pick result = {{0}, NULL, 0, {BIT(INTURN_E_NULL_HANDLE), 0, 0}};
+  uint8_t choice = take(input);
+  if (choice >= 244) {
+    pick bad = bad_handle(input, KINDS, choice % 3);
+    result.token.bits = bad.bits;
+    result.allowed = bad.allowed;
+    return result;
+  }
+  int count = the_world.operation_count;
+  if (count > OPERATIONS)
+    count = OPERATIONS;
+  if (count == 0)
+    return result;
+  /* The latest ones above all. */
+  operation_facts *operation =
+      &the_world.operations[count - 1 - choice % (count < 16 ? count : 16)];
+  int attempts = operation->attempts;
+  if (attempts == 0)
+    return result;
+  int attempt = attempts - 1;
+  if (take(input) >= 224)
+    attempt = take(input) % attempts;
+  if (attempt >= ATTEMPTS)
+    return result;
+  result.operation = operation;
+  result.attempt = attempt;
+  result.token.bits = operation->tokens[attempt];
+  result.allowed = (allowed){0, 0, BIT(INTURN_E_ALREADY_FINISHED)};
+  bool queue_lives =
+      is_alive(QUEUE, operation->queue) &&
+      the_world.queues[operation->queue].generation ==
+          operation->queue_generation;
+  if (result.token.bits == 0) /* the call that gives it has not come yet */
+    result.allowed.must = BIT(INTURN_E_NULL_HANDLE);
+  else if (attempt < attempts - 1 || operation->wins[attempt] > 0 ||
+           operation->is_over || !queue_lives)
+    result.allowed.must = BIT(INTURN_E_ALREADY_FINISHED);
+  else if (operation->may_be_cut)
+    result.allowed.may = BIT(INTURN_E_ALREADY_FINISHED);
+  if (the_world.slots[QUEUE][operation->queue].life == DYING)
+    result.allowed.may |= BIT(INTURN_E_ALREADY_FINISHED) | BIT(INTURN_OK);
+  return result;
+}
+
+int claim(input *input, enum kind kind) {
+  int index = take(input) % SLOTS;
+  slot *slot = &the_world.slots[kind][index];
+  int life = slot->life;
+  if (life != NEVER && life != GONE)
+    return -1;
+  return atomic_compare_exchange_strong(&slot->life, &life, IN_MAKING) ? index
+                                                                       : -1;
+}
+
+void make_alive(enum kind kind, int index, uint64_t bits) {
+  HOLDS(bits != 0);
+  HOLDS(bits != the_world.slots[kind][index].bits);
+  the_world.slots[kind][index].bits = bits;
+  the_world.slots[kind][index].life = ALIVE;
+}
+
+void unclaim(enum kind kind, int index) {
+  slot *slot = &the_world.slots[kind][index];
+  slot->life = slot->bits != 0 ? GONE : NEVER;
+}
+
+bool begin_end(pick pick, enum kind kind) {
+  if (pick.index < 0 || the_world.slots[kind][pick.index].bits != pick.bits)
+    return false;
+  int alive = ALIVE;
+  return atomic_compare_exchange_strong(
+      &the_world.slots[kind][pick.index].life, &alive, DYING);
+}
+
+void end_end(pick pick, enum kind kind, inturn_status status) {
+  /* Of two threads the other one may have been the first in the library. */
+  bool has_ended = status == INTURN_OK ||
+                   (the_world.has_two_threads && status == INTURN_E_STALE);
+  the_world.slots[kind][pick.index].life = has_ended ? GONE : ALIVE;
+}
