@@ -291,14 +291,17 @@ static void disturb(void *unused) {
   }
 }
 
-/* Fails when nothing has moved for too long. */
+/* Says how far it has come; fails when nothing has moved for too long. */
 static void watch(void *unused) {
   (void)unused;
   unsigned long long before = 0;
-  for (int silence = 0; !atomic_load(&is_over); silence++) {
+  for (int silence = 0, passed = 1; !atomic_load(&is_over);
+       silence++, passed++) {
     struct timespec second = {1, 0};
     nanosleep(&second, NULL);
     unsigned long long now = atomic_load(&moves);
+    if (passed % 60 == 0)
+      printf("%llu operations so far\n", now);
     if (now != before)
       silence = 0;
     before = now;

@@ -3,16 +3,16 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * The first byte says how: with one thread, or with the bytes shared out to two,
- * and whether all that is accepted is let run to its end, or destroyed in the
- * middle. All that follows are calls, and what callbacks do.
+ * The first byte says how: with one thread, or with the bytes shared out to
+ * two, and whether all that is accepted is let run to its end, or destroyed in
+ * the middle. All that follows are calls, and what callbacks do.
  */
+#define _POSIX_C_SOURCE 200809L /* barriers */
+
 #include "world.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
-
 
 void step(input *input) {
   switch (take(input) % 16) {
@@ -81,7 +81,8 @@ static void ignore_report(void *context, const inturn_report *report) {
   HOLDS(context == NULL && report->message != NULL);
 }
 
-/* Two executors, a clock and a queue of each kind, so that few bytes do much. */
+/* Two executors, a clock and a queue of each kind, so that few bytes do much.
+ */
 void world_begin(bool has_two_threads) {
   memset(&the_world, 0, sizeof the_world);
   the_world.has_two_threads = has_two_threads;
@@ -167,8 +168,8 @@ static void let_all_end(void) {
     finish_all();
     for (int i = 0; i < SLOTS; i++)
       if (is_alive(CLOCK, i))
-        inturn_clock_advance(
-            (inturn_clock){the_world.slots[CLOCK][i].bits}, 1000);
+        inturn_clock_advance((inturn_clock){the_world.slots[CLOCK][i].bits},
+                             1000);
     drain_all();
   }
   for (int i = 0; i < SLOTS; i++)
@@ -195,9 +196,8 @@ static void destroy_all(void) {
       HOLDS(inturn_queue_destroy(
                 (inturn_queue){the_world.slots[QUEUE][i].bits}) == INTURN_OK);
     if (is_alive(OPERATION, i))
-      HOLDS(inturn_operation_release(
-                (inturn_operation){the_world.slots[OPERATION][i].bits}) ==
-            INTURN_OK);
+      HOLDS(inturn_operation_release((inturn_operation){
+                the_world.slots[OPERATION][i].bits}) == INTURN_OK);
     if (is_alive(BATCH, i))
       HOLDS(inturn_batch_release(
                 (inturn_batch){the_world.slots[BATCH][i].bits}) == INTURN_OK);
@@ -211,9 +211,8 @@ static void destroy_all(void) {
   drain_all();
   for (int i = 0; i < SLOTS; i++) {
     if (is_alive(EXECUTOR, i))
-      HOLDS(inturn_executor_destroy(
-                (inturn_executor){the_world.slots[EXECUTOR][i].bits}) ==
-            INTURN_OK);
+      HOLDS(inturn_executor_destroy((inturn_executor){
+                the_world.slots[EXECUTOR][i].bits}) == INTURN_OK);
     if (is_alive(CLOCK, i))
       HOLDS(inturn_clock_destroy(
                 (inturn_clock){the_world.slots[CLOCK][i].bits}) == INTURN_OK);
@@ -260,6 +259,32 @@ static void judge(void) {
           (long long)(now.observations - alive.observations));
 }
 
+static void count_work(void *count, inturn_token token) {
+  ++*(int *)count;
+  HOLDS(inturn_token_finish(token) == INTURN_OK);
+}
+
+/* Nobody holds a name any more: they are the process's. */
+static void check_names(void) {
+  static const char *const names[] = {"x", "y"};
+  inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_queue queue;
+  int calls = 0;
+  options.exclusive = names;
+  options.exclusive_count = 2;
+  HOLDS(inturn_executor_create(NULL, &queue_options.executor) == INTURN_OK);
+  HOLDS(inturn_queue_create(INTURN_QUEUE_FIFO, &queue_options, &queue) ==
+        INTURN_OK);
+  HOLDS(inturn_queue_enqueue_with(queue, &options, count_work, &calls, NULL,
+                                  NULL) == INTURN_OK);
+  HOLDS(inturn_executor_drain(queue_options.executor, 0, NULL) == INTURN_OK);
+  if (calls != 1)
+    WRONG("a name is still held");
+  HOLDS(inturn_queue_destroy(queue) == INTURN_OK);
+  HOLDS(inturn_executor_destroy(queue_options.executor) == INTURN_OK);
+}
+
 void world_end(bool lets_all_end) {
   the_world.is_closing = true;
   if (lets_all_end) {
@@ -273,11 +298,13 @@ void world_end(bool lets_all_end) {
   }
   destroy_all();
   judge();
+  if (the_world.uses_names)
+    check_names();
 }
 
 /* The second thread ------------------------------------------------------- */
 
-static atomic_int turns_begun, turns_over;
+static pthread_barrier_t begins, ends;
 static input second_input;
 
 static void run(input *input) {
@@ -286,26 +313,27 @@ static void run(input *input) {
 }
 
 static void *second_thread(void *unused) {
-  for (int turn = 1;; turn++) {
-    while (atomic_load(&turns_begun) < turn)
-      sched_yield();
+  for (;;) {
+    pthread_barrier_wait(&begins);
     run(&second_input);
-    atomic_store(&turns_over, turn);
+    pthread_barrier_wait(&ends);
   }
   return unused;
 }
 
 static void run_in_two(input first, input second) {
-  static int turn;
+  static bool has_begun;
   second_input = second;
-  if (turn == 0) {
+  if (!has_begun) {
     pthread_t thread;
+    pthread_barrier_init(&begins, NULL, 2);
+    pthread_barrier_init(&ends, NULL, 2);
     HOLDS(pthread_create(&thread, NULL, second_thread, NULL) == 0);
+    has_begun = true;
   }
-  atomic_store(&turns_begun, ++turn);
+  pthread_barrier_wait(&begins);
   run(&first);
-  while (atomic_load(&turns_over) < turn)
-    sched_yield();
+  pthread_barrier_wait(&ends);
 }
 
 /* The fuzzer's ------------------------------------------------------------ */

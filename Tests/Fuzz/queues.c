@@ -44,10 +44,10 @@ static void enqueue_plain(input *input) {
     pick.allowed.must |= BIT(INTURN_E_INVALID_ARGUMENT);
   }
   operation->place = next_place(pick);
-  judge_enqueue(operation, EXPECT(inturn_queue_enqueue(queue_of(pick), work,
-                                                       operation, on_destroyed,
-                                                       NULL),
-                                  pick.allowed));
+  judge_enqueue(operation,
+                EXPECT(inturn_queue_enqueue(queue_of(pick), work, operation,
+                                            on_destroyed, NULL),
+                       pick.allowed));
 }
 
 /* Options that only some kinds of queue have, or that are wrong. */
@@ -134,6 +134,7 @@ static void enqueue_with(input *input) {
     }
   }
   if (choice & 16) {
+    the_world.uses_names = true;
     options.exclusive = names + more % 2;
     options.exclusive_count = 1 + (more >> 1) % 2;
   }
@@ -171,10 +172,10 @@ static void enqueue_with(input *input) {
   int index = choice & 128 ? claim(input, OPERATION) : -1;
   inturn_operation handle = {0};
   operation->place = next_place(pick);
-  bool is_ok = EXPECT(inturn_queue_enqueue_with(
-                          queue_of(pick), &options, on_work, operation,
-                          on_destroyed, index >= 0 ? &handle : NULL),
-                      *allowed);
+  bool is_ok = EXPECT(
+      inturn_queue_enqueue_with(queue_of(pick), &options, on_work, operation,
+                                on_destroyed, index >= 0 ? &handle : NULL),
+      *allowed);
   judge_enqueue(operation, is_ok);
   if (index >= 0 && is_ok) {
     the_world.operation_of[index] = (int)(operation - the_world.operations);
@@ -408,8 +409,9 @@ void step_operation(input *input) {
   inturn_operation_state state;
   int64_t completed, total;
   operation_facts *operation =
-      pick.index < 0 ? NULL
-                     : &the_world.operations[the_world.operation_of[pick.index]];
+      pick.index < 0
+          ? NULL
+          : &the_world.operations[the_world.operation_of[pick.index]];
   switch (choice % 8) {
   case 0:
     if (EXPECT(inturn_operation_get_state(handle, &state), allowed) &&
@@ -555,8 +557,7 @@ void step_batch(input *input) {
     break;
   case 5: {
     size_t place = take(input);
-    if (pick.index >= 0 &&
-        place >= (size_t)the_world.batches[pick.index].count)
+    if (pick.index >= 0 && place >= (size_t)the_world.batches[pick.index].count)
       allowed.must |= BIT(INTURN_E_INVALID_ARGUMENT);
     allowed.may |= BIT(INTURN_E_BUSY);
     EXPECT(inturn_batch_get_end(handle, place, &end), allowed);

@@ -71,9 +71,9 @@ static void create_value(input *input) {
   if (choice % 8 == 7) {
     pick pick = pick_handle(input, BATCH);
     value->type = INTURN_DATUM_PROGRESS;
-    is_ok = EXPECT(
-        inturn_batch_create_value((inturn_batch){pick.bits}, &handle),
-        pick.allowed);
+    is_ok =
+        EXPECT(inturn_batch_create_value((inturn_batch){pick.bits}, &handle),
+               pick.allowed);
   } else if (choice % 8 == 6) {
     pick pick = pick_handle(input, OPERATION);
     int aspect = 1 + (choice >> 4) % 2;
@@ -156,8 +156,8 @@ static void observe(input *input, pick value) {
 /* What a value's end explains: those of a state end by themselves. */
 static allowed of_observation(pick pick) {
   allowed allowed = pick.allowed;
-  allowed.may |= BIT(INTURN_E_STALE) | BIT(INTURN_E_TIMED_OUT) |
-                 BIT(INTURN_E_DEADLOCK);
+  allowed.may |=
+      BIT(INTURN_E_STALE) | BIT(INTURN_E_TIMED_OUT) | BIT(INTURN_E_DEADLOCK);
   return allowed;
 }
 

@@ -81,8 +81,8 @@ static allowed of_life(int life) {
   }
 }
 
-static const mask never_made = BIT(INTURN_E_STALE) | BIT(INTURN_E_WRONG_KIND) |
-                               BIT(INTURN_E_FORKED);
+static const mask never_made =
+    BIT(INTURN_E_STALE) | BIT(INTURN_E_WRONG_KIND) | BIT(INTURN_E_FORKED);
 
 /* A handle that is no good for this kind; `how` from 0. */
 static pick bad_handle(input *input, enum kind kind, int how) {
@@ -92,9 +92,9 @@ static pick bad_handle(input *input, enum kind kind, int how) {
     slot *slot = &the_world.slots[other][take(input) % SLOTS];
     result.bits = slot->bits;
     if (result.bits != 0)
-      result.allowed.must = slot->life == ALIVE
-                                ? BIT(INTURN_E_WRONG_KIND)
-                                : BIT(INTURN_E_WRONG_KIND) | BIT(INTURN_E_STALE);
+      result.allowed.must =
+          slot->life == ALIVE ? BIT(INTURN_E_WRONG_KIND)
+                              : BIT(INTURN_E_WRONG_KIND) | BIT(INTURN_E_STALE);
   } else if (how == 2) {
     result.bits = random_bits(input);
     if (result.bits != 0)
@@ -139,6 +139,8 @@ token_pick pick_token(input *input) {
   /* The latest ones above all. */
   operation_facts *operation =
       &the_world.operations[count - 1 - choice % (count < 16 ? count : 16)];
+  while (operation->attempts == 0 && operation > the_world.operations)
+    operation--;
   int attempts = operation->attempts;
   if (attempts == 0)
     return result;
@@ -151,10 +153,9 @@ token_pick pick_token(input *input) {
   result.attempt = attempt;
   result.token.bits = operation->tokens[attempt];
   result.allowed = (allowed){0, 0, BIT(INTURN_E_ALREADY_FINISHED)};
-  bool queue_lives =
-      is_alive(QUEUE, operation->queue) &&
-      the_world.queues[operation->queue].generation ==
-          operation->queue_generation;
+  bool queue_lives = is_alive(QUEUE, operation->queue) &&
+                     the_world.queues[operation->queue].generation ==
+                         operation->queue_generation;
   if (result.token.bits == 0) /* the call that gives it has not come yet */
     result.allowed.must = BIT(INTURN_E_NULL_HANDLE);
   else if (attempt < attempts - 1 || operation->wins[attempt] > 0 ||
@@ -193,8 +194,8 @@ bool begin_end(pick pick, enum kind kind) {
   if (pick.index < 0 || the_world.slots[kind][pick.index].bits != pick.bits)
     return false;
   int alive = ALIVE;
-  return atomic_compare_exchange_strong(
-      &the_world.slots[kind][pick.index].life, &alive, DYING);
+  return atomic_compare_exchange_strong(&the_world.slots[kind][pick.index].life,
+                                        &alive, DYING);
 }
 
 void end_end(pick pick, enum kind kind, inturn_status status) {

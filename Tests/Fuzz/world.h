@@ -101,8 +101,8 @@ typedef struct queue_facts {
   bool has_events;
   atomic_uint generation;
   atomic_int accepted;
-  atomic_int last_begun;   /* the greatest place that has begun */
-  atomic_int current;      /* the operation that began last, or -1 */
+  atomic_int last_begun; /* the greatest place that has begun */
+  atomic_int current;    /* the operation that began last, or -1 */
   atomic_int event_destroyed;
 } queue_facts;
 
@@ -128,8 +128,8 @@ typedef struct batch_facts {
 typedef struct operation_facts {
   int queue;
   unsigned queue_generation;
-  int place;         /* in its queue */
-  int batch;         /* a slot, or -1 */
+  int place; /* in its queue */
+  int batch; /* a slot, or -1 */
   uint8_t acts[ATTEMPTS];
   bool has_end, is_plain, has_retry, has_condition, may_be_cut;
   atomic_bool accepted, refused, is_taken, is_over;
@@ -155,7 +155,7 @@ typedef struct world {
   atomic_int draining; /* calls of drain, take or run that are under way */
   atomic_bool attached[SLOTS];
   bool has_two_threads;
-  atomic_bool is_closing;
+  atomic_bool is_closing, uses_names;
 } world;
 
 extern world the_world;
