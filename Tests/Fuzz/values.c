@@ -197,6 +197,54 @@ static void change_integer(input *input, pick pick, uint8_t choice) {
     value->number = before;
 }
 
+/* A call for one type of value, and for no other. */
+static void use_typed(pick pick, uint8_t choice) {
+  value_facts *value = &the_world.values[pick.index < 0 ? 0 : pick.index];
+  inturn_value handle = {pick.bits};
+  allowed allowed = pick.allowed;
+  bool is_double = choice & 16, is_change = choice & 32, truth;
+  double real;
+  if (value->type != (is_double ? INTURN_DATUM_DOUBLE : INTURN_DATUM_BOOLEAN))
+    allowed.must |= BIT(INTURN_E_WRONG_KIND);
+  if (is_change && value->is_state)
+    allowed.must |= BIT(INTURN_E_UNSUPPORTED);
+  allowed.late |= BIT(INTURN_E_UNSUPPORTED);
+  if (!is_change && is_double)
+    EXPECT(inturn_value_get_double(handle, &real), allowed);
+  else if (!is_change)
+    EXPECT(inturn_value_get_boolean(handle, &truth), allowed);
+  else if (!is_double)
+    EXPECT(inturn_value_set_boolean(handle, choice & 64), allowed);
+  else if (choice & 64)
+    EXPECT(inturn_value_set_double(handle, 2.5), allowed);
+  else
+    EXPECT(inturn_value_add_double(handle, 1, &real), allowed);
+}
+
+/* Exchanges what the value holds for something else, or does not. */
+static void compare_exchange(input *input, pick pick) {
+  value_facts *value = &the_world.values[pick.index < 0 ? 0 : pick.index];
+  allowed allowed = pick.allowed;
+  inturn_datum expected = datum_of(value->type, input);
+  inturn_datum desired = datum_of(value->type, input);
+  bool exchanged = false;
+  if (value->is_state)
+    allowed.must |= BIT(INTURN_E_UNSUPPORTED);
+  allowed.late |= BIT(INTURN_E_UNSUPPORTED);
+  bool is_same = value->number == expected.integer;
+  bool knows = value->type == INTURN_DATUM_INTEGER && allowed.must == 0;
+  if (knows && is_same)
+    value->number = desired.integer;
+  bool is_ok =
+      EXPECT(inturn_value_compare_exchange((inturn_value){pick.bits}, &expected,
+                                           &desired, &exchanged, NULL),
+             allowed);
+  if (is_ok && knows && !the_world.has_two_threads)
+    HOLDS(exchanged == is_same);
+  if (!is_ok && knows && is_same)
+    value->number = expected.integer;
+}
+
 void step_value(input *input) {
   uint8_t choice = take(input);
   if (choice % 16 < 2) {
@@ -237,6 +285,12 @@ void step_value(input *input) {
     break;
   default:
     change_integer(input, pick, choice);
+    break;
+  case 9:
+    use_typed(pick, choice);
+    break;
+  case 10:
+    compare_exchange(input, pick);
     break;
   case 11:
   case 12: {

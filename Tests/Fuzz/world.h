@@ -154,7 +154,7 @@ typedef struct world {
   atomic_int wakes_given, wakes_destroyed;
   atomic_int draining; /* calls of drain, take or run that are under way */
   atomic_bool attached[SLOTS];
-  bool has_two_threads;
+  bool has_two_threads, has_workers;
   atomic_bool is_closing, uses_names;
 } world;
 
@@ -217,6 +217,13 @@ bool on_retry(void *context, int32_t code, uint32_t attempts);
 /* Before and after a call that accepts or refuses operations. */
 void judge_enqueue(operation_facts *operation, bool is_accepted);
 
+/* What keeps an enqueue of so many from being accepted, besides the handle. */
+void refusals_of_enqueue(pick queue, uint64_t count, allowed *allowed);
+int next_place(pick queue);
+
+/* For calls that wait; in callbacks they may be refused. */
+allowed waiting(allowed allowed, int64_t timeout);
+
 /* Steps: one call of the library each. */
 void step(input *input);
 void step_queue(input *input);
@@ -236,7 +243,7 @@ void act(operation_facts *operation, int attempt, inturn_token token);
 void step_inside(uint8_t first, uint8_t second);
 
 /* The whole world. */
-void world_begin(bool has_two_threads);
+void world_begin(bool has_two_threads, bool has_workers);
 void world_end(bool lets_all_end);
 
 #endif
