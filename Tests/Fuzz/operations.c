@@ -236,7 +236,10 @@ void on_end(void *context, const inturn_end *end) {
   HOLDS(operation->destroyed == 0);
   HOLDS(!operation->refused);
   HOLDS(end->outcome >= INTURN_FINISHED && end->outcome <= INTURN_ABANDONED);
-  HOLDS(end->attempts <= (uint32_t)operation->attempts || operation->is_taken ||
+  /* One that has joined another one ends as that has ended, attempts included.
+   */
+  HOLDS(end->attempts <= (uint32_t)operation->attempts ||
+        end->cause == INTURN_CAUSE_JOINED || operation->is_taken ||
         the_world.has_two_threads || operation->has_condition);
   check_outcome(operation, end);
   if (operation->acts[2] & 1)

@@ -199,8 +199,10 @@ bool begin_end(pick pick, enum kind kind) {
 }
 
 void end_end(pick pick, enum kind kind, inturn_status status) {
-  /* Of two threads the other one may have been the first in the library. */
+  /* Of two threads the other one may have been the first in the library, and
+     may even have made a new object in this place meanwhile. */
+  slot *slot = &the_world.slots[kind][pick.index];
   bool has_ended = status == INTURN_OK ||
                    (the_world.has_two_threads && status == INTURN_E_STALE);
-  the_world.slots[kind][pick.index].life = has_ended ? GONE : ALIVE;
+  slot->life = has_ended && slot->bits == pick.bits ? GONE : ALIVE;
 }
