@@ -7,10 +7,18 @@ source "$(dirname "${BASH_SOURCE[0]}")/../bindings/c/lib.sh"
 # What a part returns when it cannot run.
 readonly skipped=77
 
-# How long a part may take before it counts as hanging.
-readonly part_limit=${INTURN_TEST_LIMIT:-900}
+# How long a part may take, and how long it may say nothing, in seconds, before it
+# counts as hanging.
+part_limit=${INTURN_TEST_LIMIT:-900}
+readonly silence_limit=${INTURN_TEST_SILENCE:-120}
 
 logs=$inturn_root/.build/logs
+# Where each part that is to run stands: waiting, running, or over.
+declare -A state=()
+# Of those that run, the session that all of their processes belong to.
+declare -A session=()
+# In seconds: when each part began, and how long it took.
+declare -A began=() took=()
 passed=0
 failed_parts=()
 skipped_parts=()
@@ -63,30 +71,143 @@ hindrance() {
   done
 }
 
-# run_part NAME: in a process of its own, with a log and a time limit. The caller
-# has two tables: what each part is about, and what it needs.
+# The caller has two tables: what each part is about, and what it needs.
 declare -A about needs
-run_part() {
-  local name=$1 log=$logs/$1.log start=$SECONDS status=0 why
+
+# run_parts JOBS PART...: at most so many side by side, and each after those that
+# it needs; those that come first in the list begin first.
+run_parts() {
+  local jobs=$1 part
+  shift
+  mkdir -p "$logs"
+  trap 'end_sessions "${session[@]}"' EXIT
+  trap 'exit 130' INT TERM HUP
+  for part; do state[$part]=waiting; done
+  while [[ ${state[*]} =~ waiting|running ]]; do
+    for part; do
+      case ${state[$part]} in
+        waiting) ! may_start "$part" "$jobs" || start "$part" ;;
+        running) look_at "$part" ;;
+      esac
+    done
+    sleep 0.2
+  done
+}
+
+# may_start NAME JOBS: there is room, and what it needs is over.
+may_start() {
+  local need
+  for need in ${needs[$1]-}; do
+    [[ ${state[$need]-over} == over ]] || return 1
+  done
+  ((${#session[@]} < $2))
+}
+
+# start NAME: in a session of its own, with a log, if it can run.
+start() {
+  local name=$1 why
   echo "== $name: ${about[$name]}"
   why=$(hindrance "$name")
+  if [[ -z $why ]]; then
+    state[$name]=running began[$name]=$SECONDS
+    # What it and what look_at write go to the log's end. In the background the
+    # shell ignores interrupts, and tests send some. Python's processes say what
+    # they do when they are aborted.
+    : >"$logs/$name.log"
+    env --default-signal=INT,QUIT PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 \
+      setsid "$inturn_script" --inside "$name" </dev/null >>"$logs/$name.log" 2>&1 &
+    session[$name]=$!
+    return
+  fi
+  state[$name]=over
   case $why in
-    failed*)
-      failed_parts+=("$name")
-      echo "$name … FAILED: ${why#* }"
-      return
-      ;;
-    skipped*)
-      skipped_parts+=("$name")
-      echo "$name … SKIPPED: ${why#* }"
-      return
-      ;;
+    failed*) failed_parts+=("$name") ;;
+    skipped*) skipped_parts+=("$name") ;;
   esac
-  timeout --kill-after=10 "$part_limit" "$inturn_script" --inside "$name" \
-    </dev/null >"$log" 2>&1 || status=$?
-  local took=$((SECONDS - start))s counts
+  local said=${why%% *}
+  echo "$name … ${said^^}: ${why#* }"
+}
+
+# run_inside NAME: runs one part here and now. What it has used of the processor
+# is written down, however it ends.
+run_inside() {
+  # shellcheck disable=SC2064
+  trap "times >'$logs/$1.times'" EXIT
+  "part_$1"
+}
+
+# look_at NAME: a running part. Ends it when it hangs, and judges it when it has
+# ended.
+look_at() {
+  local name=$1 status=0 why='' id=${session[$1]}
+  if kill -0 "$id" 2>/dev/null; then
+    why=$(overdue "$name")
+    [[ -n $why ]] || return 0
+    {
+      echo "$why"
+      show_stacks "$id"
+    } >>"$logs/$name.log" 2>&1
+    end_sessions "$id"
+  fi
+  # What the shell says of one that was killed is no news.
+  { wait "$id" || status=$?; } 2>/dev/null
+  unset "session[$name]"
+  state[$name]=over
+  took[$name]=$((SECONDS - began[$name]))
+  judge "$name" "$status" "$why"
+}
+
+# overdue NAME: why a running part counts as hanging; nothing when it does not.
+# Compilers are silent for long: they have as long as the part has.
+overdue() {
+  local silent
+  silent=$((EPOCHSECONDS - $(stat --format=%Y "$logs/$1.log")))
+  if ((SECONDS - began[$1] > part_limit)); then
+    echo "stopped after $part_limit seconds"
+  elif ((silent > silence_limit)) && ! compiles "${session[$1]}"; then
+    echo "stopped after $silence_limit seconds without a line"
+  fi
+}
+
+# compiles SESSION: one of its programs is a compiler or linker.
+compiles() {
+  local name
+  for name in swift-frontend clang cc1 ld lld; do
+    ! pgrep --session "$1" "^$name" >/dev/null || return 0
+  done
+  return 1
+}
+
+# show_stacks SESSION: what each thread of each of its programs does. Python's
+# say so themselves, when they are aborted, in words of Python.
+show_stacks() {
+  local id
+  for id in $(pgrep --session "$1"); do
+    case $(cat "/proc/$id/comm" 2>/dev/null) in
+      '' | *sh | timeout | sleep | tee | sed) continue ;;
+    esac
+    echo "-- $id: $(tr '\0' ' ' <"/proc/$id/cmdline")"
+    timeout --kill-after=5 60 gdb -nx -batch -p "$id" \
+      -ex 'set debuginfod enabled off' -ex 'thread apply all backtrace' || true
+  done
+  if pkill -ABRT --session "$1" python; then
+    sleep 1
+  fi
+}
+
+# end_sessions SESSION...
+end_sessions() {
+  local id
+  for id; do
+    pkill -KILL --session "$id" || true
+  done
+}
+
+# judge NAME STATUS HANGS: counts a part that has ended, and says how.
+judge() {
+  local name=$1 status=$2 hangs=$3 log=$logs/$1.log counts said
   counts=$(log_counts "$log")
-  [[ -z $counts ]] || took+=" ($counts)"
+  said="${took[$name]}s${counts:+ ($counts)}"
   # A suite that counts failures has failed, whatever it returns.
   if [[ $status == 0 && -n $counts && $counts != *", 0 failed" ]]; then
     status=1
@@ -94,7 +215,7 @@ run_part() {
   case $status in
     0)
       passed=$((passed + 1))
-      echo "$name … ok $took"
+      echo "$name … ok $said"
       ;;
     "$skipped")
       skipped_parts+=("$name")
@@ -102,13 +223,25 @@ run_part() {
       ;;
     *)
       failed_parts+=("$name")
-      tail -n 60 "$log" | sed 's/^/    /'
-      ((status != 124 && status != 137)) ||
-        echo "    stopped after $part_limit seconds"
-      echo "$name … FAILED $took; all of it: $log"
-      what_failed+="$name"$'\n'$(complaints "$log" | sed 's/^/    /')$'\n'
+      # All of the stacks, and what came before them.
+      if [[ -n $hangs ]]; then
+        grep -B 60 -A 2000 -xF "$hangs" "$log" | sed 's/^/    /'
+      else
+        tail -n 60 "$log" | sed 's/^/    /'
+      fi
+      echo "$name … FAILED $said; all of it: $log"
+      what_failed+="$name"$'\n'$( (complaints "$log"; echo "$hangs") |
+        sed '/./s/^/    /')$'\n'
       ;;
   esac
+}
+
+# processor_seconds NAME: what a part has used of the processor; nothing when that
+# is not known.
+processor_seconds() {
+  [[ ! -f $logs/$1.times ]] || awk '{
+    for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); all += t[1] * 60 + t[2] }
+  } END { printf "%.0f", all }' "$logs/$1.times"
 }
 
 # with_needs NAME...: the names and what they need, in any order and number.
@@ -124,7 +257,12 @@ with_needs() {
 
 # report ALLOW_SKIPS: the last lines; fails when the run has.
 report() {
-  local failed=${#failed_parts[@]} skips=${#skipped_parts[@]} allowed=$1
+  local failed=${#failed_parts[@]} skips=${#skipped_parts[@]} allowed=$1 part
+  echo
+  printf '%8s %8s  %s\n' seconds CPU part
+  for part in "${!took[@]}"; do
+    printf '%8s %8s  %s\n' "${took[$part]}" "$(processor_seconds "$part")" "$part"
+  done | sort --key=1,1nr --key=3
   echo
   printf '%s' "$what_failed"
   ((failed == 0)) || echo "FAILED: ${failed_parts[*]}"
