@@ -187,6 +187,7 @@ int run_tests(const program *program, int argc, char **argv) {
     if (argc > 1 && strstr(test->name, argv[1]) == NULL)
       continue;
     name_of_test = test->name;
+    printf("begin %s\n", test->name);
     trace_begin();
     alarm(TEST_LIMIT_SECONDS);
     if (program->before != NULL)

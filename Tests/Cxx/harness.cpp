@@ -1,6 +1,6 @@
 /*
  * harness.cpp - see harness.hpp. Runs the tests whose name contains argv[1], or
- * all of them; prints a line for each and `N passed, 0 failed`.
+ * all of them; prints lines as each begins and passes, and `N passed, 0 failed`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -129,6 +129,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && std::string(test.name).find(argv[1]) == std::string::npos)
       continue;
     current = test.name;
+    std::cout << "begin " << test.name << std::endl;
     const auto before = inturn::statistics();
     try {
       test.run();
