@@ -71,8 +71,9 @@ hindrance() {
   done
 }
 
-# The caller has two tables: what each part is about, and what it needs.
-declare -A about needs
+# The caller has three tables: what each part is about, what it needs, and what may
+# not run beside it.
+declare -A about needs apart
 
 # run_parts JOBS PART...: at most so many side by side, and each after those that
 # it needs; those that come first in the list begin first.
@@ -94,11 +95,15 @@ run_parts() {
   done
 }
 
-# may_start NAME JOBS: there is room, and what it needs is over.
+# may_start NAME JOBS: there is room, what it needs is over, and nothing runs that
+# may not run beside it.
 may_start() {
-  local need
-  for need in ${needs[$1]-}; do
-    [[ ${state[$need]-over} == over ]] || return 1
+  local other
+  for other in ${needs[$1]-}; do
+    [[ ${state[$other]-over} == over ]] || return 1
+  done
+  for other in ${apart[$1]-}; do
+    [[ ${state[$other]-over} != running ]] || return 1
   done
   ((${#session[@]} < $2))
 }

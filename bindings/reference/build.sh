@@ -7,8 +7,8 @@
 #   --output DIR         where the pages go (.build/reference); index.html leads
 #                        to all
 #   --only LANGUAGES     these, separated by commas
-#   --scratch-path DIR   where the Swift modules are compiled, anew each time
-#                        (.build/reference-symbols)
+#   --scratch-path DIR   where the Swift modules are compiled
+#                        (.build/reference-build)
 #
 # A warning of Doxygen, DocC or pydoctor is an error, as is a public name
 # without documentation. PYTHON names an interpreter that has pydoctor.
@@ -18,7 +18,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../c/lib.sh"
 
 here=$inturn_root/bindings/reference
 output=$inturn_root/.build/reference
-scratch=$inturn_root/.build/reference-symbols
+scratch=$inturn_root/.build/reference-build
 python=${PYTHON:-python3}
 languages=(c swift python)
 while (($#)); do
@@ -64,23 +64,24 @@ swift_modules() {
 }
 
 build_swift() {
-  local docc module file symbols=$scratch/symbols status=0 modules
+  local docc module symbols work status=0 modules
+  # With the flags of Tests/run, which has compiled them already.
+  local build=(--scratch-path "$scratch" -Xswiftc -warnings-as-errors)
   docc=$(swift_tool docc)
-  # Symbols are written when a module is compiled, so that it must be.
-  rm -rf "$scratch" "$output/swift"
-  mkdir -p "$symbols" "$output/swift"
+  rm -rf "$output/swift"
+  mkdir -p "$output/swift"
+  swift package "${build[@]}" dump-symbol-graph --minimum-access-level public
+  symbols=$(dirname "$(swift build "${build[@]}" --show-bin-path)")/symbolgraph
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' RETURN
   mapfile -t modules < <(swift_modules)
   for module in "${modules[@]}"; do
-    swift build --scratch-path "$scratch/build" --target "$module" \
-      -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir \
-      -Xswiftc "$symbols"
-    mkdir "$scratch/$module"
-    for file in "$symbols/$module".symbols.json "$symbols/$module"@*.json; do
-      [[ ! -e $file ]] || cp "$file" "$scratch/$module/"
-    done
+    mkdir "$work/$module"
+    cp "$symbols/$module".symbols.json "$work/$module/"
+    cp "$symbols/$module"@*.json "$work/$module/" 2>/dev/null || true
     echo "$module"
     "$docc" convert "Sources/$module/$module.docc" --warnings-as-errors \
-      --additional-symbol-graph-dir "$scratch/$module" \
+      --additional-symbol-graph-dir "$work/$module" \
       --fallback-display-name "$module" \
       --fallback-bundle-identifier "inturn.$module" \
       --transform-for-static-hosting --hosting-base-path "swift/$module" \
