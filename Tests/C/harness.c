@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -42,6 +43,20 @@ void refused_at(const char *file, int line, const char *call) {
   _Exit(REFUSED);
 }
 
+/* For what has waited too long: what each thread does, where there is a
+   debugger. A forked child would run the library's fork handlers, which may
+   wait, too; a spawned one does not. */
+static void show_stacks(void) {
+  extern char **environ;
+  char line[80];
+  char *const command[] = {"sh", "-c", line, NULL};
+  snprintf(line, sizeof line, "timeout 60 gdb -nx -batch -p %ld -ex '%s'",
+           (long)getpid(), "thread apply all backtrace");
+  pid_t child;
+  if (posix_spawnp(&child, command[0], NULL, NULL, command, environ) == 0)
+    waitpid(child, NULL, 0);
+}
+
 void gate_pass(gate *gate) {
   pthread_mutex_lock(&gate->mutex);
   gate->count++;
@@ -64,9 +79,11 @@ void gate_wait_at(const char *file, int line, const char *what, gate *gate,
   pthread_mutex_lock(&gate->mutex);
   while (gate->count < count) {
     int error = pthread_cond_timedwait(&gate->grown, &gate->mutex, &limit);
-    if (error != 0 && gate->count < count)
+    if (error != 0 && gate->count < count) {
+      show_stacks();
       fail_at(file, line, "waited %d s for %s to be passed %ld times, not %ld",
               LIMIT_SECONDS, what, count, gate->count);
+    }
   }
   pthread_mutex_unlock(&gate->mutex);
 }
@@ -174,6 +191,7 @@ static void on_alarm(int number) {
   ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
   written += write(STDERR_FILENO, name, strlen(name));
   written += write(STDERR_FILENO, "\n", 1);
+  show_stacks();
   _exit(written > 0 ? 1 : 2);
 }
 

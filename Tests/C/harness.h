@@ -93,7 +93,8 @@ typedef struct gate {
 void gate_pass(gate *gate);
 long gate_count(gate *gate);
 
-/* Waits until the gate was passed `count` times; fails after the limit. */
+/* Waits until the gate was passed `count` times; fails after the limit, and
+   shows what each thread does then. */
 #define GATE_WAIT(gate, count)                                                 \
   gate_wait_at(__FILE__, __LINE__, #gate, gate, count)
 

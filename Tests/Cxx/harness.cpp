@@ -1,6 +1,7 @@
 /*
  * harness.cpp - see harness.hpp. Runs the tests whose name contains argv[1], or
- * all of them; prints lines as each begins and passes, and `N passed, 0 failed`.
+ * all of them; prints lines as each begins and passes, and `N passed, 0
+ * failed`.
  *
  * SPDX-License-Identifier: MIT
  */
