@@ -189,7 +189,9 @@ class Workshop:
         manifest = manifest.replace('"../inturn"', f'"{ROOT}"')
         manifest = manifest.replace("  targets: [\n", f"  targets: [\n{targets}", 1)
         (package / "Package.swift").write_text(manifest, encoding="utf-8")
-        options = ("--package-path", package, "--scratch-path", self.build / "swift-build")
+        # What the examples' package depends on, too, is there when they have been built.
+        scratch = ROOT / ".build" / "dependents"
+        options = ("--package-path", package, "--scratch-path", scratch)
         command("swift", "build", *options, "-Xswiftc", "-warnings-as-errors")
         self.swift_programs = Path(command("swift", "build", *options, "--show-bin-path").strip())
 
