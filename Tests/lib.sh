@@ -152,8 +152,9 @@ look_at() {
       echo "$why"
       show_stacks "$id"
     } >>"$logs/$name.log" 2>&1
-    end_sessions "$id"
   fi
+  # What a part leaves behind does not run beside others.
+  end_sessions "$id"
   # What the shell says of one that was killed is no news.
   { wait "$id" || status=$?; } 2>/dev/null
   unset "session[$name]"

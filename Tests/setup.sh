@@ -77,7 +77,8 @@ set_up_python() {
   cmp --silent "$requirements" "$venv/requirements.txt" && return
   rm -rf "$venv"
   if python3 -m venv "$venv" && "$venv/bin/pip" install \
-    --disable-pip-version-check --quiet --requirement "$requirements"; then
+    --disable-pip-version-check --progress-bar off \
+    --requirement "$requirements"; then
     cp "$requirements" "$venv/"
   else
     rm -rf "$venv"
