@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Callable
 
 import pytest
 
 import inturn
 from support import run
+
+Kind = Callable[[], inturn.Queue]
+KINDS = [inturn.FIFOQueue, inturn.OperationQueue, inturn.ActorQueue]
+ENDS = [inturn.Queue.cancel_all, inturn.Queue.destroy]
 
 
 def test_a_cancelled_caller_cancels_the_coroutine_and_waits_for_its_end() -> None:
@@ -205,5 +210,139 @@ def test_an_actors_coroutine_can_be_cancelled() -> None:
             while queue.statistics().running:
                 await asyncio.sleep(0)
         assert cleaned == [True]
+
+    run(main)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["loop", "thread"])
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_what_cancels_the_queue_cancels_a_coroutine_that_runs(
+    kind: Kind, end: Callable[[inturn.Queue], None], elsewhere: bool
+) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+        cleaned: list[bool] = []
+
+        async def forever() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                cleaned.append(True)
+
+        queue = kind()
+        running = queue.run(forever)
+        await begun.wait()
+        if elsewhere:
+            await asyncio.get_running_loop().run_in_executor(None, end, queue)
+        else:
+            end(queue)
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert cleaned == [True]
+        queue.destroy()
+
+    run(main)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_what_comes_after_a_cancel_is_not_cancelled(kind: Kind) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def work() -> str:
+            begun.set()
+            await asyncio.sleep(0)
+            return "ran"
+
+        queue = kind()
+        queue.cancel_all()
+        later = queue.run(work)
+        await begun.wait()
+        queue.cancel("a key")
+        assert await later == "ran"
+        queue.cancel_all()
+        running, begun = queue.run(work), asyncio.Event()
+        await begun.wait()
+        queue.cancel_all()
+        behind = queue.run(work)
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await behind == "ran"
+        while queue.statistics().running:
+            await asyncio.sleep(0)
+        queue.destroy()
+
+    run(main)
+
+
+def test_who_is_inside_a_block_goes_on_when_its_queue_is_cancelled() -> None:
+    async def main() -> None:
+        for end in ENDS:
+            queue = inturn.FIFOQueue()
+            async with queue:
+                end(queue)
+                await asyncio.sleep(0)
+            queue.destroy()
+
+    run(main)
+
+
+def test_what_cancels_the_queue_cancels_a_coroutine_of_another_threads_loop() -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def forever() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        queue = inturn.FIFOQueue()
+        loop = asyncio.get_running_loop()
+        future = await loop.run_in_executor(None, queue.run_on, loop, forever)
+        await begun.wait()
+        queue.cancel_all()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wrap_future(future)
+        assert future.cancelled()
+        queue.destroy()
+
+    run(main)
+
+
+def test_an_actors_coroutine_that_is_cut_off_between_its_segments_gets_to_its_end() -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+        go_on = asyncio.Event()
+
+        async def work() -> str:
+            begun.set()
+            try:
+                await go_on.wait()
+            except asyncio.CancelledError:
+                await asyncio.sleep(0)
+            return "end"
+
+        queue = inturn.ActorQueue()
+        running = queue.run(work)
+        await begun.wait()
+        queue.suspend()  # so that its next segment does not come
+        go_on.set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        queue.destroy()
+        assert await running == "end"
+
+    run(main)
+
+
+def test_an_actor_queue_that_nobody_keeps_runs_its_coroutine() -> None:
+    async def work() -> str:
+        await asyncio.sleep(0)
+        return "ran"
+
+    async def main() -> None:
+        assert await inturn.ActorQueue().run(work) == "ran"
 
     run(main)

@@ -6,10 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
+import inturn
 from support import LIMIT, SOURCES, run_python
 
 PENDING = """
@@ -31,7 +34,7 @@ assert begun.wait(30)
 RUNNING = """
 import inturn, threading
 begun = threading.Event()
-queue = inturn.FIFOQueue()
+queue = inturn.FIFOQueue(daemon=True)
 queue.enqueue(lambda token: (begun.set(), threading.Event().wait()))
 assert begun.wait(30)
 """
@@ -39,7 +42,7 @@ assert begun.wait(30)
 AWAKE = """
 import inturn, threading, time
 begun = threading.Event()
-queue = inturn.FIFOQueue()
+queue = inturn.FIFOQueue(daemon=True)
 def work(token):
     begun.set()
     while True:
@@ -51,7 +54,7 @@ garbage = [{"a": [number]} for number in range(20_000)]
 
 BUSY = """
 import inturn
-queue = inturn.FIFOQueue()
+queue = inturn.FIFOQueue(daemon=True)
 def work(token):
     queue.enqueue(work)
     token.finish()
@@ -87,7 +90,7 @@ assert lost.wait(30)
 
 DAEMONS = """
 import inturn, threading
-queue = inturn.OperationQueue(max_concurrent=4)
+queue = inturn.OperationQueue(max_concurrent=4, daemon=True)
 begun = threading.Event()
 def produce(queue=queue, begun=begun):
     while True:
@@ -100,7 +103,7 @@ assert begun.wait(30)
 FUTURES = """
 import inturn, threading
 begun = threading.Event()
-queue = inturn.OperationQueue(max_concurrent=3)
+queue = inturn.OperationQueue(max_concurrent=3, daemon=True)
 futures = [queue.submit(begun.set) for _ in range(100)]
 futures += [queue.submit(threading.Event().wait) for _ in range(5)]
 assert begun.wait(30)
@@ -151,6 +154,122 @@ def test_exit_neither_hangs_nor_crashes_nor_calls_anything(name: str) -> None:
     with ThreadPoolExecutor(2) as runs:
         for _ in runs.map(run, range(TIMES)):
             pass
+
+
+# What the end of the program leaves to be done, and what is printed by then.
+LEFT = {
+    "submit": ("queue.submit(slow, 1); queue.submit(slow, 2)", "12"),
+    "post": ("queue.post(slow, 1); queue.post(slow, 2)", "12"),
+    "enqueue": (
+        "for n in (1, 2): queue.enqueue(lambda token, n=n: (slow(n), token.finish()))",
+        "12",
+    ),
+    "end callback": ("queue.enqueue(inturn.Token.finish, on_end=lambda end: slow(1))", "1"),
+    "what work adds to another queue": (
+        "queue.submit(slow, 1).add_done_callback(lambda _: other.submit(slow, 2).result())",
+        "1",  # and it is refused: see below
+    ),
+    "several queues": ("queue.submit(slow, 1); other.submit(slow, 1)", "11"),
+    "the queue goes out of scope": ("queue.submit(slow, 1); del queue", "1"),
+    "an error of the main thread": ("queue.submit(slow, 1); raise SystemExit", "1"),
+    "shutdown": ("queue.submit(slow, 1); queue.shutdown(wait=False)", "1"),
+    "cancelled": (
+        "queue.suspend(); queue.submit(slow, 1); queue.shutdown(False, cancel_futures=True)\n"
+        "queue.resume()",
+        "",
+    ),
+    "a thread finishes the token": (
+        "queue.enqueue(lambda token: after_main(token.finish)); queue.submit(slow, 1)",
+        "1",
+    ),
+    "a thread goes on": ("after_main(queue.submit, slow, 1)", "1"),
+    "a loop that has stopped": (
+        "loop = asyncio.new_event_loop()\n"
+        "async def main(): queue.run(asyncio.sleep, 60); await asyncio.sleep(0.001)\n"
+        "loop.run_until_complete(main()); queue.submit(slow, 1)",
+        "1",
+    ),
+    "a loop that has closed": (
+        "async def main(): queue.run(asyncio.sleep, 60); queue.post(slow, 1)\nasyncio.run(main())",
+        "1",
+    ),
+    "an actor's loop that has stopped": (
+        "loop, actor = asyncio.new_event_loop(), inturn.ActorQueue()\n"
+        "async def main(): actor.run(asyncio.sleep, 60)\n"
+        "loop.run_until_complete(main()); queue.submit(slow, 1)",
+        "1",
+    ),
+    "what nothing could bring on": (
+        "queue.suspend(); queue.submit(slow, 1); tokens = []\n"
+        "other = inturn.FIFOQueue(); other.enqueue(tokens.append); other.submit(slow, 2)",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_was_accepted_is_done_before_the_interpreter_exits(name: str) -> None:
+    program = """
+import asyncio, inturn, sys, threading, time, warnings
+warnings.simplefilter("ignore")  # of tokens and loops that are lost on purpose
+begun = threading.Event()
+def slow(number):
+    time.sleep(0.05)
+    print(number, end="", flush=True)
+def after_main(function, *arguments):
+    def run():
+        threading.main_thread().join()
+        function(*arguments)
+    threading.Thread(target=run).start()
+queue, other = inturn.FIFOQueue(), inturn.OperationQueue(max_concurrent=2)
+"""
+    left, expected = LEFT[name]
+    ended = run_python(program + left)
+    printed = "".join(sorted(ended.stdout))
+    assert (ended.returncode, printed) == (0, expected), ended.stderr
+
+
+def test_work_that_adds_to_itself_is_refused_at_exit() -> None:
+    program = """
+import inturn, sys
+queue = inturn.FIFOQueue()
+sys.unraisablehook = lambda told: print(type(told.exc_value).__name__)
+def work():
+    queue.post(work)
+queue.post(work)
+"""
+    ended = run_python(program)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ClosedError\n", "")
+
+
+def test_a_keyboard_interrupt_ends_the_wait_at_exit() -> None:
+    program = """
+import inturn, threading
+queue = inturn.FIFOQueue()
+queue.submit(print, "begun", flush=True)
+queue.submit(threading.Event().wait)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        limit = time.monotonic() + LIMIT
+        # More than once, as the first may come before the main thread has come to its end.
+        while process.poll() is None:
+            assert time.monotonic() < limit, "it waits in spite of the interrupts"
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+
+
+def test_daemon_is_for_queues_that_the_library_calls_itself() -> None:
+    with inturn.Executor() as executor, pytest.raises(TypeError, match="daemon"):
+        inturn.FIFOQueue(executor=executor, daemon=True)
 
 
 def test_sys_exit_inside_an_interaction_ends_the_program() -> None:

@@ -93,6 +93,50 @@ def test_a_running_future_cannot_be_cancelled(queue: AnyQueue) -> None:
     assert not future.running()
 
 
+def test_a_future_is_ended_by_its_queue_alone(queue: AnyQueue) -> None:
+    release = Gate("the release")
+    with queue:
+        running, ended = queue.submit(both, release.wait, release.wait), queue.submit(int)
+        for future in (running, ended):
+            with pytest.raises(concurrent.futures.InvalidStateError):
+                future.set_result(None)  # type: ignore[arg-type]
+            with pytest.raises(concurrent.futures.InvalidStateError):
+                future.set_exception(OSError())
+            with pytest.raises(concurrent.futures.InvalidStateError):
+                future.set_running_or_notify_cancel()
+            release.open()
+            assert future.exception(LIMIT) is None
+        assert ended.result() == 0
+        with pytest.raises(concurrent.futures.InvalidStateError):
+            ended.set_result(2)
+        assert ended.result() == 0
+
+
+def test_a_callback_that_raises_an_exit_keeps_no_place(queue: AnyQueue) -> None:
+    def leave(_: object) -> None:
+        raise SystemExit
+
+    raised = Gate("the report")
+    before, sys.unraisablehook = sys.unraisablehook, raised.open
+    release = Gate("the release")
+    try:
+        with queue:
+            for failing in (int, Mistake.make):
+                future = queue.submit(both, release.wait, failing)
+                future.add_done_callback(leave)
+            release.open()
+            raised.wait()
+            assert queue.submit(int).result(LIMIT) == 0
+    finally:
+        sys.unraisablehook = before
+
+
+class Mistake(Exception):
+    @staticmethod
+    def make() -> None:
+        raise Mistake
+
+
 def test_what_its_queue_cancels_is_cancelled(queue: AnyQueue) -> None:
     queue.suspend()
     futures = [queue.submit(int) for _ in range(10)]

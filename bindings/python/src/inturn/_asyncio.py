@@ -10,13 +10,15 @@ pool, and an enqueue from elsewhere gives the queue back to the pool.
 from __future__ import annotations
 
 import asyncio
-from asyncio import get_running_loop
+from asyncio import _get_running_loop, get_running_loop
 from contextvars import copy_context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._asyncio_home import find_home, home_here, home_of, open_home
-from ._asyncio_turns import Hold, Run, ThreadRun, Turn, held
+from . import _executors
+from ._asyncio_home import find_home, has_home, home_here, home_of, open_home
+from ._asyncio_rings import refuse
+from ._asyncio_turns import Hold, Run, ThreadRun, Turn, held, turns_of_caller
 from ._callbacks import drop, entries, give_back, new_key, start_anywhere, take_out
 from ._errors import UnsupportedError
 from ._library import quick, refusal
@@ -25,18 +27,17 @@ if TYPE_CHECKING:
     from ._queues import Queue
 
 
-_enqueue_work = quick.queue_enqueue
-
-
 def _enqueue(queue: Queue, turn: Turn) -> int:
     """Enqueues a turn, and returns the operation's handle."""
     home = turn._home
+    if _executors.exiting:
+        _executors.refuse_at_exit(queue._pool)
     if queue._home is not home and queue._is_movable:
         home.take_over(queue)
     out = take_out()
     key = new_key()
     entries[key] = turn
-    status = _enqueue_work(queue._bits, start_anywhere, key, drop, out[1])
+    status = quick.queue_enqueue(queue._bits, start_anywhere, key, drop, out[1])
     if status:
         turn._is_granted = True
         raise refusal("inturn_queue_enqueue", status)
@@ -85,7 +86,7 @@ def run_on(
         raise TypeError(f"not callable: {function!r}")
     if queue._is_actor:
         raise UnsupportedError("an actor queue's coroutines are run by their own loop: use run")
-    home = find_home(loop)
+    home = home_here() if _get_running_loop() is loop else find_home(loop)
     if home is None:
         loop.call_soon_threadsafe(open_home, home_of(loop))
         home = home_of(loop)
@@ -134,3 +135,30 @@ def leave(queue: Queue, error: BaseException | None) -> None:
     else:
         hold._end_turn(quick.token_fail, 1)
     hold._home.drain()
+
+
+def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], None] | None:
+    """`Queue._look`."""
+    thread = get_ident()
+    if not has_home(thread):
+        return None
+    if queue._home is not None and queue._home.thread == thread:
+        queue._leave_home()  # so that what needs no loop goes on meanwhile
+
+    def look_now() -> None:
+        """While this thread waits, no turn of its loops goes on, whoever has it."""
+        if is_pending is None:
+            for holder in list(queue._holders):
+                if holder._home.thread == thread:
+                    refuse(queue, holder, lambda _: True)
+        elif is_pending():
+            refuse(queue, None, lambda holder: holder._home.thread == thread)
+
+    return look_now
+
+
+def refuse_await(queue: Queue, awaited: object) -> None:
+    """`Queue._refuse_await`."""
+    callers = turns_of_caller() if _get_running_loop() is not None else []
+    if callers and awaited not in callers:
+        refuse(queue, None, callers.__contains__)

@@ -10,10 +10,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ._asyncio_home import Home
-from ._callbacks import drop, give_back, register, start_anywhere, take_out
+from ._asyncio_turns import is_cancelled
+from ._callbacks import drop, give_back, register, start_anywhere, take_out, waits_for_loop
 from ._library import quick, refusal
 
 if TYPE_CHECKING:
@@ -32,44 +34,72 @@ class _Wait:
         return (yield self._waited)
 
 
-class _Actor:
+class Actor:
     """A coroutine's operation, and the segment that it is in or waits for."""
 
-    def __init__(self, home: Home) -> None:
+    _awaited = None  # it has no place while it waits
+
+    def __init__(self, queue: Queue, home: Home) -> None:
+        self._queue = queue  # alive for as long as it has operations
         self._home = home
         self._loop = home.loop
         self._operation = 0
         self._token = 0
         self._gate: threading.Event | None = None  # opened when the segment is over
         self._waiter: asyncio.Future[None] | None = None
-        self._is_dropped = False
+        self._task: asyncio.Task[Any] | None = None
+        self._is_in_place = False  # while the library calls a segment, or will for all we know
+        self._is_started = False  # the segment
+        self._has_heeded = False  # its operation was cancelled, and so it was asked to end
+        self._is_dropped = False  # a segment that was never started
         self._is_unwanted = False
 
     # Called by the library, on any thread ----------------------------------------------------
 
     def _start(self, token: int) -> None:
         self._token = token
+        self._is_started = True
         if self._is_unwanted:
             quick.token_cancel(token)
             return
+        self._is_in_place = True
+        self._queue._holders.add(self)
         gate = threading.Event()
         self._home.gates.add(gate)
+        if self._queue._is_cut:
+            self._heed()
         try:
             self._loop.call_soon_threadsafe(self._admit, gate)
         except RuntimeError:  # the loop is closed
             quick.token_cancel(token)
         else:
-            if self._home.is_gone():
+            if self._home.is_gone() or self._queue._is_ending:
                 gate.set()
+            waits_for_loop.add(get_ident())
             gate.wait()
+            waits_for_loop.discard(get_ident())
         self._home.gates.discard(gate)
 
     def _dropped(self) -> None:
-        """A segment is over; or the operation was cancelled before its first."""
-        if not self._token:
+        """A segment is over; or the operation was cancelled, or cut off, before it came."""
+        if not self._is_started:
             self._is_dropped = True
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._wake)
+
+    # What the queue asks of it ---------------------------------------------------------------
+
+    def _let_go(self) -> None:
+        if self._home.thread == get_ident():  # which opens no gate while it destroys the queue
+            for gate in list(self._home.gates):
+                gate.set()
+
+    def _heed(self) -> None:
+        task = self._task
+        if task is not None and not self._has_heeded and is_cancelled(self._token):
+            self._has_heeded = True
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(task.cancel)
 
     # On the loop's thread --------------------------------------------------------------------
 
@@ -86,7 +116,9 @@ class _Actor:
         cancelled = None
         while self._gate is None:
             if self._is_dropped:
-                raise asyncio.CancelledError
+                if not self._token:
+                    raise asyncio.CancelledError
+                return cancelled  # cut off, by its queue's end: what is left runs all the same
             self._waiter = self._loop.create_future()
             try:
                 await self._waiter
@@ -100,6 +132,7 @@ class _Actor:
 
     def _leave(self) -> None:
         gate, self._gate = self._gate, None
+        self._is_in_place = False
         if gate is not None:
             gate.set()
 
@@ -127,6 +160,7 @@ class _Actor:
                     if isinstance(error, GeneratorExit):  # the task is destroyed
                         coroutine.close()
                         raise
+                self._is_started = False
                 if quick.token_resume(self._token, start_anywhere, register(self), drop):
                     # It was cut off, by its queue's end: what is left runs all the same.
                     continue
@@ -140,6 +174,7 @@ class _Actor:
             quick.token_fail(self._token, 1)
             raise
         finally:
+            self._queue._holders.discard(self)
             self._leave()
 
     def __del__(self) -> None:
@@ -151,11 +186,12 @@ def act(
     queue: Queue, home: Home, function: Callable[..., Any], arguments: Any, keywords: Any
 ) -> asyncio.Task[Any]:
     """`Queue.run` of an actor queue."""
-    actor = _Actor(home)
+    actor = Actor(queue, home)
     out = take_out()
     status = quick.queue_enqueue(queue._bits, start_anywhere, register(actor), drop, out[1])
     if status:
         raise refusal("inturn_queue_enqueue", status)
     actor._operation = out[0].value or 0
     give_back(out)
-    return home.loop.create_task(actor.run(function, (arguments, keywords)))
+    task = actor._task = home.loop.create_task(actor.run(function, (arguments, keywords)))
+    return task

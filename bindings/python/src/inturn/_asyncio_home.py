@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._asyncio_turns import drivers
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import Error
-from ._executors import Executor
+from ._executors import Executor, give_back_at_exit
 from ._library import quick, refusal
 
 if TYPE_CHECKING:
@@ -315,7 +315,13 @@ class Home:
 
 
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()
-_homes_lock = threading.Lock()  # protects _homes
+_homes_lock = threading.RLock()  # protects _homes; a signal handler may come while it is held
+
+
+def has_home(thread: int) -> bool:
+    """Whether a thread is that of a loop, or was when the loop ran."""
+    with _homes_lock:
+        return any(home.thread == thread for home in _homes.values())
 
 
 def home_here() -> Home:
@@ -342,10 +348,22 @@ def home_of(loop: asyncio.AbstractEventLoop) -> Home:
         return home
 
 
+def _leave_stopped_loops() -> None:
+    """The interpreter exits, and nobody is left to run them."""
+    with _homes_lock:
+        homes = list(_homes.items())
+    for loop, home in homes:
+        if not loop.is_running():
+            home.close()
+
+
+give_back_at_exit.append(_leave_stopped_loops)
+
+
 def _forget_homes() -> None:
     """In a forked child: loops and executors are the parent's."""
     global _homes_lock
-    _homes_lock = threading.Lock()
+    _homes_lock = threading.RLock()
     for home in list(_homes.values()):
         home.closed = True
     _homes.clear()

@@ -8,11 +8,13 @@ import weakref
 from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import suppress
 from contextvars import Context, copy_context
+from ctypes import byref, c_bool
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._errors import DeadlockError
+from ._asyncio_rings import refuse
 from ._futures import Future
+from ._handles import NotCopied
 from ._library import quick
 
 if TYPE_CHECKING:
@@ -31,6 +33,12 @@ _finish = quick.token_finish
 _release = quick.operation_release
 
 
+def is_cancelled(token: int) -> bool:
+    """Whether the library has been told to cancel an operation, or has cut it off."""
+    cancelled = c_bool()
+    return token != 0 and (quick.token_is_cancelled(token, byref(cancelled)) or cancelled.value)
+
+
 def turns_of_caller() -> list[Turn]:
     """Those that the calling task has."""
     task = asyncio.current_task()
@@ -44,7 +52,7 @@ def turns_of_caller() -> list[Turn]:
     return [turn for turn in turns if turn._token]
 
 
-class Turn:
+class Turn(NotCopied):
     """A coroutine, or a block, that waits for its turn of a queue, has it, or had it."""
 
     _home: Home
@@ -62,8 +70,11 @@ class Turn:
         """Has the turn from now on; false if that is not so."""
         self._token = token
         queue = self._queue
-        if queue._is_serial:
-            queue._holder = self
+        # Added first, and then looked; who cancels the queue says so first, and then looks who is
+        # there: one of them sees the other.
+        queue._holders.add(self)
+        if queue._is_cut:
+            self._heed()
         return True
 
     def _start(self, token: int) -> None:
@@ -111,9 +122,7 @@ class Turn:
     def _give_token(self) -> int:
         """The turn is over: who gets the token, unless it is zero, ends the operation."""
         token, self._token = self._token, 0
-        queue = self._queue
-        if queue._holder is self:
-            queue._holder = None
+        self._queue._holders.discard(self)
         return token
 
     def _end_turn(self, how: Callable[..., int], *code: int) -> None:
@@ -140,21 +149,22 @@ class Turn:
         :raises DeadlockError: this one can never begin, or end, while the caller waits.
         """
         callers = turns_of_caller()
-        path: list[Turn] = []
-        awaited: Turn | None = self if callers else None
-        while awaited is not None:
-            # Who must go on first: the coroutine itself, or who has the turn before it.
-            blocker = awaited if awaited._token else awaited._queue._holder
-            if blocker is None or blocker in path:
-                break
-            path.append(blocker)
-            if blocker in callers:
-                ring = " -> ".join(repr(turn._queue.label or "") for turn in (blocker, *path))
-                error = DeadlockError(f"the wait for a turn would never end: {ring}")
-                error.ring = ring
-                raise error
-            awaited = blocker._awaited
+        if callers:
+            refuse(self._queue, self if self._token else None, callers.__contains__)
         return callers
+
+    # What a queue asks of its holders ---------------------------------------------------------
+
+    @property
+    def _is_in_place(self) -> bool:
+        """Whether it takes a place of its queue, in which others could run."""
+        return not self._queue._is_actor
+
+    def _let_go(self) -> None:
+        """The queue is about to be destroyed, and waits for no holder."""
+
+    def _heed(self) -> None:
+        """Some of the queue's operations were cancelled: this one's may be."""
 
 
 class CoroutineTurn(Turn):
@@ -167,6 +177,7 @@ class CoroutineTurn(Turn):
     _driver: Driver | None
 
     _is_asked = False  # to end, before there was a driver
+    _has_heeded = False  # its operation was cancelled, and so it was asked to end
 
     def _prepare_call(
         self, queue: Queue, home: Home, function: Any, arguments: Any, keywords: Any
@@ -229,6 +240,8 @@ class CoroutineTurn(Turn):
 
     def _ask_to_end(self) -> bool:
         """Cancels the coroutine that runs; whether there is one."""
+        if not self._token:
+            return False
         driver = self._driver
         if driver is None:
             self._is_asked = True
@@ -236,8 +249,18 @@ class CoroutineTurn(Turn):
         driver.asked += 1
         return driver.task.cancel()
 
+    def _heed(self) -> None:
+        if not self._has_heeded and is_cancelled(self._token):
+            self._has_heeded = True
+            with suppress(RuntimeError):  # the loop is closed
+                if get_ident() == self._home.thread:
+                    self._ask_to_end()
+                else:
+                    self._home.loop.call_soon_threadsafe(self._ask_to_end)
+
     def _is_unwanted(self) -> bool:
-        raise NotImplementedError
+        """Whether it is not to be begun."""
+        return self._is_asked
 
     def _set_result(self, result: Any) -> None:
         raise NotImplementedError
@@ -278,9 +301,7 @@ class Run(CoroutineTurn, asyncio.Future[Any]):
         # All at once, and nobody but this loop's code sees that the operation ends a little later.
         self._driver = self._context = None
         token, self._token = self._token, 0
-        queue = self._queue
-        if queue._holder is self:
-            queue._holder = None
+        self._queue._holders.discard(self)
         operation, self._operation = self._operation, 0
         if operation:
             _release(operation)
@@ -311,7 +332,7 @@ class Run(CoroutineTurn, asyncio.Future[Any]):
             super().cancel()
 
     def _is_unwanted(self) -> bool:
-        return self.done()
+        return self._is_asked or self.done()
 
     def _set_result(self, result: Any) -> None:
         if not self.done():
@@ -345,9 +366,14 @@ class ThreadRun(CoroutineTurn, Future[Any]):
             return False
         return True
 
+    def _wait(self, timeout: float | None) -> float | None:
+        if not self.done() and get_ident() == self._home.thread and timeout != 0:
+            refuse(self._queue, self, lambda _: True)
+        return super()._wait(timeout)
+
     def _take(self, token: int) -> bool:
         if self._claim():
-            self._begin_running()
+            self._call = None
             return super()._take(token)
         quick.token_cancel(token)
         return False
@@ -366,10 +392,10 @@ class ThreadRun(CoroutineTurn, Future[Any]):
         return self._is_asked or self.done()
 
     def _set_result(self, result: Any) -> None:
-        self.set_result(result)
+        self._give(result)
 
     def _set_exception(self, error: BaseException) -> None:
-        self.set_exception(error)
+        self._give_exception(error)
 
     def _set_cancelled(self) -> None:
         if not self.done():

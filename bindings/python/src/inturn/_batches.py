@@ -21,6 +21,7 @@ from ._callbacks import (
     wait,
 )
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
+from ._handles import NotCopied
 from ._library import lib, quick, refusal
 from ._operations import End, Operation, Outcome, Progress
 from ._states import BatchStates
@@ -62,7 +63,7 @@ OnBatchEnd = Callable[[BatchEnd], object]
 """Called once, with a batch's end."""
 
 
-class Batch:
+class Batch(NotCopied):
     """Operations of one queue with one completion, made by `Queue.batch`.
 
     It goes on when this object is dropped.  In a coroutine, ``await batch`` waits for the
@@ -120,7 +121,8 @@ class Batch:
         :raises ValueError: the time is negative or not a number.
         """
         end, handle = c.inturn_batch_end(), c.inturn_batch(self._handle)
-        wait(lambda ns: lib.inturn_batch_wait(handle, ns, byref(end)), timeout)
+        look = self._queue._look(lambda: self.progress.completed < len(self))
+        wait(lambda ns: lib.inturn_batch_wait(handle, ns, byref(end)), timeout, look)
         return self._end(end, self._handle)
 
     def cancel(self) -> bool:

@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from ctypes import byref, c_void_p, cast
-from typing import Any, Callable, Protocol
+from types import CoroutineType
+from typing import Any, Callable, NoReturn, Protocol
 
 from ._errors import TimedOutError
 from ._library import quick
@@ -26,7 +27,8 @@ from ._prototypes import (
     inturn_retry_fn,
 )
 
-# Waiting on the main thread is cut into slices, so that Python handles signals in between.
+# Waiting on the main thread is cut into slices, so that Python handles signals in between; on a
+# loop's thread, so that a turn of the loop that comes meanwhile is seen.
 _SLICE_NS = 50_000_000
 _MAX_NS = 2**63 - 1
 
@@ -73,11 +75,8 @@ give_back: Callable[[tuple[c_void_p, Any]], None] = _outs.append
 borrowed: set[int] = set()
 
 
-def hand_on(function: Callable[..., None], *arguments: Any) -> None:
-    """Calls a function on a thread of the pool."""
-    from ._executors import pool
-
-    pool().hand_on(function, *arguments)
+# Threads that wait inside a callback for an event loop.
+waits_for_loop: set[int] = set()
 
 
 # The KeyboardInterrupt or SystemExit that left a callback on the main thread, to be raised
@@ -107,6 +106,12 @@ def call(function: Callable[[Any], object], argument: Any) -> None:
         _interrupts.append(error)
 
 
+def refuse_coroutine(coroutine: CoroutineType[Any, Any, Any], function: object) -> NoReturn:
+    """A function has returned a coroutine, which nobody would run."""
+    coroutine.close()
+    raise TypeError(f"a coroutine function is for `run`, not for this: {function!r}")
+
+
 def keep_interrupt(error: BaseException) -> None:
     """Keeps an interrupt of the main thread for `raise_interrupt`."""
     if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
@@ -130,18 +135,21 @@ def _start(key: int, token: int) -> None:
 
 def _start_where_it_may_stay(key: int, token: int) -> None:
     if borrowed and threading.get_ident() in borrowed:
-        hand_on(entries[key]._start, token)
+        entry = entries[key]
+        entry._queue._pool.hand_on(entry._start, token)
     else:
         call(entries[key]._start, token)
 
 
 def _post(key: int, token: int) -> None:
-    _, function = entries[key]
+    queue, function = entries[key]
     if borrowed and threading.get_ident() in borrowed:
-        hand_on(_run_post, function, token)
+        queue._pool.hand_on(_run_post, function, token)
         return
     try:
-        function()
+        result = function()
+        if type(result) is CoroutineType:
+            refuse_coroutine(result, function)
     except BaseException as error:
         _fail_post(token, error)
     else:
@@ -150,7 +158,9 @@ def _post(key: int, token: int) -> None:
 
 def _run_post(function: Callable[[], object], token: int) -> None:
     try:
-        function()
+        result = function()
+        if type(result) is CoroutineType:
+            refuse_coroutine(result, function)
     except BaseException as error:
         _fail_post(token, error)
     else:
@@ -199,8 +209,11 @@ ask_decide = inturn_retry_fn(lambda key, _code, attempts: entries[key]._is_worth
 def text(string: str) -> bytes:
     """A string for the library.
 
+    :raises TypeError: it is not a string.
     :raises ValueError: it has a zero in it.
     """
+    if not isinstance(string, str):
+        raise TypeError(f"not a string: {string!r}")
     encoded = string.encode()
     if b"\0" in encoded:
         raise ValueError(f"a string with a zero: {string!r}")
@@ -210,22 +223,36 @@ def text(string: str) -> bytes:
 def nanoseconds(seconds: float) -> int:
     """A time for the library; one that is too long for it is cut.
 
+    :raises TypeError: it is not a number.
     :raises ValueError: the time is negative or not a number.
     """
-    if not seconds >= 0:
+    try:
+        is_time = seconds >= 0
+    except TypeError:
+        raise TypeError(f"not a time in seconds: {seconds!r}") from None
+    if not is_time:
         raise ValueError(f"not a time: {seconds!r}")
     return int(seconds * 1e9) if seconds < 9e9 else _MAX_NS
 
 
-def wait(call: Callable[[int], object], timeout: float | None) -> None:
-    """Repeats a waiting call, which is given nanoseconds, until the time is over."""
-    if not on_main_thread():
+def wait(
+    call: Callable[[int], object],
+    timeout: float | None,
+    look: Callable[[], None] | None = None,
+) -> None:
+    """Repeats a waiting call, which is given nanoseconds, until the time is over.
+
+    Who waits on a loop's thread gives what raises when the wait can never end.
+    """
+    if look is None and not on_main_thread():
         call(-1 if timeout is None else nanoseconds(timeout))
         return
     limit = _MAX_NS if timeout is None else nanoseconds(timeout)
     begin = time.monotonic_ns()
     while True:
         left = limit - (time.monotonic_ns() - begin)
+        if look is not None and left > 0:
+            look()
         try:
             call(max(0, min(left, _SLICE_NS)))
             return

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from . import _prototypes as c
 from ._callbacks import nanoseconds
 from ._errors import Error
+from ._handles import NotCopied
 from ._library import lib
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ManualClock:
+class ManualClock(NotCopied):
     """Stands at zero until it is advanced, so that time can be tested without waiting.
 
     >>> with ManualClock() as clock:

@@ -6,14 +6,16 @@ import atexit
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from ctypes import byref, c_int, c_uint32
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _callbacks
 from . import _prototypes as c
-from ._callbacks import drop, raise_interrupt, register, start_anywhere, wait
-from ._errors import Error, TimedOutError
+from ._callbacks import drop, raise_interrupt, register, start_anywhere, text, wait
+from ._errors import ClosedError, Error, TimedOutError
+from ._handles import NotCopied
 from ._library import lib, quick, refusal, waiting
 
 if TYPE_CHECKING:
@@ -24,11 +26,13 @@ _MAX_THREADS = 1024
 _IDLE_NS = 10_000_000_000
 # After how many calls a thread of the pool sees whether the interpreter exits.
 _CALLS = 4096
-# How long the interpreter's exit waits for the work that is just being called.
+# How long the interpreter's exit waits for the work of daemon queues that is just being called,
+# and how often it looks whether that of the others is done.
 _EXIT_SECONDS = 0.1
+_EXIT_LOOK_SECONDS = 0.005
 
 
-class Executor:
+class Executor(NotCopied):
     """Calls the work of its queues on the thread that drains or runs it.
 
     So many ``threads`` may do so at a time.
@@ -41,7 +45,7 @@ class Executor:
         if not 1 <= threads <= _MAX_THREADS:
             raise ValueError(f"not a number of threads: {threads!r}")
         options = c.inturn_executor_options(
-            label=None if label is None else label.encode(), host_threads=threads
+            label=None if label is None else text(label), host_threads=threads
         )
         lib.inturn_executor_create(byref(options), byref(self._handle))
         self._owned = True
@@ -133,10 +137,12 @@ class _HandedOn:
 class Pool:
     """An executor and its threads: as many as have something to do at a time, and one more.
 
-    They are daemons: the interpreter's exit does not wait for work.
+    They are daemons: so a token that nobody finishes keeps no interpreter alive. What waits for
+    work at the interpreter's exit is `finish`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_daemon: bool) -> None:
+        self._is_daemon = is_daemon
         self.executor = Executor("python", threads=_MAX_THREADS)
         self._bits = self.executor._handle.bits
         self._lock = threading.Lock()  # protects _threads, _starting
@@ -180,6 +186,9 @@ class Pool:
         wait_for_work = waiting.executor_wait
         others = c_uint32()
         out = byref(others)
+        if not self._is_daemon:
+            # A thread that work starts inherits this: it is waited for, as work is.
+            threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
         self._starting = False
         while not self._stopping:
             status = wait_for_work(bits, _IDLE_NS, out)
@@ -193,6 +202,24 @@ class Pool:
                 break  # the executor is the parent's, or there is nothing to do for so many
         with self._lock:
             self._threads.discard(threading.current_thread())
+
+    def finish(self) -> None:
+        """Waits until nothing waits to be called, and nothing is being called.
+
+        Not waited for is what no call of this pool could bring on: a resume, a view, a time, a
+        token that somebody else has; nor a coroutine's loop.
+        """
+        others = c_uint32()
+        while True:
+            status = waiting.executor_wait(self._bits, 0, byref(others))
+            with self._lock:
+                threads = [thread.ident for thread in self._threads if thread.is_alive()]
+                is_starting = self._starting
+            idle = others.value + sum(ident in _callbacks.waits_for_loop for ident in threads)
+            is_at_rest = status == TimedOutError.status and idle >= len(threads)
+            if not is_starting and (is_at_rest or not threads):
+                return
+            time.sleep(_EXIT_LOOK_SECONDS)
 
     def stop(self) -> None:
         """Takes up nothing more, and waits a moment for what is being called."""
@@ -236,20 +263,35 @@ class _MainLoop:
             os.write(self._writer, b"\0")
 
 
-# Protects _pool, _main_loop; a signal handler may come while it is held.
+# Protects _pools, _main_loop; a signal handler may come while it is held.
 _lock = threading.RLock()
-_pool: Pool | None = None
+_pools: dict[bool, Pool] = {}  # of the daemon queues, and of the others
 _main_loop: _MainLoop | None = None
 
+exiting = False  # the main thread has come to its end
 
-def pool() -> Pool:
+
+def pool(daemon: bool = False) -> Pool:
     """The executor of the queues that are given none; made when it is first needed."""
-    global _pool
-    if _pool is None:
+    made = _pools.get(daemon)
+    if made is None:
         with _lock:
-            if _pool is None:
-                _pool = Pool()
-    return _pool
+            made = _pools.get(daemon)
+            if made is None:
+                made = _pools[daemon] = Pool(daemon)
+    return made
+
+
+def refuse_at_exit(pool: Pool | None) -> None:
+    """What the interpreter's exit waits for is not to become more and more.
+
+    :raises ClosedError: the caller is not a thread that the interpreter waits for anyway.
+    """
+    if pool is None or pool._is_daemon:
+        return
+    thread = threading.current_thread()
+    if thread.daemon or thread in pool._threads:
+        raise ClosedError("the interpreter exits, and takes no more work from work")
 
 
 def _main() -> _MainLoop:
@@ -279,17 +321,46 @@ def stop_main() -> None:
     _main().stop()
 
 
+# What gives work back to the pools that nobody else will call any more.
+give_back_at_exit: list[Callable[[], None]] = []
+
+
+def _finish_at_exit() -> None:
+    global exiting
+    exiting = True
+    waited_for = _pools.get(False)
+    if waited_for is not None:
+        try:
+            waited_for.finish()
+        except BaseException:  # an interrupt: the rest is not waited for
+            atexit.unregister(_finish_what_is_left)
+            raise
+
+
+def _finish_what_is_left() -> None:
+    """After the threads that are no daemons have ended: by them, and without them."""
+    for give_back in give_back_at_exit:
+        give_back()
+    _finish_at_exit()
+
+
 def _stop_at_exit() -> None:
-    if _pool is not None:
+    for each in list(_pools.values()):
         with suppress(Error):
-            _pool.stop()
+            each.stop()
 
 
 def _renew_after_fork() -> None:
-    global _lock, _pool, _main_loop
-    _lock, _pool, _main_loop = threading.RLock(), None, None
+    global _lock, _main_loop, exiting
+    _lock, _main_loop, exiting = threading.RLock(), None, False
+    _pools.clear()
     _callbacks.borrowed.clear()
+    _callbacks.waits_for_loop.clear()
 
 
 atexit.register(_stop_at_exit)
+atexit.register(_finish_what_is_left)
+with suppress(AttributeError, RuntimeError):  # there is none; or the interpreter exits already
+    # As the standard library's executors do it: before anything that atexit takes away.
+    threading._register_atexit(_finish_at_exit)  # type: ignore[attr-defined]
 os.register_at_fork(after_in_child=_renew_after_fork)

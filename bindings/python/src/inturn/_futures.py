@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import sys
-import threading
 import time
-from concurrent.futures._base import (
-    CANCELLED,
-    CANCELLED_AND_NOTIFIED,
-    FINISHED,
-    PENDING,
-    RUNNING,
-)
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, PENDING
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ._callbacks import on_main_thread, wait
+from ._callbacks import on_main_thread, refuse_coroutine, wait
 from ._errors import DeadlockError, ForkedError, TimedOutError
+from ._handles import NotCopied
 from ._library import quick, refusal, waiting
 
 T = TypeVar("T")
@@ -24,62 +19,29 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from ._queues import Queue
 
-_DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
 
-
-class Future(concurrent.futures.Future[T]):
+class Future(NotCopied, concurrent.futures.Future[T]):
     """The result of a function that a queue calls; a ``concurrent.futures.Future``.
 
-    `cancel` takes a pending operation out of the queue at once.  `result` and `exception` raise
-    `DeadlockError` where the operation cannot end while the caller waits.
+    Its queue alone ends it.  `cancel` takes a pending operation out of the queue at once.
+    `result` and `exception` raise `DeadlockError` where the operation cannot end while the caller
+    waits.
     """
 
-    # A condition costs more than all the rest, and few futures are waited for before they are
-    # done.  So it is made for the first who needs it.  Who ends a future sets its state first and
-    # then looks for a condition; who waits makes the condition first and then looks at the state:
-    # one of them sees the other.
-
     def __init__(self, queue: Queue, *call: Any) -> None:
-        self._state = PENDING
-        self._result: T | None = None
-        self._exception: BaseException | None = None
-        # The function, its arguments and keywords. Who takes them, out of `__dict__` in one step,
-        # decides what becomes of it: it is started, cancelled, or dropped by the library.
-        self._call = call
-        self._kept: Queue | None = queue  # alive for as long as it has operations
+        super().__init__()
+        # The function, its arguments and keywords, until it is started, or never will be.
+        self._call: Any = call
+        self._queue = queue  # alive for as long as it has operations
         self._handle: int | None = None  # of its operation, as soon as that is known
-
-    if not TYPE_CHECKING:  # for a type checker it is the base's attribute
-
-        @property
-        def _condition(self):
-            made = self.__dict__.get("_made")
-            if made is None:
-                self.__dict__.setdefault("_waiters", [])
-                self.__dict__.setdefault("_done_callbacks", [])
-                made = self.__dict__.setdefault("_made", threading.Condition())
-            return made
-
-    def cancelled(self) -> bool:
-        """Whether it was cancelled."""
-        return self._state in (CANCELLED, CANCELLED_AND_NOTIFIED)
-
-    def running(self) -> bool:
-        """Whether its function is being called."""
-        return self._state == RUNNING
-
-    def done(self) -> bool:
-        """Whether it was cancelled or has ended."""
-        return self._state in _DONE
 
     def cancel(self) -> bool:
         """Cancels a pending operation: it never runs, and leaves its queue."""
-        if not self._claim():
-            return self.cancelled()
-        super().cancel()
+        if not super().cancel():
+            return False
+        self._claim()
         if self._handle:
             quick.operation_cancel(self._handle)
-        self.set_running_or_notify_cancel()
         return True
 
     def result(self, timeout: float | None = None) -> T:
@@ -89,8 +51,6 @@ class Future(concurrent.futures.Future[T]):
         :raises concurrent.futures.CancelledError: it was cancelled.
         :raises DeadlockError: it cannot end while the caller waits.
         """
-        if self._state == FINISHED and self._exception is None:
-            return self._result  # type: ignore[return-value]
         return super().result(self._wait(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -102,44 +62,72 @@ class Future(concurrent.futures.Future[T]):
         """
         return super().exception(self._wait(timeout))
 
+    def add_done_callback(self, fn: Callable[[concurrent.futures.Future[T]], object]) -> None:
+        """Calls a function with this future when that has ended, or now when it has.
+
+        :raises DeadlockError: asyncio waits for it, in ``run_in_executor`` or ``wrap_future``,
+            inside a coroutine that has the turn itself; then it is cancelled.
+        """
+        if getattr(fn, "__module__", None) == "asyncio.futures":
+            try:
+                self._queue._refuse_await(self)
+            except DeadlockError:
+                self.cancel()
+                raise
+        super().add_done_callback(fn)
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Refused, as `set_result` is."""
+        raise concurrent.futures.InvalidStateError(f"its queue starts and ends {self!r}")
+
     def set_result(self, result: T) -> None:
-        """Ends it with a result; for who made it."""
-        self._result = result
-        self._settle()
+        """Refused.
+
+        :raises concurrent.futures.InvalidStateError: always.
+        """
+        self.set_running_or_notify_cancel()
 
     def set_exception(self, exception: BaseException | None) -> None:
-        """Ends it with an exception; for who made it."""
-        self._exception = exception
-        self._settle()
+        """Refused.
+
+        :raises concurrent.futures.InvalidStateError: always.
+        """
+        self.set_running_or_notify_cancel()
+
+    def _claim(self) -> bool:
+        """Whether it runs from now on; who waits is told when it was cancelled before that."""
+        with self._condition:
+            begins = self._state in (PENDING, CANCELLED) and super().set_running_or_notify_cancel()
+            if not begins:
+                self._call = None
+            return begins
+
+    def _give(self, result: T) -> None:
+        super().set_result(result)
+
+    def _give_exception(self, error: BaseException) -> None:
+        super().set_exception(error)
 
     def _end_cancelled(self) -> None:
         """Ends it as cancelled though it was running."""
-        self._settle(CANCELLED_AND_NOTIFIED)
-
-    def _settle(self, state: str = FINISHED) -> None:
-        if self._state in _DONE:
-            raise concurrent.futures.InvalidStateError(f"{self._state}: {self!r}")
-        self._state = state
-        condition = self.__dict__.get("_made")
-        if condition is not None:
-            with condition:
-                for waiter in self._waiters:
-                    if state != FINISHED:
-                        waiter.add_cancelled(self)
-                    elif self._exception is None:
-                        waiter.add_result(self)
-                    else:
-                        waiter.add_exception(self)
-                condition.notify_all()
-            self._invoke_callbacks()  # type: ignore[attr-defined]
+        with self._condition:
+            self._state = CANCELLED_AND_NOTIFIED
+            for waiter in self._waiters:
+                waiter.add_cancelled(self)
+            self._condition.notify_all()
+        self._invoke_callbacks()  # type: ignore[attr-defined]
 
     def _wait(self, timeout: float | None) -> float | None:
         """Waits for the operation; returns what is left of the time."""
-        if self._state in _DONE or not self._handle:
+        if not self._handle or self.done():
             return timeout
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
-            wait(self._wait_for_operation, None if timeout is None else max(0.0, timeout))
+            wait(
+                self._wait_for_operation,
+                None if timeout is None else max(0.0, timeout),
+                self._queue._look(lambda: self._state == PENDING),
+            )
         except TimedOutError:
             raise concurrent.futures.TimeoutError from None
         return None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -149,45 +137,35 @@ class Future(concurrent.futures.Future[T]):
         if status in (TimedOutError.status, DeadlockError.status, ForkedError.status):
             raise refusal("inturn_operation_wait", status)
 
-    def _claim(self) -> bool:
-        """Whether the caller is the first who asks: what is to become of it is the caller's."""
-        if self.__dict__.pop("_call", None) is None:
-            return False
-        self._kept = None
-        return True
-
-    def _begin_running(self) -> None:
-        self._state = RUNNING
-
     def _start(self, token: int) -> None:
         """What the library calls as the work."""
-        call = self.__dict__.pop("_call", None)
-        if call is None:
+        if not self._claim():
             quick.token_cancel(token)
             return
-        function, arguments, keywords = call
-        del call
-        self._state = RUNNING
+        (function, arguments, keywords), self._call = self._call, None
         try:
             result = function(*arguments, **keywords)
+            if type(result) is CoroutineType:
+                refuse_coroutine(result, function)
         except BaseException as error:
-            self.set_exception(error)
-            quick.token_fail(token, 1)
-            self._kept = None
+            try:
+                self._give_exception(error)
+            finally:
+                quick.token_fail(token, 1)
             if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
                 raise
             # The traceback's frame, of this call, is not to keep the future that keeps it.
             self = None  # type: ignore[assignment]
         else:
-            self.set_result(result)
-            quick.token_finish(token)
-            self._kept = None
+            try:
+                self._give(result)
+            finally:  # whatever a callback raises
+                quick.token_finish(token)
 
     def _dropped(self) -> None:
         """The library is done with it: it was started, or never will be."""
-        if self._claim():
-            super().cancel()
-            self.set_running_or_notify_cancel()
+        if super().cancel():
+            self._claim()
 
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():

@@ -26,19 +26,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Waiting(Queue):
-    """Queues whose ``with`` waits for all operations, or cancels them when its block raises."""
+class _Pooled(Queue):
+    """Queues whose work Python's threads call, unless they are given an executor.
 
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if error is None:
-            self.close()
-            with suppress(StaleError):  # it was destroyed in the block
-                self.drain()
-        self.destroy()
+    ``with`` waits for all operations, or cancels them when its block raises.
 
-
-class _Submitting(_Waiting, concurrent.futures.Executor):
-    """Queues that are a ``concurrent.futures.Executor``, too."""
+    As with the executors of ``concurrent.futures``, the interpreter's exit waits while their
+    threads have something to do, or threads that are no daemons may give them some; not for a
+    suspended queue, or a token that nobody finishes.  An interrupt ends the wait.
+    """
 
     def __init__(
         self,
@@ -48,11 +44,30 @@ class _Submitting(_Waiting, concurrent.futures.Executor):
         clock: ManualClock | None,
         on_event: OnEvent | None,
         events: bool,
+        daemon: bool,
         **options: Any,
     ) -> None:
-        executor_or_pools = executor or pool().executor
-        super().__init__(label, executor_or_pools, capacity, clock, on_event, events, **options)
-        self._is_movable = executor is None
+        if executor is None:
+            self._pool = pool(daemon)
+            executor = self._pool.executor
+        elif daemon:
+            raise TypeError("daemon is for queues without an executor of their own")
+        super().__init__(label, executor, capacity, clock, on_event, events, **options)
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is None:
+            self.close()
+            with suppress(StaleError):  # it was destroyed in the block
+                self.drain()
+        self.destroy()
+
+
+class _Submitting(_Pooled, concurrent.futures.Executor):
+    """Queues that are a ``concurrent.futures.Executor``, too."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._is_movable = self._pool is not None
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Adds a call of a plain function, which is over when it returns.
@@ -73,7 +88,7 @@ class _Submitting(_Waiting, concurrent.futures.Executor):
         with suppress(StaleError):
             self.close()
             if cancel_futures:
-                self.cancel_all()
+                lib.inturn_queue_cancel_all(self._handle)  # a coroutine that runs goes on
             if wait:
                 self.drain()
 
@@ -82,7 +97,8 @@ class FIFOQueue(_Submitting):
     """Operations begin and end in the order in which they were enqueued.
 
     It is a ``concurrent.futures.Executor``.  ``with`` waits for all operations, or cancels them
-    when its block raises.
+    when its block raises; the interpreter's exit waits for those that still come to their turn,
+    unless it is a ``daemon``.
 
     >>> with FIFOQueue("sums") as queue:
     ...     future = queue.submit(sum, [1, 2, 3])
@@ -91,7 +107,6 @@ class FIFOQueue(_Submitting):
     """
 
     _kind = c.INTURN_QUEUE_FIFO
-    _is_serial = True
 
     def __init__(
         self,
@@ -102,15 +117,17 @@ class FIFOQueue(_Submitting):
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
+        daemon: bool = False,
     ) -> None:
-        super().__init__(label, executor, capacity, clock, on_event, events)
+        super().__init__(label, executor, capacity, clock, on_event, events, daemon)
 
 
 class OperationQueue(_Submitting):
     """At most ``max_concurrent`` operations run at a time; they are taken up in order.
 
     It is a ``concurrent.futures.Executor``.  ``with`` waits for all operations, or cancels them
-    when its block raises.
+    when its block raises; the interpreter's exit waits for those that still come to their turn,
+    unless it is a ``daemon``.
 
     >>> with OperationQueue(max_concurrent=4) as queue:
     ...     list(queue.map(abs, [-1, 2, -3]))
@@ -129,12 +146,20 @@ class OperationQueue(_Submitting):
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
+        daemon: bool = False,
     ) -> None:
         if max_concurrent is None:
             max_concurrent = min(32, (os.cpu_count() or 1) + 4)  # as of a ThreadPoolExecutor
-        self._max_concurrent = _checked(max_concurrent)
+        self._places = _checked(max_concurrent)
         super().__init__(
-            label, executor, capacity, clock, on_event, events, max_concurrent=max_concurrent
+            label,
+            executor,
+            capacity,
+            clock,
+            on_event,
+            events,
+            daemon,
+            max_concurrent=max_concurrent,
         )
 
     @property
@@ -145,12 +170,12 @@ class OperationQueue(_Submitting):
 
         :raises ValueError: by setting it: less than 1, or more than 32 bits.
         """
-        return self._max_concurrent
+        return self._places
 
     @max_concurrent.setter
     def max_concurrent(self, number: int) -> None:
         lib.inturn_queue_set_max_concurrent(self._handle, _checked(number))
-        self._max_concurrent = number
+        self._places = number
 
 
 def _checked(number: int) -> int:
@@ -159,11 +184,12 @@ def _checked(number: int) -> int:
     return number
 
 
-class ActorQueue(_Waiting):
+class ActorQueue(_Pooled):
     """Operations begin in order, and the next one when one has returned without ending.
 
     Its segments (`Token.resume`) come in the order of the resumes and never overlap.  ``with``
-    waits for all operations, or cancels them when its block raises.
+    waits for all operations, or cancels them when its block raises; the interpreter's exit waits
+    for those that still come to their turn, unless it is a ``daemon``.
     """
 
     _kind = c.INTURN_QUEUE_ACTOR
@@ -178,9 +204,9 @@ class ActorQueue(_Waiting):
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
+        daemon: bool = False,
     ) -> None:
-        executor_or_pools = executor or pool().executor
-        super().__init__(label, executor_or_pools, capacity, clock, on_event, events)
+        super().__init__(label, executor, capacity, clock, on_event, events, daemon)
 
 
 class InteractionQueue(Queue):
@@ -192,7 +218,6 @@ class InteractionQueue(Queue):
     """
 
     _kind = c.INTURN_QUEUE_INTERACTION
-    _is_serial = True
     _may_yield = True
 
     def __init__(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 from . import _prototypes as c
 from ._callbacks import nanoseconds, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
+from ._handles import NotCopied
 from ._library import lib
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ _forget_observer = c.inturn_destroy_fn(_end)
 _never = c.inturn_predicate_fn(lambda _context, _datum: False)
 
 
-class Observed(Generic[T]):
+class Observed(NotCopied, Generic[T]):
     """What any thread may read, and whose observers see the true trail of its changes.
 
     All observers are told the same changes in the same order: the old one of each is the new one
@@ -283,7 +284,7 @@ class Observed(Generic[T]):
                 self.destroy()
 
 
-class Observation:
+class Observation(NotCopied):
     """An observation, as long as it lasts; dropped, it ends without waiting for its observer."""
 
     def __init__(self) -> None:

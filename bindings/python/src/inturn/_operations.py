@@ -7,11 +7,22 @@ import warnings
 import weakref
 from ctypes import byref, c_bool, c_int, c_int64
 from enum import IntEnum
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
-from ._callbacks import call_with_token, drop, forget, on_main_thread, register, start, wait
+from ._callbacks import (
+    call_with_token,
+    drop,
+    forget,
+    on_main_thread,
+    refuse_coroutine,
+    register,
+    start,
+    wait,
+)
 from ._errors import AlreadyFinishedError, CancelledError, Error, WrongKindError
+from ._handles import NotCopied
 from ._library import quick, refusal, waiting
 from ._segments import LatestToken, Segment, handling
 
@@ -93,7 +104,7 @@ OnEnd = Callable[[End], object]
 """What is told of an operation's end; what it returns is not looked at."""
 
 
-class Operation:
+class Operation(NotCopied):
     """One unit of asynchronous work, made by a queue's `enqueue`.
 
     It goes on when this object is dropped; if it then fails and nobody was told, by `wait` or
@@ -179,7 +190,8 @@ class Operation:
         :raises ValueError: the time is negative or not a number.
         """
         end = c.inturn_end()
-        wait(lambda ns: self._wait(ns, end), timeout)
+        look = self._queue._look(lambda: self.state is State.PENDING)
+        wait(lambda ns: self._wait(ns, end), timeout, look)
         return self._end(end)
 
     def _wait(self, ns: int, end: c.inturn_end) -> None:
@@ -196,7 +208,9 @@ class Operation:
             if self._extras is not None:
                 self._extras.begin(self, token, work)
             if work is not None:
-                work(token)
+                result = work(token)
+                if type(result) is CoroutineType:
+                    refuse_coroutine(result, work)
         except BaseException as error:
             self._fail_by(token, error)
 
@@ -254,7 +268,7 @@ class Operation:
             raise RuntimeError(f"nobody was told that {self!r} failed") from self._exception
 
 
-class Token:
+class Token(NotCopied):
     """Ends the operation whose work it was given to: once, from any thread.
 
     When its last reference goes before that, the operation ends as abandoned, with a

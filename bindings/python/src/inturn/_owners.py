@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 from ._errors import Error, StaleError
+from ._handles import NotCopied
 from ._library import lib
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Owner:
+class Owner(NotCopied):
     """A window, a document, a connection: when it goes away, so do its operations.
 
     `close`, the end of ``with``, or the loss of the last reference cancels each operation that was

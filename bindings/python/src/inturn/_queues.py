@@ -8,6 +8,7 @@ from ctypes import byref, c_size_t, c_uint64, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from . import _executors
 from . import _prototypes as c
 from ._callbacks import (
     call_with_end,
@@ -28,10 +29,11 @@ from ._callbacks import (
 )
 from ._diagnosis import Info, Statistics, fields
 from ._errors import ClosedError, Error, StaleError, UnsupportedError
-from ._executors import Executor, pool
+from ._executors import Executor
 from ._futures import Future
 from ._library import lib, quick, refusal
 from ._operations import OnEnd, Operation, State, Work
+from ._turn_takers import TurnTaker, asyncio_part
 
 if TYPE_CHECKING:
     import asyncio
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import ParamSpec, Self, Unpack
 
-    from ._asyncio_home import Home
-    from ._asyncio_turns import Turn
     from ._batches import Batch, BatchPolicy, OnBatchEnd
     from ._clocks import ManualClock
     from ._events import Events, Hub, OnEvent
@@ -52,19 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# The part for asyncio, when it is first needed: importing asyncio takes long.
-_asyncio: Any = None
-
-
-def _import_asyncio() -> Any:
-    global _asyncio
-    from . import _asyncio as module
-
-    _asyncio = module
-    return module
-
-
-class Queue:
+class Queue(TurnTaker):
     """What all kinds of queues share.
 
     Work is called by the executor; without one, on threads of Python that all such queues share,
@@ -73,15 +61,18 @@ class Queue:
     """
 
     _kind = 0
+    # Of one that has not been made, too, such as when a subclass forgets to.
+    label: str | None = None
+    _hub: Hub | None = None
     _states: QueueStates | None = None
     _handle = c.inturn_queue()  # null until there is one
-    _home: Home | None = None
     _peers: Peers  # once an operation has needed them
-    _holder: Turn | None = None  # of a serial queue: the turn that a coroutine has
-    _is_movable = False  # to the executor of a loop, and back
-    _is_serial = False  # the next operation starts when the one before it has ended
-    _is_actor = False
     _may_yield = False  # its operations, by `Token.yield_`
+
+    def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
+        if cls._kind == 0:
+            raise TypeError(f"{cls.__name__} is what queues share: make one of a kind, a FIFOQueue")
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -101,7 +92,6 @@ class Queue:
         # Alive for as long as the queue.
         self._executor = executor
         self._clock = clock
-        self._hub: Hub | None = None
         handle = c.inturn_queue()
         if label is not None:
             options["label"] = text(label)
@@ -131,8 +121,8 @@ class Queue:
         """
         if not callable(function):
             raise TypeError(f"not callable: {function!r}")
-        if self._home is not None:
-            self._leave_home()
+        if self._home is not None or _executors.exiting:
+            self._prepare()
         key = new_key()
         # The queue is alive for as long as it has operations.
         entries[key] = self, partial(function, *args, **kwargs) if args or kwargs else function
@@ -190,8 +180,8 @@ class Queue:
         """
         if not callable(work):
             raise TypeError(f"not callable: {work!r}")
-        if self._home is not None:
-            self._leave_home()
+        if self._home is not None or _executors.exiting:
+            self._prepare()
         caller = sys._getframe(1)
         operation = Operation(self, work, label, caller.f_code, caller.f_lineno)
         if not (label or on_end or options or self._may_yield):
@@ -258,8 +248,8 @@ class Queue:
                 raise TypeError(f"not callable: {work!r}")
         if on_end is not None and not callable(on_end):
             raise TypeError(f"not callable: {on_end!r}")
-        if self._home is not None:
-            self._leave_home()
+        if self._home is not None or _executors.exiting:
+            self._prepare()
         structure = structure_of(label, options)
         caller = sys._getframe(1)
         place = caller.f_code, caller.f_lineno
@@ -275,8 +265,8 @@ class Queue:
     def _submit(self, function: Callable[..., T], args: Any, kwargs: Any) -> Future[T]:
         if not callable(function):
             raise TypeError(f"not callable: {function!r}")
-        if self._home is not None:
-            self._leave_home()
+        if self._home is not None or _executors.exiting:
+            self._prepare()
         future: Future[T] = Future(self, function, args, kwargs)
         out = take_out()
         key = new_key()
@@ -324,8 +314,14 @@ class Queue:
         return count.value
 
     def cancel_all(self) -> None:
-        """Cancels each operation that was enqueued so far."""
+        """Cancels each operation that was enqueued so far.
+
+        In a coroutine that runs, ``asyncio.CancelledError`` is raised; who is inside
+        ``async with`` goes on.
+        """
+        self._is_cut = True
         lib.inturn_queue_cancel_all(self._handle)
+        self._ask_holders()
 
     def close(self) -> None:
         """Refuses new operations from now on; what was accepted goes on."""
@@ -335,18 +331,27 @@ class Queue:
     def drain(self, timeout: float | None = None) -> None:
         """Waits until every operation has ended and every end was delivered.
 
+        As all waits that block, it is refused on a loop's thread while a coroutine of that loop has
+        to go on first: a coroutine awaits instead.
+
         :raises TimedOutError: that is not so after so many seconds.
         :raises DeadlockError: it cannot be so while the caller waits.
         """
-        wait(lambda ns: lib.inturn_queue_drain(self._handle, ns), timeout)
+        wait(lambda ns: lib.inturn_queue_drain(self._handle, ns), timeout, self._look())
 
     def destroy(self) -> None:
         """Cancels what has not ended, and ends the queue; a second call does nothing.
 
+        A coroutine that runs is cancelled as by `cancel_all`.
+
         :raises DeadlockError: it would wait for itself, round a ring.
         """
+        self._is_cut = self._is_ending = True
+        for holder in list(self._holders):
+            holder._let_go()
         with suppress(StaleError):
             lib.inturn_queue_destroy(self._handle)
+        self._ask_holders()
 
     # Inspecting -----------------------------------------------------------------------------
 
@@ -417,7 +422,7 @@ class Queue:
         :raises DeadlockError: by the await, inside a coroutine that has the turn itself.
         """
         result: asyncio.Future[T]
-        result = (_asyncio or _import_asyncio()).run(self, function, args, kwargs)
+        result = asyncio_part().run(self, function, args, kwargs)
         return result
 
     def run_on(
@@ -436,7 +441,7 @@ class Queue:
         :raises FullError: as many are pending as the capacity allows.
         """
         result: Future[T]
-        result = (_asyncio or _import_asyncio()).run_on(self, loop, function, args, kwargs)
+        result = asyncio_part().run_on(self, loop, function, args, kwargs)
         return result
 
     async def __aenter__(self) -> Self:
@@ -444,18 +449,11 @@ class Queue:
 
         :raises DeadlockError: inside a coroutine that has the turn itself.
         """
-        await (_asyncio or _import_asyncio()).enter(self)
+        await asyncio_part().enter(self)
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        (_asyncio or _import_asyncio()).leave(self, error)
-
-    def _leave_home(self) -> None:
-        """The executor's threads take part again in starting the queue's operations."""
-        home, self._home = self._home, None
-        quick.queue_set_executor(self._bits, pool().executor._handle.bits)
-        if home is not None and home.is_gone():
-            home.close()
+        asyncio_part().leave(self, error)
 
     # ----------------------------------------------------------------------------------------
 

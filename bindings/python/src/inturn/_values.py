@@ -6,6 +6,7 @@ from ctypes import byref, c_bool
 from typing import Any, Callable, TypeVar
 
 from . import _prototypes as c
+from ._callbacks import text
 from ._errors import Error
 from ._library import lib
 from ._observed import Observed, interrupts, new_key
@@ -46,7 +47,7 @@ class Value(Observed[T]):
     def __init__(self, value: T, *, label: str | None = None) -> None:
         self.label = label
         self._handle = c.inturn_value()
-        name = None if label is None else label.encode()
+        name = None if label is None else text(label)
         options = c.inturn_value_options(label=name, release=_forget_object)
         self._give(
             value, lambda datum: lib.inturn_value_create(byref(options), datum, byref(self._handle))

@@ -1,0 +1,83 @@
+"""What a queue knows of the coroutines that take its turns, and of where it is drained."""
+
+from __future__ import annotations
+
+from ctypes import c_void_p
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _executors
+from ._handles import NotCopied
+from ._library import quick
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ._asyncio_actor import Actor
+    from ._asyncio_home import Home
+    from ._asyncio_turns import Turn
+    from ._executors import Pool
+
+
+# The part for asyncio, when it is first needed: importing asyncio takes long.
+_asyncio: Any = None
+
+
+def asyncio_part() -> Any:
+    """The part for asyncio."""
+    global _asyncio
+    if _asyncio is None:
+        from . import _asyncio as module
+
+        _asyncio = module
+    return _asyncio
+
+
+class TurnTaker(NotCopied):
+    """The base of `Queue`."""
+
+    _bits = c_void_p()
+    _home: Home | None = None
+    _holders: set[Turn | Actor]  # the coroutines and blocks that have begun and not ended
+    _places = 1  # how many operations run at a time
+    _is_cut = False  # some of the holders were asked to end, or will be
+    _is_ending = False  # it is being destroyed, or was
+    _pool: Pool | None = None  # whose threads call the work
+    _is_movable = False  # from the pool to the executor of a loop, and back
+    _is_actor = False
+
+    def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
+        self = super().__new__(cls)
+        self._holders = set()
+        return self
+
+    def _prepare(self) -> None:
+        """Before an enqueue, where that may be refused, or the queue is on a loop's thread."""
+        if _executors.exiting:
+            _executors.refuse_at_exit(self._pool)
+        if self._home is not None:
+            self._leave_home()
+
+    def _leave_home(self) -> None:
+        """The executor's threads take part again in starting the queue's operations."""
+        home, self._home = self._home, None
+        assert self._pool is not None
+        quick.queue_set_executor(self._bits, self._pool.executor._handle.bits)
+        if home is not None and home.is_gone():
+            home.close()
+
+    def _ask_holders(self) -> None:
+        """The coroutines whose operations the library has cancelled are cancelled, too."""
+        for holder in list(self._holders):
+            holder._heed()
+
+    def _look(self, is_pending: Callable[[], bool] | None = None) -> Callable[[], None] | None:
+        """For a wait on a loop's thread: what refuses it, if it cannot end; else nothing.
+
+        It is for everything of the queue, or for an operation while that is pending.
+        """
+        return None if _asyncio is None else _asyncio.look(self, is_pending)
+
+    def _refuse_await(self, awaited: object) -> None:
+        """Refuses that the calling task waits for a pending operation which can never start."""
+        if _asyncio is not None:
+            _asyncio.refuse_await(self, awaited)

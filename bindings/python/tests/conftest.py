@@ -1,0 +1,21 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import faulthandler
+from collections.abc import Iterator
+
+import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
+
+# Seconds; after the limit of pyproject.toml, which fails a test by a signal.
+BEYOND_THE_LIMIT = 150
+
+
+@pytest.fixture(autouse=True)
+def _end_when_a_call_never_returns(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In a call that never returns Python sees no signal: then the stacks, and the end."""
+    shown = request.config.stash[fault_handler_stderr_fd_key]
+    faulthandler.dump_traceback_later(BEYOND_THE_LIMIT, exit=True, file=shown)
+    yield
+    faulthandler.cancel_dump_traceback_later()
