@@ -144,14 +144,18 @@ run_inside() {
 # look_at NAME: a running part. Ends it when it hangs, and judges it when it has
 # ended.
 look_at() {
-  local name=$1 status=0 why='' id=${session[$1]}
+  local name=$1 status=0 why='' id=${session[$1]} log=$logs/$1.log shown=60
   if kill -0 "$id" 2>/dev/null; then
     why=$(overdue "$name")
     [[ -n $why ]] || return 0
+    # All of the stacks, and what came before them.
+    shown=$(wc -l <"$log")
+    shown=+$((shown > 60 ? shown - 60 : 1))
     {
+      echo
       echo "$why"
       show_stacks "$id"
-    } >>"$logs/$name.log" 2>&1
+    } >>"$log" 2>&1
   fi
   # What a part leaves behind does not run beside others.
   end_sessions "$id"
@@ -160,7 +164,7 @@ look_at() {
   unset "session[$name]"
   state[$name]=over
   took[$name]=$((SECONDS - began[$name]))
-  judge "$name" "$status" "$why"
+  judge "$name" "$status" "$shown" "$why"
 }
 
 # overdue NAME: why a running part counts as hanging; nothing when it does not.
@@ -193,8 +197,8 @@ show_stacks() {
       '' | *sh | timeout | sleep | tee | sed) continue ;;
     esac
     echo "-- $id: $(tr '\0' ' ' <"/proc/$id/cmdline")"
-    timeout --kill-after=5 60 gdb -nx -batch -p "$id" \
-      -ex 'set debuginfod enabled off' -ex 'thread apply all backtrace' || true
+    timeout --kill-after=5 60 gdb -nx -batch -iex 'set complaints 0' -p "$id" \
+      -ex 'thread apply all backtrace' || true
   done
   if pkill -ABRT --session "$1" python; then
     sleep 1
@@ -209,9 +213,10 @@ end_sessions() {
   done
 }
 
-# judge NAME STATUS HANGS: counts a part that has ended, and says how.
+# judge NAME STATUS SHOWN HANGS: counts a part that has ended, and says how; of
+# its log what `tail -n SHOWN` does.
 judge() {
-  local name=$1 status=$2 hangs=$3 log=$logs/$1.log counts said
+  local name=$1 status=$2 shown=$3 hangs=$4 log=$logs/$1.log counts said
   counts=$(log_counts "$log")
   said="${took[$name]}s${counts:+ ($counts)}"
   # A suite that counts failures has failed, whatever it returns.
@@ -229,12 +234,7 @@ judge() {
       ;;
     *)
       failed_parts+=("$name")
-      # All of the stacks, and what came before them.
-      if [[ -n $hangs ]]; then
-        grep -B 60 -A 2000 -xF "$hangs" "$log" | sed 's/^/    /'
-      else
-        tail -n 60 "$log" | sed 's/^/    /'
-      fi
+      tail -n "$shown" "$log" | sed 's/^/    /'
       echo "$name … FAILED $said; all of it: $log"
       what_failed+="$name"$'\n'$( (complaints "$log"; echo "$hangs") |
         sed '/./s/^/    /')$'\n'
