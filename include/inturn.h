@@ -616,8 +616,8 @@ typedef struct inturn_queue_options {
   /* Is told the queue's events. Costs a slot for each operation. */
   inturn_event_fn INTURN_NULLABLE on_event;
   void *INTURN_NULLABLE event_context;
-  /* Called before inturn_queue_destroy returns; when that was called from inside
-     a callback of the queue, when that callback has returned. */
+  /* Called before inturn_queue_destroy returns; when that was called from
+     inside a callback of the queue, when that callback has returned. */
   inturn_destroy_fn INTURN_NULLABLE event_destroy;
 } inturn_queue_options;
 

@@ -1,6 +1,6 @@
 """Makes names, files and lines of the places in a schedule that is printed.
 
-    model ... | trace.py PROGRAM SYMBOLIZER
+model ... | trace.py PROGRAM SYMBOLIZER
 """
 
 import re
@@ -27,11 +27,12 @@ class Symbols:
     def of(self, address: str) -> list[str]:
         """The frames at a place, from the inside out: `function (file:line)`."""
         if address not in self.known:
-            assert self.process.stdin and self.process.stdout
+            assert self.process.stdin
+            assert self.process.stdout
             print(f"0x{address}", file=self.process.stdin, flush=True)
             frames = []
             while function := self.process.stdout.readline().strip():
-                file, line = (self.process.stdout.readline().strip().rsplit(":", 2) + ["", ""])[:2]
+                file, line = [*self.process.stdout.readline().strip().rsplit(":", 2), "", ""][:2]
                 if not OURS.search(file) and function != "??":
                     frames.append(f"{self.short(function)} ({file.rsplit('/', 1)[-1]}:{line})")
             self.known[address] = frames

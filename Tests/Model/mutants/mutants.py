@@ -56,7 +56,9 @@ class Mutator:
         r"^(\s*)((?!return|let|var|if|guard|while)[\w.!?()]+\.(?:store|bitwiseOr|bitwiseAnd)\(.*\))$"
     )
     WAKES = re.compile(r"^(\s*)((?:[\w.!?]+\.)?(?:wakeOne|wakeAll|wakeThread|wake)\(.*\))$")
-    BLOCK_WAKES = re.compile(r"^(\s*)(if .*) \{ ((?:[\w.!?]+\.)?(?:wake|wakeOne|wakeAll)\(.*\)) \}$")
+    BLOCK_WAKES = re.compile(
+        r"^(\s*)(if .*) \{ ((?:[\w.!?]+\.)?(?:wake|wakeOne|wakeAll)\(.*\)) \}$"
+    )
     CAS = re.compile(r"(\w[\w.!?]*)\.(compareExchange|weakCompareExchange)\(")
     LOCKS = re.compile(r"(\w[\w.!?]*[lL]ock)\.(lock|lockPatiently)\(\)")
     WITH_LOCK = re.compile(r"(\w[\w.!?]*[lL]ock)\.withLock \{")
@@ -152,7 +154,9 @@ class Mutator:
         for first, last in parts:
             clause = text[first:last]
             bare = clause.strip()
-            is_test = not re.match(r"(let|var|case)\b|#|_ =", bare) and self.is_ours(text, begin, bare)
+            is_test = not re.match(r"(let|var|case)\b|#|_ =", bare) and self.is_ours(
+                text, begin, bare
+            )
             # A line of its own is what the patterns of lines look at, later.
             if not is_test or "//" in clause or self.LOCKS.search(bare):
                 done.append(clause)
