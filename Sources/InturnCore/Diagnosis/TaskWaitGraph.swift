@@ -3,8 +3,8 @@
 /// A wait is refused when it could never end. A task that is inside no operation holds nobody up;
 /// its waits are not looked at. The waits of threads are `WaitGraph`'s.
 package enum TaskWaitGraph {
-  package typealias Holder = WaitSearch.Holder
-  package typealias Need = WaitSearch.Need
+  package typealias Holder = TaskWaitSearch.Holder
+  package typealias Need = TaskWaitSearch.Need
 
   /// One wait, as long as it lasts.
   package struct Entry {
@@ -46,7 +46,7 @@ package enum TaskWaitGraph {
     let wait = Wait(holders: holders, needs: needs)
     var kept: [AnyObject] = []
     storage.lock.lock()
-    let ring = WaitSearch.ring(of: connectedLocked(wait, &kept))
+    let ring = TaskWaitSearch.ring(of: connectedLocked(wait, &kept))
     var entry = Entry.none
     if ring == nil {
       entry = Entry(id: storage.nextID)
@@ -73,8 +73,8 @@ package enum TaskWaitGraph {
   /// The wait, and all that it may depend on.
   private static func connectedLocked(
     _ first: Wait, _ kept: inout [AnyObject]
-  ) -> [WaitSearch.Wait] {
-    var found = [WaitSearch.Wait(holders: first.holders(), needs: first.needs(&kept))]
+  ) -> [TaskWaitSearch.Wait] {
+    var found = [TaskWaitSearch.Wait(holders: first.holders(), needs: first.needs(&kept))]
     var rest = storage.waits.values.map { (wait: $0, holders: $0.holders()) }
     var queues = Set<Handle>()
     var next = 0
@@ -85,7 +85,7 @@ package enum TaskWaitGraph {
       var others: [(wait: Wait, holders: [Holder])] = []
       for (wait, holders) in rest {
         if holders.contains(where: { new.contains($0.queue) }) {
-          found.append(WaitSearch.Wait(holders: holders, needs: wait.needs(&kept)))
+          found.append(TaskWaitSearch.Wait(holders: holders, needs: wait.needs(&kept)))
         } else {
           others.append((wait, holders))
         }

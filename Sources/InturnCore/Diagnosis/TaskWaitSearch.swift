@@ -4,7 +4,7 @@
 /// a queue that runs several at a time, all places. An operation is stuck when a wait in it is. All
 /// waits are taken for stuck first, and those let go that can end, until none is left that can: what
 /// remains waits for itself, round whatever way.
-package struct WaitSearch {
+package struct TaskWaitSearch {
   /// An operation that keeps its place until the waits in it are over.
   package struct Holder: Hashable {
     var queue: Handle
@@ -47,7 +47,7 @@ package struct WaitSearch {
 
   /// The queues from what is waited for round to who waits, if the first wait could never end.
   static func ring(of waits: [Wait]) -> [Handle]? {
-    var search = WaitSearch(waits)
+    var search = TaskWaitSearch(waits)
     search.letGo()
     return search.isStuck[0] ? search.path() : nil
   }
@@ -131,7 +131,7 @@ package struct WaitSearch {
   }
 }
 
-extension WaitSearch.Holder {
+extension TaskWaitSearch.Holder {
   package init(_ operation: AnyObject, of queue: Handle) {
     self.queue = queue
     self.operation = UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())

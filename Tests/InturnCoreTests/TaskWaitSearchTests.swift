@@ -3,21 +3,21 @@ import Testing
 
 @testable import InturnCore
 
-@Suite struct WaitSearchTests {
-  private typealias Wait = WaitSearch.Wait
+@Suite struct TaskWaitSearchTests {
+  private typealias Wait = TaskWaitSearch.Wait
 
   private static func queue(_ number: Int) -> Handle {
     Handle(.queue, index: UInt32(number + 1), generation: 1)
   }
 
-  private static func holder(_ queue: Int, _ operation: Int) -> WaitSearch.Holder {
-    WaitSearch.Holder(queue: Self.queue(queue), operation: UInt(operation))
+  private static func holder(_ queue: Int, _ operation: Int) -> TaskWaitSearch.Holder {
+    TaskWaitSearch.Holder(queue: Self.queue(queue), operation: UInt(operation))
   }
 
   /// Whether the first wait can end: tries each way in which the waits may end one after the other.
   private static func canEnd(_ waits: [Wait]) -> Bool {
     var left = Set(waits.indices)
-    func isTaken(_ need: WaitSearch.Need) -> Bool {
+    func isTaken(_ need: TaskWaitSearch.Need) -> Bool {
       let held = Set(left.flatMap { waits[$0].holders }.filter { $0.queue == need.queue })
       guard let operation = need.operation else { return held.count >= need.places }
       return held.contains { $0.operation == operation }
@@ -35,13 +35,13 @@ import Testing
     let inside = [
       [holders[0]], [holders[1]], [holders[2]], [holders[0], holders[1]], [holders[1], holders[2]],
     ]
-    let needs: [WaitSearch.Need] =
+    let needs: [TaskWaitSearch.Need] =
       [.place(in: Self.queue(0)), .place(in: Self.queue(1), outOf: 2), .place(in: Self.queue(1))]
       + holders.map { .end(of: $0) }
     let kinds = inside.flatMap { holders in needs.map { Wait(holders: holders, needs: [$0]) } }
     var refused = 0
     func check(_ waits: [Wait]) {
-      let ring = WaitSearch.ring(of: waits)
+      let ring = TaskWaitSearch.ring(of: waits)
       #expect((ring == nil) == Self.canEnd(waits), "\(waits)")
       if let ring {
         refused += 1
@@ -67,14 +67,14 @@ import Testing
           let operation = Int.random(in: 0..<12, using: &random)
           return Self.holder(operation % 4, operation)
         }
-        let needs = (0..<Int.random(in: 0...2, using: &random)).map { _ -> WaitSearch.Need in
+        let needs = (0..<Int.random(in: 0...2, using: &random)).map { _ -> TaskWaitSearch.Need in
           let operation = Int.random(in: 0..<12, using: &random)
           if Bool.random(using: &random) { return .end(of: Self.holder(operation % 4, operation)) }
           return .place(in: Self.queue(operation % 4), outOf: places[operation % 4])
         }
         return Wait(holders: holders, needs: needs)
       }
-      #expect((WaitSearch.ring(of: waits) == nil) == Self.canEnd(waits), "\(waits)")
+      #expect((TaskWaitSearch.ring(of: waits) == nil) == Self.canEnd(waits), "\(waits)")
     }
   }
 
@@ -84,8 +84,8 @@ import Testing
       Wait(
         holders: [Self.holder($0, $0)], needs: [.place(in: Self.queue(($0 + 1) % count))])
     }
-    #expect(WaitSearch.ring(of: waits) == (1...count).map { Self.queue($0 % count) })
+    #expect(TaskWaitSearch.ring(of: waits) == (1...count).map { Self.queue($0 % count) })
     waits[count - 1].needs = []
-    #expect(WaitSearch.ring(of: waits) == nil)
+    #expect(TaskWaitSearch.ring(of: waits) == nil)
   }
 }
