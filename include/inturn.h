@@ -147,10 +147,12 @@
  * executor, or because a ring of waits would close, is refused with
  * INTURN_E_DEADLOCK; the report handler is told the ring. Work of a concurrent
  * queue may wait for another operation of its queue as long as a place is left
- * in which that can start. Not seen are waits by other means, a token that
- * nobody will finish (give it a max_run_ns or a stall_ns), a datum that nobody
- * will set, and workers that are all blocked when their pool cannot grow any
- * more.
+ * in which that can start: the last one to take a place and wait is refused.
+ * Not seen are waits by other means, a token that nobody will finish (give it
+ * a max_run_ns or a stall_ns), a datum that nobody will set, workers that are
+ * all blocked when their pool cannot grow any more, and rings by way of more
+ * than 100,000 operations that come one after the other, or of one behind more
+ * than 10,000 others with handles or options in a queue that is waited for.
  *
  * 10. Ordering
  * ------------

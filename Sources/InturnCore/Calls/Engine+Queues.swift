@@ -72,6 +72,14 @@ extension Engine {
     objects.lock.unlock()
   }
 
+  /// Whether queues use the main thread's executor.
+  static var isMainExecutorUsed: Bool {
+    let objects = current.pointee.objects
+    objects.lock.lock()
+    defer { objects.lock.unlock() }
+    return current.pointee.mainExecutor.users > 0
+  }
+
   /// Gives a queue another executor.
   package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
     if executor.bits == 0 { return executor.refusal(for: .executor) }

@@ -8,7 +8,9 @@ struct CallFrame {
   var outer: Pointer?
   var lane: Lane.Pointer?
   var executor: Unmanaged<Executor>?
-  /// The operation whose work is being called, where it has a slot.
+  /// Handlers of an operation are being called, which is no drainer's turn.
+  var isNotice = false
+  /// The operation whose work is being called, or is about to be, where it has a slot.
   var operation: OperationSlot.Pointer?
   /// Of a call of a value's observer.
   var call: TrailCall?
@@ -22,10 +24,21 @@ struct CallFrame {
     inturn_system_frame()?.assumingMemoryBound(to: CallFrame.self)
   }
 
-  /// Whether this is work of the lane that has its place there until it returns.
-  func isInPlace(of lane: Lane.Pointer) -> Bool {
-    guard self.lane == lane, let word = operation?.loadWord() else { return false }
-    return !word.contains(.cutOff) || word.contains(.placeHeld)
+  /// Whether this is work that has been cut off, after which its lane has gone on without this call.
+  var isCutOff: Bool {
+    guard let word = operation?.loadWord() else { return false }
+    return word.contains(.cutOff) && !word.contains(.placeHeld)
+  }
+
+  /// Copies of the caller's frames, innermost first.
+  static var all: [CallFrame] {
+    var frames: [CallFrame] = []
+    var frame = innermost
+    while let current = frame {
+      frames.append(current.pointee)
+      frame = current.pointee.outer
+    }
+    return frames
   }
 
   /// Whether this thread is inside a callback of the lane.

@@ -20,6 +20,7 @@ extension HostExecutor {
     if isDrainedLocked && !isDrainedByCaller { return .wrongThread }
     attachment = Attachment(loop: loop, data: data)
     attachedThread = inturn_system_thread()
+    Engine.current.pointee.waits.attachments.wrappingAdd(1, ordering: .relaxed)
     return .ok
   }
 
@@ -42,6 +43,7 @@ extension HostExecutor {
     if isLoops && !isInUse {
       attachment = nil
       attachedThread = 0
+      Engine.current.pointee.waits.attachments.wrappingSubtract(1, ordering: .relaxed)
     }
     lock.unlockAfterReadingObject()
     // The name goes here, after the lock.

@@ -189,11 +189,9 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if woken > 0 { woken -= 1 }
   }
 
-  /// Whether the caller is the one thread that could drain it, and so had better not wait for it.
-  var isDrainedByCallerAlone: Bool {
-    isMain
-      ? inturn_system_is_main_thread()
-      : lock.withLock { attachedThread == inturn_system_thread() }
+  /// Whether the thread that waits is the only one that could drain it.
+  func isDrainedAlone(by wait: WaitGraph.Wait) -> Bool {
+    isMain ? wait.isOnMainThread : lock.withLock { attachedThread == wait.thread }
   }
 
   /// Whether the caller may never drain it.

@@ -92,6 +92,8 @@ extension UnsafeMutablePointer<Lane> {
     }
     beginLocked(slot)
     if let events {
+      // Who is told of the start before the call is in its place, too.
+      CallFrame.innermost?.pointee.operation = slot
       noteLocked(.started, of: slot)
       while events.canBeTold { if !tellEventLocked(events, &budget) { return .stop } }
     }
@@ -142,13 +144,13 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.kind == .interaction && (condition != nil || events != nil || staged != nil)
     pointee.lock.unlock()
     executor?.submit(ReadyRing.Item(lane: self))
+    let frame = CallFrame.innermost
+    frame?.pointee.operation = slot
     if let staged {
       staged.deliver()
       if !budget.isStillOurs { return }
     }
     budget.remaining -= 1
-    let frame = CallFrame.innermost
-    frame?.pointee.operation = slot
     if slot.isStillWanted(token, condition, mayGoBack: mayGoBack) {
       budget.call(slot, token)
     }

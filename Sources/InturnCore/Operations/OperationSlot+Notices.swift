@@ -101,6 +101,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     lane.pointee.lock.unlock()
 
     var frame = CallFrame(lane: lane)
+    frame.isNotice = true
     let process = ProcessState.current
     withUnsafeMutablePointer(to: &frame) { frame in
       frame.push()

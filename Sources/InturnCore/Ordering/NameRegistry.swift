@@ -69,17 +69,14 @@ final class NameRegistry: @unchecked Sendable {
     return granted.map(\.slot)
   }
 
-  /// Adds the operations that stand before this one in a line, each with a reference; all that stand
-  /// there when it has not got into the lines yet.
-  func addAhead(of claims: NameClaims, to slots: inout [OperationSlot.Pointer], upTo limit: Int) {
+  /// Adds the operation that stands before this one in each line, with a reference; the last one there
+  /// when it has not got into the lines yet.
+  func addAhead(of claims: NameClaims, to slots: inout [OperationSlot.Pointer]) {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     for place in claims.places {
-      var ahead = place.line == nil ? lines[place.name]?.last : place.previous
-      while let other = ahead, slots.count < limit {
-        if let slot = other.claims?.slot, slot.tryAddReference() { slots.append(slot) }
-        ahead = other.previous
-      }
+      let ahead = place.line == nil ? lines[place.name]?.last : place.previous
+      if let slot = ahead?.claims?.slot, slot.tryAddReference() { slots.append(slot) }
     }
   }
 

@@ -1,0 +1,71 @@
+/// Which of a number of waits can never end, as a value.
+///
+/// A wait is kept from ending by *hindrances*, each of which is enough. A hindrance is that a number
+/// of places are taken; it holds for good when that many are taken by waits that can never end
+/// themselves. So the waits that are stuck are the largest set of which each member has a hindrance
+/// that the set alone upholds. All of them are taken for stuck at first; then one that no hindrance
+/// keeps is free, which may lift hindrances of others. Each place is looked at once.
+struct StuckWaits {
+  /// A wait that takes places.
+  struct Holder: Equatable {
+    let wait: Int
+    let places: UInt64
+  }
+
+  private struct Hindrance {
+    /// How many places have to be taken.
+    let places: UInt64
+    /// How many are, by waits that are not free.
+    var held: UInt64
+    var waits: [Int] = []
+  }
+
+  private var hindrances: [Hindrance] = []
+  /// Of each wait, what it holds of which hindrance.
+  private var holdings: [[(hindrance: Int, places: UInt64)]] = []
+  /// Of each wait, how many hindrances keep it.
+  private var kept: [Int] = []
+
+  init(waits: Int) {
+    holdings = Array(repeating: [], count: waits)
+    kept = Array(repeating: 0, count: waits)
+  }
+
+  /// Adds a hindrance and gives its number, or nil when too few hold places for it ever to hold.
+  mutating func add(places: UInt64, holders: [Holder]) -> Int? {
+    let held = holders.reduce(0) { $0 + $1.places }
+    if held < places { return nil }
+    for holder in holders {
+      holdings[holder.wait].append((hindrances.count, holder.places))
+    }
+    hindrances.append(Hindrance(places: places, held: held))
+    return hindrances.count - 1
+  }
+
+  /// Says that a hindrance keeps a wait; once for each.
+  mutating func keep(_ wait: Int, by hindrance: Int) {
+    hindrances[hindrance].waits.append(wait)
+    kept[wait] += 1
+  }
+
+  /// Whether each wait is stuck.
+  func solve() -> [Bool] {
+    var (hindrances, kept) = (hindrances, kept)
+    var isStuck = Array(repeating: true, count: kept.count)
+    var free = kept.indices.filter { kept[$0] == 0 }
+    while let wait = free.popLast() {
+      isStuck[wait] = false
+      for (hindrance, places) in holdings[wait] {
+        let heldBefore = hindrances[hindrance].held
+        hindrances[hindrance].held -= places
+        let needed = hindrances[hindrance].places
+        if heldBefore < needed || heldBefore - places >= needed { continue }
+        for other in hindrances[hindrance].waits {
+          kept[other] -= 1
+          if kept[other] == 0 { free.append(other) }
+        }
+      }
+    }
+    return isStuck
+  }
+}
