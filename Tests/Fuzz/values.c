@@ -117,23 +117,26 @@ static void observe(input *input, pick value) {
     unclaim(OBSERVATION, index); /* one that is on its way out */
     return;
   }
-  memset(observation, 0, sizeof *observation);
   inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
   inturn_observation handle = {0};
   allowed allowed = value.allowed;
   uint8_t choice = take(input);
+  pick executor = {0};
+  if (choice & 8) {
+    executor = pick_handle(input, EXECUTOR);
+    if (executor.bits == 0) { /* none, then */
+      unclaim(OBSERVATION, index);
+      return;
+    }
+  }
+  memset(observation, 0, sizeof *observation);
   options.initial = choice & 1;
   options.latest = observation->is_latest = choice & 2;
   options.prior = choice & 4;
   if (options.latest && options.prior)
     allowed.must |= BIT(INTURN_E_INVALID_ARGUMENT);
   if (choice & 8) {
-    pick executor = pick_handle(input, EXECUTOR);
     observation->is_elsewhere = true;
-    if (executor.bits == 0) { /* none, then */
-      unclaim(OBSERVATION, index);
-      return;
-    }
     options.executor.bits = executor.bits;
     allowed.must |= executor.allowed.must;
     allowed.may |= executor.allowed.may;
