@@ -45,11 +45,14 @@
  * For each noun there are two types. inturn::queue owns its object, is moved
  * and not copied, and destroys the object when it goes; inturn::queue_ref is
  * the handle, copied freely, and refused (error(stale)) when the object is
- * gone. All functions are the ref's, and every owner is its ref, too. raw() is
- * the handle for inturn.h and for the adapters of include/inturn; adopt() and
- * release() take an object over from C and leave it to C. Objects are declared
- * in the order: clock, executor, queue, as one that is in use is not destroyed:
- * that is std::terminate, and so is a destructor round a ring of waits.
+ * gone. A queue that goes lets its work end first, where the library's own
+ * threads do that, unless an exception leaves the scope: queue.hpp has the
+ * whole rule, and queue_options::when_destroyed the choice. All functions are
+ * the ref's, and every owner is its ref, too. raw() is the handle for inturn.h
+ * and for the adapters of include/inturn; adopt() and release() take an object
+ * over from C and leave it to C. Objects are declared in the order: clock,
+ * executor, queue, as one that is in use is not destroyed: that is
+ * std::terminate, and so is a destructor round a ring of waits.
  *
  * 5. Errors
  * ---------

@@ -14,7 +14,10 @@ TEST(an_owner_is_moved_and_not_copied_and_its_ref_is_copied) {
   static_assert(std::is_nothrow_move_constructible_v<queue>);
   static_assert(std::is_nothrow_move_assignable_v<queue>);
   static_assert(std::is_trivially_copyable_v<queue_ref>);
-  static_assert(sizeof(queue) == sizeof(inturn_queue));
+  static_assert(sizeof(operation) == sizeof(inturn_operation));
+  static_assert(sizeof(queue_ref) == sizeof(inturn_queue));
+  /* A queue knows how it is to end, too. */
+  static_assert(sizeof(queue) == 2 * sizeof(inturn_queue));
   queue first;
   const queue_ref ref = first;
   queue second = std::move(first);

@@ -110,10 +110,131 @@ TEST(destroying_a_queue_ends_its_operations_as_cancelled) {
   CHECK_EQUAL(trace.take(), "first, second");
 }
 
+/* Work for `queue` that a thread of its own ends, as soon as `go_on` is passed;
+   says so in `trace`. */
+static void enqueue_slow(queue_ref queue, gate &go_on, trace &trace,
+                         std::vector<std::thread> &threads, const char *name) {
+  queue.enqueue([&go_on, &trace, &threads, name](token token) {
+    threads.emplace_back(
+        [&go_on, &trace, name, token = std::move(token)]() mutable {
+          go_on.wait();
+          trace.say(name);
+          token.finish();
+        });
+  });
+}
+
+static void join(std::vector<std::thread> &threads) {
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(a_queue_that_goes_out_of_scope_lets_its_work_end) {
+  trace trace;
+  gate go_on;
+  std::vector<std::thread> threads;
+  for (const queue_kind kind : {fifo, concurrent}) {
+    queue_options options;
+    options.max_concurrent = kind == concurrent ? 1 : 0;
+    queue moved(kind, std::move(options));
+    queue queue = std::move(moved);
+    for (const char *name : {"first", "second", "third"})
+      enqueue_slow(queue, go_on, trace, threads, name);
+    go_on.pass();
+  }
+  CHECK_EQUAL(trace.take(), "first, second, third, first, second, third");
+  join(threads);
+}
+
+TEST(a_queue_that_is_reset_or_moved_to_lets_its_work_end) {
+  trace trace;
+  queue queue;
+  queue.enqueue([&] {
+    queue_ref(queue).enqueue([&] { trace.say("added by work"); });
+    trace.say("work");
+  });
+  queue = inturn::queue();
+  CHECK_EQUAL(trace.take(), "work, added by work");
+  queue.enqueue([&] { trace.say("more"); });
+  queue.reset();
+  CHECK_EQUAL(trace.take(), "more");
+  CHECK(!queue);
+  queue.reset();
+}
+
+/* How the second of two operations ends when its queue is destroyed, and nobody
+   finishes the first. */
+static outcome end_of_pending(queue_options options,
+                              const std::function<void(queue &)> &last,
+                              queue_kind kind = fifo) {
+  kept_token kept;
+  std::optional<operation> pending;
+  try {
+    queue queue(kind, std::move(options));
+    queue.enqueue(kept.keep());
+    pending = queue.enqueue_operation([] {});
+    last(queue);
+  } catch (const failure &) {
+  }
+  CHECK(!kept.token || !kept.token.finish());
+  return pending->wait_for(limit)->outcome;
+}
+
+TEST(a_queue_cancels_its_work_where_nobody_may_be_left_to_do_it) {
+  executor executor;
+  queue_options host, cancels;
+  host.executor = executor;
+  cancels.when_destroyed = when_destroyed::cancel;
+  const auto nothing = [](queue &) {};
+  CHECK_EQUAL(end_of_pending(std::move(cancels), nothing), outcome::cancelled);
+  CHECK_EQUAL(end_of_pending(std::move(host), nothing), outcome::cancelled);
+  CHECK_EQUAL(end_of_pending({}, nothing, interaction), outcome::cancelled);
+  CHECK_EQUAL(end_of_pending({}, [](queue &) { throw failure(1); }),
+              outcome::cancelled);
+  CHECK_EQUAL(end_of_pending({},
+                             [](queue &queue) {
+                               const auto adopted =
+                                   inturn::queue(queue::adopt(queue.release()));
+                             }),
+              outcome::cancelled);
+}
+
+TEST(a_queue_drains_a_hosts_executor_where_that_is_asked_for) {
+  trace trace;
+  executor executor;
+  std::thread host([&] { executor.run(); });
+  {
+    queue_options options;
+    options.executor = executor;
+    options.when_destroyed = when_destroyed::drain;
+    queue queue(fifo, std::move(options));
+    queue.enqueue([&] { trace.say("first"); });
+    queue.enqueue([&] { trace.say("second"); });
+  }
+  CHECK_EQUAL(trace.take(), "first, second");
+  executor.stop();
+  host.join();
+}
+
+TEST(a_queue_may_go_with_its_own_last_work) {
+  reports reports;
+  gate gone, go_on;
+  {
+    const auto shared = std::make_shared<queue>();
+    shared->enqueue(
+        [shared, &go_on, counted = counted(gone)] { go_on.wait(); });
+  }
+  go_on.pass();
+  gone.wait();
+  CHECK_EQUAL(reports.take(), "");
+}
+
 TEST(work_may_use_its_queue_while_that_is_destroyed) {
   gate begun, refused;
   {
-    queue queue;
+    queue_options options;
+    options.when_destroyed = when_destroyed::cancel;
+    queue queue(fifo, std::move(options));
     queue.enqueue([&] {
       begun.pass();
       const auto until = std::chrono::steady_clock::now() + limit;

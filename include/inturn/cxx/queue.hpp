@@ -10,6 +10,7 @@
 #include <inturn/cxx/operation.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <future>
 
 namespace inturn {
@@ -133,6 +134,13 @@ struct batch_options {
 /* An event of a queue, which is valid during the callback that gets it. */
 using event = inturn_event;
 
+/* What a queue's destructor does with operations that have not ended: lets them
+   end, and waits for that; or ends them as cancelled. `automatic` cancels the
+   queues of which nobody may be left to go on with the work: interaction queues
+   and those with an executor of one's own. The others it lets end, as the
+   library's own threads do the work. */
+enum class when_destroyed { automatic, drain, cancel };
+
 /* As inturn_queue_options. */
 struct queue_options {
   std::string label;
@@ -144,6 +152,7 @@ struct queue_options {
   nanoseconds gap = std::chrono::milliseconds(250);
   /* Is told the queue's events, one at a time, in order. It throws nothing. */
   callback<void(const event &)> on_event;
+  inturn::when_destroyed when_destroyed = inturn::when_destroyed::automatic;
 };
 
 /* Names a queue. Where nothing else is said, each function throws the statuses
@@ -297,18 +306,52 @@ private:
                     inturn_operation *out) const;
 };
 
-/* A queue of one's own. The destructor ends what is pending and running as
-   cancelled, and waits for calls that are under way: when it has returned, no
-   callback of the queue runs or will run, so that work may refer to what lives
-   longer than the queue. Inside a callback of the same queue it does not wait.
-   To let the work end instead, drain() before. */
+/* A queue of one's own. The destructor, reset() and a move to the queue let the
+   work end, also what that adds, as drain() does: as long as a suspend or a
+   token that nobody finishes keeps it, so cancel_all() before, or
+   when_destroyed::cancel, where that may be. They end the rest as cancelled:
+   with when_destroyed::cancel; when the scope is left by an exception, which
+   others should hear of soon; inside a callback of the same queue, where they
+   do not wait; of a queue that was adopted. Calls that are under way are waited
+   for in any case: afterwards no callback of the queue runs or will run, so
+   that work may refer to what lives longer than the queue. */
 class queue : public owned<queue_ref, inturn_queue_destroy> {
 public:
   explicit queue(queue_kind kind = queue_kind::fifo,
                  queue_options options = {});
   queue(owned &&other) noexcept : owned(std::move(other)) {}
+  queue(queue &&other) noexcept
+      : owned(std::move(other)), drains_(other.drains_),
+        exceptions_(other.exceptions_) {}
+  queue &operator=(queue &&other) noexcept {
+    if (this != &other) {
+      reset();
+      raw_ = other.release();
+      drains_ = other.drains_;
+      exceptions_ = other.exceptions_;
+    }
+    return *this;
+  }
+  ~queue() { reset(); }
+
+  /* Destroys the queue now, as the destructor does. */
+  void reset() noexcept {
+    if (drains_ && has_work() && std::uncaught_exceptions() <= exceptions_)
+      inturn_queue_drain(raw_, -1); /* refused inside the queue's own work */
+    owned::reset();
+  }
 
 private:
+  bool has_work() const noexcept {
+    inturn_queue_statistics counts = INTURN_QUEUE_STATISTICS_INIT;
+    return inturn_queue_get_statistics(raw_, &counts) == INTURN_OK &&
+           counts.pending + counts.running > 0;
+  }
+
+  bool drains_ = false;
+  /* How many were on their way when it was made. */
+  int exceptions_ = std::uncaught_exceptions();
+
   using event_callback = callback<void(const event &)>;
 
   static void tell_event(void *context, const inturn_event *told) noexcept {

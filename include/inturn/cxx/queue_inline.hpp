@@ -26,6 +26,9 @@ inline queue::queue(queue_kind kind, queue_options options) {
   detail::check(
       inturn_queue_create(static_cast<inturn_queue_kind>(kind), &raw, &raw_),
       "queue");
+  const bool by_library = !options.executor && kind != queue_kind::interaction;
+  drains_ = options.when_destroyed == when_destroyed::drain ||
+            (options.when_destroyed == when_destroyed::automatic && by_library);
 }
 
 namespace detail {
