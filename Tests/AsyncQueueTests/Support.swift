@@ -78,6 +78,19 @@ final class InPlaceExecutor: TaskExecutor {
   }
 }
 
+/// Keeps jobs until it is told to run them: a task that prefers it has been resumed, and does not go
+/// on yet.
+final class PatientExecutor: TaskExecutor {
+  private let jobs = Log<UnownedJob>()
+
+  func enqueue(_ job: consuming ExecutorJob) { jobs.add(UnownedJob(job)) }
+
+  /// How many jobs it has been given, those included that were run.
+  var count: Int { jobs.entries.count }
+
+  func run(_ number: Int) { jobs.entries[number].runSynchronously(on: asUnownedTaskExecutor()) }
+}
+
 /// How the queue is called: tests have task-local values of the testing library's, which change the
 /// way that an enqueue takes.
 enum Caller: CaseIterable, Sendable {

@@ -89,9 +89,7 @@ extension QueueCore {
     while true {
       switch turn.enqueue(limits) {
       case .ok: return turn
-      case .full:
-        await waitForRoom()
-        if !isObstinate { try Task.checkCancellation() }
+      case .full: try await waitForRoom(isObstinate: isObstinate)
       case let status: throw error(for: status)
       }
     }
@@ -99,11 +97,11 @@ extension QueueCore {
 
   /// Tries to add an operation until there is room for it.
   func addWhenRoom(_ add: () -> Status) async throws {
+    try Task.checkCancellation()
     while true {
-      try Task.checkCancellation()
       switch add() {
       case .ok: return
-      case .full: await waitForRoom()
+      case .full: try await waitForRoom()
       case let status: throw error(for: status)
       }
     }

@@ -51,22 +51,32 @@ extension QueueCore {
 
   // MARK: Room
 
-  /// Waits until there may be room; who waits longest comes first.
-  func waitForRoom() async {
+  /// Waits until there may be room; who waits longest comes first. Throws when the task is cancelled,
+  /// unless it is obstinate.
+  func waitForRoom(isObstinate: Bool = false) async throws {
     let waiter = WaiterList.Waiter()
+    if isObstinate { return await waitForRoom(waiter) }
     await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        lock.lock()
-        let waits = roomWaiters.add(waiter, continuation)
-        lock.unlock()
-        if !waits { return continuation.resume() }
-        note(Interest.room)
-      }
+      await waitForRoom(waiter)
     } onCancel: {
       lock.lock()
       let continuation = roomWaiters.finish(waiter)
       lock.unlock()
       continuation?.resume()
+    }
+    if !Task.isCancelled { return }
+    // It may have been told of the room: the next one is to have that.
+    progressed()
+    throw CancellationError()
+  }
+
+  private func waitForRoom(_ waiter: WaiterList.Waiter) async {
+    await withUnsafeContinuation { continuation in
+      lock.lock()
+      let waits = roomWaiters.add(waiter, continuation)
+      lock.unlock()
+      if !waits { return continuation.resume() }
+      note(Interest.room)
     }
   }
 
