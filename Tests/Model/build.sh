@@ -69,11 +69,21 @@ fi
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"
 objects=("$output"/{core,exports,atomic}.o)
+# What has not changed since, nor any header, is compiled already.
+headers=$(cat "$model"/*/*.hpp "$model"/*/*.h include/inturn.h | sha256sum)
+stale=()
 for file in "$model"/main.cpp "$model"/*/*.cpp; do
   object=$output/$(basename "$(dirname "$file")")-$(basename "$file" .cpp).o
-  "$clang++" -std=c++20 "${c_flags[@]}" -c "$file" -o "$object"
   objects+=("$object")
+  [[ -f $object && $object -nt $file &&
+    $headers == "$(cat "$output/headers" 2>/dev/null)" ]] ||
+    stale+=(-c "$file" -o "$object")
 done
+if ((${#stale[@]})); then
+  printf '%s\0' "${stale[@]}" | xargs -0 -n 4 -P 2 \
+    "$clang++" -std=c++20 "${c_flags[@]}"
+  echo "$headers" >"$output/headers"
+fi
 link=(swiftc -static-stdlib -use-ld=lld "${objects[@]}" -o "$output/model"
   -lstdc++ -ldl -lpthread)
 [[ -z $sanitizer ]] || link+=(-sanitize="$sanitizer")

@@ -340,6 +340,7 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
   Operation &operation = make(name, std::move(body));
   operation.hasOnEnd = with.onEnd;
   operation.cancelsBegun += with.endsWithOthers;
+  operation.mayBeCutOff = operation.mayBeCutOff || with.hasDeadline;
   bool wasClosed = isClosed, wasDestroyed = isDestroyed;
   inturn_operation *out = with.handle ? &operation.handle : nullptr;
   inturn_status status;

@@ -149,6 +149,7 @@ struct With {
   std::function<void(inturn_operation_options &)> set = {};
   // Something that the checker does not see may end it: another's end, say.
   bool endsWithOthers = false;
+  bool hasDeadline = false; // that may pass
   bool isBare() const { return !onEnd && !set; }
 };
 

@@ -192,3 +192,104 @@ SCENARIO(work_of_one_queue_ends_anothers) {
             },
             [&] { one.add("z", finishes); }});
 }
+
+namespace {
+void *takesNothing = nullptr;
+void neverCalled(void *, inturn_token) { model_fail("taken, and called"); }
+} // namespace
+
+// Operations that are given to the host instead of being called.
+SCENARIO(two_threads_take) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  options.host_threads = 2;
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(&options, &executor),
+         {INTURN_OK});
+  inturn_queue queue;
+  inturn_queue_options queueOptions = INTURN_QUEUE_OPTIONS_INIT;
+  queueOptions.executor = executor;
+  queueOptions.max_concurrent = 2;
+  expect("queue_create",
+         inturn_queue_create(INTURN_QUEUE_CONCURRENT, &queueOptions, &queue),
+         {INTURN_OK});
+  int taken = 0;
+  auto take = [&] {
+    inturn_token last = {0};
+    while (taken < 4 || last.bits != 0) {
+      inturn_taken got = {takesNothing, {0}};
+      inturn_status status =
+          inturn_executor_take(executor, neverCalled, last, &got);
+      expect("take", status, {INTURN_OK});
+      last = got.token;
+      if (got.token.bits != 0)
+        taken++;
+      else if (taken < 4)
+        inturn_executor_wait(executor, 1000, nullptr);
+    }
+  };
+  together({take, take, [&] {
+              for (int i = 0; i < 4; i++)
+                expect("enqueue",
+                       inturn_queue_enqueue(queue, neverCalled, nullptr,
+                                            nullptr, nullptr),
+                       {INTURN_OK});
+            }});
+  CHECK(taken == 4);
+  inturn_executor_drain(executor, 0, nullptr);
+  expect("drain", inturn_queue_drain(queue, 0), {INTURN_OK});
+  expect("queue_destroy", inturn_queue_destroy(queue), {INTURN_OK});
+  inturn_executor_drain(executor, 0, nullptr);
+  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
+}
+
+SCENARIO(a_wake_callback_is_replaced) {
+  struct Wake {
+    static void wake(void *context) { ++*static_cast<int *>(context); }
+    static void destroyed(void *context) { static_cast<int *>(context)[1]++; }
+  };
+  int first[2] = {0, 0}, second[2] = {0, 0};
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  options.wake = Wake::wake;
+  options.wake_context = first;
+  options.wake_destroy = Wake::destroyed;
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(&options, &executor),
+         {INTURN_OK});
+  {
+    Queue queue(INTURN_QUEUE_FIFO, executor);
+    together({[&] { queue.add("a", finishes); },
+              [&] {
+                expect("set_wake",
+                       inturn_executor_set_wake(executor, Wake::wake, second,
+                                                Wake::destroyed),
+                       {INTURN_OK});
+              }});
+    CHECK(first[0] + second[0] >= 1);
+    inturn_executor_drain(executor, 0, nullptr);
+    queue.destroy();
+  }
+  inturn_executor_drain(executor, 0, nullptr);
+  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
+  CHECK(first[1] == 1 && second[1] == 1);
+}
+
+SCENARIO(run_meets_stop) {
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(nullptr, &executor),
+         {INTURN_OK});
+  together(
+      {[&] { expect("run", inturn_executor_run(executor), {INTURN_OK}); },
+       [&] { expect("stop", inturn_executor_stop(executor), {INTURN_OK}); }});
+  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
+}
+
+SCENARIO(no_thread_can_be_started_for_a_while) {
+  Pool pool(1);
+  model_failing_starts = 3;
+  Queue a(INTURN_QUEUE_FIFO, pool.executor);
+  together({[&] {
+              a.add("a", finishes);
+              a.drain();
+            },
+            [&] { a.add("b", finishes, {.onEnd = true}); }});
+}

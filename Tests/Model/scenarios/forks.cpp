@@ -45,3 +45,27 @@ SCENARIO(fork_meets_a_deadline_and_a_destruction) {
       .mayBeCutOff = true;
   together({[&] { other.destroy(); }, [&] { forkAndUse(queue); }});
 }
+
+// A child's first use of the library is made by two threads.
+SCENARIO(two_first_uses_in_a_child) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    auto use = [] {
+      Queue own(INTURN_QUEUE_FIFO);
+      own.add("x", finishes,
+              {.onEnd = true,
+               .set = [](auto &o) { o.max_run_ns = 1000000; },
+               .hasDeadline = true});
+      own.drain();
+    };
+    together({use, use});
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+  }
+  if (status != 0)
+    _exit(1);
+}

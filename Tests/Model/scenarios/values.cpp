@@ -211,3 +211,82 @@ SCENARIO(an_operations_state_meets_its_end) {
   CHECK(is == INTURN_ENDED);
   expect("destroy", inturn_value_destroy(state), {INTURN_OK});
 }
+
+SCENARIO(waiting_for_a_value_meets_its_destruction) {
+  Value value;
+  together({[&] {
+              expect("value_wait",
+                     inturn_value_wait(
+                         value.handle,
+                         [](void *, const inturn_datum *datum) {
+                           return datum->integer == 5;
+                         },
+                         nullptr, -1, nullptr),
+                     {INTURN_E_STALE});
+            },
+            [&] { value.destroy(); }});
+}
+
+SCENARIO(two_exchanges_of_a_value) {
+  Observer observer;
+  Value value;
+  value.observe(observer);
+  int done = 0;
+  auto exchange = [&] {
+    inturn_datum zero = INTURN_INTEGER(0), one = INTURN_INTEGER(1);
+    bool exchanged = false;
+    expect("compare_exchange",
+           inturn_value_compare_exchange(value.handle, &zero, &one, &exchanged,
+                                         nullptr),
+           {INTURN_OK});
+    done += exchanged;
+  };
+  together({exchange, exchange});
+  CHECK(done == 1);
+}
+
+SCENARIO(an_observer_on_a_queue_meets_changes) {
+  Observer observer;
+  Queue queue(INTURN_QUEUE_FIFO);
+  Value value;
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.initial = true;
+  options.queue = queue.handle;
+  expect("observe",
+         inturn_value_observe(value.handle, &options, Observer::told, &observer,
+                              Observer::destroyed, &observer.handle),
+         {INTURN_OK});
+  together({[&] {
+              value.add(1);
+              value.add(1);
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+  expect("value_drain", inturn_value_drain(value.handle, -1), {INTURN_OK});
+  CHECK(observer.last == 2);
+  cancel(observer);
+}
+
+SCENARIO(an_observer_changes_its_value) {
+  struct Again {
+    inturn_value value;
+    int calls = 0;
+    static void told(void *context, const inturn_change *change) {
+      Again &self = *static_cast<Again *>(context);
+      self.calls++;
+      if (change->after.integer < 3)
+        inturn_value_add(self.value, 1, nullptr);
+    }
+  };
+  Value value;
+  Again again{value.handle};
+  expect("observe",
+         inturn_value_observe(value.handle, nullptr, Again::told, &again,
+                              nullptr, nullptr),
+         {INTURN_OK});
+  together({[&] { value.add(1); }, [&] { value.add(1); }});
+  expect("value_drain", inturn_value_drain(value.handle, -1), {INTURN_OK});
+  CHECK(again.calls >= 3);
+}

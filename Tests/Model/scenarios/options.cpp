@@ -1,0 +1,401 @@
+// What options bring: clocks, conditions, results, progress, reasons, reports.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+namespace {
+
+With with(std::function<void(inturn_operation_options &)> set) {
+  return {.handle = true, .onEnd = true, .set = std::move(set)};
+}
+
+struct ManualClock {
+  inturn_clock handle = {0};
+  ManualClock() {
+    expect("clock_create", inturn_clock_create_manual(&handle), {INTURN_OK});
+    advance(1); // so that what starts at once does not start at 0
+  }
+  void advance(int64_t by) {
+    expect("clock_advance", inturn_clock_advance(handle, by), {INTURN_OK});
+  }
+  ~ManualClock() {
+    model_settle(true);
+    expect("clock_destroy", inturn_clock_destroy(handle), {INTURN_OK});
+  }
+  Queue queue(inturn_queue_kind kind) {
+    return Queue(kind, {0}, [this](auto &o) { o.clock = handle; });
+  }
+};
+
+} // namespace
+
+SCENARIO(advancing_a_clock_meets_finish) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  Operation &x =
+      queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
+  x.mayBeCutOff = true;
+  queue.add("y", finishes);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              clock.advance(10);
+              clock.advance(10);
+            }});
+}
+
+// A deadline counts from a beginning that nobody can see before it counts.
+SCENARIO(a_deadline_counts_once_the_work_is_called) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  Operation &x =
+      queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
+  x.mayBeCutOff = true;
+  together({[&] {
+    x.awaitCall();
+    clock.advance(10);
+    x.wait(-1);
+  }});
+  queue.drain();
+  CHECK(x.end.outcome == INTURN_TIMED_OUT);
+}
+
+SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+  With limited = with([](auto &o) { o.max_wait_ns = 5; });
+  limited.hasDeadline = true;
+  together({[&] { queue.add("x", finishes, limited); },
+            [&] { clock.advance(10); }, [&] { queue.destroy(); }});
+}
+
+SCENARIO(a_retry_waits_for_a_clock) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  retry.delay_ns = 10;
+  Operation &x = queue.add(
+      "x",
+      [](Operation &it) {
+        it.mayRestart = true;
+        it.calls == 1 ? it.fail(1) : it.finish();
+      },
+      with([&](auto &o) { o.retry = &retry; }));
+  x.mayRestart = true;
+  together({[&] {
+              x.awaitCall();
+              while (x.calls < 2 && !x.isOver()) {
+                clock.advance(10);
+                model_settle(false);
+              }
+            },
+            [&] { queue.add("y", finishes); }});
+}
+
+static inturn_verdict skips(void *) { return INTURN_SKIP; }
+static inturn_verdict givesUp(void *) { return INTURN_GIVE_UP; }
+static inturn_verdict starts(void *) {
+  model_point(nullptr);
+  return INTURN_START;
+}
+
+SCENARIO(conditions_meet_cancel_and_suspend) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  auto asking = [](inturn_condition_fn condition) {
+    With result = with([condition](auto &o) { o.condition = condition; });
+    result.endsWithOthers = true;
+    return result;
+  };
+  Operation &x = queue.add("x", finishes, asking(starts));
+  queue.add("y", finishes, asking(skips));
+  queue.add("z", finishes, asking(givesUp));
+  together({[&] { x.cancel(); },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+}
+
+SCENARIO(a_condition_meets_a_view_that_goes) {
+  Host host(1);
+  Queue queue(INTURN_QUEUE_INTERACTION, host.executor);
+  With asking = with([](auto &o) { o.condition = starts; });
+  queue.add("x", finishes, asking).mayRestart = true;
+  queue.appear();
+  together({[&] {
+              queue.disappear();
+              queue.appear();
+            },
+            [&] { queue.add("y", finishes); }});
+}
+
+SCENARIO(a_condition_meets_the_destruction) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  queue.add("x", finishes, with([](auto &o) { o.condition = starts; }));
+  together({[&] { queue.destroy(); },
+            [&] {
+              queue.add("y", finishes,
+                        with([](auto &o) { o.condition = starts; }));
+            }});
+}
+
+namespace {
+void countDown(void *context) { --*static_cast<int *>(context); }
+} // namespace
+
+SCENARIO(a_result_meets_release_and_wait) {
+  int results = 0;
+  {
+    Queue queue(INTURN_QUEUE_FIFO);
+    Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+    together({[&] {
+                x.awaitCall();
+                results++;
+                x.finishesBegun++;
+                inturn_token_finish_with(x.token, &results, countDown);
+              },
+              [&] { x.wait(-1); },
+              [&] {
+                x.awaitCall();
+                x.isCancelled();
+              }});
+  }
+  CHECK(results == 0);
+}
+
+SCENARIO(two_results_for_one_operation) {
+  int results = 0;
+  {
+    Queue queue(INTURN_QUEUE_FIFO);
+    Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+    auto end = [&] {
+      x.awaitCall();
+      results++;
+      x.finishesBegun++;
+      inturn_token_finish_with(x.token, &results, countDown);
+    };
+    together({end, end});
+  }
+  CHECK(results == 0);
+}
+
+SCENARIO(progress_meets_its_observer_and_the_end) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  inturn_value value = {0};
+  together({[&] {
+              x.awaitCall();
+              inturn_token_set_progress(x.token, 1, 2);
+              inturn_token_set_progress(x.token, 2, 2);
+              x.finish();
+            },
+            [&] {
+              expect("create_value",
+                     inturn_operation_create_value(
+                         x.handle, INTURN_OPERATION_PROGRESS, &value),
+                     {INTURN_OK});
+            }});
+  queue.drain();
+  int64_t completed = 0, total = 0;
+  expect("get_progress",
+         inturn_operation_get_progress(x.handle, &completed, &total),
+         {INTURN_OK});
+  CHECK(completed == 2 && total == 2);
+  expect("value_destroy", inturn_value_destroy(value), {INTURN_OK});
+}
+
+SCENARIO(suspends_with_reasons) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("x", finishes);
+  auto pause = [&](const char *reason) {
+    return [&, reason] {
+      expect("suspend_for", inturn_queue_suspend_for(queue.handle, reason),
+             {INTURN_OK});
+      expect("resume_for", inturn_queue_resume_for(queue.handle, reason),
+             {INTURN_OK});
+    };
+  };
+  together({pause("a call"), pause("a door"), pause("a call"),
+            [&] { queue.add("y", finishes); }});
+}
+
+SCENARIO(events_tell_each_operation) {
+  struct Count {
+    int enqueued = 0, started = 0, ended = 0, closed = 0;
+    static void told(void *context, const inturn_event *event) {
+      Count &self = *static_cast<Count *>(context);
+      self.enqueued += event->kind == INTURN_EVENT_ENQUEUED;
+      self.started += event->kind == INTURN_EVENT_STARTED;
+      self.ended += event->kind == INTURN_EVENT_ENDED;
+      self.closed += event->kind == INTURN_EVENT_CLOSED;
+    }
+  } count;
+  {
+    Queue queue(INTURN_QUEUE_CONCURRENT, {0}, [&](auto &o) {
+      o.on_event = Count::told;
+      o.event_context = &count;
+    });
+    Operation &x = queue.add("x", keeps, {.handle = true});
+    together({[&] {
+                x.awaitCall();
+                x.finish();
+              },
+              [&] {
+                queue.add("y", finishes);
+                queue.add("z", finishes);
+              },
+              [&] {
+                queue.cancelAll();
+                queue.close();
+              }});
+    queue.finishAll();
+    queue.drain();
+    int accepted = 0;
+    for (const auto &operation : queue.all())
+      accepted += operation->isAccepted;
+    queue.destroy();
+    CHECK(count.enqueued == accepted && count.ended == accepted);
+    CHECK(count.started <= accepted && count.closed == 1);
+  }
+}
+
+SCENARIO(a_stall_is_reported_while_it_ends) {
+  static int reports;
+  reports = 0;
+  expect(
+      "set_report_handler",
+      inturn_set_report_handler(
+          [](void *, const inturn_report *) { reports++; }, nullptr, nullptr),
+      {INTURN_OK});
+  {
+    Queue queue(INTURN_QUEUE_FIFO);
+    Operation &x =
+        queue.add("x", keeps, with([](auto &o) { o.stall_ns = 1000; }));
+    together({[&] {
+                x.awaitCall();
+                x.finish();
+              },
+              [&] { x.cancel(); }});
+  }
+  expect("set_report_handler",
+         inturn_set_report_handler(nullptr, nullptr, nullptr), {INTURN_OK});
+  CHECK(reports <= 2);
+}
+
+SCENARIO(looking_meets_everything) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  auto look = [&] {
+    inturn_operation_info infos[4];
+    size_t count = 0;
+    expect("list", inturn_queue_list(queue.handle, infos, 4, &count),
+           {INTURN_OK});
+    inturn_operation_state state;
+    expect("get_state", inturn_operation_get_state(x.handle, &state),
+           {INTURN_OK});
+    inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
+    expect("statistics", inturn_queue_get_statistics(queue.handle, &statistics),
+           {INTURN_OK});
+    CHECK(statistics.running <= 2);
+  };
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              queue.add("y", finishes);
+              queue.cancelAll();
+            },
+            look, look});
+}
+
+SCENARIO(a_batch_with_options_of_its_operations) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = "part";
+  options.max_run_ns = 1000000;
+  static const inturn_batch_edge edges[] = {{1, 0}, {2, 1}};
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch = queue.addBatch(
+      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [&](auto &o) {
+        o.operation = &options;
+        o.edges = edges;
+        o.edge_count = 2;
+        o.policy = INTURN_BATCH_FIRST_ERROR;
+      });
+  queue.mayCutOff();
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.fail(3);
+            },
+            [&] { batch.cancel(); }, [&] { queue.add("x", finishes); }});
+  batch.wait();
+}
+
+SCENARIO(a_batch_retries) {
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.retry = &retry;
+  Queue queue(INTURN_QUEUE_FIFO);
+  auto failsOnce = [](Operation &it) {
+    it.mayRestart = true;
+    it.calls == 1 ? it.fail(1) : it.finish();
+  };
+  Batch &batch = queue.addBatch({{"a", failsOnce}, {"b", finishes}},
+                                [&](auto &o) { o.operation = &options; });
+  batch.operations[0]->mayRestart = true;
+  together({[&] { batch.cancel(); }, [&] { batch.wait(); }});
+}
+
+SCENARIO(a_batchs_ends_meet_its_release) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] {
+              inturn_end end;
+              expect("get_end", inturn_batch_get_end(batch.handle, 0, &end),
+                     {INTURN_OK, INTURN_E_BUSY});
+              size_t ended = 0, count = 0;
+              expect("get_progress",
+                     inturn_batch_get_progress(batch.handle, &ended, &count),
+                     {INTURN_OK});
+              CHECK(ended <= count && count == 2);
+              batch.release();
+            }});
+}
+
+// A token whose operation is over says so, and does nothing to who has its
+// gate now.
+SCENARIO(an_old_token_meets_suspend) {
+  Host host(1);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      other(INTURN_QUEUE_FIFO, host.executor);
+  Operation &x = one.add("x", finishes);
+  for (const char *name : {"a", "b", "c"})
+    other.add(name, finishes);
+  together(
+      {[&] {
+         x.awaitCall();
+         inturn_status status = inturn_token_on_cancel(
+             x.token, [](void *, inturn_token) {}, nullptr, nullptr);
+         expect("on_cancel", status, {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+       },
+       [&] {
+         other.suspend();
+         inturn_queue_statistics before = INTURN_QUEUE_STATISTICS_INIT;
+         inturn_queue_get_statistics(other.handle, &before);
+         model_settle(false);
+         inturn_queue_statistics after = INTURN_QUEUE_STATISTICS_INIT;
+         inturn_queue_get_statistics(other.handle, &after);
+         CHECK(before.pending == after.pending);
+         other.resume();
+       }});
+}

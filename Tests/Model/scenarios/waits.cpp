@@ -1,0 +1,120 @@
+// Waits inside work, which may close a ring.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+namespace {
+
+// Waits for an operation, and counts how often that is refused.
+struct Waiter {
+  int refused = 0, done = 0;
+  void wait(inturn_operation operation) {
+    inturn_status status = inturn_operation_wait(operation, -1, nullptr);
+    expect("wait", status, {INTURN_OK, INTURN_E_DEADLOCK});
+    (status == INTURN_OK ? done : refused)++;
+    expect("release", inturn_operation_release(operation), {INTURN_OK});
+  }
+};
+
+void doNothing(void *, inturn_token token) { inturn_token_finish(token); }
+
+void ignore(void *, const inturn_report *) {}
+
+// Reports are what is expected here.
+void beQuiet() {
+  expect("set_report_handler",
+         inturn_set_report_handler(ignore, nullptr, nullptr), {INTURN_OK});
+}
+
+} // namespace
+
+SCENARIO(all_places_wait_for_new_operations) {
+  beQuiet();
+  Waiter waiter;
+  Host host(3);
+  Queue queue(INTURN_QUEUE_CONCURRENT, host.executor);
+  auto wait = [&](Operation &it) {
+    inturn_operation operation;
+    expect("enqueue",
+           inturn_queue_enqueue(queue.handle, doNothing, nullptr, nullptr,
+                                &operation),
+           {INTURN_OK});
+    waiter.wait(operation);
+    it.finish();
+  };
+  together({[&] { queue.add("a", wait); }, [&] { queue.add("b", wait); }});
+  queue.drain();
+  CHECK(waiter.refused <= 1);
+  CHECK(waiter.refused + waiter.done == 2);
+}
+
+SCENARIO(two_queues_wait_for_each_other) {
+  beQuiet();
+  Waiter waiter;
+  Host host(3);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      other(INTURN_QUEUE_FIFO, host.executor);
+  int arrived = 0;
+  auto waitIn = [&](Queue &queue) {
+    return [&](Operation &it) {
+      arrived++;
+      await("both", [&] { return arrived == 2; });
+      inturn_operation operation;
+      expect("enqueue",
+             inturn_queue_enqueue(queue.handle, doNothing, nullptr, nullptr,
+                                  &operation),
+             {INTURN_OK});
+      waiter.wait(operation);
+      it.finish();
+    };
+  };
+  together({[&] { one.add("a", waitIn(other)); },
+            [&] { other.add("b", waitIn(one)); }});
+  one.drain();
+  other.drain();
+  CHECK(waiter.refused == 1 && waiter.done == 1);
+}
+
+SCENARIO(a_wait_from_inside_meets_cancel) {
+  beQuiet();
+  Host host(2);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      other(INTURN_QUEUE_FIFO, host.executor);
+  Operation &x = other.add("x", keeps, {.handle = true});
+  one.add("a", [&](Operation &it) {
+    x.wait(-1);
+    it.finish();
+  });
+  together({[&] {
+              x.awaitCall();
+              x.cancel();
+              x.finish();
+            },
+            [&] { one.drain(); }});
+}
+
+SCENARIO(a_drain_from_inside_is_refused) {
+  beQuiet();
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("a", [&](Operation &it) {
+                expect("drain", inturn_queue_drain(queue.handle, -1),
+                       {INTURN_E_DEADLOCK});
+                it.finish();
+              });
+            },
+            [&] { queue.drain(); }});
+}
+
+SCENARIO(a_batch_is_waited_for_from_another_queue) {
+  beQuiet();
+  Host host(2);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      other(INTURN_QUEUE_CONCURRENT, host.executor);
+  Batch &batch = other.addBatch({{"a", finishes}, {"b", finishes}});
+  one.add("waits", [&](Operation &it) {
+    batch.wait();
+    it.finish();
+  });
+  together({[&] { batch.cancel(); }, [&] { one.drain(); }});
+}
