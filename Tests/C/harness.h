@@ -21,6 +21,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether a sanitizer's run-time library is in the program: it has a thread of
+   its own, and replaces functions of the C library. */
+#define SANITIZED 0
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#undef SANITIZED
+#define SANITIZED 1
+#endif
+#endif
+
 /* How long a test may wait for one thing, in seconds and in nanoseconds. */
 #ifndef LIMIT_SECONDS
 #define LIMIT_SECONDS 30

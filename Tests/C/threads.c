@@ -18,10 +18,17 @@ enum { FOR_EVER = 1 << 30 };
 /* The calling thread starts one of the test's own. */
 static _Thread_local bool is_own;
 
+/* Where a sanitizer has replaced it. */
+int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *,
+                                 void *(*)(void *), void *)
+    __attribute__((weak));
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                    void *(*body)(void *), void *context) {
   int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-  *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  next = __interceptor_pthread_create;
+  if (next == NULL)
+    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
   if (!is_own && atomic_load(&refusals) > 0) {
     atomic_fetch_sub(&refusals, 1);
     atomic_fetch_add(&refused, 1);
