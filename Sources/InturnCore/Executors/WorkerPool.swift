@@ -27,6 +27,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     init() { parker.initialize(to: Atomic(0)) }
   }
 
+  /// How many threads it starts at once; see `PoolMachine.target`.
+  package let size: Int
   @exclusivity(unchecked) private var machine: PoolMachine
   /// The parked threads' words, the last to park at the end.
   @exclusivity(unchecked) private var parked: [Parker] = []
@@ -44,6 +46,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private static var shortSleep: Int64 { 20_000 }
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
+    size = target
     machine = PoolMachine(target: target, maximum: maximum)
     self.clock = clock
     super.init(label: label)
@@ -53,8 +56,6 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   deinit { pressureTimer.deallocate() }
 
   package var threadCount: Int { lock.withLock { machine.threads } }
-
-  package var size: Int { machine.target }
 
   override func submit(_ item: ReadyRing.Item) {
     lock.lock()
