@@ -6,6 +6,7 @@ import asyncio
 import sys
 import weakref
 from collections.abc import Awaitable, Coroutine, Generator
+from concurrent.futures._base import RUNNING
 from contextlib import suppress
 from contextvars import Context, copy_context
 from ctypes import byref, c_bool
@@ -373,7 +374,7 @@ class ThreadRun(CoroutineTurn, Future[Any]):
 
     def _take(self, token: int) -> bool:
         if self._claim():
-            self._call = None
+            self._state = RUNNING
             return super()._take(token)
         quick.token_cancel(token)
         return False

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import concurrent.futures
 import sys
+import threading
 import time
-from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, PENDING
+from concurrent.futures._base import (
+    CANCELLED,
+    CANCELLED_AND_NOTIFIED,
+    FINISHED,
+    PENDING,
+    RUNNING,
+)
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -20,6 +27,12 @@ if TYPE_CHECKING:
     from ._queues import Queue
 
 
+_DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
+# Protects that a future without a condition ends, or gets one. Nothing is called, and nothing made,
+# while it is held; a signal handler may come.
+_lock = threading.RLock()
+
+
 class Future(NotCopied, concurrent.futures.Future[T]):
     """The result of a function that a queue calls; a ``concurrent.futures.Future``.
 
@@ -28,18 +41,50 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     waits.
     """
 
+    # A condition costs more than all the rest, and few futures are waited for before they are
+    # done.  So it is made for the first who needs it; from then on all goes by the base's rules.
+
     def __init__(self, queue: Queue, *call: Any) -> None:
-        super().__init__()
-        # The function, its arguments and keywords, until it is started, or never will be.
-        self._call: Any = call
+        self._state = PENDING
+        self._result: T | None = None
+        self._exception: BaseException | None = None
+        # The function, its arguments and keywords. Who takes them, out of `__dict__` in one step,
+        # decides what becomes of it: it is started, cancelled, or dropped by the library.
+        self._call = call
         self._queue = queue  # alive for as long as it has operations
         self._handle: int | None = None  # of its operation, as soon as that is known
 
+    if not TYPE_CHECKING:  # for a type checker it is the base's attribute
+
+        @property
+        def _condition(self):
+            made = self.__dict__.get("_made")
+            if made is None:
+                waiters, callbacks, new = [], [], threading.Condition()
+                with _lock:
+                    made = self.__dict__.get("_made")
+                    if made is None:
+                        self._waiters, self._done_callbacks = waiters, callbacks
+                        made = self._made = new  # last, as others look for it without the lock
+            return made
+
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._state in (CANCELLED, CANCELLED_AND_NOTIFIED)
+
+    def running(self) -> bool:
+        """Whether its function is being called."""
+        return self._state == RUNNING
+
+    def done(self) -> bool:
+        """Whether it was cancelled or has ended."""
+        return self._state in _DONE
+
     def cancel(self) -> bool:
         """Cancels a pending operation: it never runs, and leaves its queue."""
-        if not super().cancel():
-            return False
-        self._claim()
+        if not self._claim():
+            return self.cancelled()
+        self._cancel_claimed()
         if self._handle:
             quick.operation_cancel(self._handle)
         return True
@@ -51,6 +96,8 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         :raises concurrent.futures.CancelledError: it was cancelled.
         :raises DeadlockError: it cannot end while the caller waits.
         """
+        if self._state == FINISHED and self._exception is None:
+            return self._result  # type: ignore[return-value]
         return super().result(self._wait(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -95,27 +142,44 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         self.set_running_or_notify_cancel()
 
     def _claim(self) -> bool:
-        """Whether it runs from now on; who waits is told when it was cancelled before that."""
-        with self._condition:
-            begins = self._state in (PENDING, CANCELLED) and super().set_running_or_notify_cancel()
-            if not begins:
-                self._call = None
-            return begins
+        """Whether the caller is the first who asks: what is to become of it is the caller's."""
+        return self.__dict__.pop("_call", None) is not None
+
+    def _cancel_claimed(self) -> None:
+        super().cancel()
+        super().set_running_or_notify_cancel()
 
     def _give(self, result: T) -> None:
-        super().set_result(result)
+        self._result = result
+        self._settle(FINISHED)
 
     def _give_exception(self, error: BaseException) -> None:
-        super().set_exception(error)
+        self._exception = error
+        self._settle(FINISHED)
+
+    def _settle(self, state: str) -> None:
+        """Ends it, whose end the caller's is; as cancelled, too, though it was running."""
+        with _lock:
+            made = self.__dict__.get("_made")
+            if made is None:
+                self._state = state
+                made = self.__dict__.get("_made")  # by a signal handler in between
+                if made is None:
+                    return
+        with made:
+            self._state = state
+            for waiter in self._waiters:
+                if state != FINISHED:
+                    waiter.add_cancelled(self)
+                elif self._exception is None:
+                    waiter.add_result(self)
+                else:
+                    waiter.add_exception(self)
+            made.notify_all()
+        self._invoke_callbacks()  # type: ignore[attr-defined]
 
     def _end_cancelled(self) -> None:
-        """Ends it as cancelled though it was running."""
-        with self._condition:
-            self._state = CANCELLED_AND_NOTIFIED
-            for waiter in self._waiters:
-                waiter.add_cancelled(self)
-            self._condition.notify_all()
-        self._invoke_callbacks()  # type: ignore[attr-defined]
+        self._settle(CANCELLED_AND_NOTIFIED)
 
     def _wait(self, timeout: float | None) -> float | None:
         """Waits for the operation; returns what is left of the time."""
@@ -139,10 +203,13 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def _start(self, token: int) -> None:
         """What the library calls as the work."""
-        if not self._claim():
+        call = self.__dict__.pop("_call", None)
+        if call is None:
             quick.token_cancel(token)
             return
-        (function, arguments, keywords), self._call = self._call, None
+        function, arguments, keywords = call
+        del call
+        self._state = RUNNING
         try:
             result = function(*arguments, **keywords)
             if type(result) is CoroutineType:
@@ -164,8 +231,8 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def _dropped(self) -> None:
         """The library is done with it: it was started, or never will be."""
-        if super().cancel():
-            self._claim()
+        if self._claim():
+            self._cancel_claimed()
 
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():
