@@ -178,6 +178,7 @@ void on_segment(void *context, inturn_token token) {
   operation_facts *operation = context;
   HOLDS(operation->destroyed == 0);
   HOLDS(operation->attempts > 0);
+  atomic_fetch_add(&operation->in_call, 1);
   int attempt = operation->attempts - 1;
   allowed allowed = {0,
                      operation->may_be_cut ||
@@ -195,6 +196,7 @@ void on_segment(void *context, inturn_token token) {
   } else {
     give(operation, attempt, token, operation->acts[3], allowed);
   }
+  atomic_fetch_sub(&operation->in_call, 1);
 }
 
 void on_cancel(void *context, inturn_token token) {
@@ -327,11 +329,9 @@ void step_token(input *input) {
   case 6:
   case 7: {
     struct allowed asks = allowed;
-    /* Told of what is cut off, until the call returns. */
-    if (operation->in_call > 0 || operation->may_be_cut)
+    /* What is cut off in a call is told of it, until that returns. */
+    if (operation->in_call > 0)
       asks.may |= BIT(INTURN_OK);
-    if (!is_alive(QUEUE, operation->queue))
-      asks.may |= BIT(INTURN_OK) | BIT(INTURN_E_ALREADY_FINISHED);
     EXPECT(inturn_token_is_cancelled(pick.token, &truth), asks);
     if (take(input) % 16 == 0) {
       allowed.must |= BIT(INTURN_E_INVALID_ARGUMENT);
