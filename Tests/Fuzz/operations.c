@@ -102,6 +102,8 @@ static void wins(operation_facts *operation, int attempt, bool is_ok) {
 static void give(operation_facts *operation, int attempt, inturn_token token,
                  uint8_t how, allowed allowed) {
   bool is_ok;
+  if (atomic_fetch_add(&operation->ending, 1) > 0)
+    allowed.may |= BIT(INTURN_E_ALREADY_FINISHED);
   switch (how % 8) {
   default:
     is_ok = EXPECT(inturn_token_finish(token), allowed);
@@ -126,6 +128,7 @@ static void give(operation_facts *operation, int attempt, inturn_token token,
     break;
   }
   wins(operation, attempt, is_ok);
+  atomic_fetch_sub(&operation->ending, 1);
 }
 
 void act(operation_facts *operation, int attempt, inturn_token token) {
@@ -359,8 +362,10 @@ void step_token(input *input) {
   case 11:
     if (!is_interaction)
       allowed.must |= BIT(INTURN_E_WRONG_KIND);
+    atomic_fetch_add(&operation->ending, 1);
     wins(operation, pick.attempt,
          EXPECT(inturn_token_yield(pick.token), allowed));
+    atomic_fetch_sub(&operation->ending, 1);
     break;
   case 12:
     operation->segments++;

@@ -114,11 +114,13 @@ pick pick_handle(input *input, enum kind kind) {
       made[count++] = i;
   int index = count > 0 ? made[choice % count] : choice % SLOTS;
   slot *slot = &the_world.slots[kind][index];
-  /* In this order: an object that is made meanwhile has bits by then. */
   int life = slot->life;
   uint64_t bits = slot->bits;
-  if (life == IN_MAKING && bits == 0)
+  /* One that is just being made, perhaps by the other thread, is none yet. */
+  if (life == IN_MAKING || slot->life != life) {
     life = NEVER;
+    bits = 0;
+  }
   return (pick){bits, index, of_life(life)};
 }
 
@@ -161,7 +163,7 @@ token_pick pick_token(input *input) {
   else if (attempt < attempts - 1 || operation->wins[attempt] > 0 ||
            operation->is_over || !queue_lives)
     result.allowed.must = BIT(INTURN_E_ALREADY_FINISHED);
-  else if (operation->may_be_cut)
+  else if (operation->may_be_cut || operation->ending > 0)
     result.allowed.may = BIT(INTURN_E_ALREADY_FINISHED);
   if (the_world.slots[QUEUE][operation->queue].life == DYING)
     result.allowed.may |= BIT(INTURN_E_ALREADY_FINISHED) | BIT(INTURN_OK);

@@ -135,6 +135,8 @@ typedef struct operation_facts {
   atomic_bool accepted, refused, is_taken, is_over;
   atomic_int attempts; /* whose work was called, or that were taken */
   atomic_int in_call;
+  atomic_int
+      ending; /* calls that are to end an attempt and have not returned */
   _Atomic uint64_t tokens[ATTEMPTS];
   atomic_int wins[ATTEMPTS]; /* calls that have ended the attempt */
   atomic_int ended, end_destroyed, destroyed, results, results_destroyed;
