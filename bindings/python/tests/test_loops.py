@@ -157,16 +157,23 @@ def test_a_busy_queue_and_the_loop_let_each_other_live(
     assert len(set(calls_at_ticks)) >= 10
 
 
+def sleeps_within(host: Any, seconds: float) -> int:
+    """How often threads of this process go to sleep meanwhile."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+    run_for(host, seconds)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
+
+
 def test_an_idle_executor_wakes_nobody(
     host: Any, executor: inturn.Executor, queue: inturn.FIFOQueue
 ) -> None:
     with host.attach(executor):
         run_until_here(host, queue)
         run_for(host, 0.5)  # a window that is new is drawn
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
-        run_for(host, 2)
-        sleeps = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
-    assert sleeps <= 10
+        # Others may wake the loop now and then, as a display does; an executor that polls wakes it
+        # all the time.
+        sleeps = min(sleeps_within(host, 1) for _ in range(4))
+    assert sleeps <= 5
 
 
 def test_a_loop_inside_work_sleeps_and_calls_no_other_work(
