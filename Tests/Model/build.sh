@@ -43,7 +43,11 @@ if [[ -n $sanitizer ]]; then
   instrumented+=(-fsanitize="$sanitizer")
   # The scheduler switches between threads that ThreadSanitizer watches: what it
   # does itself is no part of their story.
-  [[ $sanitizer == thread ]] || c_flags=("${instrumented[@]}")
+  if [[ $sanitizer == thread ]]; then
+    c_flags+=(-DMODEL_THREAD_SANITIZER=1)
+  else
+    c_flags=("${instrumented[@]}")
+  fi
 fi
 
 engine=(Sources/InturnCore "$model/seam")
@@ -86,5 +90,6 @@ if ((${#stale[@]})); then
 fi
 link=(swiftc -static-stdlib -use-ld=lld "${objects[@]}" -o "$output/model"
   -lstdc++ -ldl -lpthread)
-[[ -z $sanitizer ]] || link+=(-sanitize="$sanitizer")
+# What the C library calls of the sanitizer's, such as its allocator, is exported.
+[[ -z $sanitizer ]] || link+=(-sanitize="$sanitizer" -Xlinker --export-dynamic)
 "${link[@]}"

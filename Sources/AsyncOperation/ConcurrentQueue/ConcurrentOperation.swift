@@ -140,9 +140,12 @@ public class ConcurrentOperation: @unchecked Sendable {
     lock.withLock { ended == nil && self.queue == queue }
   }
 
-  /// What the operation is as long as it keeps its place.
+  /// What the operation is as long as it keeps its place. The engine knows of its end before it has
+  /// told it.
   var holder: TaskWaitGraph.Holder? {
-    lock.withLock { ended == nil ? TaskWaitGraph.Holder(self, of: queue) : nil }
+    let (hasEnded, queue, handle) = lock.withLock { (ended != nil, self.queue, self.handle) }
+    if hasEnded || (handle.bits != 0 && Engine.state(of: handle).1 == .ended) { return nil }
+    return TaskWaitGraph.Holder(self, of: queue)
   }
 
   /// Without what it cannot end: before its start, a place, and what it comes after. It looks at all

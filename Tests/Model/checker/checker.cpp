@@ -80,10 +80,12 @@ void Operation::work(void *context, inturn_token token) {
   self.calls++;
   self.finishesBegun = self.finishesDone = 0;
   model_touch(&self.payload);
-  if (self.queue->kind == INTURN_QUEUE_FIFO && !self.mayBeCutOff)
+  if (self.queue->kind == INTURN_QUEUE_FIFO && !self.hasOptions)
     model_touch(&self.queue->payload);
   model_release(&self);
+  self.isInCall = true;
   self.body(self);
+  self.isInCall = false;
 }
 
 void Operation::ended(void *context, const inturn_end *end) {
@@ -100,7 +102,9 @@ void Operation::ended(void *context, const inturn_end *end) {
     model_fail("%s was refused, and ends", self.name.c_str());
   if (self.queue->isDestroyed)
     model_fail("the end of %s comes after the queue", self.name.c_str());
-  model_touch(&self.payload);
+  // One that is cut off may be told of in the middle of its call.
+  if (!self.hasOptions)
+    model_touch(&self.payload);
   bool isExplained = false;
   switch (end->outcome) {
   case INTURN_FINISHED:
@@ -165,7 +169,9 @@ Operation::endBy(const char *call, inturn_outcome outcome,
   uint32_t attempt = calls;
   bool mayHaveEnded = finishesBegun > 0 || mayBeCutOff || cancelsBegun > 0;
   finishesBegun++;
-  if (queue->kind == INTURN_QUEUE_FIFO && finishesBegun == 1 && !mayBeCutOff)
+  // What its own work does before the finish is there for the next one. (Who is
+  // second to finish is ordered with nobody.)
+  if (isInCall && queue->kind == INTURN_QUEUE_FIFO && !hasOptions)
     model_touch(&queue->payload);
   inturn_status status = act(token);
   model_note("%s of %s: %s", call, name.c_str(), inturn_status_name(status));
@@ -339,6 +345,7 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
                       const With &with) {
   Operation &operation = make(name, std::move(body));
   operation.hasOnEnd = with.onEnd;
+  operation.hasOptions = bool(with.set);
   operation.cancelsBegun += with.endsWithOthers;
   operation.mayBeCutOff = operation.mayBeCutOff || with.hasDeadline;
   bool wasClosed = isClosed, wasDestroyed = isDestroyed;
@@ -392,6 +399,7 @@ Queue::addBatch(std::initializer_list<
   std::vector<inturn_batch_item> list;
   for (const auto &[name, body] : items) {
     Operation &operation = make(name, body);
+    operation.hasOptions = true;
     batch.operations.push_back(&operation);
     list.push_back({Operation::work, &operation, Operation::destroyed});
   }

@@ -111,6 +111,8 @@ private:
   std::function<void(Operation &)> body;
   bool hasOnEnd = false;
   bool isCallDue = true;
+  bool isInCall = false;
+  bool hasOptions = false; // which may end it in the middle of a call
   inturn_outcome finishedAs = inturn_outcome(0);
   uint64_t enqueueBegan = 0, enqueuedAt = 0; // in one count of all
   int payload = 0;

@@ -315,7 +315,6 @@ SCENARIO(looking_meets_everything) {
 
 SCENARIO(a_batch_with_options_of_its_operations) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.label = "part";
   options.max_run_ns = 1000000;
   static const inturn_batch_edge edges[] = {{1, 0}, {2, 1}};
   Queue queue(INTURN_QUEUE_CONCURRENT);

@@ -14,15 +14,15 @@ extern "C" const char *__asan_default_options() {
   return "detect_stack_use_after_return=0:detect_leaks=0:exitcode=67";
 }
 #endif
-#if __has_feature(thread_sanitizer)
-#define MODEL_THREAD_SANITIZER 1
+#endif
+// Not asked of the compiler: this file is none of what is watched.
+#ifdef MODEL_THREAD_SANITIZER
 extern "C" const char *__tsan_default_options() {
   return "halt_on_error=1:exitcode=66";
 }
 extern "C" void *__tsan_get_current_fiber(void);
 extern "C" void *__tsan_create_fiber(unsigned flags);
 extern "C" void __tsan_switch_to_fiber(void *fiber, unsigned flags);
-#endif
 #endif
 
 // Stores the registers that a call keeps on the stack, its pointer in *from,
@@ -95,6 +95,14 @@ void Fiber::prepare(void (*entry)()) {
     top[i] = 0;
   top[entryWord] = reinterpret_cast<uintptr_t>(begin);
   stackPointer = top;
+}
+
+// Whoever comes next has a stack of its own, with nothing on it that another
+// thread has written.
+void Fiber::discard() {
+  if (stack)
+    munmap(stack, stackSize);
+  *this = Fiber();
 }
 
 void Fiber::switchTo(Fiber &other) {

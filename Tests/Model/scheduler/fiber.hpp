@@ -15,6 +15,9 @@ public:
   // Called on this fiber: goes on with the other one, until somebody comes
   // back.
   void switchTo(Fiber &other);
+  // It is gone without having come to its end, as in a fork's child.
+  void discard();
+
   // Said by each fiber when it goes on; of no use to others.
   static void arrived();
 

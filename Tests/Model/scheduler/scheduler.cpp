@@ -224,7 +224,8 @@ void entry() {
 }
 
 int freePlace() {
-  for (int i = 0; i < mostThreads; i++)
+  // The first thread's stays its own, in a fork's child too: others refer to it.
+  for (int i = 1; i < mostThreads; i++)
     if (isOver(threads[i]))
       return i;
   return -1;
@@ -344,8 +345,11 @@ void model_become_child() {
   process.made = process.engine = 0;
   inturn_system_innermost_frame = nullptr;
   for (int i = 0; i < mostThreads; i++)
-    if (i != current)
+    if (i != current) {
       threads[i].state = State::none;
+      if (i != 0)
+        threads[i].fiber.discard();
+    }
 }
 
 int64_t model_now() { return now; }
