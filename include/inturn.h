@@ -763,7 +763,8 @@ typedef struct inturn_operation_options {
      same way, with the same result and INTURN_CAUSE_JOINED. But when that one
      was cancelled by its own caller, owner or grace time, the first that has
      joined it stands in for it, with its own work: next, if it had started, and
-     else at the end of those of its priority. */
+     else at the end of those of its priority. A barrier goes by the order of
+     the enqueues, whether it has joined, was joined, or something else did. */
   bool join;
   const char *INTURN_NULLABLE key; /* UTF-8; see inturn_queue_resolve_key */
   inturn_owner owner;              /* null: none */

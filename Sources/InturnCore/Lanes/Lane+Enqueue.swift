@@ -150,14 +150,11 @@ extension UnsafeMutablePointer<Lane> {
     if slot.pointee.details == nil && pointee.machine.flags.contains(.isObserved) {
       _ = slot.needDetailsLocked()
     }
-    if let leader = leaderLocked(for: slot) {
-      joinLocked(slot, leader)
-      pointee.pending += 1
-      noteLocked(.joined, of: slot)
-      return true
-    }
-    let isPlaced = slot.plan.map { placeLocked(slot, $0) } ?? appendLocked(Job(slot: slot))
-    if isPlaced { noteLocked(.enqueued, of: slot) }
+    let leader = leaderLocked(for: slot)
+    let isPlaced =
+      leader.map { joinLocked(slot, $0) } ?? slot.plan.map { placeLocked(slot, $0) }
+      ?? appendLocked(Job(slot: slot))
+    if isPlaced { noteLocked(leader == nil ? .enqueued : .joined, of: slot) }
     return isPlaced
   }
 

@@ -46,8 +46,21 @@ extension UnsafeMutablePointer<Lane> {
     return first.groups!.pointee.leader ?? first
   }
 
-  /// Lets an operation wait for another one's end, which will be its own.
-  func joinLocked(_ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer) {
+  /// Lets an operation wait for another one's end, which will be its own. False when memory runs
+  /// out.
+  ///
+  /// To fences it is what any operation is that waits, in the place in which it was enqueued. Its
+  /// leader came before it, and so no fence waits for it that the leader is or is behind; where it
+  /// stands in, it is already where barriers let it start.
+  func joinLocked(_ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer) -> Bool {
+    slot.needPlanLocked()
+    slot.plan!.pointee.blockers += 1
+    if !isSelective {
+      needOrder().block(slot)
+      pointee.pending += 1
+    } else if !placeLocked(slot, slot.plan!) {
+      return false
+    }
     let (groups, leading) = (slot.groups!, leader.groups!)
     leader.addReference()
     groups.pointee.leader = leader
@@ -61,9 +74,7 @@ extension UnsafeMutablePointer<Lane> {
     leading.pointee.lastFollower = slot
     leading.pointee.hasBeenJoined = true
     groups.pointee.isFollowing = true
-    slot.needPlanLocked()
-    slot.plan!.pointee.blockers += 1
-    needOrder().block(slot)
+    return true
   }
 
   /// Takes one out that has joined another one and ends before it.

@@ -5,7 +5,8 @@
 ///
 ///     front      comes next, after urgent ones: it has had its turn, and has to take it again
 ///     levels     may start; those of one priority in order
-///     blocked    waits for others' ends, for names, or for its next attempt
+///     blocked    waits for others' ends, one that it has joined among them, for names, or for its
+///                next attempt
 ///     fence      the first barrier: starts when nothing before it is left
 ///     behind     came after the fence; comes before it in nothing
 struct LaneOrder: ~Copyable {
@@ -129,6 +130,7 @@ extension UnsafeMutablePointer<LaneOrder> {
       block(slot)
       return true
     }
+    if slot.plan?.pointee.comesNext == true { return pointee.front.append(Job(slot: slot)) }
     return push(Job(slot: slot), priority: slot.level)
   }
 
