@@ -334,12 +334,14 @@ typedef enum inturn_cause {
 } inturn_cause;
 
 /* The end of an operation. Times are nanoseconds of the queue's clock; the
-   start is 0 for an operation that never started. */
+   start is 0 for an operation that never started, as one that has joined
+   another one and does not stand in for it. */
 typedef struct inturn_end {
   inturn_outcome outcome;
   inturn_cause cause;
-  int32_t code;                      /* of inturn_token_fail, else 0 */
-  uint32_t attempts;                 /* how often it was started */
+  int32_t code;      /* of inturn_token_fail, else 0 */
+  uint32_t attempts; /* how often it was started; with INTURN_CAUSE_JOINED, how
+                        often the one was that it had joined */
   void *INTURN_NULLABLE result;      /* of inturn_token_finish_with */
   const char *INTURN_NULLABLE label; /* NULL when it has none */
   int64_t enqueued_ns;

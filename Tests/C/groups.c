@@ -232,6 +232,42 @@ static void destroying_and_cancelling_all_reach_those_that_have_joined(void) {
   }
 }
 
+static void attempts_are_its_own_or_with_joined_its_leaders(void) {
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  for (int round = 0; round < 3; round++) {
+    stage stage = stage_create(INTURN_QUEUE_ACTOR);
+    job first = JOB("first"), second = JOB("second");
+    inturn_operation_options options = job_options(&first);
+    options.key = "k";
+    options.retry = &retry;
+    stage_advance(&stage, 1);
+    inturn_operation a =
+        job_enqueue_with(stage.queue, &first, work_hold, &options);
+    release(enqueue_of_key(stage.queue, &second, "k", true, work_finish));
+    if (round > 0)
+      stage_drain(&stage);
+    if (round == 1) {
+      CHECK_OK(inturn_token_fail(first.token, 1));
+      stage_drain(&stage);
+      stage_finish(&stage, &first);
+      CHECK_ENDED(&second, INTURN_FINISHED, INTURN_CAUSE_JOINED);
+    } else if (round == 2) {
+      CHECK_OK(inturn_operation_cancel(a));
+      CHECK_OK(inturn_token_cancel(first.token));
+      stage_drain(&stage);
+      CHECK_ENDED(&second, INTURN_FINISHED, INTURN_CAUSE_NONE);
+    }
+    release(a);
+    stage_destroy(&stage);
+    /* Neither started; two attempts of the first; the second stood in. */
+    CHECK_INT(first.end.attempts, (round == 0 ? 0 : round == 1 ? 2 : 1));
+    CHECK_INT(second.end.attempts, (round == 0 ? 0 : round == 1 ? 2 : 1));
+    CHECK((first.end.started_ns != 0) == (round > 0));
+    CHECK((second.end.started_ns != 0) == (round == 2));
+  }
+}
+
 /* Owners */
 
 static inturn_operation enqueue_owned(inturn_queue queue, job *job,
@@ -404,6 +440,7 @@ PROGRAM(groups, TEST(resolving_a_key_finishes_what_is_pending),
         TEST(a_pending_leader_that_is_cancelled_is_stood_in_for),
         TEST(one_that_has_joined_can_be_cancelled_alone),
         TEST(destroying_and_cancelling_all_reach_those_that_have_joined),
+        TEST(attempts_are_its_own_or_with_joined_its_leaders),
         TEST(destroying_an_owner_cancels_in_each_kind_of_queue),
         TEST(an_owner_has_at_most_its_capacity),
         TEST(a_batch_belongs_to_its_owner_as_a_whole_or_not_at_all),

@@ -56,7 +56,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       if details.pointee.isLean {
         details.pointee.isLean = false
         // While they are lean, starts are not counted.
-        details.pointee.plan?.pointee.attempts = loadWord().contains(.started) ? 1 : 0
+        details.pointee.plan?.pointee.attempts = attemptsWithoutPlan
       }
       return details
     }
@@ -66,12 +66,15 @@ extension UnsafeMutablePointer<OperationSlot> {
     return details
   }
 
+  /// Of an operation whose starts nobody counts: it has one at most.
+  var attemptsWithoutPlan: UInt32 { loadWord().contains(.started) ? 1 : 0 }
+
   func needPlanLocked() {
     let details = needDetailsLocked()
     if details.pointee.plan != nil { return }
     let plan = OperationPlan.Pointer.allocate(capacity: 1)
     plan.initialize(to: OperationPlan())
-    plan.pointee.attempts = 1
+    plan.pointee.attempts = attemptsWithoutPlan
     details.pointee.plan = plan
   }
 

@@ -197,10 +197,12 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   private var countOfAttempts: UInt32 {
+    // That one has ended, and is kept.
+    if pointee.cause == .joined { return groups!.pointee.leader!.countOfAttempts }
     if let details = pointee.details, !details.pointee.isLean, let plan = details.pointee.plan {
       return plan.pointee.attempts
     }
-    return loadWord().contains(.started) ? 1 : 0
+    return attemptsWithoutPlan
   }
 
   /// The end as callbacks and waiters are told it; the operation has ended.
