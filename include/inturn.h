@@ -489,8 +489,12 @@ inturn_status inturn_executor_detach(inturn_executor executor,
                                      const char *INTURN_NULLABLE loop);
 
 /* Calls what waits, at most max_calls calls (0: until nothing waits), and
-   never blocks. A call is a work, a segment, a cancel handler, or the delivery
-   of one end. out_calls, which may be NULL, gets their number.
+   never blocks. A call is a work, a segment, a cancel or pre-empt handler, a
+   retry's `decide`, an event, or the delivery of one end, an operation's or a
+   batch's. The condition and the event of a start belong to the work's call; a
+   context's destruction belongs to the delivery, and is one where an end has no
+   callback, or belongs to the work's call. What inturn_queue_destroy has to
+   deliver belongs to that. out_calls, which may be NULL, gets their number.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_WRONG_THREAD.
    Threads: host_threads at a time; the main executor on the main thread
    only. */

@@ -29,7 +29,7 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
     nonisolated(unsafe) fileprivate let slot: OperationSlot.Pointer
 
     /// Calls the handler.
-    package func deliver() { slot.deliverNotices() }
+    package func deliver() { _ = slot.deliverNotice() }
   }
 
   private let host: any LaneHost

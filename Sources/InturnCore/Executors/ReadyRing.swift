@@ -27,8 +27,7 @@ struct ReadyRing: ~Copyable {
       switch content {
       case .lane(let lane): lane.drain(&budget)
       case .notices(let slot):
-        slot.deliverNotices()
-        budget.remaining -= 1
+        if slot.deliverNotice() { budget.remaining -= 1 }
       }
     }
   }

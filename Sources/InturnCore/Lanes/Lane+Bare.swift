@@ -20,11 +20,10 @@ extension UnsafeMutablePointer<Lane> {
       inturn_system_prefetch(chunk)
       if !budget.isStillOurs { return .stop }
       let word = gate.loadWord()
-      // To destroy a context is a call by itself.
-      guard word.contains(.ended), gate.pointee.destroy == nil || budget.remaining > 0 else {
-        break
-      }
+      guard word.contains(.ended) else { break }
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }
+      // To destroy a context is a call by itself.
+      guard gate.pointee.destroy == nil || budget.remaining > 0 else { break }
       pointee.lock.lock()
       if gate.pointee.destroy != nil && Batch.takeDownLocked(gate, word, in: self) {
         gate.pointee.destroy = nil

@@ -10,8 +10,7 @@ extension UnsafeMutablePointer<Lane> {
     var word = gate.loadWord()
     let first = chunk.pointee.start
     let generations = OperationSlot.lastGeneration - word.generation
-    let room = UInt32(Swift.min(budget.remaining, Int(generations)))
-    let count = Swift.min(chunk.pointee.count - first, room)
+    let count = Swift.min(chunk.pointee.count - first, generations)
     pointee.batchGeneration = word.generation
     pointee.machine.flags.insert(.batching)
     addRunningLocked(gate)
@@ -23,8 +22,9 @@ extension UnsafeMutablePointer<Lane> {
     var done: UInt32 = 0
     var unfinished = Unfinished()
     var isSuspended = false
+    var isUndelivered = false
     // The mark may be there before the first: of a token of the operation that the gate served last.
-    while done < count && !word.contains(.attention) {
+    while done < count && budget.remaining > 0 && !word.contains(.attention) {
       let job = jobs[Int(done)]
       guard let work = job.work else { break }
       let started = OperationWord(generation: word.generation + 1, .started)
@@ -34,6 +34,7 @@ extension UnsafeMutablePointer<Lane> {
       ).exchanged {
         break
       }
+      budget.remaining -= 1
       work(job.context, tokenBits | UInt64(started.generation))
       if !budget.isStillOurs { return .stop }
       done += 1
@@ -50,14 +51,28 @@ extension UnsafeMutablePointer<Lane> {
         gate.pointee.context = nil
         gate.pointee.destroy = nil
       }
-      if word.outcome != .finished { unfinished.count(word.outcome!) }
       if let destroy = job.destroy {
-        destroy(job.context)
+        // What may tell the end of a list of operations is a call by itself.
+        if Batch.isDestroy(destroy) {
+          gate.pointee.context = job.context
+          gate.pointee.destroy = destroy
+          let isTakenDown = Batch.takeDownAtOnce(gate, word)
+          isUndelivered = !isTakenDown && budget.remaining == 0
+          if isUndelivered { break }
+          gate.pointee.context = nil
+          gate.pointee.destroy = nil
+          if !isTakenDown {
+            budget.remaining -= 1
+            destroy(job.context)
+          }
+        } else {
+          destroy(job.context)
+        }
         if !budget.isStillOurs { return .stop }
       }
+      if word.outcome != .finished { unfinished.count(word.outcome!) }
       if done & 15 == 0 && executor.hasWaiting { break }
     }
-    budget.remaining -= Int(done)
 
     pointee.lock.lock()
     countBatchLocked()
@@ -67,6 +82,13 @@ extension UnsafeMutablePointer<Lane> {
       // slot may be another's.
       if pointee.machine.flags.contains(.batching) { suspendBatchLocked(gate) }
       return .goOn
+    }
+    if isUndelivered {
+      // Its end is delivered in another turn; the slot is the operation's until then.
+      suspendBatchLocked(gate)
+      pointee.lock.unlock()
+      gate.addReference()
+      return settleReturned(gate, gate.set(.returned), &budget)
     }
     pointee.machine.flags.remove(.batching)
     removeRunningLocked(gate)

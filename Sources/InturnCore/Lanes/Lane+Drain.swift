@@ -95,7 +95,8 @@ extension UnsafeMutablePointer<Lane> {
       // Who is told of the start before the call is in its place, too.
       CallFrame.innermost?.pointee.operation = slot
       noteLocked(.started, of: slot)
-      while events.canBeTold { if !tellEventLocked(events, &budget) { return .stop } }
+      // No other one waits to be told, unless somebody tells one just now. It is part of the call.
+      if events.canBeTold && !tellEventLocked(events, budget) { return .stop }
     }
     callLocked(slot, &budget)
     if !budget.isStillOurs { return .stop }
@@ -150,10 +151,9 @@ extension UnsafeMutablePointer<Lane> {
       staged.deliver()
       if !budget.isStillOurs { return }
     }
-    budget.remaining -= 1
-    if slot.isStillWanted(token, condition, mayGoBack: mayGoBack) {
-      budget.call(slot, token)
-    }
+    let isWanted = slot.isStillWanted(token, condition, mayGoBack: mayGoBack)
+    if isWanted || condition != nil { budget.remaining -= 1 }
+    if isWanted { budget.call(slot, token) }
     frame?.pointee.operation = nil
   }
 
@@ -224,8 +224,8 @@ extension UnsafeMutablePointer<Lane> {
     let token = Handle(
       .token, index: operation.pointee.index, generation: segment.segmentGeneration)
     pointee.lock.unlock()
-    budget.remaining -= 1
     if isCalled {
+      budget.remaining -= 1
       segment.pointee.work.unsafelyUnwrapped(segment.pointee.context, token.bits)
       if !budget.isStillOurs { return .stop }
     }

@@ -134,13 +134,13 @@ extension UnsafeMutablePointer<Lane> {
   func deliverOneLocked(_ budget: inout DrainBudget) -> Bool {
     let extra = pointee.extra!
     if let events = extra.pointee.events, events.canBeTold {
-      return tellEventLocked(events, &budget)
+      budget.remaining -= 1
+      return tellEventLocked(events, budget)
     }
     if let slot = extra.pointee.firstDelivery {
       extra.pointee.firstDelivery = slot.pointee.nextDelivery
       if extra.pointee.firstDelivery == nil { extra.pointee.lastDelivery = nil }
       noteDeliveriesLocked()
-      budget.remaining -= 1
       return deliverLocked(slot, &budget)
     }
     if let graph = extra.pointee.firstCancelledGraph { return deliverHeldLocked(graph, &budget) }
@@ -172,6 +172,8 @@ extension UnsafeMutablePointer<Lane> {
         || extra.pointee.firstCancelledGraph != nil || extra.pointee.events?.canBeTold == true)
   }
 
+  /// One call at most: of the end's callback, a retry policy's function, a handler. What is destroyed
+  /// is part of the end's delivery.
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
     // What can be started does not wait for the callbacks: one of them may wait for it.
     if pointee.machine.askForDrainerBeforeCall(view) {
@@ -180,9 +182,17 @@ extension UnsafeMutablePointer<Lane> {
       executor.submit(ReadyRing.Item(lane: self))
       if !relock(budget) { return false }
     }
-    if slot.loadWord().contains(.restarting) { return askForVerdictLocked(slot, &budget) }
-    if let details = slot.pointee.details, !slot.pointee.flags.contains(.endDelivered) {
+    if slot.loadWord().contains(.restarting) {
+      budget.remaining -= 1
+      return askForVerdictLocked(slot, &budget)
+    }
+    var hasCalled = false
+    if !slot.pointee.flags.contains(.endDelivered) {
       slot.pointee.flags.insert(.endDelivered)
+      hasCalled = true
+      budget.remaining -= 1
+    }
+    if hasCalled, let details = slot.pointee.details {
       let callback = details.pointee.endCallback
       pointee.lock.unlock()
       if let function = callback.function {
@@ -202,6 +212,16 @@ extension UnsafeMutablePointer<Lane> {
     let isToldHere =
       word.contains(.cutOff) && slot.isDueLocked(.cancel)
       && !pointee.machine.flags.contains(.destroyed)
+    if isToldHere && hasCalled {
+      // That is a call by itself.
+      let extra = pointee.extra!
+      slot.pointee.nextDelivery = extra.pointee.firstDelivery
+      extra.pointee.firstDelivery = slot
+      if extra.pointee.lastDelivery == nil { extra.pointee.lastDelivery = slot }
+      noteDeliveriesLocked()
+      return true
+    }
+    if isToldHere { budget.remaining -= 1 }
     let handlers = (slot.takeHandlerLocked(for: .cancel), slot.takeHandlerLocked(for: .preempt))
     pointee.lock.unlock()
     if isToldHere { handlers.0.function!(handlers.0.context, slot.handle(.token).bits) }

@@ -141,10 +141,9 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells one event, if there is one to tell: a delivery. Called with the lock, which it gives up
   /// and takes again. False when the process is not the same any more.
-  func tellEventLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
+  func tellEventLocked(_ events: LaneEvents, _ budget: DrainBudget) -> Bool {
     guard let tell = events.begin() else { return true }
     noteDeliveriesLocked()
-    budget.remaining -= 1
     pointee.lock.unlockAfterReadingObject()
     tell()
     if !relock(budget) { return false }

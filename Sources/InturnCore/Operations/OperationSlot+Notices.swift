@@ -72,8 +72,9 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// Calls the handlers that are due: an executor's turn.
-  func deliverNotices() {
+  /// Calls a handler that is due: an executor's turn. Another one that is due gets its own. False
+  /// when none is.
+  func deliverNotice() -> Bool {
     let lane = self.lane
     lane.pointee.lock.lock()
     // The queue may be gone, and its lane be another one's.
@@ -82,20 +83,19 @@ extension UnsafeMutablePointer<OperationSlot> {
       && !lane.pointee.machine.flags.contains(.destroyed)
     let word = loadWord()
     let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
-    var handlers: [NoticeHandler] = []
+    var due: Notice?
     if isCurrent {
       pointee.details!.pointee.isNoticed = false
       if !isEndedByToken && word.contains(.started) {
-        for notice in [Notice.cancel, .preempt] where isDueLocked(notice) {
-          handlers.append(takeHandlerLocked(for: notice))
-        }
+        due = [Notice.cancel, .preempt].first { isDueLocked($0) }
       }
     }
-    if handlers.isEmpty {
+    guard let due else {
       lane.pointee.lock.unlock()
       dropReference()
-      return
+      return false
     }
+    let handler = takeHandlerLocked(for: due)
     let token = self.handle(.token)
     lane.needExtra().pointee.outside += 1
     lane.pointee.lock.unlock()
@@ -105,17 +105,19 @@ extension UnsafeMutablePointer<OperationSlot> {
     let process = ProcessState.current
     withUnsafeMutablePointer(to: &frame) { frame in
       frame.push()
-      for handler in handlers {
-        handler.function!(handler.context, token.bits)
-        handler.destroyContext()
-      }
+      handler.function!(handler.context, token.bits)
+      handler.destroyContext()
       frame.pop()
     }
-    if ProcessState.current != process { return }
+    if ProcessState.current != process { return true }
+    lane.pointee.lock.lock()
+    if !lane.pointee.machine.flags.contains(.destroyed) { lane.noticeLocked(self) }
+    lane.pointee.lock.unlock()
     dropReference()
     lane.pointee.lock.lock()
     lane.pointee.extra!.pointee.outside -= 1
     lane.leaveLocked()
+    return true
   }
 }
 
