@@ -312,6 +312,9 @@ inturn_end end_of(inturn_operation operation) {
 static pthread_mutex_t reports_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_report(void *context, const inturn_report *report) {
+  /* That of a thread that could not be started is no matter of these tests. */
+  if (report->kind == INTURN_REPORT_NO_THREAD)
+    return;
   reports *reports = context;
   const char *queue = report->queue_label;
   const char *operation = report->operation_label;
