@@ -3,9 +3,9 @@
 First each test is run once, and preload.c counts the library's calls of each kind. Then it is run
 again for the Nth call of a kind, which fails once, or from which on all fail, for a while or for
 ever. A run passes when the test does, and when the library refuses a call with NO_MEMORY after a
-fault that explains it. Where a thread could not be had, it counts as starved, and that is said, when
-something that the test waits for is late: when the thread of the clock is missing, too, the library
-tries again only at calls into it and in its own waits, and many tests wait elsewhere.
+fault that explains it. Where a thread could not be had, it counts as starved, and that is said,
+when something that the test waits for is late: when the thread of the clock is missing, too, the
+library tries again only at calls into it and in its own waits, and many tests wait elsewhere.
 """
 
 from __future__ import annotations
@@ -107,11 +107,10 @@ class Runner:
 
 def judge(status: int | None, output: str, fault: Fault | None, faults: int) -> str:
     """The verdict "ok", "refused", "starved", or what is wrong."""
-    is_short = faults > 0 and fault is not None and fault.kind == "thread"
-    if is_short and status == 1 and LATE.search(output):
-        return "starved"
-    if is_short and fault.when == "ever" and status is None:
-        return "starved"
+    if fault is not None and faults > 0 and fault.kind == "thread":
+        is_late = status == 1 and LATE.search(output)
+        if is_late or (status is None and fault.when == "ever"):
+            return "starved"
     if status is None:
         return "it hangs"
     if status == 0:

@@ -224,7 +224,8 @@ void entry() {
 }
 
 int freePlace() {
-  // The first thread's stays its own, in a fork's child too: others refer to it.
+  // The first thread's stays its own, in a fork's child too: others refer to
+  // it.
   for (int i = 1; i < mostThreads; i++)
     if (isOver(threads[i]))
       return i;
