@@ -172,8 +172,8 @@ def test_an_idle_executor_wakes_nobody(
         run_for(host, 0.5)  # a window that is new is drawn
         # Others may wake the loop now and then, as a display does; an executor that polls wakes it
         # all the time.
-        sleeps = min(sleeps_within(host, 1) for _ in range(4))
-    assert sleeps <= 5
+        sleeps = min(sleeps_within(host, 2) for _ in range(3))
+    assert sleeps <= 10
 
 
 def test_a_loop_inside_work_sleeps_and_calls_no_other_work(
