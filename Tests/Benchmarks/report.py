@@ -170,6 +170,8 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     """Runs, prints, writes and judges; returns the exit status."""
+    # Who watches sees each case when it is over.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     arguments = parse()
     cases = [case for case in CASES if not arguments.case or case.name in arguments.case]
     if arguments.programs:

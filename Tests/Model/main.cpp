@@ -98,6 +98,10 @@ void runOne(const Scenario &scenario, Chooser &chooser, bool isTraced = false,
   runSchedule({&chooser, &shared->record, asked, isTraced}, [] {
     body();
     model_settle(true);
+    if (aliveOperations() != 0 || aliveQueues() != 0)
+      model_fail("%lu operations and %lu queues are left behind",
+                 (unsigned long)aliveOperations(),
+                 (unsigned long)aliveQueues());
   });
   alarm(0);
 }

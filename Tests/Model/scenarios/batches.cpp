@@ -143,3 +143,53 @@ SCENARIO(a_graph_is_destroyed) {
             },
             [&] { queue.destroy(); }});
 }
+
+// Batches come and their queues go, wherever their operations are just then.
+static void batchesMeetTheDestruction(inturn_queue_kind kind) {
+  Queue queue(kind);
+  together({[&] {
+              queue.addBatch({{"a", finishes}, {"b", keeps}, {"c", finishes}});
+              queue.addBatch({{"d", finishes}});
+            },
+            [&] {
+              queue.addBatch({{"e", finishes}, {"f", finishes}});
+            },
+            [&] { queue.destroy(); }});
+}
+
+SCENARIO(batches_meet_the_destruction_of_a_fifo_queue) {
+  batchesMeetTheDestruction(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(batches_meet_the_destruction_of_an_actor_queue) {
+  batchesMeetTheDestruction(INTURN_QUEUE_ACTOR);
+}
+
+SCENARIO(batches_meet_the_destruction_of_a_concurrent_queue) {
+  batchesMeetTheDestruction(INTURN_QUEUE_CONCURRENT);
+}
+
+static void batchesMeetEnqueueAndDestruction(inturn_queue_kind kind) {
+  Queue queue(kind);
+  queue.addBatch({{"a", finishes}, {"b", finishes}, {"c", keeps}});
+  together({[&] {
+              queue.add("x", finishes, {.handle = true, .onEnd = true});
+              queue.addBatch({{"d", finishes}, {"e", finishes}});
+            },
+            [&] {
+              queue.suspend();
+              queue.destroy();
+            }});
+}
+
+SCENARIO(batches_meet_suspend_and_destruction_in_a_fifo_queue) {
+  batchesMeetEnqueueAndDestruction(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(batches_meet_suspend_and_destruction_in_an_actor_queue) {
+  batchesMeetEnqueueAndDestruction(INTURN_QUEUE_ACTOR);
+}
+
+SCENARIO(batches_meet_suspend_and_destruction_in_a_concurrent_queue) {
+  batchesMeetEnqueueAndDestruction(INTURN_QUEUE_CONCURRENT);
+}
