@@ -195,9 +195,15 @@ void unclaim(enum kind kind, int index) {
 bool begin_end(pick pick, enum kind kind) {
   if (pick.index < 0 || the_world.slots[kind][pick.index].bits != pick.bits)
     return false;
+  slot *slot = &the_world.slots[kind][pick.index];
   int alive = ALIVE;
-  return atomic_compare_exchange_strong(&the_world.slots[kind][pick.index].life,
-                                        &alive, DYING);
+  if (!atomic_compare_exchange_strong(&slot->life, &alive, DYING))
+    return false;
+  /* Meanwhile the other thread may have ended it and made another one here. */
+  if (slot->bits == pick.bits)
+    return true;
+  slot->life = ALIVE;
+  return false;
 }
 
 void end_end(pick pick, enum kind kind, inturn_status status) {
