@@ -174,7 +174,10 @@ overdue() {
   silent=$((EPOCHSECONDS - $(stat --format=%Y "$logs/$1.log")))
   if ((SECONDS - began[$1] > part_limit)); then
     echo "stopped after $part_limit seconds"
-  elif ((silent > silence_limit)) && ! compiles "${session[$1]}"; then
+  elif ((silent > silence_limit / 4)) && compiles "${session[$1]}"; then
+    # What it has compiled has as long as anything else.
+    touch "$logs/$1.log"
+  elif ((silent > silence_limit)); then
     echo "stopped after $silence_limit seconds without a line"
   fi
 }
