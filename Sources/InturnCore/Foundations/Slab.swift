@@ -2,9 +2,10 @@ import Synchronization
 
 /// A growing table of elements that never move and whose memory is never given back.
 ///
-/// Indices start at 1, or above a floor. Any index ever given out can be turned into a pointer without a lock and
-/// read at any time, also after its element is gone; that is what lets a stale handle be checked
-/// by looking at the slot itself. New memory is all zero. The engine's state makes use of both.
+/// Indices start at 1, or above a floor. Any index ever given out can be turned into a pointer
+/// without a lock and read at any time, also after its element is gone; that is what lets a stale
+/// handle be checked by looking at the slot itself. New memory is all zero. The engine's state makes
+/// use of both.
 struct Slab<Element: ~Copyable>: ~Copyable {
   private static var segmentShift: UInt32 { 12 }
   private static var segmentSize: UInt32 { 1 << segmentShift }

@@ -110,7 +110,6 @@ private:
   friend class Batch;
   std::function<void(Operation &)> body;
   bool hasOnEnd = false;
-  bool isCallDue = true;
   bool isInCall = false;
   bool hasOptions = false; // which may end it in the middle of a call
   inturn_outcome finishedAs = inturn_outcome(0);
