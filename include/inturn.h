@@ -101,21 +101,22 @@
  * The observer of a value is called by the thread that makes the change, or
  * where the observation's options say.
  *
- * The library starts threads when it first needs them: a pool's workers, and
- * one that fires deadlines and delays. When one cannot be started, accepted
- * work and deadlines stay good, and the library tries again every few
- * milliseconds and at calls into it; the report handler is told once. While the
- * thread for the deadlines is missing, those that wait in the library, idle
- * workers among them, fire what is due. Work that needs a worker waits until
- * one can be had, if need be for ever: waits with a limit end by it.
+ * The library has one thread that fires deadlines and delays. It is started
+ * with the first queue, and where it cannot be had there is no queue
+ * (E_NO_MEMORY). The workers of a pool are started when there is work for them.
+ * When one cannot be started, accepted work stays good: the library tries again
+ * every few milliseconds, and the report handler is told once. Work that needs
+ * a worker waits until one can be had, if need be for ever: waits with a limit
+ * end by it.
  * The library's threads block the signals that come from outside, such as
  * SIGTERM, SIGINT, SIGALRM and SIGUSR1, so that handlers run on the host's
  * threads and a host may wait for signals in one of its own. They never block
  * those that a thread brings upon itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
  * SIGTRAP, SIGABRT, SIGSYS) nor SIGPROF: crash reporters and profilers see
- * work. When the main thread leaves by pthread_exit while the library has
- * threads, a thread with its signal mask takes its place, so that SIGTERM goes
- * on ending the process (where the library was loaded by the main thread).
+ * work. When the main thread leaves by pthread_exit after the first queue was
+ * made, the process lives on, and a thread with the main thread's signal mask
+ * takes its place, so that SIGTERM goes on ending the process (where the
+ * library was loaded by the main thread).
  *
  * 7. Errors
  * ---------

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "CInturnSystem.h"
 #include "Internal.h"
@@ -14,8 +15,8 @@ struct inturn_system_process inturn_system_this_process = {.state = 1};
 
 _Thread_local void *inturn_system_innermost_frame;
 
-/// How many threads of the library there are. Relaxed: only compared with 0.
-static uint32_t threads;
+/// The library has started a thread. Relaxed: it orders nothing.
+static bool has_threads;
 
 /// Set on the main thread, for its destructor.
 static pthread_key_t main_thread;
@@ -28,10 +29,10 @@ static void in_child(void) {
   // The epochs are 1 to 15, so one step more where they begin anew.
   state += (state & epochs) == epochs ? 2 : 1;
   process->state = state & ~INTURN_SYSTEM_EXITING;
-  if (process->made)
-    process->inherited = process->made;
-  process->made = process->engine = 0;
-  threads = 0;
+  if (process->engine)
+    process->inherited = process->engine;
+  process->engine = 0;
+  has_threads = false;
   inturn_system_set_frame(NULL);
   if (has_key)
     pthread_setspecific(main_thread, process);
@@ -40,21 +41,23 @@ static void in_child(void) {
 static void *take_signals(void *unused) {
   (void)unused;
   inturn_system_name_thread("inturn-signals");
-  uint32_t count;
-  while ((count = __atomic_load_n(&threads, __ATOMIC_RELAXED)) > 0)
-    inturn_system_wait(&threads, count, -1);
-  return NULL;
+  for (;;)
+    pause();
 }
 
 /// The main thread takes the signals of the process, and the library's threads
 /// block them: without it, SIGTERM would end nothing. So a thread with its mask
-/// takes its place, as long as others of the library keep the process alive.
+/// takes its place, or where none can be had, it stays. The process lives on:
+/// the clock's thread does not end.
 static void main_thread_leaves(void *unused) {
   (void)unused;
+  if (!__atomic_load_n(&has_threads, __ATOMIC_RELAXED))
+    return;
   pthread_t thread;
-  if (__atomic_load_n(&threads, __ATOMIC_RELAXED) > 0 &&
-      pthread_create(&thread, NULL, take_signals, NULL) == 0)
+  if (pthread_create(&thread, NULL, take_signals, NULL) == 0)
     pthread_detach(thread);
+  else
+    take_signals(NULL);
 }
 
 /// When the library is loaded, so that no fork comes before it.
@@ -72,25 +75,11 @@ struct thread_start {
   void *context;
 };
 
-static uint32_t process_epoch(void) {
-  return __atomic_load_n(&inturn_system_this_process.state, __ATOMIC_RELAXED) &
-         ~INTURN_SYSTEM_EXITING;
-}
-
-static void count_end(void) {
-  if (__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED) == 0)
-    inturn_system_wake_all(&threads);
-}
-
 static void *thread_main(void *argument) {
   struct thread_start start = *(struct thread_start *)argument;
   free(argument);
   inturn_system_name_thread(start.name);
-  uint32_t epoch = process_epoch();
   start.body(start.context);
-  // In a child that its work has forked, it is none of the library's.
-  if (epoch == process_epoch())
-    count_end();
   return NULL;
 }
 
@@ -118,14 +107,13 @@ bool inturn_system_start_thread(const char *name, void (*body)(void *),
   sigset_t blocked, previous;
   fill_with_signals_of_others(&blocked);
   pthread_sigmask(SIG_SETMASK, &blocked, &previous);
-  __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
   pthread_t thread;
   bool started = pthread_create(&thread, &attributes, thread_main, start) == 0;
   pthread_sigmask(SIG_SETMASK, &previous, NULL);
   pthread_attr_destroy(&attributes);
-  if (!started) {
-    count_end();
+  if (started)
+    __atomic_store_n(&has_threads, true, __ATOMIC_RELAXED);
+  else
     free(start);
-  }
   return started;
 }

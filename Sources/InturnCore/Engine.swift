@@ -112,18 +112,13 @@ package enum Engine {
   /// The engine in use.
   @inline(__always)
   package static var current: Pointer {
-    Pointer(bitPattern: address.pointee.load(ordering: .acquiring)) ?? find()
+    Pointer(bitPattern: address.pointee.load(ordering: .acquiring)) ?? make()
   }
 
-  /// The address of the engine, stored with releasing order once it is complete. Zero before the
-  /// first use, and while the clock owes a thread, so that each call comes by `find`. In a forked
-  /// child all are zero but `inherited`.
+  /// The address of the engine, exchanged with releasing order once it is complete. Zero before the
+  /// first use; in a forked child, too, where `inherited` is its parent's.
   private static var address: UnsafeMutablePointer<Atomic<UInt>> {
     atomic(inturn_system_engine())
-  }
-  /// The same address, as long as the process lives. Exchanged with releasing order.
-  private static var made: UnsafeMutablePointer<Atomic<UInt>> {
-    atomic(inturn_system_made_engine())
   }
   fileprivate static var inherited: UnsafeMutablePointer<Atomic<UInt>> {
     atomic(inturn_system_inherited_engine())
@@ -137,19 +132,11 @@ package enum Engine {
   }
 
   @inline(never)
-  private static func find() -> Pointer {
-    guard let engine = Pointer(bitPattern: made.pointee.load(ordering: .acquiring)) else {
-      return make()
-    }
-    engine.pointee.systemClock.ensureThread()
-    return engine
-  }
-
   private static func make() -> Pointer {
     guard let engine = EngineStorage() else { fatalError("Inturn: no memory to begin with") }
     let new = Pointer.allocate(capacity: 1)
     new.initialize(to: engine)
-    let (exchanged, existing) = made.pointee.compareExchange(
+    let (exchanged, existing) = address.pointee.compareExchange(
       expected: 0, desired: UInt(bitPattern: new), ordering: .acquiringAndReleasing)
     if !exchanged {
       // Another thread was first; nothing refers to this one yet.
@@ -159,14 +146,7 @@ package enum Engine {
     }
     // A child has its parent's; there it is begun a second time, which changes nothing.
     atexit { ProcessState.beginExit() }
-    new.pointee.systemClock.noteThread()
     return new
-  }
-
-  /// The clock's, under its lock.
-  static func note(isThreadOwed: Bool) {
-    let engine = isThreadOwed ? 0 : made.pointee.load(ordering: .relaxed)
-    address.pointee.store(engine, ordering: .releasing)
   }
 
   /// `INTURN_WORKERS`, else the number of processors, at least two.

@@ -114,35 +114,13 @@ static void sigterm_ends_a_process_whose_main_thread_has_left(void) {
   CHECK_INT(WTERMSIG(status), SIGTERM);
 }
 
-/* Nothing is left of the library's to wait for. */
-static void end_with_the_last_thread(void) {
-  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
-  inturn_queue_options on_pool = INTURN_QUEUE_OPTIONS_INIT;
-  inturn_queue queue;
-  options.workers = 1;
-  CHECK_OK(inturn_executor_create(&options, &on_pool.executor));
-  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &on_pool, &queue));
-  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
-  drain_and_destroy(queue);
-  CHECK_OK(inturn_executor_destroy(on_pool.executor));
-  pthread_exit(NULL);
-}
-
-static void a_process_ends_with_the_last_of_its_threads(void) {
-  if (!SANITIZED) /* whose thread would be the last */
-    CHECK_INT(run_self("--end", NULL), 0);
-}
-
 int main(int argc, char **argv) {
   static const test tests[] = {
       TEST(work_blocks_the_signals_from_outside_only),
       TEST(a_hosts_handler_sees_the_faults_of_work),
-      TEST(sigterm_ends_a_process_whose_main_thread_has_left),
-      TEST(a_process_ends_with_the_last_of_its_threads)};
+      TEST(sigterm_ends_a_process_whose_main_thread_has_left)};
   const program all = {"signals", tests, COUNT(tests), NULL, NULL};
   if (argc == 2 && strcmp(argv[1], "--leave") == 0)
     leave_the_main_thread();
-  if (argc == 2 && strcmp(argv[1], "--end") == 0)
-    end_with_the_last_thread();
   return run_tests(&all, argc, argv);
 }

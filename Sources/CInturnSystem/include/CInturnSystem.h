@@ -71,8 +71,7 @@ static inline void inturn_system_set_frame(void *_Nullable frame) {
 /// come while it is made. The words are accessed atomically.
 struct inturn_system_process {
   uint32_t state;      // see `ProcessState`
-  uintptr_t engine;    // that calls find at once; see `Engine`
-  uintptr_t made;      // the engine of this process
+  uintptr_t engine;    // of this process; see `Engine`
   uintptr_t inherited; // that of the last process before it that had one
 };
 extern struct inturn_system_process inturn_system_this_process
@@ -86,9 +85,6 @@ static inline uint32_t *_Nonnull inturn_system_state(void) {
 }
 static inline uintptr_t *_Nonnull inturn_system_engine(void) {
   return &inturn_system_this_process.engine;
-}
-static inline uintptr_t *_Nonnull inturn_system_made_engine(void) {
-  return &inturn_system_this_process.made;
 }
 static inline uintptr_t *_Nonnull inturn_system_inherited_engine(void) {
   return &inturn_system_this_process.inherited;

@@ -410,7 +410,7 @@ package final class Batch: @unchecked Sendable {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       if isCompleteNow { return .ok }
       guard let rest = limit.remaining else { return .timedOut }
-      wakeups.sleep(while: seen, timeoutNanoseconds: rest)
+      wakeups.wait(while: seen, timeoutNanoseconds: rest)
     }
   }
 

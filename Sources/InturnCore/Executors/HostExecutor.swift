@@ -182,7 +182,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let seen = wakeups.pointee.load(ordering: .relaxed)
     sleepers += 1
     lock.unlock()
-    wakeups.sleep(while: seen, timeoutNanoseconds: nanoseconds)
+    wakeups.wait(while: seen, timeoutNanoseconds: nanoseconds)
     lock.lock()
     sleepers -= 1
     // One that left by its limit may take this from one that is woken: that one looks all the same.

@@ -200,7 +200,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       let rest = limit.remaining
       // A process that exits wakes it no more.
       if rest == nil && !ProcessState.isExiting { return false }
-      parker.sleep(while: seen, timeoutNanoseconds: rest ?? -1, standingInFor: clock)
+      parker.wait(while: seen, timeoutNanoseconds: rest ?? -1)
     }
   }
 }

@@ -4,7 +4,9 @@ import Synchronization
 extension UnsafeMutablePointer<Lane> {
   /// A lane of a new queue; nil when memory runs out.
   static func make(_ options: borrowing QueueOptions) -> Handle? {
-    guard let (index, lane) = Engine.current.pointee.lanes.take() else { return nil }
+    let engine = Engine.current
+    guard engine.pointee.systemClock.ensureThread(), let (index, lane) = engine.pointee.lanes.take()
+    else { return nil }
     // A retired generation never gets here, so there is a next one.
     lane.pointee.lock.lock()
     let generation = (lane.pointee.generation & ~Self.goneBit) + 1
@@ -135,7 +137,7 @@ extension UnsafeMutablePointer<Lane> {
       if backoff.isShort {
         backoff.pause()
       } else {
-        extra.wakeups.sleep(while: seen, timeoutNanoseconds: -1)
+        extra.wakeups.wait(while: seen, timeoutNanoseconds: -1)
       }
       pointee.lock.lock()
     }

@@ -41,7 +41,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.flags.insert(.waitedFor)
       let seen = extra.wakeups.pointee.load(ordering: .relaxed)
       pointee.lock.unlock()
-      extra.wakeups.sleep(while: seen, timeoutNanoseconds: rest)
+      extra.wakeups.wait(while: seen, timeoutNanoseconds: rest)
       pointee.lock.lock()
     }
   }

@@ -39,7 +39,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       }
       guard let rest = limit.remaining else { return .timedOut }
       if change({ $0.isEnded ? nil : $0.adding(.waitedFor) }) == nil { return .ok }
-      wakeups.sleep(while: seen, timeoutNanoseconds: rest)
+      wakeups.wait(while: seen, timeoutNanoseconds: rest)
     }
   }
 

@@ -9,7 +9,7 @@ import Synchronization
 package final class Clock: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
-  /// Protects `heap`, `nextOrder`, the manual times, `hasThread`, `nextTry` and every node in the heap.
+  /// Protects `heap`, `nextOrder`, the manual times and every node in the heap.
   private let lock = BriefLock()
   /// A binary heap: the timer that is due first comes first.
   @exclusivity(unchecked) private var heap: [TimerNode.Pointer] = []
@@ -17,19 +17,18 @@ package final class Clock: @unchecked Sendable {
   @exclusivity(unchecked) private var manualTime: Int64 = 0
   /// Where the advances lead to that have been begun.
   @exclusivity(unchecked) private var advancedTo: Int64 = 0
-  @exclusivity(unchecked) private var hasThread = false
-  /// The thread could not be started. Changed under the lock; read without it by who joins the
-  /// stand-ins, whose own lock orders the two.
-  let isThreadOwed = Atomic(false)
-  /// When that may be tried again.
-  @exclusivity(unchecked) private var nextTry: Int64 = 0
-  /// Those who wait in the library.
-  let standIns = StandIns()
+  private enum ThreadState {
+    static let none = 0
+    /// One has been started and has not begun.
+    static let promised = 1
+    static let running = 2
+  }
+  /// Nothing is handed over by it: relaxed.
+  private let threadState = Atomic(ThreadState.none)
   /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
 
   package let isManual: Bool
-  private static var tryInterval: Int64 { 1_000_000 }
   /// How many queues use the clock; protected by the engine's object lock.
   @exclusivity(unchecked) var users = 0
 
@@ -66,11 +65,8 @@ package final class Clock: @unchecked Sendable {
     heap.append(node)
     siftUpLocked(from: heap.count - 1)
     let isFirst = node.pointee.position == 0
-    let hadThread = hasThread
     lock.unlock()
-    if !isFirst || isManual { return }
-    // A thread that is new looks at all there is.
-    if hadThread { wakeThread() } else if !ensureThread() { standIns.wakeAll() }
+    if isFirst && !isManual { wakeThread() }
   }
 
   /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
@@ -97,7 +93,7 @@ package final class Clock: @unchecked Sendable {
   // MARK: Firing
 
   /// Fires what is due, each timer at its own deadline on a manual clock.
-  func fireDue(upTo limit: Int64) {
+  private func fireDue(upTo limit: Int64) {
     while true {
       lock.lock()
       guard let first = heap.first, first.pointee.deadline <= limit else {
@@ -121,45 +117,34 @@ package final class Clock: @unchecked Sendable {
     }
   }
 
-  /// Starts the clock's thread unless there is one. False when it cannot be had, or could not a
-  /// moment ago: then those who wait in the library stand in for it, and they and each call try
-  /// again.
-  @discardableResult
+  /// Starts the clock's thread unless there is one. False when it cannot be had.
+  ///
+  /// Each queue asks for it when it is made, so that what is accepted never lacks it.
   func ensureThread() -> Bool {
-    lock.lock()
-    let startsThread = !hasThread && inturn_system_now() >= nextTry
-    let isThere = hasThread
-    if startsThread { hasThread = true }
-    lock.unlock()
-    if !startsThread { return isThere }
+    if threadState.load(ordering: .relaxed) != ThreadState.none { return true }
     let context = Unmanaged.passRetained(self)
     let isStarted = inturn_system_start_thread(
       "inturn-clock", { Unmanaged<Clock>.fromOpaque($0!).takeRetainedValue().runThread() },
       context.toOpaque())
-    lock.lock()
-    hasThread = isStarted
-    isThreadOwed.store(!isStarted, ordering: .relaxed)
-    nextTry = inturn_system_now() + Self.tryInterval
-    Engine.note(isThreadOwed: !isStarted)
-    lock.unlock()
     if !isStarted {
       context.release()
-      standIns.wakeAll()
+      return false
     }
-    return isStarted
-  }
-
-  /// The engine that the clock belongs to can be found from now on.
-  func noteThread() {
-    lock.withLock { Engine.note(isThreadOwed: isThreadOwed.load(ordering: .relaxed)) }
+    _ = threadState.compareExchange(
+      expected: ThreadState.none, desired: ThreadState.promised, ordering: .relaxed)
+    return true
   }
 
   /// How long nothing is due, at most; nil when nothing is armed.
-  var pauseUntilNext: Int64? {
+  private var pauseUntilNext: Int64? {
     lock.withLock { heap.first?.pointee.deadline }.map { max(0, $0 - inturn_system_now()) }
   }
 
   private func runThread() {
+    // Two that asked at once have started one each.
+    if threadState.exchange(ThreadState.running, ordering: .relaxed) == ThreadState.running {
+      return
+    }
     while true {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       fireDue(upTo: inturn_system_now())

@@ -130,7 +130,7 @@ extension Trail {
       isAwaited = true
       let seen = wakeups.pointee.load(ordering: .relaxed)
       lock.unlock()
-      wakeups.sleep(while: seen, timeoutNanoseconds: rest)
+      wakeups.wait(while: seen, timeoutNanoseconds: rest)
     }
   }
 }

@@ -72,6 +72,6 @@ final class WaitPort: Sendable {
   }
 
   func sleep(while seen: UInt32, timeoutNanoseconds: Int64) {
-    count.pointer.sleep(while: seen, timeoutNanoseconds: timeoutNanoseconds)
+    count.pointer.wait(while: seen, timeoutNanoseconds: timeoutNanoseconds)
   }
 }

@@ -65,22 +65,23 @@ SCENARIO(workers_come_and_go) {
 
 SCENARIO(a_thread_cannot_be_started) {
   Pool pool(2);
-  model_failing_starts = 1;
   Queue a(INTURN_QUEUE_FIFO, pool.executor),
       b(INTURN_QUEUE_FIFO, pool.executor);
+  model_failing_starts = 1;
   together({[&] { a.add("a", finishes); }, [&] { b.add("b", finishes); }});
 }
 
+SCENARIO(the_clocks_thread_is_asked_for_twice) {
+  together({[&] { Queue(INTURN_QUEUE_FIFO).add("a", finishes); },
+            [&] { Queue(INTURN_QUEUE_FIFO).add("b", finishes); }});
+}
+
 SCENARIO(the_clocks_thread_cannot_be_started) {
-  Queue queue(INTURN_QUEUE_FIFO);
-  queue.suspend();
   model_failing_starts = 1;
-  Operation &x = queue.add("x", finishes,
-                           {.handle = true, .onEnd = true, .set = [](auto &o) {
-                              o.max_wait_ns = 1000;
-                            }});
-  x.mayBeCutOff = true;
-  x.wait(-1);
+  inturn_queue queue;
+  expect("queue_create",
+         inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_E_NO_MEMORY});
 }
 
 SCENARIO(a_pool_is_destroyed_after_its_last_queue) {
@@ -285,8 +286,8 @@ SCENARIO(run_meets_stop) {
 
 SCENARIO(no_thread_can_be_started_for_a_while) {
   Pool pool(1);
-  model_failing_starts = 3;
   Queue a(INTURN_QUEUE_FIFO, pool.executor);
+  model_failing_starts = 3;
   together({[&] {
               a.add("a", finishes);
               a.drain();

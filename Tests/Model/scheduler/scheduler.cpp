@@ -341,9 +341,9 @@ void model_settle(bool letsTimePass) {
 void model_become_child() {
   inturn_system_process &process = inturn_system_this_process;
   process.state = (process.state & ~INTURN_SYSTEM_EXITING) + 1;
-  if (process.made)
-    process.inherited = process.made;
-  process.made = process.engine = 0;
+  if (process.engine)
+    process.inherited = process.engine;
+  process.engine = 0;
   inturn_system_innermost_frame = nullptr;
   for (int i = 0; i < mostThreads; i++)
     if (i != current) {
@@ -385,7 +385,7 @@ void model_note(const char *format, ...) {
 extern "C" {
 
 _Thread_local void *inturn_system_innermost_frame;
-struct inturn_system_process inturn_system_this_process = {1, 0, 0, 0};
+struct inturn_system_process inturn_system_this_process = {1, 0, 0};
 
 void inturn_system_pause(void) {
   if (!isActive())
