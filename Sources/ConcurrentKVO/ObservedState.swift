@@ -24,7 +24,7 @@ public final class ObservedState<T: Sendable>: Sendable {
     follow: (StateTrail) -> Status
   ) {
     observed = ConcurrentKVO(value)
-    let trail = StateTrail(observed.trail, aspect: aspect, convert)
+    let trail = StateTrail.make(observed.trail, aspect: aspect, convert)
     if follow(trail) != .ok { trail.finish() }
   }
 

@@ -1,25 +1,30 @@
 #!/usr/bin/env bash
-# Builds the self-contained C library, shared and static: the Swift runtime is
-# linked in.
+# Builds the self-contained C library, shared and static, in Swift's embedded
+# mode: it has no Swift run time in it and needs the C library alone.
 #
 #   build-library.sh --output DIR [--configuration release|debug]
-#                    [--scratch-path DIR]
+#                    [--processor x86_64|aarch64] [--run-time]
 #
-#   --output DIR         where libinturn.so, its links and libinturn.a go
-#   --configuration C    release (default), or debug: unoptimised, with symbols
-#   --scratch-path DIR   where the package manager works (.build/library)
+#   --output DIR        where libinturn.so, its links and libinturn.a go
+#   --configuration C   release (default), or debug: unoptimised, with symbols
+#   --processor P       for another processor than this machine's: with Debian's
+#                       crossbuild packages of that processor
+#   --run-time          an ordinary build with the Swift run time linked in, for
+#                       toolchains without the embedded modules
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 output=
 configuration=release
-scratch=$inturn_root/.build/library
+processor=$(uname -m)
+has_run_time=false
 while (($#)); do
   case $1 in
     --output) output=$(argument "$@"); shift 2 ;;
     --configuration) configuration=$(argument "$@"); shift 2 ;;
-    --scratch-path) scratch=$(argument "$@"); shift 2 ;;
+    --processor) processor=$(argument "$@"); shift 2 ;;
+    --run-time) has_run_time=true; shift ;;
     --help) usage; exit ;;
     *) fail "unknown option $1; see --help" ;;
   esac
@@ -27,84 +32,173 @@ done
 [[ -n $output ]] || fail "--output is needed; see --help"
 [[ $configuration == release || $configuration == debug ]] ||
   fail "the configuration is release or debug, not $configuration"
+[[ $processor == x86_64 || $processor == aarch64 ]] ||
+  fail "the processor is x86_64 or aarch64, not $processor"
 [[ $(uname -s) == Linux ]] || fail "only Linux is known to this script"
-command -v swift >/dev/null || fail "swift is not in PATH"
-scratch=$(realpath --canonicalize-missing "$scratch")
+command -v swiftc >/dev/null || fail "swiftc is not in PATH"
+mkdir -p "$output"
+output=$(realpath "$output")
+triple=$processor-linux-gnu
+# What the names of the binary tools begin with.
+tools=
+[[ $processor == "$(uname -m)" ]] || tools=$triple-
 
-flags=(
-  # The Swift runtime becomes part of the library.
-  -Xswiftc -static-stdlib
-  # No RUNPATH: nothing that the library needs lies beside it.
-  --disable-local-rpath
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$inturn_root"
+
+# shellcheck disable=SC2054
+link_flags=(
   # Exports the C API and nothing else.
-  -Xlinker "--version-script=$inturn_root/bindings/c/inturn.map"
+  -Wl,--version-script=bindings/c/inturn.map
   # What programs that link it look for at run time.
-  -Xlinker "-soname=$(library_soname)"
+  "-Wl,-soname=$(library_soname)"
   # An undefined symbol fails here, not in a program that loads the library.
-  -Xlinker -z -Xlinker defs
-  # dlclose leaves it in place: the runtime, the library's threads and what it
-  # registers at exit refer to its code for the rest of the process.
-  -Xlinker -z -Xlinker nodelete
+  -Wl,-z,defs
+  # dlclose leaves it in place: the library's threads and what it registers at
+  # exit refer to its code for the rest of the process.
+  -Wl,-z,nodelete
   # All symbols are bound when it is loaded, so that the first call of a
   # function costs what the others do, and the tables are read-only afterwards.
-  -Xlinker -z -Xlinker now -Xlinker -z -Xlinker relro
-  # Drops what of the runtime nothing refers to.
-  -Xlinker --gc-sections
+  -Wl,-z,now -Wl,-z,relro
+  # Drops what nothing refers to.
+  -Wl,--gc-sections
 )
-# No symbol table and no debug information: more than a quarter of the size.
-if [[ $configuration == release ]]; then
-  flags+=(-Xlinker -s)
-fi
-# The toolchain's own linker, where it has one, rather than the machine's, which
-# may be gold, bfd or lld: the same library everywhere, and read-only data in
-# read-only pages, which gold does not manage for the runtime.
-if [[ -x $(swift_tool ld.lld) ]]; then
-  flags+=(-Xswiftc -use-ld=lld)
-fi
+# No symbol table and no debug information.
+[[ $configuration == debug ]] || link_flags+=(-s)
 
-build=(
-  swift build --package-path "$inturn_root" --scratch-path "$scratch"
-  --configuration "$configuration" --product inturn "${flags[@]}"
-)
-built=$("${build[@]}" --show-bin-path)/libinturn.so
-# The package manager does not notice that the flags or the version script have
-# changed: it shall plan and link again, and compile what it must.
-rm -f "$scratch/$configuration.yaml" "$built"
-"${build[@]}" >&2
+# compile_embedded: makes the objects in $work.
+compile_embedded() {
+  local module swift_flags embedded sources
+  embedded=$(swift_resources)/embedded
+  [[ -d $embedded ]] ||
+    fail "this toolchain has no embedded modules; see --run-time"
+  for module in CInturn CInturnSystem; do
+    mkdir "$work/$module"
+    printf 'module %s { header "%s" export * }\n' "$module" \
+      "$inturn_root/Sources/$module/include/$module.h" \
+      >"$work/$module/module.modulemap"
+  done
+  c_flags=(-fPIC -fvisibility=hidden -ffunction-sections -fdata-sections)
+  swift_flags=(
+    -enable-experimental-feature Embedded -wmo -parse-as-library
+    -package-name inturn -swift-version 6 -Xfrontend -function-sections
+    -I bindings/c/libc -I "$work" -I "$work/CInturn" -I "$work/CInturnSystem"
+  )
+  if [[ $configuration == release ]]; then
+    c_flags+=(-O2)
+    swift_flags+=(-O)
+  else
+    c_flags+=(-O0 -g)
+    swift_flags+=(-Onone -g)
+  fi
+  if [[ $processor == x86_64 ]]; then
+    embedded+=/x86_64-unknown-linux-gnu
+  else
+    # The toolchain knows that processor without a system; Debian has its C
+    # library.
+    embedded+=/aarch64-none-none-elf
+    c_flags+=("--target=$triple")
+    swift_flags+=(-target aarch64-none-none-elf)
+    local flag
+    for flag in -nostdinc -isystem "$(swift_resources)/clang/include" \
+      -isystem "/usr/$triple/include" -D__linux__ -D__gnu_linux__ -D_GNU_SOURCE \
+      -D__ELF__ -fPIC; do
+      swift_flags+=(-Xcc "$flag")
+    done
+  fi
+  mapfile -t sources < <(find Sources/InturnCore -name '*.swift')
+  swiftc "${swift_flags[@]}" -module-name InturnCore -emit-module \
+    -emit-module-path "$work/InturnCore.swiftmodule" -c "${sources[@]}" \
+    -o "$work/core.o"
+  mapfile -t sources < <(find Sources/InturnC -name '*.swift')
+  swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
+    -o "$work/api.o"
+  embedded+=/libswiftUnicodeDataTables.a
+  local file
+  shared_objects=("$work/core.o" "$work/api.o" "$embedded")
+  static_objects=("${shared_objects[@]}")
+  for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
+    compile_c static_objects "$file"
+    compile_c shared_objects "$file" -include bindings/c/libc/versions.h
+  done
+}
 
-mkdir -p "$output"
-install -m 755 "$built" "$output/$(library_file)"
-link_library "$output"
+# compile_c OBJECTS FILE FLAG...: adds the object to the array of that name.
+compile_c() {
+  local -n list=$1
+  local object=$work/${#list[@]}-$1.o
+  "$(swift_tool clang)" "${c_flags[@]}" -Wall -Wextra -Werror "${@:3}" \
+    -ISources/CInturnSystem/include -c "$2" -o "$object"
+  list+=("$object")
+}
 
-# The static library is one object, made of the same compiled files and of what
-# they need of the Swift runtime. Only the C API's names are global in it: the
-# runtime can meet no other in a program, and none of its names a name of the
+# In older C libraries, threads and the loader have files of their own.
+link_embedded() {
+  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -shared \
+    -o "$output/$(library_file)" "${shared_objects[@]}" "${link_flags[@]}" -lm \
+    -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+}
+
+# The static library is one object, made of the same compiled files. Only the C
+# API's names are global in it: none of the others can meet a name of the
 # program's. Groups are resolved, so that no linker drops a part of the object in
 # favour of a part of the program, or the other way round.
-objects=${built%/*}/inturn.product/Objects.LinkFileList
-[[ -f $objects ]] || fail "the package manager has left no list of objects"
-mapfile -t objects <"$objects"
-runtime=$(swift_resources)/../swift_static/linux
-mapfile -t api < <(nm --dynamic --defined-only --format=posix "$built" |
-  awk 'NF { print $1 }')
-mapfile -t needed < <("$(swift_tool swift-autolink-extract)" "${objects[@]}" \
-  -o - | grep '^-lswift')
-((${#api[@]} > 0 && ${#needed[@]} > 0)) || fail "what is to be in libinturn.a?"
-archive=$(mktemp -d)
-trap 'rm -rf "$archive"' EXIT
-ld -r --gc-sections --force-group-allocation "${api[@]/#/--undefined=}" \
-  -o "$archive/whole.o" "${objects[@]}" "$runtime/$(uname -m)/swiftrt.o" \
-  -L"$runtime" --start-group "${needed[@]}" -ldispatch -lBlocksRuntime \
-  --end-group
-strip=()
-[[ $configuration == debug ]] || strip=(--strip-unneeded)
-printf '%s\n' "${api[@]}" >"$archive/api"
-objcopy "${strip[@]}" --keep-global-symbols="$archive/api" \
-  "$archive/whole.o" "$archive/inturn.o"
-rm -f "$output/libinturn.a"
-ar rcsD "$output/libinturn.a" "$archive/inturn.o"
+archive() {
+  local api strip=()
+  mapfile -t api < <("$(swift_tool llvm-nm)" --dynamic --defined-only \
+    --format=posix "$output/$(library_file)" | awk 'NF { print $1 }')
+  ((${#api[@]} > 0)) || fail "what is to be in libinturn.a?"
+  "${tools}ld" -r --gc-sections --force-group-allocation \
+    "${api[@]/#/--undefined=}" -o "$work/whole.o" "$@"
+  [[ $configuration == debug ]] || strip=(--strip-unneeded)
+  printf '%s\n' "${api[@]}" >"$work/api"
+  "${tools}objcopy" "${strip[@]}" --keep-global-symbols="$work/api" \
+    "$work/whole.o" "$work/inturn.o"
+  rm -f "$output/libinturn.a"
+  "${tools}ar" rcsD "$output/libinturn.a" "$work/inturn.o"
+}
 
-if [[ $configuration == release ]]; then
-  "$inturn_root/bindings/c/check-library.sh" "$output/$(library_file)"
-  "$inturn_root/bindings/c/check-archive.sh" "$output/libinturn.a"
+# The ordinary build, with the Swift run time.
+build_with_run_time() {
+  local build flags=(--disable-local-rpath -Xswiftc -static-stdlib) flag
+  for flag in "${link_flags[@]}"; do
+    flags+=(-Xswiftc -Xclang-linker -Xswiftc "$flag")
+  done
+  # The toolchain's own linker, where it has one, rather than the machine's, which
+  # may be gold, bfd or lld: the same library everywhere.
+  [[ ! -x $(swift_tool ld.lld) ]] || flags+=(-Xswiftc -use-ld=lld)
+  build=(
+    swift build --scratch-path .build/library --configuration "$configuration"
+    --product inturn "${flags[@]}"
+  )
+  local built runtime needed
+  built=$("${build[@]}" --show-bin-path)/libinturn.so
+  # The package manager does not notice that the flags or the version script have
+  # changed: it shall plan and link again, and compile what it must.
+  rm -f ".build/library/$configuration.yaml" "$built"
+  "${build[@]}" >&2
+  install -m 755 "$built" "$output/$(library_file)"
+  mapfile -t static_objects <"${built%/*}/inturn.product/Objects.LinkFileList"
+  runtime=$(swift_resources)/../swift_static/linux
+  mapfile -t needed < <("$(swift_tool swift-autolink-extract)" \
+    "${static_objects[@]}" -o - | grep '^-lswift')
+  static_objects+=(
+    "$runtime/$processor/swiftrt.o" -L"$runtime" --start-group "${needed[@]}"
+    -ldispatch -lBlocksRuntime --end-group
+  )
+}
+
+if $has_run_time; then
+  [[ -z $tools ]] || fail "--run-time is for this machine's processor"
+  build_with_run_time
+else
+  compile_embedded
+  link_embedded
+fi
+archive "${static_objects[@]}"
+link_library "$output"
+if [[ $configuration == release ]] && ! $has_run_time; then
+  bindings/c/check-library.sh "$output/$(library_file)"
+  CC=${tools}gcc bindings/c/check-archive.sh "$output/libinturn.a"
 fi

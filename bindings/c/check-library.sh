@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks that a built libinturn.so is what programs may rely on: its SONAME, that
-# it needs nothing beyond the C and C++ run time, its size and its exports.
+# it needs nothing beyond the C library, and of that no version after 2.17, its
+# size and its exports.
 #
 #   check-library.sh FILE
 set -euo pipefail
@@ -20,7 +21,7 @@ soname=$(entries SONAME)
 
 while read -r needed; do
   case $needed in
-    libc.so.6 | libm.so.6 | libstdc++.so.6 | libgcc_s.so.1 | ld-linux*.so.*) ;;
+    libc.so.6 | libm.so.6 | libpthread.so.0 | libdl.so.2 | ld-linux*.so.*) ;;
     *) problem "needs $needed" ;;
   esac
 done < <(entries NEEDED)
@@ -33,7 +34,12 @@ for flag in NODELETE NOW; do
 done
 [[ $dynamic != *"(TEXTREL)"* ]] || problem "has text relocations"
 
-check_size $((8 * 1024 * 1024))
+check_size 600000
+
+newest=$(readelf --version-info --wide "$library" |
+  grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+[[ $(printf '%s\n' "$newest" GLIBC_2.17 | sort -V | tail -n 1) == GLIBC_2.17 ]] ||
+  problem "needs $newest"
 
 symbols=$(nm --dynamic --defined-only --format=posix "$library")
 mapfile -t foreign < <(awk 'NF && $1 !~ /^inturn_/ { print $1 }' <<<"$symbols")
@@ -43,5 +49,5 @@ mapfile -t foreign < <(awk 'NF && $1 !~ /^inturn_/ { print $1 }' <<<"$symbols")
 [[ -n $symbols ]] || problem "exports nothing"
 
 ((problems == 0)) || exit 1
-printf '%s: %s, %d bytes, %d functions\n' \
-  "$library" "$soname" "$size" "$(wc -l <<<"$symbols")"
+printf '%s: %s, %d bytes, %d functions, %s\n' \
+  "$library" "$soname" "$size" "$(wc -l <<<"$symbols")" "$newest"

@@ -17,33 +17,11 @@ from setuptools.command.build_py import build_py
 BUILD_LIBRARY = Path(__file__).resolve().parents[1] / "c" / "build-library.sh"
 NAME = "libinturn.so"
 
-# Which version of the C library the versions of the C++ and compiler run-time libraries came with,
-# in the manylinux policies: the newest that is needed decides.
-COMPANIONS = {
-    "GLIBCXX": (("3.4.19", 17), ("3.4.24", 28), ("3.4.28", 31), ("3.4.29", 34), ("3.4.30", 35)),
-    "CXXABI": (("1.3.7", 17), ("1.3.11", 28), ("1.3.12", 31), ("1.3.13", 35)),
-    "GCC": (("4.8.0", 17), ("8.0.0", 28), ("9.0.0", 31), ("12.0.0", 35)),
-}
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
-
 
 def platform_tag(library: Path) -> str:
     """The oldest Linux, by its C library, that has the symbols which the library needs."""
-    needed = re.findall(rb"\0(GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)(?=\0)", library.read_bytes())
-    minor = 17
-    for name, version in {(name.decode(), version.decode()) for name, version in needed}:
-        if name == "GLIBC":
-            minor = max(minor, numbers(version)[1])
-            continue
-        policies = COMPANIONS[name]
-        fitting = [of for newest, of in policies if numbers(version) <= numbers(newest)]
-        if not fitting:
-            sys.exit(f"{library}: needs {name}_{version}, of which no policy is known")
-        minor = max(minor, fitting[0])
-    return f"manylinux_2_{minor}_{platform.machine()}"
+    needed = re.findall(rb"\0GLIBC_2\.([0-9]+)", library.read_bytes())
+    return f"manylinux_2_{max(17, *map(int, needed))}_{platform.machine()}"
 
 
 class BuildWithLibrary(build_py):

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Executors, clocks, and what concerns the whole library.
 extension Engine {
   // MARK: Executors

@@ -27,7 +27,7 @@ extension Engine {
     guard let handle = current.pointee.values.add(object) else {
       return (.noMemory, Handle(bits: 0))
     }
-    let status = follow(StateTrail(object.trail, aspect: aspect) { $0 })
+    let status = follow(StateTrail.make(object.trail, aspect: aspect) { $0 })
     if status == .ok { return (.ok, handle) }
     _ = current.pointee.values.remove(handle)
     return (status, Handle(bits: 0))

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What can be asked of a value by its handle.
 extension Engine {
   package static func createValue(

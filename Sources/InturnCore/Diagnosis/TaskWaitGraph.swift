@@ -79,7 +79,7 @@ package enum TaskWaitGraph {
     var queues = Set<Handle>()
     var next = 0
     while next < found.count && !rest.isEmpty {
-      let new = found[next].needs.map(\.queue).filter { queues.insert($0).inserted }
+      let new = found[next].needs.map { $0.queue }.filter { queues.insert($0).inserted }
       next += 1
       if new.isEmpty { continue }
       var others: [(wait: Wait, holders: [Holder])] = []

@@ -55,7 +55,7 @@ package struct TaskWaitSearch {
   private init(_ waits: [Wait]) {
     self.waits = waits
     isStuck = Array(repeating: true, count: waits.count)
-    for holder in waits.flatMap(\.holders) {
+    for holder in waits.flatMap({ $0.holders }) {
       let count = waitsIn[holder, default: 0]
       if count == 0 { stuckIn[holder.queue, default: 0] += 1 }
       waitsIn[holder] = count + 1
@@ -73,7 +73,7 @@ package struct TaskWaitSearch {
   private mutating func letGo() {
     var waitsFor: [Handle: [Int]] = [:]
     for (index, wait) in waits.enumerated() {
-      for queue in Set(wait.needs.map(\.queue)) { waitsFor[queue, default: []].append(index) }
+      for queue in Set(wait.needs.map { $0.queue }) { waitsFor[queue, default: []].append(index) }
     }
     var open = Array(waits.indices)
     while let index = open.popLast() {
@@ -93,7 +93,7 @@ package struct TaskWaitSearch {
   private func path() -> [Handle] {
     var inside: [Handle: [Int]] = [:]
     for index in waits.indices where isStuck[index] {
-      for queue in Set(waits[index].holders.map(\.queue)) {
+      for queue in Set(waits[index].holders.map { $0.queue }) {
         inside[queue, default: []].append(index)
       }
     }
@@ -121,7 +121,7 @@ package struct TaskWaitSearch {
         }
       }
     }
-    return waits[0].needs.map(\.queue)
+    return waits[0].needs.map { $0.queue }
   }
 
   private func holds(_ wait: Wait, _ need: Need) -> Bool {

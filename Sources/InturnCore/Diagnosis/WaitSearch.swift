@@ -205,7 +205,7 @@ struct WaitSearch {
   /// Names a way round: from the last wait to what it is for, to who holds that, and on to itself.
   func report(_ ring: [WaitGraph.Wait]) -> Report {
     let last = waits.count - 1
-    let stuck = Set(ring.map(\.number))
+    let stuck = Set(ring.map { $0.number })
     /// Whence each wait was come to, and by which hindrance.
     var origins: [Int: (wait: Int, hindrance: Int)] = [:]
     var next = [last]

@@ -1,4 +1,5 @@
 import CInturnSystem
+import Synchronization
 
 /// An event loop that has taken an executor over: one at a time, and only its thread drains.
 extension HostExecutor {

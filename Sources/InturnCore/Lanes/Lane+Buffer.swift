@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Where a lane keeps what is pending. The lane is locked in all of these.
 ///
 /// A lane has one buffer, until an operation comes that cannot just be put at its end; from then on

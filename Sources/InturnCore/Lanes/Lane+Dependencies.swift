@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Operations that come after others, and operations that share names.
 extension UnsafeMutablePointer<Lane> {
   // MARK: Waiting

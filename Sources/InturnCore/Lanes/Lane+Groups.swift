@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Operations that belong together: by key, by owner, by having joined another one.
 extension UnsafeMutablePointer<Lane> {
   /// Takes an operation into its groups. Called before it is placed; the caller has checked that

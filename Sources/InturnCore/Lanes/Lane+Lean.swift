@@ -1,4 +1,5 @@
 import CInturnSystem
+import Synchronization
 
 /// What the short way in knows of an operation besides its work.
 package struct LeanOptions {

@@ -66,7 +66,7 @@ final class NameRegistry: @unchecked Sendable {
     claims.slot = nil
     claims.waitingFor = 0
     if granted.count > 1 { granted.sort { $0.turn < $1.turn } }
-    return granted.map(\.slot)
+    return granted.map { $0.slot }
   }
 
   /// Adds the operation that stands before this one in each line, with a reference; the last one there

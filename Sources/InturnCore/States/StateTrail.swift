@@ -16,19 +16,32 @@ package final class StateTrail: @unchecked Sendable {
   /// What was told last.
   @exclusivity(unchecked) private var state = RawValue.boolean(false)
 
-  /// `convert` makes a state the trail's kind of value. It is called under locks.
-  package init<Value>(
-    _ trail: Trail<Value>, aspect: UInt32, _ convert: @escaping (RawValue) -> Value
+  private init(
+    _ trail: TrailBase, aspect: UInt32, begin: @escaping (RawValue) -> Void,
+    change: @escaping (RawValue) -> TrailStaging, tell: @escaping (Bool) -> Void,
+    hasNobody: @escaping () -> Bool
   ) {
     self.trail = trail
     self.aspect = aspect
-    begin = { trail.assume(convert($0)) }
-    change = { trail.stageLocked(convert($0)) }
-    tell = { isLast in
-      trail.deliver()
-      if isLast { trail.finish() }
-    }
-    hasNobody = { trail.isClosed }
+    self.begin = begin
+    self.change = change
+    self.tell = tell
+    self.hasNobody = hasNobody
+  }
+
+  /// `convert` makes a state the trail's kind of value. It is called under locks.
+  package static func make<Value>(
+    _ trail: Trail<Value>, aspect: UInt32, _ convert: @escaping (RawValue) -> Value
+  ) -> StateTrail {
+    StateTrail(
+      trail, aspect: aspect,
+      begin: { trail.assume(convert($0)) },
+      change: { trail.stageLocked(convert($0)) },
+      tell: { isLast in
+        trail.deliver()
+        if isLast { trail.finish() }
+      },
+      hasNobody: { trail.isClosed })
   }
 
   /// Whether nobody has it any more.
@@ -76,7 +89,7 @@ extension [StateTrail] {
     if behind.isEmpty { return [] }
     var staged: [StagedState] = []
     var hasClosed = false
-    TrailBase.withLocks(behind.map(\.trail)) {
+    TrailBase.withLocks(behind.map { $0.trail }) {
       for trail in behind {
         switch trail.stageLocked(state(trail.aspect)) {
         case .staged: staged.append(StagedState(trail: trail))

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Observing, and ending that.
 extension Trail {
   /// Begins to observe, in the middle of the changes: between the one that the caller gets the

@@ -1,0 +1,8 @@
+/* What the engine uses of the C library, where it is built without the
+   toolchain's own modules of it. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
