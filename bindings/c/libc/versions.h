@@ -5,8 +5,7 @@
 #else
 #define OLDEST "2.17"
 #endif
-#define USE(name, version)                                                     \
-  __asm__(".symver " #name "," #name "@GLIBC_" version)
+#define USE(name, version) __asm__(".symver " #name "," #name "@GLIBC_" version)
 
 USE(dladdr, OLDEST);
 USE(dlopen, OLDEST);
