@@ -43,20 +43,23 @@ static bool holds_its_place(const operation_facts *operation) {
          !operation->is_over;
 }
 
+static bool is_queue_suspended(const queue_facts *queue) {
+  int count = queue->suspends;
+  for (int i = 0; i < REASONS; i++)
+    count += queue->reasons[i];
+  return count > 0;
+}
+
 static void check_turn(operation_facts *operation) {
   queue_facts *queue = &the_world.queues[operation->queue];
   if (the_world.has_two_threads ||
       queue->generation != operation->queue_generation)
     return;
-  bool was_asked =
-      operation->has_condition && queue->kind != INTURN_QUEUE_INTERACTION;
-  if (!was_asked) {
-    HOLDS(queue->suspends == 0);
-    for (int i = 0; i < REASONS; i++)
-      HOLDS(queue->reasons[i] == 0);
-  }
+  bool is_suspended = is_queue_suspended(queue);
   if (queue->kind == INTURN_QUEUE_INTERACTION)
-    HOLDS(queue->is_visible);
+    HOLDS(queue->is_visible && !is_suspended);
+  else if (is_suspended)
+    HOLDS(queue->decided-- > 0);
   if (queue->kind == INTURN_QUEUE_CONCURRENT)
     return;
   if (queue->kind != INTURN_QUEUE_ACTOR && queue->current >= 0) {
@@ -181,6 +184,10 @@ void on_segment(void *context, inturn_token token) {
   operation_facts *operation = context;
   HOLDS(operation->destroyed == 0);
   HOLDS(operation->attempts > 0);
+  queue_facts *queue = &the_world.queues[operation->queue];
+  if (!the_world.has_two_threads &&
+      queue->generation == operation->queue_generation)
+    HOLDS(!is_queue_suspended(queue));
   atomic_fetch_add(&operation->in_call, 1);
   int attempt = operation->attempts - 1;
   allowed allowed = {0,
@@ -251,11 +258,12 @@ void on_end(void *context, const inturn_end *end) {
     step_inside(operation->acts[2], operation->acts[3]);
 }
 
+/* The engine calls these last, and the world may be over when they have
+   counted: so that is the last that they do. */
 void on_destroyed(void *context) {
   operation_facts *operation = context;
   if (operation->is_taken)
     WRONG("the context of an operation that was taken is destroyed");
-  HOLDS(atomic_fetch_add(&operation->destroyed, 1) == 0);
   operation->is_over = true;
   HOLDS(operation->in_call == 0);
   if (operation->accepted && operation->has_end) {
@@ -264,31 +272,32 @@ void on_destroyed(void *context) {
   }
   if (operation->batch >= 0)
     atomic_fetch_add(&the_world.batches[operation->batch].destroyed, 1);
+  HOLDS(atomic_fetch_add(&operation->destroyed, 1) == 0);
 }
 
 void on_end_destroyed(void *context) {
   operation_facts *operation = context;
-  HOLDS(atomic_fetch_add(&operation->end_destroyed, 1) == 0);
   if (operation->accepted)
     HOLDS(operation->ended == 1);
+  HOLDS(atomic_fetch_add(&operation->end_destroyed, 1) == 0);
 }
 
 void on_result_destroyed(void *context) {
   operation_facts *operation = context;
-  int destroyed = atomic_fetch_add(&operation->results_destroyed, 1) + 1;
-  HOLDS(destroyed <= operation->results);
+  HOLDS(operation->results_destroyed < operation->results);
+  operation->results_destroyed++;
 }
 
 void on_handler_destroyed(void *context) {
   operation_facts *operation = context;
-  int destroyed = atomic_fetch_add(&operation->handlers_destroyed, 1) + 1;
-  HOLDS(destroyed <= operation->handlers);
+  HOLDS(operation->handlers_destroyed < operation->handlers);
+  operation->handlers_destroyed++;
 }
 
 void on_segment_destroyed(void *context) {
   operation_facts *operation = context;
-  int destroyed = atomic_fetch_add(&operation->segments_destroyed, 1) + 1;
-  HOLDS(destroyed <= operation->segments);
+  HOLDS(operation->segments_destroyed < operation->segments);
+  operation->segments_destroyed++;
 }
 
 inturn_verdict on_condition(void *context) {
@@ -297,8 +306,10 @@ inturn_verdict on_condition(void *context) {
   HOLDS(operation->ended == 0);
   if (the_world.is_closing)
     return INTURN_START;
+  the_world.deciding++;
   if (operation->acts[1] % 8 == 7)
     step_inside(operation->acts[2], operation->acts[3]);
+  the_world.deciding--;
   return (inturn_verdict)(operation->acts[1] % 8);
 }
 

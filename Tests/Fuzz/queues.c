@@ -270,6 +270,8 @@ static void suspend(pick pick, uint8_t choice) {
     is_ok = EXPECT(inturn_queue_suspend(queue_of(pick)), pick.allowed);
   if (is_ok)
     atomic_fetch_add(count, is_resume ? -1 : 1);
+  if (is_ok && !is_resume)
+    queue->decided = the_world.deciding;
 }
 
 static void appear(pick pick, bool is_visible) {

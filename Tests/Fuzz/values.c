@@ -25,8 +25,10 @@ static void on_change(void *context, const inturn_change *change) {
   }
   observation->told = change->number;
   observation->after = change->after.integer;
+  the_world.deciding++;
   if (change->number % 3 == 0)
     step_inside((uint8_t)change->number, (uint8_t)change->after.integer);
+  the_world.deciding--;
 }
 
 static void on_observation_destroyed(void *context) {

@@ -5,12 +5,17 @@
  */
 #include "world.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
 world the_world;
 atomic_ullong calls_made;
 bool says_calls;
+
+/* For the bits and the life of a slot together: workers make and end objects,
+   too. */
+static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 
 _Noreturn void wrong_at(const char *file, int line, const char *format, ...) {
   va_list arguments;
@@ -114,10 +119,12 @@ pick pick_handle(input *input, enum kind kind) {
       made[count++] = i;
   int index = count > 0 ? made[choice % count] : choice % SLOTS;
   slot *slot = &the_world.slots[kind][index];
+  pthread_mutex_lock(&slots_lock);
   int life = slot->life;
   uint64_t bits = slot->bits;
-  /* One that is just being made, perhaps by the other thread, is none yet. */
-  if (life == IN_MAKING || slot->life != life) {
+  pthread_mutex_unlock(&slots_lock);
+  /* One that is just being made, perhaps by another thread, is none yet. */
+  if (life == IN_MAKING) {
     life = NEVER;
     bits = 0;
   }
@@ -181,10 +188,13 @@ int claim(input *input, enum kind kind) {
 }
 
 void make_alive(enum kind kind, int index, uint64_t bits) {
+  slot *slot = &the_world.slots[kind][index];
   HOLDS(bits != 0);
-  HOLDS(bits != the_world.slots[kind][index].bits);
-  the_world.slots[kind][index].bits = bits;
-  the_world.slots[kind][index].life = ALIVE;
+  HOLDS(bits != slot->bits);
+  pthread_mutex_lock(&slots_lock);
+  slot->bits = bits;
+  slot->life = ALIVE;
+  pthread_mutex_unlock(&slots_lock);
 }
 
 void unclaim(enum kind kind, int index) {
@@ -193,24 +203,29 @@ void unclaim(enum kind kind, int index) {
 }
 
 bool begin_end(pick pick, enum kind kind) {
-  if (pick.index < 0 || the_world.slots[kind][pick.index].bits != pick.bits)
+  if (pick.index < 0)
     return false;
   slot *slot = &the_world.slots[kind][pick.index];
-  int alive = ALIVE;
-  if (!atomic_compare_exchange_strong(&slot->life, &alive, DYING))
-    return false;
-  /* Meanwhile the other thread may have ended it and made another one here. */
-  if (slot->bits == pick.bits)
-    return true;
-  slot->life = ALIVE;
-  return false;
+  pthread_mutex_lock(&slots_lock);
+  bool is_first = slot->bits == pick.bits && slot->life == ALIVE;
+  if (is_first)
+    slot->life = DYING;
+  pthread_mutex_unlock(&slots_lock);
+  return is_first;
 }
 
-void end_end(pick pick, enum kind kind, inturn_status status) {
-  /* Of two threads the other one may have been the first in the library, and
-     may even have made a new object in this place meanwhile. */
+void end_end(pick pick, enum kind kind, bool was_first, inturn_status status) {
+  if (pick.index < 0)
+    return;
   slot *slot = &the_world.slots[kind][pick.index];
-  bool has_ended = status == INTURN_OK ||
-                   (the_world.has_two_threads && status == INTURN_E_STALE);
-  slot->life = has_ended && slot->bits == pick.bits ? GONE : ALIVE;
+  pthread_mutex_lock(&slots_lock);
+  /* Who was the first here may have been the second in the library, and a new
+     object may be in this place. */
+  if (slot->bits == pick.bits && (slot->life == ALIVE || slot->life == DYING)) {
+    if (status == INTURN_OK || status == INTURN_E_STALE)
+      slot->life = GONE;
+    else if (was_first)
+      slot->life = ALIVE;
+  }
+  pthread_mutex_unlock(&slots_lock);
 }

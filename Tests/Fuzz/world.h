@@ -97,6 +97,9 @@ typedef struct queue_facts {
   uint64_t capacity;
   uint32_t max_concurrent;
   atomic_int suspends, reasons[REASONS];
+  /* Starts that may have been decided before the last suspend: it was called by
+     so many observers and conditions, each of which may come before a start. */
+  atomic_int decided;
   atomic_bool is_closed, is_visible, is_out_of_order;
   bool has_events;
   atomic_uint generation;
@@ -158,6 +161,8 @@ typedef struct world {
   atomic_bool attached[SLOTS];
   bool has_two_threads, has_workers;
   atomic_bool is_closing, uses_names;
+  atomic_int stepping; /* callbacks that make steps */
+  atomic_int deciding; /* observers and conditions that are being called */
 } world;
 
 extern world the_world;
@@ -194,11 +199,10 @@ void unclaim(enum kind kind, int index);
     bool is_first_ = begin_end(pick, kind);                                    \
     inturn_status status_ = (call);                                            \
     expect_at(__LINE__, #call, status_, (pick).allowed);                       \
-    if (is_first_)                                                             \
-      end_end(pick, kind, status_);                                            \
+    end_end(pick, kind, is_first_, status_);                                   \
   } while (0)
 bool begin_end(pick pick, enum kind kind); /* false: another one has begun */
-void end_end(pick pick, enum kind kind, inturn_status status);
+void end_end(pick pick, enum kind kind, bool was_first, inturn_status status);
 
 bool is_alive(enum kind kind, int index);
 
