@@ -213,7 +213,8 @@ void on_cancel(void *context, inturn_token token) {
   operation_facts *operation = context;
   HOLDS(operation->destroyed == 0);
   HOLDS(token.bits != 0);
-  if (operation->acts[1] & 1)
+  /* One that sets a handler in its place each time is called for ever. */
+  if (operation->acts[1] & 1 && operation->handlers < 16)
     step_inside(operation->acts[1], operation->acts[2]);
 }
 
