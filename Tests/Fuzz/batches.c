@@ -63,7 +63,7 @@ void step_operation(input *input) {
 
 static void on_batch_end(void *context, const inturn_batch_end *end) {
   batch_facts *batch = context;
-  HOLDS(batch->accepted || the_world.has_two_threads);
+  HOLDS(batch->ended == 0);
   HOLDS(atomic_fetch_add(&batch->told, 1) == 0);
   HOLDS((int)end->count == batch->count);
   HOLDS(end->finished <= end->count);
@@ -170,6 +170,7 @@ void step_batch(input *input) {
     size_t place = take(input);
     if (pick.index >= 0 && place >= (size_t)the_world.batches[pick.index].count)
       allowed.must |= BIT(INTURN_E_INVALID_ARGUMENT);
+    allowed.late |= BIT(INTURN_E_INVALID_ARGUMENT);
     allowed.may |= BIT(INTURN_E_BUSY);
     EXPECT(inturn_batch_get_end(handle, place, &end), allowed);
     break;
