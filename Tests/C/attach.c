@@ -69,6 +69,7 @@ static void draining_is_refused(void *context) {
   inturn_executor executor = *(inturn_executor *)context;
   CHECK_STATUS(inturn_executor_drain(executor, 0, NULL), INTURN_E_WRONG_THREAD);
   CHECK_STATUS(inturn_executor_run(executor), INTURN_E_WRONG_THREAD);
+  CHECK_STATUS(inturn_executor_wait(executor, 0, NULL), INTURN_E_WRONG_THREAD);
 }
 
 static void only_the_thread_that_attached_drains(void) {

@@ -52,14 +52,13 @@ fi
 
 engine=(Sources/InturnCore "$model/seam")
 if $has_mutants; then
-  python3 "$model/mutants/mutants.py" Sources/InturnCore "$output" \
-    --without "$model/mutants/impossible.txt"
+  python3 "$model/mutants/mutants.py" Sources/InturnCore "$output/engine"
   engine=("$output/engine" "$model"/{seam,mutants})
 fi
 mapfile -t core < <(find "${engine[@]}" -name '*.swift' | sort)
 mapfile -t exports < <(find Sources/InturnC -name '*.swift' | sort)
 # The engine is compiled again only when something of it has changed.
-stamp=$(cat "${core[@]}" "${exports[@]}" "$model"/seam/*.h include/inturn.h \
+stamp=$(cat "${core[@]}" "${exports[@]}" "$model"/{seam,mutants}/*.h include/inturn.h \
   "$inturn_script" Sources/CInturnSystem/include/*.h | sha256sum)
 if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
   rm -f "$output/stamp"

@@ -7,7 +7,7 @@
 //             [--schedules N] [--seed FIRST] [--seconds S]
 //   model search [--filter TEXT] [--preemptions N] [--seconds S]
 //   model replay SCENARIO SEED
-//   model score [--filter TEXT] [--schedules N] [--from N] [--to N]
+//   model score --mutants N,N... [--filter TEXT] [--schedules N]
 //
 // `run` picks schedules at random, half of them with few changes of priority;
 // `search` tries all that have at most so many preemptions. A schedule that
@@ -308,8 +308,8 @@ struct Reach {
 
 // Takes the mutants away one at a time; prints what notices each.
 void score(const std::vector<Scenario *> &scenarios, const Limits &limits,
-           int first, int last, int &passed, int &failed) {
-  size_t size = size_t(last) + 1;
+           const std::vector<int> &mutants, int &passed, int &failed) {
+  constexpr size_t size = 4096;
   auto *reached =
       static_cast<uint8_t *>(mmap(nullptr, size, PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -338,7 +338,7 @@ void score(const std::vector<Scenario *> &scenarios, const Limits &limits,
   }
   std::sort(reaches.begin(), reaches.end(),
             [](const Reach &a, const Reach &b) { return a.cost < b.cost; });
-  for (int mutant = first; mutant <= last; mutant++) {
+  for (int mutant : mutants) {
     const Scenario *noticed = nullptr;
     bool isReached = false;
     inturn_model_mutant = mutant;
@@ -400,7 +400,7 @@ int main(int count, char **arguments) {
       usage();
   } else if (verb == "run" || verb == "search" || verb == "score") {
     Limits limits;
-    int from = 1, to = 0;
+    std::vector<int> mutants;
     for (int i = 2; i < count; i += 2) {
       std::string option = arguments[i];
       if (i + 1 == count)
@@ -417,10 +417,10 @@ int main(int count, char **arguments) {
         limits.schedules = strtoull(value, nullptr, 10);
       else if (option == "--seed")
         limits.first = strtoull(value, nullptr, 10);
-      else if (option == "--from")
-        from = atoi(value);
-      else if (option == "--to")
-        to = atoi(value);
+      else if (option == "--mutants")
+        for (const char *at = value; at;
+             at = strchr(at, ',') ? strchr(at, ',') + 1 : nullptr)
+          mutants.push_back(atoi(at));
       else if (option == "--seconds")
         limits.seconds = strtod(value, nullptr);
       else if (option == "--preemptions")
@@ -429,7 +429,7 @@ int main(int count, char **arguments) {
         usage();
     }
     if (verb == "score")
-      score(scenarios, limits, from, to, passed, failed);
+      score(scenarios, limits, mutants, passed, failed);
     for (Scenario *one : scenarios) {
       if (verb == "score" || !limits.takes(*one))
         continue;

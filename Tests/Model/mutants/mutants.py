@@ -5,18 +5,20 @@ each lock, each flag's set or test, each wake, each comparison of generations
 and each guard can be switched off by a number, at run time; and the list of
 these mutants, a line each: number, kind, file and line, and the code.
 
-    mutants.py SOURCES OUTPUT [--without FILE]
+    mutants.py SOURCES OUTPUT
 
---without names the places, as FILE:LINE, of mutants that do not compile.
+impossible.txt has the code of those that do not compile.
 """
 
 import argparse
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 OPEN, CLOSE = "([{", ")]}"
+IMPOSSIBLE = Path(__file__).with_name("impossible.txt")
 
 
 @dataclass
@@ -26,6 +28,13 @@ class Mutant:
     kind: str
     place: str
     code: str
+    # What it is called when lines move: which of those with this code in its file.
+    occurrence: int
+
+    @property
+    def key(self) -> str:
+        file = self.place.split(":", maxsplit=1)[0]
+        return "\t".join([file, self.kind, self.code, str(self.occurrence)])
 
 
 class Mutator:
@@ -34,18 +43,24 @@ class Mutator:
     def __init__(self, without: set[str]) -> None:
         self.without = without
         self.mutants: list[Mutant] = []
+        self.counts: Counter[tuple[str, str, str]] = Counter()
 
     def number(self, kind: str, place: str, code: str) -> int | None:
         """The number of a new mutant; None where none is to be."""
-        if place in self.without:
+        code = " ".join(code.split())
+        file = place.split(":", maxsplit=1)[0]
+        if f"{file}: {code}" in self.without:
             return None
-        self.mutants.append(Mutant(kind, place, " ".join(code.split())))
+        self.counts[file, kind, code] += 1
+        self.mutants.append(Mutant(kind, place, code, self.counts[file, kind, code]))
         return len(self.mutants)
 
     def rewrite(self, text: str, name: str) -> str:
-        text = self.conditions(text, name)
-        lines = text.split("\n")
-        return "\n".join(self.line(line, f"{name}:{i + 1}") for i, line in enumerate(lines))
+        lines = self.conditions(text, name).split("\n")
+        return "\n".join(
+            self.line(line, f"{name}:{i + 1}", code.strip())
+            for i, (line, code) in enumerate(zip(lines, text.split("\n"), strict=True))
+        )
 
     # A statement of its own on one line.
     SETS = re.compile(
@@ -63,7 +78,7 @@ class Mutator:
     LOCKS = re.compile(r"(\w[\w.!?]*[lL]ock)\.(lock|lockPatiently)\(\)")
     WITH_LOCK = re.compile(r"(\w[\w.!?]*[lL]ock)\.withLock \{")
 
-    def line(self, line: str, place: str) -> str:
+    def line(self, line: str, place: str, code: str) -> str:
         if line.lstrip().startswith("//"):
             return line
         for kind, pattern in (
@@ -89,7 +104,7 @@ class Mutator:
         ):
             match = pattern.search(line)
             if match and "func " not in line:
-                number = self.number(kind, place, line.strip())
+                number = self.number(kind, place, code)
                 if number:
                     line = pattern.sub(text.format(number), line, count=1)
         return line
@@ -177,18 +192,12 @@ class Mutator:
         return ",".join(done)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("sources", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--without", type=Path)
-    arguments = parser.parse_args()
-    without: set[str] = set()
-    if arguments.without and arguments.without.exists():
-        without = set(arguments.without.read_text().split())
-    mutator = Mutator(without)
-    for path in sorted(arguments.sources.rglob("*.swift")):
-        name = str(path.relative_to(arguments.sources))
+def write(sources: Path, target: Path) -> list[Mutant]:
+    """Writes the rewritten sources, where they have changed; says what is in them."""
+    mutator = Mutator(set(IMPOSSIBLE.read_text().splitlines()))
+    known = set()
+    for path in sorted(sources.rglob("*.swift")):
+        name = str(path.relative_to(sources))
         text = path.read_text()
         # What the seam itself is made of, and words that are tested as values.
         if name not in {"Foundations/BriefLock.swift", "Foundations/Sleeping.swift"}:
@@ -198,20 +207,27 @@ def main() -> None:
         if name == "Foundations/BriefLock.swift":
             store = "word.store(0, ordering: .releasing)"
             assert store in text
-            held = "withUnsafePointer(to: word) { inturn_model_unlocks_nothing($0) }"
+            held = "withUnsafePointer(to: word, { inturn_model_unlocks_nothing($0) })"
             text = text.replace(store, f"if !{held} {{ {store} }}")
         # What the rewritten calls go to is not for other modules.
         text = text.replace("@inlinable", "@usableFromInline")
-        target = arguments.output / "engine" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_text() != text:
-            target.write_text(text)
-    lines = [
-        f"{number + 1}\t{mutant.kind}\t{mutant.place}\t{mutant.code}"
-        for number, mutant in enumerate(mutator.mutants)
-    ]
-    (arguments.output / "mutants.tsv").write_text("\n".join(lines) + "\n")
-    print(len(mutator.mutants), "mutants", file=sys.stderr)
+        file = target / name
+        known.add(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+    for file in target.rglob("*.swift"):
+        if file not in known and file.name != "Mutants.swift":
+            file.unlink()
+    return mutator.mutants
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sources", type=Path)
+    parser.add_argument("output", type=Path)
+    arguments = parser.parse_args()
+    print(len(write(arguments.sources, arguments.output)), "mutants", file=sys.stderr)
 
 
 if __name__ == "__main__":

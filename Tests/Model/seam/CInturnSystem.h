@@ -7,6 +7,7 @@
 #define inturn_system_pause inturn_model_real_pause
 #include "../../../Sources/CInturnSystem/include/CInturnSystem.h"
 #undef inturn_system_pause
+#include "../mutants/mutants.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,21 +41,6 @@ bool inturn_model_fails_weakly(void);
 
 /// Sleeps in virtual time.
 void inturn_model_sleep(int64_t nanoseconds);
-
-/// Mutants: what can be taken away from the engine has a number, and one of
-/// them may be taken away. `reached` notes which ones a schedule comes by.
-extern int32_t inturn_model_mutant;
-extern uint8_t *_Nullable inturn_model_reached;
-static inline bool inturn_model_is(int32_t number) {
-  if (inturn_model_reached)
-    inturn_model_reached[number] = 1;
-  return inturn_model_mutant == number;
-}
-
-/// The running thread pretends to take a lock, and to give it back: the latter
-/// says whether it was pretended.
-void inturn_model_lock_nothing(const void *_Nonnull lock);
-bool inturn_model_unlocks_nothing(const void *_Nonnull lock);
 
 #ifdef __cplusplus
 }

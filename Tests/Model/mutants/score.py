@@ -1,0 +1,281 @@
+"""Asks the tests about each mutant, and writes down which of them notices it.
+
+    score.py --out DIR [--stages NAME,NAME...] [--schedules N] [--fresh]
+
+The stages, in this order; each is asked about what the ones before have missed:
+
+    plain     the scenarios
+    thread    the scenarios under ThreadSanitizer, about locks
+    address   the scenarios under AddressSanitizer
+    c, cxx    the programs of Tests/C and Tests/Cxx
+    swift     the suites of the Swift tests
+
+The last three run in real time, with the rewritten engine in an ordinary debug build. A mutant meets the tests that come by it, the quick ones first. A test has
+noticed it when it fails, crashes or hangs with it and passes without it right
+after. What has been noticed is kept in DIR until --fresh is given.
+
+mutants.py says what the mutants are; list.tsv is the result, and what survives
+has its reason in survivors.tsv.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import mutants
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+WORKERS = os.cpu_count() or 1
+SCENARIOS = ("plain", "thread", "address")
+STAGES = (*SCENARIOS, "c", "cxx", "swift")
+
+
+@dataclass
+class Test:
+    """What runs by itself, and which mutants it comes by."""
+
+    name: str
+    command: list[str]
+    seconds: float = 0
+    reached: bytes = b""
+
+    def run(self, mutant: int = 0, marks: Path | None = None) -> str | None:
+        """What it says when it fails."""
+        environment = {**os.environ, "INTURN_MUTANT": str(mutant), "INTURN_TEST_SCALE": "0.02"}
+        environment["SWIFT_BACKTRACE"] = "enable=no"
+        if marks:
+            environment["INTURN_MUTANTS_REACHED"] = str(marks)
+        begin = time.monotonic()
+        with subprocess.Popen(
+            self.command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process:
+            try:
+                said, _ = process.communicate(timeout=60 if marks else 5 + 5 * self.seconds)
+                hangs = False
+            except subprocess.TimeoutExpired:
+                hangs = True
+            finally:
+                # With all that it has started.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            if hangs:
+                said, _ = process.communicate()
+        if marks:
+            self.seconds = time.monotonic() - begin
+            self.reached = marks.read_bytes()
+        if process.returncode == 0:
+            return None
+        names = re.findall(
+            rb"^FAILED (\w+)|^begin (\w+)|^.{1,4}Test (\w+)\(.*(?:started|issue|failed)",
+            said,
+            re.MULTILINE,
+        )
+        last = next((name.decode() for name in reversed(names[-1]) if name), "") if names else ""
+        return f"{last}{' hangs' if hangs else ''}".strip()
+
+
+def run(*command: object, **options: object) -> None:
+    """A step that has to succeed; what it says is of interest when it does not."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        **options,  # type: ignore[call-overload]
+    )
+    if done.returncode != 0:
+        sys.exit(f"{command[0]} fails:\n{done.stdout[-20000:]}")
+
+
+def ordinary_mutants() -> str:
+    """Mutants.swift for the standard library's Atomic, which has its operations by width, and
+    takes no order that is not a constant."""
+    head, atomic, rest = (HERE / "Mutants.swift").read_text().split("extension ", 2)
+    atomic = re.sub(r": (o|successO|failureO)rdering\b", ": .sequentiallyConsistent", atomic)
+    widths = ("UInt32", "UInt64")
+    each = [
+        atomic.replace("{", f"where Value.AtomicRepresentation == {width}.AtomicRepresentation {{", 1)
+        for width in widths
+    ]
+    return "extension ".join([head, *each, rest])
+
+
+def build_package(out: Path) -> Path:
+    """The Swift package with the rewritten engine; its debug build."""
+    package = out / "package"
+    sources = package / "Sources"
+    sources.mkdir(parents=True, exist_ok=True)
+    names = [f"Sources/{path.name}" for path in (ROOT / "Sources").iterdir()]
+    for name in ["Package.swift", "Tests", "include", "examples", *names]:
+        link = package / name
+        if name not in {"Sources/InturnCore", "Sources/CInturnSystem"} and not link.is_symlink():
+            link.symlink_to(ROOT / name)
+    mutants.write(ROOT / "Sources/InturnCore", sources / "InturnCore")
+    (sources / "InturnCore/Mutants.swift").write_text(ordinary_mutants())
+    system = sources / "CInturnSystem"
+    shutil.copytree(ROOT / "Sources/CInturnSystem", system, dirs_exist_ok=True)
+    shutil.copy2(HERE / "mutants.c", system)
+    shutil.copy2(HERE / "mutants.h", system / "include")
+    header = system / "include/CInturnSystem.h"
+    header.write_text(header.read_text() + '#include "mutants.h"\n')
+    run("swift", "build", "--build-tests", "--package-path", package)
+    return package / ".build/debug"
+
+
+def programs(stage: str, out: Path, build: Path) -> list[Test]:
+    """The test programs of C or C++, compiled by their own script."""
+    folder, suffix = {"c": ("C", "c"), "cxx": ("Cxx", "cpp")}[stage]
+    compiled = out / stage
+    environment = {**os.environ, "INTURN_TEST_SCALE": "0.02"}
+    script = [ROOT / f"Tests/{folder}/run", "--include", ROOT / "include", "--lib", build]
+    # That one of them fails by itself, such as one about the release build, is seen later.
+    subprocess.run(
+        [str(word) for word in [*script, "--out", compiled]],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    os.environ["INTURN_LIBRARY"] = str(build / "libinturn.so")
+    paths = [compiled / path.stem for path in (ROOT / f"Tests/{folder}").glob(f"*.{suffix}")]
+    return [Test(path.name, [str(path)]) for path in sorted(paths) if path.exists()]
+
+
+def suites(build: Path) -> list[Test]:
+    """The Swift tests, by suite."""
+    program = [str(build / "InturnPackageTests.xctest"), "--testing-library", "swift-testing"]
+    listed = subprocess.run([*program, "--list-tests"], capture_output=True, text=True, check=True)
+    names = {re.split(r"[/(]", line)[0] for line in listed.stdout.splitlines() if "." in line}
+    return [
+        Test(name, [*program, "--no-parallel", "--filter", f"^{re.escape(name)}\\b"])
+        for name in sorted(names)
+    ]
+
+
+class Score:
+    """What is known of each mutant."""
+
+    def __init__(self, out: Path, is_fresh: bool) -> None:
+        self.out = out
+        self.all = mutants.write(ROOT / "Sources/InturnCore", out / "engine")
+        self.numbers = {mutant.key: i + 1 for i, mutant in enumerate(self.all)}
+        self.file = out / "noticed.tsv"
+        if is_fresh:
+            self.file.unlink(missing_ok=True)
+        self.noticed: dict[int, tuple[str, str]] = {}
+        if self.file.exists():
+            for line in self.file.read_text().splitlines():
+                stage, test, key = line.split("\t", 2)
+                if key in self.numbers:
+                    self.noticed[self.numbers[key]] = (stage, test)
+
+    def missing(self) -> list[int]:
+        return [i for i in range(1, len(self.all) + 1) if i not in self.noticed]
+
+    def note(self, mutant: int, stage: str, test: str) -> None:
+        self.noticed[mutant] = (stage, test)
+        with self.file.open("a") as file:
+            file.write(f"{stage}\t{test}\t{self.all[mutant - 1].key}\n")
+
+    def ask_scenarios(self, stage: str, schedules: int, only: str) -> None:
+        sanitize = [] if stage == "plain" else ["--sanitize", stage]
+        folder = self.out / stage
+        run(HERE.parent / "build.sh", "--output", folder, "--mutants", *sanitize)
+
+        def ask(some: list[int]) -> None:
+            words = [folder / "model", "score", "--schedules", schedules, "--filter", only]
+            words += ["--mutants", ",".join(map(str, some))]
+            with subprocess.Popen(
+                [str(word) for word in words],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            ) as process:
+                assert process.stdout
+                for line in process.stdout:
+                    print(stage, line, end="", flush=True)
+                    fields = line.split("\t")
+                    if len(fields) > 2 and fields[1] == "noticed":
+                        self.note(int(fields[0]), stage, fields[2])
+
+        left = self.missing()
+        if stage == "thread":
+            left = [mutant for mutant in left if self.all[mutant - 1].kind == "lock"]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(ask, [left[i::WORKERS] for i in range(min(WORKERS, len(left)))]))
+
+    def ask_tests(self, stage: str, limit: float, only: str) -> None:
+        build = build_package(self.out)
+        tests = suites(build) if stage == "swift" else programs(stage, self.out, build)
+        tests = [test for test in tests if only in test.name]
+        marks = self.out / "reached"
+        able = []
+        for test in tests:
+            marks.write_bytes(bytes(4096))
+            said = test.run(marks=marks)
+            if said is None:
+                able.append(test)
+            else:
+                print(f"{stage} {test.name} fails by itself: left out ({said})", flush=True)
+        able.sort(key=lambda test: test.seconds)
+        for test in able:
+            print(stage, test.name, f"{test.seconds:.1f} s", flush=True)
+
+        def ask(mutant: int) -> None:
+            left = limit
+            for test in able:
+                if not test.reached[mutant] or test.seconds > left:
+                    continue
+                left -= test.seconds
+                said = test.run(mutant)
+                # What hangs may only have been kept waiting.
+                if said is not None and "hangs" in said:
+                    said = test.run(mutant)
+                if said is not None and test.run() is None:
+                    self.note(mutant, stage, f"{test.name} {said}".strip())
+                    break
+            print(stage, mutant, *self.noticed.get(mutant, ()), flush=True)
+
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(ask, self.missing()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--stages", default=",".join(STAGES))
+    parser.add_argument("--schedules", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=20, help="of tests, for each mutant")
+    parser.add_argument("--filter", default="", help="only tests whose name contains this")
+    parser.add_argument("--fresh", action="store_true")
+    arguments = parser.parse_args()
+    out = arguments.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    score = Score(out, arguments.fresh)
+    for stage in arguments.stages.split(","):
+        if stage in SCENARIOS:
+            score.ask_scenarios(stage, arguments.schedules, arguments.filter)
+        else:
+            score.ask_tests(stage, arguments.seconds, arguments.filter)
+        print(stage, Counter(at for at, _ in score.noticed.values()), len(score.missing()))
+
+
+if __name__ == "__main__":
+    main()
