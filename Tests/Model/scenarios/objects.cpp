@@ -1,0 +1,235 @@
+// Handles that outlive what they name, and what is read while others change it.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+// What is made next has the place of what is gone, and not its name.
+SCENARIO(a_stale_queue_meets_a_new_one) {
+  inturn_queue old, next;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &old),
+         {INTURN_OK});
+  expect("destroy", inturn_queue_destroy(old), {INTURN_OK});
+  together({[&] {
+              expect("create",
+                     inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &next),
+                     {INTURN_OK});
+            },
+            [&] {
+              expect("suspend", inturn_queue_suspend(old), {INTURN_E_STALE});
+              expect("drain", inturn_queue_drain(old, 0), {INTURN_E_STALE});
+            }});
+  expect("resume", inturn_queue_resume(next), {INTURN_E_NOT_SUSPENDED});
+  expect("destroy", inturn_queue_destroy(next), {INTURN_OK});
+}
+
+SCENARIO(a_stale_value_meets_a_new_one) {
+  inturn_datum initial = INTURN_INTEGER(0);
+  inturn_value old, next;
+  expect("create", inturn_value_create(nullptr, &initial, &old), {INTURN_OK});
+  expect("destroy", inturn_value_destroy(old), {INTURN_OK});
+  together({[&] {
+              expect("create", inturn_value_create(nullptr, &initial, &next),
+                     {INTURN_OK});
+            },
+            [&] {
+              expect("add", inturn_value_add(old, 1, nullptr),
+                     {INTURN_E_STALE});
+              expect("destroy", inturn_value_destroy(old), {INTURN_E_STALE});
+            }});
+  int64_t is = -1;
+  expect("get", inturn_value_get_integer(next, &is), {INTURN_OK});
+  CHECK(is == 0);
+  expect("destroy", inturn_value_destroy(next), {INTURN_OK});
+}
+
+// A lost token is reported with a name that is still its operation's.
+SCENARIO(abandon_meets_finish) {
+  static int reports;
+  reports = 0;
+  auto told = [](void *, const inturn_report *report) {
+    CHECK(report->kind == INTURN_REPORT_LOST_TOKEN);
+    reports++;
+  };
+  expect("handler", inturn_set_report_handler(told, nullptr, nullptr),
+         {INTURN_OK});
+  int lost = 0;
+  {
+    Queue queue(INTURN_QUEUE_FIFO);
+    Operation &x =
+        queue.add("x", keeps,
+                  {.handle = true, .set = [](auto &o) { o.label = "a name"; }});
+    together(
+        {[&] {
+           x.awaitCall();
+           x.finishesBegun++;
+           inturn_status status = inturn_token_abandon(x.token);
+           expect("abandon", status, {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+           lost += status == INTURN_OK;
+         },
+         [&] {
+           x.awaitCall();
+           x.finish();
+         },
+         [&] { queue.add("y", finishes); }});
+  }
+  expect("handler", inturn_set_report_handler(nullptr, nullptr, nullptr),
+         {INTURN_OK});
+  CHECK(reports == lost);
+}
+
+SCENARIO(progress_is_read_while_it_is_made) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  x.awaitCall();
+  together({[&] {
+              for (int64_t i = 1; i <= 3; i++)
+                inturn_token_set_progress(x.token, i, 3);
+              x.finish();
+              inturn_token_set_progress(x.token, 9, 9);
+            },
+            [&] {
+              int64_t last = 0;
+              for (int i = 0; i < 3; i++) {
+                int64_t completed = 0, total = 0;
+                inturn_operation_get_progress(x.handle, &completed, &total);
+                CHECK(completed >= last && completed <= 3);
+                CHECK(total == (completed > 0 ? 3 : 0));
+                last = completed;
+              }
+            }});
+}
+
+SCENARIO(empty_batches_meet_enqueue_and_destruction) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  together({[&] { queue.addBatch({}); },
+            [&] {
+              queue.add("x", finishes);
+              queue.addBatch({{"a", finishes}});
+            },
+            [&] { queue.destroy(); }});
+}
+
+static void batchesWithOptions(inturn_queue_kind kind) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = "a label";
+  Queue queue(kind);
+  auto set = [&](auto &o) { o.operation = &options; };
+  auto add = [&] { queue.addBatch({{"a", finishes}, {"b", finishes}}, set); };
+  together({add, add, [&] { queue.add("x", finishes); }});
+}
+
+SCENARIO(batches_with_options_meet_in_a_fifo_queue) {
+  batchesWithOptions(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(batches_with_options_meet_in_a_concurrent_queue) {
+  batchesWithOptions(INTURN_QUEUE_CONCURRENT);
+}
+
+// What is told that it may start has been cancelled meanwhile.
+SCENARIO(a_graph_with_options_is_cancelled) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = "a label";
+  static const inturn_batch_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Batch &batch = queue.addBatch(
+      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [&](auto &o) {
+        o.operation = &options;
+        o.edges = edges;
+        o.edge_count = 3;
+      });
+  Operation &a = *batch.operations[0];
+  together({[&] {
+              a.awaitCall();
+              a.finish();
+            },
+            [&] { batch.cancel(); }});
+  batch.wait();
+}
+
+// Whose work has returned, and who has nothing to destroy, goes at once.
+SCENARIO(what_has_returned_meets_the_destruction) {
+  static inturn_token token;
+  token = {0};
+  inturn_queue queue;
+  expect("create", inturn_queue_create(INTURN_QUEUE_ACTOR, nullptr, &queue),
+         {INTURN_OK});
+  auto keep = [](void *, inturn_token got) { token = got; };
+  for (int i = 0; i < 2; i++)
+    expect("enqueue",
+           inturn_queue_enqueue(queue, keep, nullptr, nullptr, nullptr),
+           {INTURN_OK});
+  await("a call", [] { return token.bits != 0; });
+  together(
+      {[&] { inturn_token_finish(token); },
+       [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); },
+       [&] { inturn_queue_suspend(queue); }});
+}
+
+SCENARIO(a_watched_queue_meets_enqueue_and_destruction) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  inturn_value pending;
+  expect(
+      "create_value",
+      inturn_queue_create_value(queue.handle, INTURN_QUEUE_PENDING, &pending),
+      {INTURN_OK});
+  together({[&] {
+              queue.add("x", finishes);
+              queue.add("y", finishes);
+            },
+            [&] { queue.destroy(); }});
+  int64_t count = -1;
+  expect("get", inturn_value_get_integer(pending, &count), {INTURN_OK});
+  CHECK(count == 0);
+  expect("destroy", inturn_value_destroy(pending), {INTURN_OK});
+}
+
+// The main thread, which alone drains what has no other executor, waits.
+SCENARIO(the_main_executors_queues_come_and_go_during_a_wait) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("x", [](Operation &it) {
+    inturn_queue other;
+    expect("create",
+           inturn_queue_create(INTURN_QUEUE_INTERACTION, nullptr, &other),
+           {INTURN_OK});
+    expect("destroy", inturn_queue_destroy(other), {INTURN_OK});
+    it.finish();
+  });
+  queue.drain();
+}
+
+SCENARIO(a_wait_meets_another_executor) {
+  Host host(1);
+  Queue a(INTURN_QUEUE_FIFO, host.executor),
+      b(INTURN_QUEUE_FIFO, host.executor);
+  inturn_executor pool;
+  inturn_executor_pool(&pool);
+  a.add("a", [&](Operation &it) {
+    expect("drain", inturn_queue_drain(b.handle, 1000),
+           {INTURN_OK, INTURN_E_DEADLOCK, INTURN_E_TIMED_OUT});
+    it.finish();
+  });
+  b.add("b", finishes);
+  together({[&] { b.setExecutor(pool); }});
+}
+
+// A token of the attempt before does nothing to the next one.
+SCENARIO(an_old_token_gives_way) {
+  Host host(1);
+  Queue queue(INTURN_QUEUE_INTERACTION, host.executor);
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  x.mayRestart = true;
+  queue.appear();
+  x.awaitCall();
+  inturn_token old = x.token;
+  expect("yield", x.yield(), {INTURN_OK});
+  auto again = [&] {
+    expect("yield", inturn_token_yield(old), {INTURN_E_ALREADY_FINISHED});
+  };
+  together({again, [&] {
+              x.awaitCall(2);
+              again();
+              x.finish();
+            }});
+  CHECK(x.calls == 2);
+}
