@@ -524,7 +524,22 @@ static void errors_and_cancels_race_to_one_end(void) {
   CHECK(atomic_load(&errors) > 0);
 }
 
+static void one_that_gives_in_to_its_batch_was_asked_to(void) {
+  set set;
+  inturn_batch_options options = batch_options(INTURN_BATCH_ALL, &set.end);
+  set_begin(&set, INTURN_QUEUE_FIFO, 0, options, work_hold);
+  stage_drain(&set.stage);
+  CHECK_OK(inturn_batch_cancel(set.batch));
+  CHECK_OK(inturn_token_cancel(set.jobs[0].token));
+  stage_drain(&set.stage);
+  CHECK_INT(set.end.ends[0].outcome, INTURN_CANCELLED);
+  CHECK_INT(set.end.ends[0].cause, INTURN_CAUSE_REQUEST);
+  trace_begin();
+  set_end(&set);
+}
+
 PROGRAM(batches, TEST(a_batch_runs_in_order_and_tells_its_end_once),
+        TEST(one_that_gives_in_to_its_batch_was_asked_to),
         TEST(ends_are_in_the_order_of_the_list),
         TEST(a_result_may_be_the_callers_own),
         TEST(a_result_is_not_the_next_operations),

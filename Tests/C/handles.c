@@ -39,6 +39,17 @@ static void a_handle_of_another_kind_gives_wrong_kind(void) {
   live_handles_destroy(&live);
 }
 
+/* Of whatever kind it claims to be: the low 30 bits count the objects. */
+static void a_handle_of_no_object_is_stale(void) {
+  live_handles live = live_handles_create();
+  uint64_t counts = (UINT64_C(1) << 30) - 1;
+  for (int kind = 0; kind < HANDLE_KINDS; kind++)
+    for (int other = 0; other < HANDLE_KINDS; other++)
+      check_refusals((handle_kind)kind, live.bits[other] & ~counts,
+                     INTURN_E_STALE);
+  live_handles_destroy(&live);
+}
+
 static void a_refused_call_changes_nothing(void) {
   live_handles live = live_handles_create();
   for (int other = 1; other < HANDLE_KINDS; other++)
@@ -135,6 +146,7 @@ PROGRAM(handles, TEST(the_null_handle_gives_null_handle),
         TEST(the_null_clock_asks_the_clock_of_the_system),
         TEST(a_handle_whose_object_is_gone_is_stale),
         TEST(a_handle_of_another_kind_gives_wrong_kind),
+        TEST(a_handle_of_no_object_is_stale),
         TEST(a_refused_call_changes_nothing),
         TEST(random_bits_are_refused_by_each_function),
         TEST(a_live_handle_with_one_bit_changed_is_refused),

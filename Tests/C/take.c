@@ -151,6 +151,33 @@ static void the_host_is_told_of_what_a_take_leaves(void) {
   stage_destroy(&stage);
 }
 
+static void the_host_is_told_of_what_becomes_ready_during_a_take(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options after = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_queue other;
+  inturn_operation first;
+  gate destroyed[2] = {GATE_INIT, GATE_INIT}, wakes = GATE_INIT;
+  options.executor = stage.executor;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &other));
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, NULL, never_work,
+                                     &destroyed[0], count_destroy, &first));
+  enqueue_wanted(&stage, &destroyed[1]);
+  after.after = &first;
+  after.after_count = 1;
+  CHECK_OK(
+      inturn_queue_enqueue_with(other, &after, just_finish, NULL, NULL, NULL));
+  inturn_taken taken = take(&stage, none);
+  CHECK_OK(inturn_executor_set_wake(stage.executor, count_wake, &wakes, NULL));
+  /* One queue's turn is this call's; the other one is left to the host. */
+  taken = take(&stage, taken.token);
+  CHECK(gate_count(&wakes) > 0);
+  CHECK_INT(take(&stage, taken.token).token.bits, 0);
+  CHECK_OK(inturn_operation_release(first));
+  CHECK_OK(inturn_queue_destroy(other));
+  stage_destroy(&stage);
+}
+
 static void more_than_64_calls_are_left_to_the_next_take(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   gate destroyed = GATE_INIT, worked = GATE_INIT;
@@ -221,6 +248,7 @@ PROGRAM(take, TEST(an_operation_is_taken_instead_of_its_work_being_called),
         TEST(a_queue_whose_operation_was_taken_can_be_destroyed),
         TEST(a_concurrent_queue_gives_so_many_at_a_time),
         TEST(the_host_is_told_of_what_a_take_leaves),
+        TEST(the_host_is_told_of_what_becomes_ready_during_a_take),
         TEST(more_than_64_calls_are_left_to_the_next_take),
         TEST(what_is_refused_finishes_and_takes_nothing),
         TEST(who_drains_already_is_refused))

@@ -233,3 +233,70 @@ SCENARIO(an_old_token_gives_way) {
             }});
   CHECK(x.calls == 2);
 }
+
+// One that comes in as its owner goes is refused, or cancelled with the others.
+SCENARIO(enqueue_meets_an_owners_end) {
+  inturn_owner owner;
+  inturn_queue queue;
+  inturn_operation x = {0};
+  inturn_status status = INTURN_OK;
+  expect("owner_create", inturn_owner_create(0, &owner), {INTURN_OK});
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_OK});
+  expect("suspend", inturn_queue_suspend(queue), {INTURN_OK});
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.owner = owner;
+  auto never = [](void *, inturn_token) { model_fail("called"); };
+  together({[&] {
+              status = inturn_queue_enqueue_with(queue, &options, never,
+                                                 nullptr, nullptr, &x);
+              expect("enqueue", status, {INTURN_OK, INTURN_E_STALE});
+            },
+            [&] {
+              expect("owner_destroy", inturn_owner_destroy(owner), {INTURN_OK});
+            }});
+  if (status == INTURN_OK) {
+    inturn_end end;
+    expect("wait", inturn_operation_wait(x, -1, &end), {INTURN_OK});
+    CHECK(end.outcome == INTURN_CANCELLED);
+    expect("release", inturn_operation_release(x), {INTURN_OK});
+  }
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+}
+
+// It is said once, until a thread could be started again.
+SCENARIO(each_lack_of_threads_is_reported) {
+  static int reports;
+  reports = 0;
+  auto told = [](void *, const inturn_report *report) {
+    reports += report->kind == INTURN_REPORT_NO_THREAD;
+  };
+  expect("handler", inturn_set_report_handler(told, nullptr, nullptr),
+         {INTURN_OK});
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  options.workers = 2;
+  inturn_executor pool;
+  expect("executor_create", inturn_executor_create(&options, &pool),
+         {INTURN_OK});
+  {
+    Queue a(INTURN_QUEUE_FIFO, pool), b(INTURN_QUEUE_FIFO, pool);
+    model_failing_starts = 2;
+    a.add("a", finishes).awaitDestroyed();
+    CHECK(reports == 1);
+    bool hasRun = false;
+    model_failing_starts = 2;
+    a.add("waits", [&](Operation &it) {
+      await("the other", [&] { return hasRun; });
+      it.finish();
+    });
+    b.add("other", [&](Operation &it) {
+      hasRun = true;
+      it.finish();
+    });
+    a.drain();
+    CHECK(reports == 2);
+  }
+  expect("executor_destroy", inturn_executor_destroy(pool), {INTURN_OK});
+  expect("handler", inturn_set_report_handler(nullptr, nullptr, nullptr),
+         {INTURN_OK});
+}
