@@ -168,7 +168,9 @@ static void the_host_is_told_of_what_becomes_ready_during_a_take(void) {
   CHECK_OK(
       inturn_queue_enqueue_with(other, &after, just_finish, NULL, NULL, NULL));
   inturn_taken taken = take(&stage, none);
+  CHECK_INT(take(&stage, none).token.bits, 0);
   CHECK_OK(inturn_executor_set_wake(stage.executor, count_wake, &wakes, NULL));
+  CHECK_INT(gate_count(&wakes), 0);
   /* One queue's turn is this call's; the other one is left to the host. */
   taken = take(&stage, taken.token);
   CHECK(gate_count(&wakes) > 0);

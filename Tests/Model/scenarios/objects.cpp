@@ -280,11 +280,12 @@ SCENARIO(each_lack_of_threads_is_reported) {
          {INTURN_OK});
   {
     Queue a(INTURN_QUEUE_FIFO, pool), b(INTURN_QUEUE_FIFO, pool);
-    model_failing_starts = 2;
-    a.add("a", finishes).awaitDestroyed();
+    model_failing_starts = 1;
+    a.add("a", finishes);
+    a.drain();
     CHECK(reports == 1);
     bool hasRun = false;
-    model_failing_starts = 2;
+    model_failing_starts = 1;
     a.add("waits", [&](Operation &it) {
       await("the other", [&] { return hasRun; });
       it.finish();
