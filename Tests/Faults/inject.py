@@ -4,8 +4,7 @@ First each test is run once, and preload.c counts the library's calls of each ki
 again for the Nth call of a kind, which fails once, or from which on all fail, for a while or for
 ever. A run passes when the test does, and when the library refuses a call with NO_MEMORY after a
 fault that explains it. Where no thread can be had any more, it counts as starved, and that is said,
-when something that the test waits for does not come: the library waits as well, for ever. A child
-that a fork has left with a lock of Swift's run time counts as such, and that is said.
+when something that the test waits for does not come: the library waits as well, for ever.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ LATE = re.compile(
     r"waited \d+ s for|INTURN_E_TIMED_OUT, not|did not end within its limit|left behind"
     r"|poll\(.* is 0, not 1|status\) is 14, not 15"
 )
-# A mutex, of which the library has none: Swift's run time has some, which a fork may leave locked.
-IN_THE_RUN_TIME = re.compile(r"pthread_mutex_lock .*\n#\d+ .* from .*/libinturn\.so")
 # How the faults of these kinds come, besides "once" and "ever".
 WHEN = dict.fromkeys(EXPLAINS_A_REFUSAL, ("once", "while", "ever"))
 
@@ -108,12 +105,10 @@ class Runner:
 
 
 def judge(status: int | None, output: str, fault: Fault | None, faults: int) -> str:
-    """The verdict "ok", "refused", "starved", "in the run time", or what is wrong."""
+    """The verdict "ok", "refused", "starved", or what is wrong."""
     has_no_threads = fault and faults and fault.kind == "thread" and fault.when == "ever"
     if has_no_threads and (status is None or (status == 1 and LATE.search(output))):
         return "starved"
-    if status == 1 and IN_THE_RUN_TIME.search(output):
-        return "in the run time"
     if status is None:
         return "it hangs"
     if status == 0:
@@ -187,7 +182,7 @@ def main() -> int:
     runner = Runner(arguments.preload, arguments.limit)
     end = time.monotonic() + (arguments.seconds or float("inf"))
     seed = arguments.seed
-    tally = dict.fromkeys(("ok", "refused", "starved", "in the run time", "failed"), 0)
+    tally = dict.fromkeys(("ok", "refused", "starved", "failed"), 0)
 
     def count(scenario: Scenario, fault: Fault | None, outcome: Outcome) -> None:
         known = outcome.verdict in tally
