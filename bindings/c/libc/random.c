@@ -1,13 +1,34 @@
-// What the C library has of late and the engine's modules ask for: the seed of
-// hashing. The system gives each process sixteen random bytes.
+// What newer C libraries have and Swift's standard library asks for: the seed
+// of hashing, and the numbers that spread retries. No secrets.
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 
 void arc4random_buf(void *buffer, size_t count);
 
+// The next output of SplitMix64 (Steele, Lea and Flood 2014) from where the
+// system's random bytes, another for each process, and the time put it:
+// children of a fork go on differently.
+static uint64_t next_random(void) {
+  static uint64_t steps;
+  uint64_t random;
+  struct timespec now;
+  memcpy(&random, (const void *)getauxval(AT_RANDOM), sizeof random);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  random += (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
+  random += __atomic_add_fetch(&steps, 0x9e3779b97f4a7c15, __ATOMIC_RELAXED);
+  random = (random ^ random >> 30) * 0xbf58476d1ce4e5b9;
+  random = (random ^ random >> 27) * 0x94d049bb133111eb;
+  return random ^ random >> 31;
+}
+
 void arc4random_buf(void *buffer, size_t count) {
-  const unsigned char *random = (const unsigned char *)getauxval(AT_RANDOM);
-  unsigned char *bytes = buffer;
-  for (size_t i = 0; i < count; i++)
-    bytes[i] = random[i % 16];
+  for (size_t done = 0; done < count;) {
+    uint64_t random = next_random();
+    size_t part = count - done < sizeof random ? count - done : sizeof random;
+    memcpy((char *)buffer + done, &random, part);
+    done += part;
+  }
 }
