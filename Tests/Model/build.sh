@@ -69,9 +69,11 @@ if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
     -c "${exports[@]}" -o "$output/exports.o"
   echo "$stamp" >"$output/stamp"
 fi
+objects=("$output"/{core,exports,atomic,memory}.o)
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"
-objects=("$output"/{core,exports,atomic}.o)
+"$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
+  -c "$model/seam/memory.c" -o "$output/memory.o"
 # What has not changed since, nor any header, is compiled already.
 headers=$(cat "$model"/*/*.hpp "$model"/*/*.h include/inturn.h | sha256sum)
 stale=()
@@ -89,6 +91,11 @@ if ((${#stale[@]})); then
 fi
 link=(swiftc -static-stdlib -use-ld=lld "${objects[@]}" -o "$output/model"
   -lstdc++ -ldl -lpthread)
+if [[ -z $sanitizer ]]; then
+  for name in malloc calloc realloc posix_memalign strdup free; do
+    link+=(-Xlinker "--wrap=$name")
+  done
+fi
 # What the C library calls of the sanitizer's, such as its allocator, is exported.
 [[ -z $sanitizer ]] || link+=(-sanitize="$sanitizer" -Xlinker --export-dynamic)
 "${link[@]}"

@@ -209,9 +209,26 @@ bool runScenario(const Scenario &scenario, const Limits &limits) {
     bool isGood = isolated([&] {
       shared->seed = 0;
       warmUp(scenario);
-      for (uint64_t i = seed; i < end; i++)
+      int64_t blocks = 0; // when half of the schedules are over
+      for (uint64_t i = seed; i < end; i++) {
+        if (i == seed + (end - seed) / 2)
+          blocks = model_blocks();
         runSeed(scenario, i);
+      }
+      // What is kept for later has been there before.
+      if (end - seed >= 64 &&
+          model_blocks() - blocks >= int64_t(end - seed) / 2)
+        snprintf(shared->record.failure, sizeof shared->record.failure,
+                 "%ld blocks of memory more after %lu schedules",
+                 long(model_blocks() - blocks),
+                 (unsigned long)(end - seed) / 2);
     });
+    if (isGood && shared->record.failure[0] != 0) {
+      printf("FAILED %s, seeds %lu to %lu: %s\n", scenario.name,
+             (unsigned long)seed, (unsigned long)end - 1,
+             shared->record.failure);
+      return false;
+    }
     if (!isGood) {
       std::string name = shared->seed ? "seed " + std::to_string(shared->seed)
                                       : "the plain schedule";

@@ -2,6 +2,8 @@
 // run when they are asked for only.
 #include "../checker/checker.hpp"
 
+#include <cstdlib>
+
 extern "C" {
 #include "../seam/CInturnSystem.h"
 }
@@ -35,6 +37,11 @@ DELIBERATE(deliberate_deadlock) {
   y = &other.add("y",
                  [&](Operation &) { await("x", [&] { return x->isOver(); }); });
   one.drain();
+}
+
+DELIBERATE(deliberate_leak) {
+  static void *volatile lost;
+  lost = malloc(1);
 }
 
 DELIBERATE(deliberate_use_after_free) {

@@ -37,6 +37,9 @@ void model_settle(bool lets_time_pass);
 /* The virtual time, in nanoseconds. */
 int64_t model_now(void);
 
+/// How many blocks of memory are allocated; 0 under sanitizers.
+int64_t model_blocks(void);
+
 /* The running thread's number; 0 is the one that the schedule began with. */
 int model_self(void);
 

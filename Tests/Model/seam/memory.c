@@ -1,0 +1,58 @@
+// Allocations, those of the run time included: counted, so that one that is
+// lost in each schedule shows. An allocation orders nothing between threads, so
+// no other one comes in here. The linker leads the calls here (--wrap); where a
+// sanitizer has the allocator, it finds the leaks as well.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../scheduler/scheduler.h"
+
+#ifdef SANITIZED
+
+int64_t model_blocks(void) { return 0; }
+
+#else
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+void __real_free(void *memory);
+
+// One thread runs at a time.
+static int64_t blocks;
+
+int64_t model_blocks(void) { return blocks; }
+
+static void *counted(void *memory) {
+  blocks += memory != NULL;
+  return memory;
+}
+
+void *__wrap_malloc(size_t size) { return counted(__real_malloc(size)); }
+
+void *__wrap_calloc(size_t count, size_t size) {
+  return counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+  void *moved = __real_realloc(memory, size);
+  return memory == NULL ? counted(moved) : moved;
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size) {
+  int status = __real_posix_memalign(memory, alignment, size);
+  blocks += status == 0;
+  return status;
+}
+
+char *__wrap_strdup(const char *text) { return counted(__real_strdup(text)); }
+
+void __wrap_free(void *memory) {
+  blocks -= memory != NULL;
+  __real_free(memory);
+}
+
+#endif
