@@ -42,6 +42,7 @@ DELIBERATE(deliberate_deadlock) {
 DELIBERATE(deliberate_leak) {
   static void *volatile lost;
   lost = malloc(1);
+  CHECK(lost != nullptr);
 }
 
 DELIBERATE(deliberate_use_after_free) {
