@@ -1403,7 +1403,8 @@ inturn_status inturn_value_observe(
    call that another thread is in; below zero: no limit; zero: no waiting.
    Statuses: handle statuses (E_STALE: it is over), E_TIMED_OUT, E_DEADLOCK.
    With these two, the observation is cancelled as well, but its observer has
-   not returned yet; the handle is good for another try until it has.
+   not returned yet; the handle is good for another try until it has, inside it,
+   too.
    Deadlock: refused round a ring, such as of two observers that cancel each
    other. */
 inturn_status inturn_observation_cancel(inturn_observation observation,

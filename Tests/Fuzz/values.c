@@ -26,8 +26,10 @@ static void on_change(void *context, const inturn_change *change) {
   observation->told = change->number;
   observation->after = change->after.integer;
   the_world.deciding++;
+  observation->in_call++;
   if (change->number % 3 == 0)
     step_inside((uint8_t)change->number, (uint8_t)change->after.integer);
+  observation->in_call--;
   the_world.deciding--;
 }
 
@@ -158,9 +160,12 @@ static void observe(input *input, pick value) {
   }
 }
 
-/* What a value's end explains: those of a state end by themselves. */
+/* What a value's end explains: those of a state end by themselves. One that was
+   cancelled inside its observer may be so again until that has returned. */
 static allowed of_observation(pick pick) {
   allowed allowed = pick.allowed;
+  if (pick.index >= 0 && the_world.observations[pick.index].in_call > 0)
+    allowed.may |= BIT(INTURN_OK);
   allowed.may |=
       BIT(INTURN_E_STALE) | BIT(INTURN_E_TIMED_OUT) | BIT(INTURN_E_DEADLOCK);
   return allowed;

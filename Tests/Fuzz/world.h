@@ -120,7 +120,7 @@ typedef struct observation_facts {
   atomic_bool is_over;
   _Atomic uint64_t told; /* the last change */
   _Atomic int64_t after;
-  atomic_int destroyed;
+  atomic_int in_call, destroyed;
 } observation_facts;
 
 typedef struct batch_facts {
