@@ -139,7 +139,8 @@ static void cancel_self(void *context, const inturn_change *change) {
   blocked *blocked = context;
   (void)change;
   gate_pass(&blocked->begun);
-  CHECK_OK(inturn_observation_cancel(blocked->observation, -1));
+  for (int i = 0; i < 2; i++)
+    CHECK_OK(inturn_observation_cancel(blocked->observation, -1));
   CHECK_OK(inturn_value_add(blocked->value, 1, NULL));
   CHECK_INT(gate_count(&blocked->destroyed), 0);
 }
