@@ -183,6 +183,44 @@ static void the_events_of_a_busy_queue_add_up(void) {
   }
 }
 
+static void let_time_pass(void *context, inturn_token token) {
+  trace("work");
+  CHECK_OK(inturn_clock_advance(*(inturn_clock *)context, 10));
+  CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
+}
+
+/* Whose deadline passes while its work is being called is looked at twice. */
+static void a_queue_is_idle_once(void) {
+  stage stage = stage_create_told(INTURN_QUEUE_FIFO, tell, NULL, NULL);
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.max_run_ns = 10;
+  options.max_run_policy = INTURN_MAX_RUN_FREE;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, let_time_pass,
+                                     &stage.clock, NULL, NULL));
+  stage_drain(&stage);
+  CHECK_TRACE("enqueued 1, started 1, work, ended 1 timed out, idle");
+  stage_destroy(&stage);
+}
+
+/* The end is told when the time is over, and that it is idle when the place is
+   given up. */
+static void a_queue_whose_place_is_given_up_is_idle(void) {
+  stage stage = stage_create_told(INTURN_QUEUE_FIFO, tell, NULL, NULL);
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  job job = JOB("a");
+  options.max_run_ns = 10;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, work_hold, &job,
+                                     NULL, NULL));
+  stage_drain(&stage);
+  stage_advance(&stage, 10);
+  stage_drain(&stage);
+  CHECK_TRACE("enqueued 1, started 1, work a, ended 1 timed out");
+  CHECK_STATUS(inturn_token_finish(job.token), INTURN_E_ALREADY_FINISHED);
+  stage_drain(&stage);
+  CHECK_TRACE("idle");
+  stage_destroy(&stage);
+}
+
 /* Suspending for a reason */
 
 static void a_queue_goes_on_when_no_reason_is_left(void) {
@@ -271,7 +309,8 @@ static void a_handler_that_destroys_its_queue_keeps_its_context(void) {
 PROGRAM(events, TEST(events_are_told_in_order_by_each_kind),
         TEST(a_retry_and_a_joined_one_are_told),
         TEST(a_suspended_queue_tells_its_ends),
-        TEST(destroying_a_queue_tells_what_is_left),
+        TEST(destroying_a_queue_tells_what_is_left), TEST(a_queue_is_idle_once),
+        TEST(a_queue_whose_place_is_given_up_is_idle),
         TEST(a_refused_queue_destroys_the_context),
         TEST(the_events_of_a_busy_queue_add_up),
         TEST(the_context_is_gone_when_the_destruction_returns),

@@ -55,6 +55,24 @@ static void the_list_says_which_were_asked_to_end(void) {
   stage_destroy(&stage);
 }
 
+static void one_that_was_cancelled_in_its_place_is_not_in_the_list(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_operation_info infos[3];
+  size_t count = 99;
+  job jobs[3] = {JOB("a"), JOB("b"), JOB("c")};
+  inturn_operation operations[3];
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  for (int i = 0; i < 3; i++)
+    operations[i] = job_enqueue_with(stage.queue, &jobs[i], never_work, NULL);
+  CHECK_OK(inturn_operation_cancel(operations[1]));
+  CHECK_OK(inturn_queue_list(stage.queue, infos, 3, &count));
+  CHECK_INT(count, 2);
+  for (int i = 0; i < 3; i++)
+    CHECK_OK(inturn_operation_release(operations[i]));
+  stage_destroy(&stage);
+  trace_begin();
+}
+
 static void the_list_is_no_longer_than_its_room(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_operation_info infos[2] = {{0}, {0}};
@@ -169,6 +187,7 @@ static void a_pending_operation_without_options_or_handle_is_no_object(void) {
 
 PROGRAM(list, TEST(the_list_has_running_ones_first_then_pending_ones_in_order),
         TEST(the_list_says_which_were_asked_to_end),
+        TEST(one_that_was_cancelled_in_its_place_is_not_in_the_list),
         TEST(the_list_is_no_longer_than_its_room),
         TEST(the_list_of_an_empty_queue_is_empty),
         TEST(a_long_label_is_cut_at_the_end_of_a_character),

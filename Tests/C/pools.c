@@ -205,7 +205,8 @@ static void ask_for_another_queue(void *context, inturn_token token) {
 }
 
 /* One that has moved has left drainers where it was before. */
-static void check_giving_way(bool has_moved) {
+static void check_giving_way(bool has_moved,
+                             const inturn_operation_options *options) {
   inturn_executor pool = pool_create(1, 1), host;
   CHECK_OK(inturn_executor_create(NULL, &host));
   inturn_queue queue = queue_of(INTURN_QUEUE_CONCURRENT,
@@ -218,8 +219,11 @@ static void check_giving_way(bool has_moved) {
   CHECK_OK(inturn_queue_suspend(queue));
   CHECK_OK(inturn_queue_set_executor(queue, pool));
   for (int i = has_moved ? 4 : 0; i < 1000; i++)
-    CHECK_OK(
-        inturn_queue_enqueue(queue, ask_for_another_queue, &other, NULL, NULL));
+    CHECK_OK(options ? inturn_queue_enqueue_with(queue, options,
+                                                 ask_for_another_queue, &other,
+                                                 NULL, NULL)
+                     : inturn_queue_enqueue(queue, ask_for_another_queue,
+                                            &other, NULL, NULL));
   CHECK_OK(inturn_queue_resume(queue));
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
   drain_and_destroy(other);
@@ -232,11 +236,17 @@ static void check_giving_way(bool has_moved) {
 }
 
 static void a_busy_queue_gives_way_to_another_one(void) {
-  check_giving_way(false);
+  check_giving_way(false, NULL);
+}
+
+static void a_busy_queue_of_operations_with_options_gives_way(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = "one of many";
+  check_giving_way(false, &options);
 }
 
 static void a_busy_queue_that_has_moved_gives_way_to_another_one(void) {
-  check_giving_way(true);
+  check_giving_way(true, NULL);
 }
 
 static void pools_come_and_go(void) {
@@ -335,6 +345,7 @@ PROGRAM(pools, TEST(a_pool_calls_work_on_threads_of_its_own),
         TEST(a_pool_never_has_more_workers_than_its_maximum),
         TEST(a_pool_does_not_grow_while_its_workers_get_on),
         TEST(a_busy_queue_gives_way_to_another_one),
+        TEST(a_busy_queue_of_operations_with_options_gives_way),
         TEST(a_busy_queue_that_has_moved_gives_way_to_another_one),
         TEST(pools_come_and_go), TEST(a_pool_of_the_most_workers_works),
         TEST(the_environment_says_how_many_workers_the_library_has))

@@ -1,6 +1,7 @@
 """Asks the tests about each mutant, and writes down which of them notices it.
 
-    score.py --out DIR [--stages NAME,NAME...] [--schedules N] [--fresh]
+    score.py --out DIR [--stages [NAME,NAME...]] [--schedules N] [--seconds N]
+             [--filter TEXT] [--fresh]
 
 The stages, in this order; each is asked about what the ones before have missed:
 
@@ -10,12 +11,14 @@ The stages, in this order; each is asked about what the ones before have missed:
     c, cxx    the programs of Tests/C and Tests/Cxx
     swift     the suites of the Swift tests
 
-The last three run in real time, with the rewritten engine in an ordinary debug build. A mutant meets the tests that come by it, the quick ones first. A test has
-noticed it when it fails, crashes or hangs with it and passes without it right
-after. What has been noticed is kept in DIR until --fresh is given.
+The last three run in real time, with the rewritten engine in an ordinary debug
+build. A mutant meets the tests that come by it, the quick ones first, so many
+seconds of them. A test has noticed it when it fails, crashes or hangs with it, and
+passes without it right after. What has been noticed is kept in DIR until --fresh is
+given; without any stage, the list is only written.
 
-mutants.py says what the mutants are; list.tsv is the result, and what survives
-has its reason in survivors.tsv.
+mutants.py says what the mutants are. What changes nothing that is promised has its
+reason in equivalent.tsv. All of it is written to list.tsv.
 """
 
 import argparse
@@ -111,7 +114,9 @@ def ordinary_mutants() -> str:
     atomic = re.sub(r": (o|successO|failureO)rdering\b", ": .sequentiallyConsistent", atomic)
     widths = ("UInt32", "UInt64")
     each = [
-        atomic.replace("{", f"where Value.AtomicRepresentation == {width}.AtomicRepresentation {{", 1)
+        atomic.replace(
+            "{", f"where Value.AtomicRepresentation == {width}.AtomicRepresentation {{", 1
+        )
         for width in widths
     ]
     return "extension ".join([head, *each, rest])
@@ -185,6 +190,28 @@ class Score:
                 stage, test, key = line.split("\t", 2)
                 if key in self.numbers:
                     self.noticed[self.numbers[key]] = (stage, test)
+
+    def write_list(self) -> None:
+        """list.tsv, and how many are noticed of all, and of those that change anything."""
+        reasons = {}
+        for line in (HERE / "equivalent.tsv").read_text().splitlines():
+            key, reason = line.rsplit("\t", 1)
+            reasons[key] = reason
+        lines = ["number\tkind\tplace\tcode\tstage\tnoticed by, or why not"]
+        counts: Counter[str] = Counter()
+        for number, mutant in enumerate(self.all, 1):
+            reason = reasons.pop(mutant.key, "")
+            stage, why = self.noticed.get(number, ("equivalent" if reason else "open", reason))
+            counts[stage] += 1
+            lines.append(f"{number}\t{mutant.kind}\t{mutant.place}\t{mutant.code}\t{stage}\t{why}")
+        (HERE / "list.tsv").write_text("\n".join(lines) + "\n")
+        for key in reasons:
+            print("equivalent.tsv names none:", key)
+        print(*(f"{stage}: {count}" for stage, count in counts.items()), sep=", ")
+        share = len(self.noticed) / len(self.all)
+        real = len(self.noticed) / (len(self.all) - counts["equivalent"])
+        print(f"{len(self.noticed)} of {len(self.all)} are noticed: {share:.1%};", end=" ")
+        print(f"{real:.1%} of those that are not equivalent")
 
     def missing(self) -> list[int]:
         return [i for i in range(1, len(self.all) + 1) if i not in self.noticed]
@@ -269,12 +296,12 @@ def main() -> None:
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     score = Score(out, arguments.fresh)
-    for stage in arguments.stages.split(","):
+    for stage in filter(None, arguments.stages.split(",")):
         if stage in SCENARIOS:
             score.ask_scenarios(stage, arguments.schedules, arguments.filter)
         else:
             score.ask_tests(stage, arguments.seconds, arguments.filter)
-        print(stage, Counter(at for at, _ in score.noticed.values()), len(score.missing()))
+    score.write_list()
 
 
 if __name__ == "__main__":

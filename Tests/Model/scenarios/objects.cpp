@@ -301,3 +301,23 @@ SCENARIO(each_lack_of_threads_is_reported) {
   expect("handler", inturn_set_report_handler(nullptr, nullptr, nullptr),
          {INTURN_OK});
 }
+
+// Who waits for a queue is not told that it got to its end when it was
+// destroyed.
+SCENARIO(drain_meets_a_destruction_that_cuts_off) {
+  static inturn_token token;
+  token = {0};
+  inturn_queue queue;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_OK});
+  auto keep = [](void *, inturn_token got) { token = got; };
+  expect("enqueue",
+         inturn_queue_enqueue(queue, keep, nullptr, nullptr, nullptr),
+         {INTURN_OK});
+  await("a call", [] { return token.bits != 0; });
+  together(
+      {[&] {
+         expect("drain", inturn_queue_drain(queue, -1), {INTURN_E_STALE});
+       },
+       [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); }});
+}

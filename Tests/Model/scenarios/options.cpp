@@ -245,8 +245,13 @@ SCENARIO(suspends_with_reasons) {
 SCENARIO(events_tell_each_operation) {
   struct Count {
     int enqueued = 0, started = 0, ended = 0, closed = 0;
+    bool isTelling = false;
     static void told(void *context, const inturn_event *event) {
       Count &self = *static_cast<Count *>(context);
+      CHECK(!self.isTelling);
+      self.isTelling = true;
+      model_point(nullptr);
+      self.isTelling = false;
       self.enqueued += event->kind == INTURN_EVENT_ENQUEUED;
       self.started += event->kind == INTURN_EVENT_STARTED;
       self.ended += event->kind == INTURN_EVENT_ENDED;
