@@ -251,7 +251,7 @@ class Score:
     def ask_tests(self, stage: str, limit: float, only: str) -> None:
         build = build_package(self.out)
         tests = suites(build) if stage == "swift" else programs(stage, self.out, build)
-        tests = [test for test in tests if only in test.name]
+        tests = [test for test in tests if any(part in test.name for part in only.split(","))]
         marks = self.out / "reached"
         able = []
         for test in tests:
@@ -290,7 +290,7 @@ def main() -> None:
     parser.add_argument("--stages", default=",".join(STAGES))
     parser.add_argument("--schedules", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=20, help="of tests, for each mutant")
-    parser.add_argument("--filter", default="", help="only tests whose name contains this")
+    parser.add_argument("--filter", default="", help="only tests so named, separated by commas; one for scenarios")
     parser.add_argument("--fresh", action="store_true")
     arguments = parser.parse_args()
     out = arguments.out.resolve()

@@ -42,7 +42,7 @@ SCENARIO(a_stale_value_meets_a_new_one) {
   expect("destroy", inturn_value_destroy(next), {INTURN_OK});
 }
 
-// A lost token is reported with a name that is still its operation's.
+// A lost token is reported once, and only if it was the end.
 SCENARIO(abandon_meets_finish) {
   static int reports;
   reports = 0;
@@ -55,9 +55,7 @@ SCENARIO(abandon_meets_finish) {
   int lost = 0;
   {
     Queue queue(INTURN_QUEUE_FIFO);
-    Operation &x =
-        queue.add("x", keeps,
-                  {.handle = true, .set = [](auto &o) { o.label = "a name"; }});
+    Operation &x = queue.add("x", keeps, {.handle = true});
     together(
         {[&] {
            x.awaitCall();
@@ -111,7 +109,7 @@ SCENARIO(empty_batches_meet_enqueue_and_destruction) {
 
 static void batchesWithOptions(inturn_queue_kind kind) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.label = "a label";
+  options.condition = [](void *) { return INTURN_START; };
   Queue queue(kind);
   auto set = [&](auto &o) { o.operation = &options; };
   auto add = [&] { queue.addBatch({{"a", finishes}, {"b", finishes}}, set); };
@@ -129,7 +127,7 @@ SCENARIO(batches_with_options_meet_in_a_concurrent_queue) {
 // What is told that it may start has been cancelled meanwhile.
 SCENARIO(a_graph_with_options_is_cancelled) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.label = "a label";
+  options.condition = [](void *) { return INTURN_START; };
   static const inturn_batch_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Batch &batch = queue.addBatch(
