@@ -142,6 +142,33 @@ static void an_old_token_never_finishes_a_later_operation(void) {
   stage_destroy(&stage);
 }
 
+static inturn_token old_tokens[4];
+
+/* Called with the place of its own token. */
+static void try_old_tokens(void *own, inturn_token token) {
+  for (inturn_token *old = old_tokens; old != own; old++) {
+    inturn_status status = inturn_token_finish(*old);
+    CHECK(status == INTURN_E_ALREADY_FINISHED || status == INTURN_E_STALE);
+  }
+  *(inturn_token *)own = token;
+  CHECK_OK(inturn_token_finish(token));
+}
+
+/* The same of operations with handles, which have places of their own, while
+   their work is being called. */
+static void an_old_token_never_finishes_a_later_one_with_a_handle(void) {
+  inturn_queue queue;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &queue));
+  for (int round = 0; round < 4; round++) {
+    inturn_operation operation;
+    CHECK_OK(inturn_queue_enqueue(queue, try_old_tokens, &old_tokens[round],
+                                  NULL, &operation));
+    CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+    CHECK_OK(inturn_operation_release(operation));
+  }
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
 PROGRAM(handles, TEST(the_null_handle_gives_null_handle),
         TEST(the_null_clock_asks_the_clock_of_the_system),
         TEST(a_handle_whose_object_is_gone_is_stale),
@@ -151,4 +178,5 @@ PROGRAM(handles, TEST(the_null_handle_gives_null_handle),
         TEST(random_bits_are_refused_by_each_function),
         TEST(a_live_handle_with_one_bit_changed_is_refused),
         TEST(a_handle_is_never_reused_for_another_object),
-        TEST(an_old_token_never_finishes_a_later_operation))
+        TEST(an_old_token_never_finishes_a_later_operation),
+        TEST(an_old_token_never_finishes_a_later_one_with_a_handle))

@@ -146,6 +146,15 @@ import Testing
     #expect(word?.yielding(generation: 7) == nil)
   }
 
+  @Test func `only what has begun gives way, and only an attempt that is over has a next one`() {
+    let pending = OperationWord(generation: 7)
+    #expect(pending.yielding(generation: 7) == nil)
+    let running = OperationWord(generation: 7, .started)
+    #expect(running.yielding(generation: 6) == nil)
+    #expect(running.restarted() == nil)
+    #expect(running.endedForGood() == nil)
+  }
+
   @Test func `what nobody observes ends in one step`() {
     let word = OperationWord(generation: 7, .started)
     guard case .to(let next) = word.ending(generation: 7, outcome: .failed) else {
