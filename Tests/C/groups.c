@@ -91,6 +91,26 @@ static void bad_keys_are_refused(void) {
 
 /* Joining */
 
+static void a_result_stays_as_long_as_one_that_joined(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  job first = JOB("first"), second = JOB("second");
+  gate destroyed = GATE_INIT;
+  inturn_operation a =
+      enqueue_of_key(stage.queue, &first, "k", true, work_hold);
+  inturn_operation b =
+      enqueue_of_key(stage.queue, &second, "k", true, never_work);
+  stage_drain(&stage);
+  release(a);
+  CHECK_OK(inturn_token_finish_with(first.token, &destroyed, count_destroy));
+  stage_drain(&stage);
+  CHECK(end_of(b).result == &destroyed);
+  CHECK_INT(gate_count(&destroyed), 0);
+  release(b);
+  CHECK_INT(gate_count(&destroyed), 1);
+  stage_destroy(&stage);
+  trace_begin();
+}
+
 static void those_that_join_end_with_the_first(inturn_queue_kind kind) {
   stage stage = stage_create(kind);
   job first = JOB("first"), second = JOB("second"), third = JOB("third");
@@ -431,6 +451,7 @@ static void keys_joins_and_owners_race_to_one_end_each(void) {
 }
 
 PROGRAM(groups, TEST(resolving_a_key_finishes_what_is_pending),
+        TEST(a_result_stays_as_long_as_one_that_joined),
         TEST(cancelling_a_key_cancels_running_ones_of_each_kind),
         TEST(bad_keys_are_refused),
         TEST(those_that_join_end_with_the_first_in_each_kind),

@@ -217,6 +217,17 @@ static void cancel_while_deciding(flaky *self) {
   CHECK_OK(inturn_operation_cancel(self->operation));
 }
 
+static void what_was_to_be_asked_ends_with_its_queue(void) {
+  flaky a = flaky_create("a");
+  inturn_retry retry = retry_with(3, 0);
+  retry.decide = decide;
+  stage stage = create_with(INTURN_QUEUE_CONCURRENT, &a, &retry, work_hold);
+  CHECK_OK(inturn_token_fail(a.job.token, FAIL_CODE));
+  destroy_with(&stage, &a);
+  CHECK_INT(a.asked, 0);
+  CHECK_ENDED(&a.job, INTURN_FAILED, INTURN_CAUSE_NONE);
+}
+
 static void destroy_while_deciding(flaky *self) {
   CHECK_OK(inturn_queue_destroy(self->queue));
 }
@@ -359,6 +370,7 @@ static void what_the_options_point_to_is_copied(void) {
 
 PROGRAM(retries, TEST(it_is_started_max_attempts_times_at_most),
         TEST(zero_attempts_are_no_limit),
+        TEST(what_was_to_be_asked_ends_with_its_queue),
         TEST(each_attempt_has_a_token_of_its_own),
         TEST(a_delay_grows_by_its_factor_up_to_the_maximum),
         TEST(the_largest_numbers_are_fine),

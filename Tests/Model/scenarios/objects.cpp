@@ -42,6 +42,26 @@ SCENARIO(a_stale_value_meets_a_new_one) {
   expect("destroy", inturn_value_destroy(next), {INTURN_OK});
 }
 
+// The second one is too late for the old value, and not meant for the new one.
+SCENARIO(two_destructions_meet_a_new_value) {
+  inturn_datum initial = INTURN_INTEGER(0);
+  inturn_value old, next;
+  expect("create", inturn_value_create(nullptr, &initial, &old), {INTURN_OK});
+  int destroyed = 0;
+  auto destroy = [&] {
+    inturn_status status = inturn_value_destroy(old);
+    expect("destroy", status, {INTURN_OK, INTURN_E_STALE});
+    destroyed += status == INTURN_OK;
+  };
+  together({destroy, [&] {
+              destroy();
+              expect("create", inturn_value_create(nullptr, &initial, &next),
+                     {INTURN_OK});
+            }});
+  CHECK(destroyed == 1);
+  expect("destroy", inturn_value_destroy(next), {INTURN_OK});
+}
+
 // A lost token is reported once, and only if it was the end.
 SCENARIO(abandon_meets_finish) {
   static int reports;
