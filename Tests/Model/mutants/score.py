@@ -55,7 +55,7 @@ class Test:
 
     def run(self, mutant: int = 0, marks: Path | None = None) -> str | None:
         """What it says when it fails."""
-        environment = {**os.environ, "INTURN_MUTANT": str(mutant), "INTURN_TEST_SCALE": "0.02"}
+        environment = {**os.environ, "INTURN_MUTANT": str(mutant)}
         environment["SWIFT_BACKTRACE"] = "enable=no"
         if marks:
             environment["INTURN_MUTANTS_REACHED"] = str(marks)
@@ -148,12 +148,10 @@ def programs(stage: str, out: Path, build: Path) -> list[Test]:
     """The test programs of C or C++, compiled by their own script."""
     folder, suffix = {"c": ("C", "c"), "cxx": ("Cxx", "cpp")}[stage]
     compiled = out / stage
-    environment = {**os.environ, "INTURN_TEST_SCALE": "0.02"}
     script = [ROOT / f"Tests/{folder}/run", "--include", ROOT / "include", "--lib", build]
     # That one of them fails by itself, such as one about the release build, is seen later.
     subprocess.run(
         [str(word) for word in [*script, "--out", compiled]],
-        env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.STDOUT,
         check=False,
@@ -290,9 +288,13 @@ def main() -> None:
     parser.add_argument("--stages", default=",".join(STAGES))
     parser.add_argument("--schedules", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=20, help="of tests, for each mutant")
-    parser.add_argument("--filter", default="", help="only tests so named, separated by commas; one for scenarios")
+    parser.add_argument(
+        "--filter", default="", help="only tests so named, separated by commas; one for scenarios"
+    )
     parser.add_argument("--fresh", action="store_true")
     arguments = parser.parse_args()
+    # The long tests do less, unless the environment says how much.
+    os.environ.setdefault("INTURN_TEST_SCALE", "0.02")
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     score = Score(out, arguments.fresh)

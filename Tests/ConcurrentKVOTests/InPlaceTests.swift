@@ -1,0 +1,26 @@
+import ConcurrentKVO
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+struct InPlaceTests {
+  @Test func `who sleeps until a change in place is over is woken`() {
+    let value = ConcurrentKVO(0)
+    let hasBegun = Gate("the change in place")
+    // For so long that the others do not just spin.
+    let slow: @Sendable () -> Int = {
+      hasBegun.pass()
+      for _ in 0..<20_000 { sched_yield() }
+      return 1
+    }
+    let changer = TestThread("the change") { value.value += slow() }
+    hasBegun.wait()
+    inParallel(2) { _ in value.value += 1 }
+    changer.join()
+    #expect(value.value == 3)
+  }
+}
