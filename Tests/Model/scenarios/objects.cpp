@@ -339,3 +339,69 @@ SCENARIO(drain_meets_a_destruction_that_cuts_off) {
        },
        [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); }});
 }
+
+namespace {
+
+void countUp(void *context) { ++*static_cast<int *>(context); }
+
+// A host whose executor says when nothing refers to it any more: what is left
+// of a queue does.
+struct Scope {
+  int released = 0;
+  std::unique_ptr<Host> host = std::make_unique<Host>(2);
+  Scope() {
+    expect("set_wake",
+           inturn_executor_set_wake(
+               host->executor, [](void *) {}, &released, countUp),
+           {INTURN_OK});
+  }
+  inturn_queue queue(inturn_queue_kind kind) {
+    inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+    options.executor = host->executor;
+    inturn_queue queue;
+    expect("create", inturn_queue_create(kind, &options, &queue), {INTURN_OK});
+    return queue;
+  }
+  ~Scope() {
+    host.reset();
+    CHECK(released == 1);
+  }
+};
+
+inturn_token lastToken;
+void keepLast(void *, inturn_token token) { lastToken = token; }
+
+void destroyOwn(void *queue, inturn_token token) {
+  expect("destroy", inturn_queue_destroy(*static_cast<inturn_queue *>(queue)),
+         {INTURN_OK});
+  inturn_token_finish(token);
+}
+
+} // namespace
+
+SCENARIO(nothing_is_left_of_a_queue_that_somebody_waits_for) {
+  lastToken = {0};
+  Scope scope;
+  inturn_queue queue = scope.queue(INTURN_QUEUE_FIFO);
+  inturn_queue_enqueue(queue, keepLast, nullptr, nullptr, nullptr);
+  await("a call", [] { return lastToken.bits != 0; });
+  together(
+      {[&] { inturn_queue_drain(queue, -1); },
+       [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); }});
+}
+
+SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
+  lastToken = {0};
+  Scope scope;
+  inturn_queue queue = scope.queue(INTURN_QUEUE_CONCURRENT);
+  inturn_queue_enqueue(queue, keepLast, nullptr, nullptr, nullptr);
+  await("a call", [] { return lastToken.bits != 0; });
+  together({[&] {
+              inturn_queue_enqueue(queue, destroyOwn, &queue, nullptr, nullptr);
+            },
+            [&] { inturn_token_finish(lastToken); },
+            [&] { inturn_queue_cancel_all(queue); }});
+  model_settle(true);
+  // Unless the one that was to do it has been cancelled.
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK, INTURN_E_STALE});
+}
