@@ -9,9 +9,9 @@ The stages, in this order; each is asked about what the ones before have missed:
     thread    the scenarios under ThreadSanitizer, about locks
     address   the scenarios under AddressSanitizer
     c, cxx    the programs of Tests/C and Tests/Cxx
-    swift     the suites of the Swift tests
+    swift     the suites of the Swift tests; swift-thread: under ThreadSanitizer
 
-The last three run in real time, with the rewritten engine in an ordinary debug
+The last ones run in real time, with the rewritten engine in an ordinary debug
 build. A mutant meets the tests that come by it, the quick ones first, so many
 seconds of them. A test has noticed it when it fails, crashes or hangs with it, and
 passes without it right after. What has been noticed is kept in DIR until --fresh is
@@ -41,7 +41,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 WORKERS = os.cpu_count() or 1
 SCENARIOS = ("plain", "thread", "address")
-STAGES = (*SCENARIOS, "c", "cxx", "swift")
+STAGES = (*SCENARIOS, "c", "cxx", "swift", "swift-thread")
 
 
 @dataclass
@@ -57,6 +57,7 @@ class Test:
         """What it says when it fails."""
         environment = {**os.environ, "INTURN_MUTANT": str(mutant)}
         environment["SWIFT_BACKTRACE"] = "enable=no"
+        environment["TSAN_OPTIONS"] = "halt_on_error=1:die_after_fork=0"
         if marks:
             environment["INTURN_MUTANTS_REACHED"] = str(marks)
         begin = time.monotonic()
@@ -122,7 +123,7 @@ def ordinary_mutants() -> str:
     return "extension ".join([head, *each, rest])
 
 
-def build_package(out: Path) -> Path:
+def build_package(out: Path, *options: str) -> Path:
     """The Swift package with the rewritten engine; its debug build."""
     package = out / "package"
     sources = package / "Sources"
@@ -140,8 +141,10 @@ def build_package(out: Path) -> Path:
     shutil.copy2(HERE / "mutants.h", system / "include")
     header = system / "include/CInturnSystem.h"
     header.write_text(header.read_text() + '#include "mutants.h"\n')
-    run("swift", "build", "--build-tests", "--package-path", package)
-    return package / ".build/debug"
+    scratch = package / "-".join([".build", *(word.rsplit("=", 1)[-1] for word in options)])
+    where = ["--package-path", package, "--scratch-path", scratch, *options]
+    run("swift", "build", "--build-tests", *where)
+    return scratch / "debug"
 
 
 def programs(stage: str, out: Path, build: Path) -> list[Test]:
@@ -211,8 +214,12 @@ class Score:
         print(f"{len(self.noticed)} of {len(self.all)} are noticed: {share:.1%};", end=" ")
         print(f"{real:.1%} of those that are not equivalent")
 
-    def missing(self) -> list[int]:
-        return [i for i in range(1, len(self.all) + 1) if i not in self.noticed]
+    def missing(self, stage: str) -> list[int]:
+        """What a stage is to be asked about."""
+        left = [i for i in range(1, len(self.all) + 1) if i not in self.noticed]
+        if "thread" not in stage:
+            return left
+        return [i for i in left if self.all[i - 1].kind == "lock"]
 
     def note(self, mutant: int, stage: str, test: str) -> None:
         self.noticed[mutant] = (stage, test)
@@ -240,15 +247,17 @@ class Score:
                     if len(fields) > 2 and fields[1] == "noticed":
                         self.note(int(fields[0]), stage, fields[2])
 
-        left = self.missing()
-        if stage == "thread":
-            left = [mutant for mutant in left if self.all[mutant - 1].kind == "lock"]
+        left = self.missing(stage)
         with ThreadPoolExecutor(WORKERS) as pool:
             list(pool.map(ask, [left[i::WORKERS] for i in range(min(WORKERS, len(left)))]))
 
     def ask_tests(self, stage: str, limit: float, only: str) -> None:
-        build = build_package(self.out)
-        tests = suites(build) if stage == "swift" else programs(stage, self.out, build)
+        if stage == "swift-thread":
+            tests = suites(build_package(self.out, "--sanitize=thread"))
+        elif stage == "swift":
+            tests = suites(build_package(self.out))
+        else:
+            tests = programs(stage, self.out, build_package(self.out))
         tests = [test for test in tests if any(part in test.name for part in only.split(","))]
         marks = self.out / "reached"
         able = []
@@ -279,7 +288,7 @@ class Score:
             print(stage, mutant, *self.noticed.get(mutant, ()), flush=True)
 
         with ThreadPoolExecutor(WORKERS) as pool:
-            list(pool.map(ask, self.missing()))
+            list(pool.map(ask, self.missing(stage)))
 
 
 def main() -> None:
