@@ -12,12 +12,12 @@ struct InPlaceTests {
     let value = ConcurrentKVO(0)
     let hasBegun = Gate("the change in place")
     // For so long that the others do not just spin.
-    let slow: @Sendable () -> Int = {
+    @Sendable func increment(_ number: inout Int) {
       hasBegun.pass()
       for _ in 0..<20_000 { sched_yield() }
-      return 1
+      number += 1
     }
-    let changer = TestThread("the change") { value.value += slow() }
+    let changer = TestThread("the change") { increment(&value.value) }
     hasBegun.wait()
     inParallel(2) { _ in value.value += 1 }
     changer.join()
