@@ -22,7 +22,7 @@ import Testing
     var hasErred = false
 
     init(kind: QueueKind, limit: UInt32) {
-      machine = LaneMachine(kind: kind)
+      machine = LaneMachine(LaneTraits(kind))
       self.limit = limit
     }
 
@@ -118,7 +118,7 @@ import Testing
         $0.ask()
       }
       // The drainer finds that the operation whose turn it is has to wait for something.
-      events.event(atTheDoor > 0 && isOpen && machine.kind != .concurrent) {
+      events.event(atTheDoor > 0 && isOpen && !machine.traits.contains(.overlapping)) {
         $0.machine.flags.insert(.headBlocked)
       }
       events.event(isOpen && machine.flags.contains(.headBlocked)) {

@@ -25,7 +25,7 @@ extension UnsafeMutablePointer<Lane> {
     defer { pointee.lock.unlock() }
     // Whoever is told the queue's events is told of each operation.
     return pointee.machine.flags.contains(.isObserved)
-      || (!edges.isEmpty && !(pointee.machine.kind == .concurrent && mayHoldLocked))
+      || (!edges.isEmpty && !(pointee.machine.traits.contains(.overtaking) && mayHoldLocked))
   }
 
   /// Whether what a batch holds may just go on when the time comes: no barrier is before it.

@@ -1,17 +1,17 @@
 /// The options of a queue, checked; see `inturn_queue_options`.
 package struct QueueOptions {
-  package var kind: QueueKind
+  let traits: LaneTraits
   package var label: UnsafePointer<CChar>?
   package var executor: Executor?
   package var clock: Clock?
   package var capacity: UInt64 = 0
-  /// Concurrent queues: how many operations run at most; 0 for the default.
+  /// Where it is limited: how many operations run at most; 0 for the default.
   package var limit: UInt32 = 0
   package var settle: Int64 = 500_000_000
   package var gap: Int64 = 250_000_000
   package var onEvent: (@Sendable (QueueEvent) -> Void)?
 
-  package init(kind: QueueKind) { self.kind = kind }
+  package init(kind: QueueKind) { traits = LaneTraits(kind) }
 }
 
 /// What can be asked of a queue by its handle.
@@ -22,11 +22,11 @@ extension Engine {
   ) -> (Status, Handle) {
     let none = Handle(bits: 0)
     var options = options
-    if executor.bits != 0 || clock.bits != 0 || options.kind == .interaction {
+    if executor.bits != 0 || clock.bits != 0 || options.traits.contains(.view) {
       let status = use(executor, clock, in: &options)
       if status != .ok { return (status, none) }
     }
-    if options.kind == .concurrent && options.limit == 0 {
+    if options.traits.contains(.limited) && options.limit == 0 {
       options.limit = UInt32(current.pointee.pool.size)
     }
     guard let handle = Lane.Pointer.make(options) else {
@@ -48,7 +48,7 @@ extension Engine {
       case .success(let found): options.executor = found
       case .failure(let refusal): return refusal.status
       }
-    } else if options.kind == .interaction {
+    } else if options.traits.contains(.view) {
       options.executor = current.pointee.mainExecutor
     }
     if clock.bits != 0 {

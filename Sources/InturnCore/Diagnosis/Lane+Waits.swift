@@ -39,7 +39,7 @@ extension UnsafeMutablePointer<Lane> {
     let isBehindFence = !slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])
     let takesAllBefore = isBehindFence || !isSelective
     var places: UInt64 = 0
-    if pointee.machine.kind == .concurrent {
+    if pointee.machine.traits.contains(.limited) {
       places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.limit)
     }
     let drainers = UInt64(pointee.machine.maximumDrainers(view))

@@ -72,7 +72,7 @@ extension UnsafeMutablePointer<Lane> {
     after gate: OperationSlot.Pointer, _ budget: DrainBudget
   ) -> Job? {
     // The gate's operation, which is over, still has its place: as many as the limit may run.
-    guard pointee.machine.kind == .concurrent,
+    guard pointee.machine.traits.contains(.limited),
       pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.limit,
       pointee.machine.goesStraightOn, order == nil, budget.remaining > 0,
       gate.isClean, gate.pointee.destroy == nil,
@@ -91,7 +91,7 @@ extension UnsafeMutablePointer<Lane> {
     let flags = slot.pointee.flags.subtracting([.untimed, .obstinate])
     guard word.isSimplyFinished, flags.isEmpty, slot.pointee.resultDestroy == nil,
       details == nil || details.unsafelyUnwrapped.pointee.isLean,
-      pointee.machine.kind != .interaction,
+      !pointee.machine.traits.contains(.view),
       pointee.machine.flags.isDisjoint(
         with: [.destroyed, .isObserved, .watched, .hasDeliveries])
     else { return false }

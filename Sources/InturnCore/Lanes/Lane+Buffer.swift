@@ -3,14 +3,12 @@ import Synchronization
 /// Where a lane keeps what is pending. The lane is locked in all of these.
 ///
 /// A lane has one buffer, until an operation comes that cannot just be put at its end; from then on
-/// it has a `LaneOrder`, too. FIFO and actor lanes keep their buffer then, and the order only has
-/// what goes before it. Lanes of the other kinds choose: all that they have is in the order.
+/// it has a `LaneOrder`, too. A selective lane has all in the order then; others keep their buffer,
+/// and the order only has what goes before it.
 extension UnsafeMutablePointer<Lane> {
   /// Whether the lane may start a later operation before an earlier one.
   @inline(__always)
-  var isSelective: Bool {
-    pointee.machine.kind == .concurrent || pointee.machine.kind == .interaction
-  }
+  var isSelective: Bool { pointee.machine.traits.contains(.selective) }
 
   @inline(__always)
   var order: UnsafeMutablePointer<LaneOrder>? { pointee.extra?.pointee.order }
@@ -119,7 +117,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Takes the next job out, or nil.
   func popLocked() -> Job? {
-    if let order, let job = order.pop(ages: pointee.machine.kind == .concurrent) { return job }
+    if let order, let job = order.pop(ages: pointee.machine.traits.contains(.aging)) { return job }
     return pointee.buffer.pop()
   }
 

@@ -7,11 +7,11 @@ extension UnsafeMutablePointer<Lane> {
     return .stale
   }
 
-  /// Says how many operations of a concurrent queue may run at a time from now on.
+  /// Says how many operations may run at a time from now on.
   func setLimit(_ limit: UInt32, generation: UInt32) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    if pointee.machine.kind != .concurrent {
+    if !pointee.machine.traits.contains(.limited) {
       pointee.lock.unlock()
       return .wrongKind
     }

@@ -103,7 +103,7 @@ extension UnsafeMutablePointer<Lane> {
   func setVisible(_ isVisible: Bool, generation: UInt32) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    if pointee.machine.kind != .interaction {
+    if !pointee.machine.traits.contains(.view) {
       pointee.lock.unlock()
       return .wrongKind
     }

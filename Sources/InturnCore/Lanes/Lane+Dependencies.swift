@@ -333,8 +333,8 @@ extension UnsafeMutablePointer<Lane> {
   /// on with others; but an interaction lane waits for the next attempt of one that has failed. (Not
   /// for its names: what is behind it may have those that it waits for.)
   func isHeadBlockedLocked() -> Bool {
-    if pointee.machine.kind == .concurrent { return false }
-    if pointee.machine.kind == .actor { return isActorBlockedLocked() }
+    if pointee.machine.traits.contains(.overtaking) { return false }
+    if pointee.machine.traits.contains(.segments) { return isActorBlockedLocked() }
     let slot: OperationSlot.Pointer?
     if isSelective {
       guard let order, !order.pointee.hasUrgent else { return false }

@@ -10,7 +10,7 @@ extension UnsafeMutablePointer<Lane> {
     // A retired generation never gets here, so there is a next one.
     lane.pointee.lock.lock()
     let generation = (lane.pointee.generation & ~Self.goneBit) + 1
-    lane.pointee.machine = LaneMachine(kind: options.kind)
+    lane.pointee.machine = LaneMachine(options.traits)
     lane.pointee.pending = 0
     lane.pointee.finished = 0
     lane.pointee.firstRunning = 0
@@ -25,7 +25,7 @@ extension UnsafeMutablePointer<Lane> {
     let isPlain =
       options.label == nil && options.executor == nil && options.clock == nil
       && options.onEvent == nil && options.capacity == 0
-      && (options.kind == .fifo || options.kind == .actor)
+      && options.traits.isDisjoint(with: [.limited, .selective])
     if isPlain { return }
     let extra = needExtra()
     extra.pointee.label = options.label.map { strdup($0) }
@@ -39,7 +39,7 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.events = LaneEvents(onEvent)
       pointee.machine.flags.insert(.isObserved)
     }
-    if options.kind == .interaction {
+    if options.traits.contains(.view) {
       extra.pointee.interaction.timer = .make()
       pointee.machine.flags.insert(.held)
     }

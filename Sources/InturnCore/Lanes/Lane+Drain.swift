@@ -58,7 +58,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
-    if pointee.machine.kind == .fifo, !pointee.machine.flags.contains(.watched),
+    if pointee.machine.traits.contains(.batching), !pointee.machine.flags.contains(.watched),
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
       let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil
     {
@@ -142,7 +142,7 @@ extension UnsafeMutablePointer<Lane> {
     let condition = slot.condition
     let staged = stagedBeforeCallLocked()
     let mayGoBack =
-      pointee.machine.kind == .interaction && (condition != nil || events != nil || staged != nil)
+      pointee.machine.traits.contains(.view) && (condition != nil || events != nil || staged != nil)
     pointee.lock.unlock()
     executor?.submit(ReadyRing.Item(lane: self))
     let frame = CallFrame.innermost

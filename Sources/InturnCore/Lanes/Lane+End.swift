@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<Lane> {
         removeRunningLocked(slot)
         releaseNamesLocked(slot)
         if slot.pointee.flags.contains(.isFence) { order!.liftFence(slot) }
-        if pointee.machine.kind == .interaction && !endedInsideCall { holdForGapLocked() }
+        if pointee.machine.traits.contains(.view) && !endedInsideCall { holdForGapLocked() }
       }
     }
     noteIdleLocked()
@@ -113,7 +113,8 @@ extension UnsafeMutablePointer<Lane> {
     let extra = needExtra()
     slot.pointee.flags.insert(.inDelivery)
     slot.pointee.nextDelivery = nil
-    let startsBefore = pointee.machine.kind != .concurrent && slot.loadWord().contains(.started)
+    let startsBefore =
+      !pointee.machine.traits.contains(.overlapping) && slot.loadWord().contains(.started)
     if startsBefore, let first = extra.pointee.firstDelivery, !first.loadWord().contains(.started) {
       slot.pointee.nextDelivery = first
       extra.pointee.firstDelivery = slot

@@ -170,7 +170,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .alreadyFinished
     }
-    if pointee.machine.kind != .actor {
+    if !pointee.machine.traits.contains(.segments) {
       pointee.lock.unlock()
       return .wrongKind
     }
@@ -208,10 +208,10 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether this kind of queue has a place for what the plan asks.
   func canHonourLocked(_ plan: OperationPlan.Pointer) -> Bool {
-    let kind = pointee.machine.kind
-    if plan.pointee.isBarrier && kind != .concurrent { return false }
-    if plan.pointee.isUrgent && kind != .interaction { return false }
-    return plan.pointee.priority == 0 || isSelective
+    let traits = pointee.machine.traits
+    if plan.pointee.isBarrier && !traits.contains(.barriers) { return false }
+    if plan.pointee.isUrgent && !traits.contains(.urgency) { return false }
+    return plan.pointee.priority == 0 || traits.contains(.selective)
   }
 
   /// Operations that are pending just now, also during a batch.

@@ -122,7 +122,7 @@ extension UnsafeMutablePointer<Lane> {
     let areTold = !pointee.machine.flags.isDisjoint(with: [.isObserved, .watched])
     if areTold || hasOwnClock { return false }
     if options.priority == 0 && options.after.isEmpty { return true }
-    return pointee.machine.kind == .concurrent && order?.pointee.fence == nil
+    return pointee.machine.traits.contains(.overtaking) && order?.pointee.fence == nil
   }
 
   // MARK: What comes before

@@ -89,15 +89,13 @@ extension UnsafeMutablePointer<Lane> {
       // Nothing was shown.
       plan.pointee.goesBack = false
       plan.pointee.attempts -= 1
-    } else if pointee.machine.kind == .interaction {
+    } else if pointee.machine.traits.contains(.view) {
       holdForGapLocked()
     }
   }
 
   /// Whether the next operation has to wait until this one has ended.
-  private var isOneAtATime: Bool {
-    pointee.machine.kind == .fifo || pointee.machine.kind == .interaction
-  }
+  private var isOneAtATime: Bool { pointee.machine.traits.contains(.oneAtATime) }
 
   /// Asks the retry policy's function about an attempt that has failed: a delivery. Called with the
   /// lock, which it gives up and takes again. False when the process is not the same any more.
@@ -123,7 +121,7 @@ extension UnsafeMutablePointer<Lane> {
   /// The running operation gives way: it is started again, before all but urgent ones.
   func yield(_ token: Handle, of slot: OperationSlot.Pointer) -> Status {
     pointee.lock.lock()
-    guard pointee.machine.kind == .interaction else {
+    guard pointee.machine.traits.contains(.urgency) else {
       pointee.lock.unlock()
       return .wrongKind
     }

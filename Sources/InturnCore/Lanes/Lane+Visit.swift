@@ -11,7 +11,7 @@ extension UnsafeMutablePointer<Lane> {
     let machine = pointee.machine
     let isFree =
       pointee.generation == generation && pointee.pending == 0
-      && (machine.running == 0 || machine.kind == .actor)
+      && (machine.running == 0 || !machine.traits.contains(.oneAtATime))
       && machine.active == 0 && machine.scheduled == 0 && machine.flags.isEmpty
     if isFree { pointee.machine.start() }
     pointee.lock.unlock()

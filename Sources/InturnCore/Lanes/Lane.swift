@@ -121,11 +121,10 @@ extension UnsafeMutablePointer<Lane> {
 
   private var limit: UInt32 {
     @inline(__always) get {
-      switch pointee.machine.kind {
-      case .fifo, .interaction: return 1
-      case .actor: return UInt32.max
-      case .concurrent: return pointee.extra.unsafelyUnwrapped.pointee.limit
-      }
+      let traits = pointee.machine.traits
+      if traits.contains(.oneAtATime) { return 1 }
+      if !traits.contains(.limited) { return UInt32.max }
+      return pointee.extra.unsafelyUnwrapped.pointee.limit
     }
   }
 

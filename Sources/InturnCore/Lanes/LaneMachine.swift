@@ -37,11 +37,11 @@ struct LaneMachine: Hashable {
   var flags: Flags = []
   var scheduled: UInt16 = 0
   var active: UInt16 = 0
-  let kind: QueueKind
+  let traits: LaneTraits
   /// Started operations whose place has not been released.
   var running: UInt32 = 0
 
-  init(kind: QueueKind) { self.kind = kind }
+  init(_ traits: LaneTraits) { self.traits = traits }
 
   /// What the lane looks like from outside the machine.
   struct View {
@@ -60,11 +60,11 @@ struct LaneMachine: Hashable {
     view.hasJobs && running < view.limit && flags.isDisjoint(with: Self.stopped)
   }
 
-  /// Whether an active drainer of a concurrent lane may go straight on with an operation that it has
+  /// Whether an active drainer of a limited lane may go straight on with an operation that it has
   /// at hand.
   @inline(__always)
   func canStartNext(limit: UInt32) -> Bool {
-    kind == .concurrent && running < limit && goesStraightOn
+    traits.contains(.limited) && running < limit && goesStraightOn
   }
 
   /// Whether an active drainer has nothing to look after but what can be started.
@@ -81,11 +81,11 @@ struct LaneMachine: Hashable {
     return canStart(view) ? .start : .leave
   }
 
-  /// Serial kinds have one drainer, so that their callbacks never overlap. A concurrent lane has
-  /// one more than its limit, so that ends are delivered while all places are taken.
+  /// Callbacks that are not to overlap have one drainer. An overlapping lane has one more than its
+  /// limit, so that ends are delivered while all places are taken.
   @inline(__always)
   func maximumDrainers(_ view: View) -> UInt32 {
-    kind == .concurrent ? min(view.limit, 60_000) + 1 : 1
+    traits.contains(.overlapping) ? min(view.limit, 60_000) + 1 : 1
   }
 
   /// Asks for a drainer where one is of use. True: the caller submits the lane.
@@ -93,7 +93,7 @@ struct LaneMachine: Hashable {
   mutating func askForDrainer(_ view: @autoclosure () -> View) -> Bool {
     let drainers = UInt32(active) + UInt32(scheduled)
     // The common case, for which the buffer need not be looked at.
-    if drainers > 0 && kind != .concurrent { return false }
+    if drainers > 0 && !traits.contains(.overlapping) { return false }
     let view = view()
     if next(view) == .leave || drainers >= maximumDrainers(view) { return false }
     scheduled += 1
@@ -102,7 +102,7 @@ struct LaneMachine: Hashable {
 
   /// Asks for another drainer before this one calls work, on a lane that may have several.
   mutating func askForDrainerBeforeCall(_ view: @autoclosure () -> View) -> Bool {
-    kind == .concurrent && askForDrainer(view())
+    traits.contains(.overlapping) && askForDrainer(view())
   }
 
   mutating func drainerArrives() {

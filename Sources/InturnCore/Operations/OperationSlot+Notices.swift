@@ -28,7 +28,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       lane.pointee.lock.unlock()
       return (.alreadyFinished, NoticeHandler())
     }
-    if notice == .preempt && lane.pointee.machine.kind != .interaction {
+    if notice == .preempt && !lane.pointee.machine.traits.contains(.urgency) {
       lane.pointee.lock.unlock()
       return (.wrongKind, NoticeHandler())
     }

@@ -1,0 +1,40 @@
+/// What the kinds of queues differ in. It is decided when a queue is made: nothing else asks for a
+/// kind, so a new one is a new set of these, and what it does that none has done before.
+struct LaneTraits: OptionSet, Hashable {
+  let rawValue: UInt16
+
+  /// An operation starts when the one before it has ended. Without this and `limited`, any number
+  /// may be running.
+  static let oneAtATime = LaneTraits(rawValue: 1 << 0)
+  /// At most so many are running as the queue's settings say, and they may change.
+  static let limited = LaneTraits(rawValue: 1 << 1)
+  /// Callbacks may overlap: several drainers at a time. Otherwise there is one.
+  static let overlapping = LaneTraits(rawValue: 1 << 2)
+  /// Plain operations may be started by the batch, without the lock.
+  static let batching = LaneTraits(rawValue: 1 << 3)
+  /// A later operation may start before an earlier one: there are priorities.
+  static let selective = LaneTraits(rawValue: 1 << 4)
+  /// Of those, the ones that have waited for long come first.
+  static let aging = LaneTraits(rawValue: 1 << 5)
+  /// Operations that wait for something do not hold up those behind them.
+  static let overtaking = LaneTraits(rawValue: 1 << 6)
+  /// Operations may be barriers.
+  static let barriers = LaneTraits(rawValue: 1 << 7)
+  /// Operations may go on in segments, between which others start.
+  static let segments = LaneTraits(rawValue: 1 << 8)
+  /// Operations may be urgent; the running one is asked to give way, and may yield.
+  static let urgency = LaneTraits(rawValue: 1 << 9)
+  /// Operations are shown in a view, with delays between them.
+  static let view = LaneTraits(rawValue: 1 << 10)
+
+  init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  init(_ kind: QueueKind) {
+    switch kind {
+    case .fifo: self = [.oneAtATime, .batching]
+    case .actor: self = [.segments]
+    case .interaction: self = [.oneAtATime, .selective, .urgency, .view]
+    case .concurrent: self = [.limited, .overlapping, .selective, .aging, .overtaking, .barriers]
+    }
+  }
+}
