@@ -15,8 +15,6 @@ package struct EngineStorage: ~Copyable {
   let batchMemory = BatchMemory()
   /// How many slots are gates, not operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
-  /// How many lanes have no queue any more and are not given back yet. The same.
-  let goneLanes = Atomic<Int>(0)
   let waits = WaitGraph.Storage()
   let names = NameRegistry()
   let reportHandler = ReportHandler.Holder()

@@ -121,13 +121,11 @@ extension Engine {
     let (executors, clocks) = withObjects {
       ($0.executors.count, $0.clocks.count)
     }
-    let lanes = Int(engine.pointee.lanes.liveCount)
-    let queues = UInt64(max(0, lanes - engine.pointee.goneLanes.load(ordering: .relaxed)))
     let slots = Int(engine.pointee.operations.liveCount)
     let operations = UInt64(max(0, slots - engine.pointee.gates.load(ordering: .relaxed)))
     return LibraryStatistics(
       workers: UInt32(engine.pointee.pool.threadCount),
-      queues: queues, operations: operations,
+      queues: engine.pointee.lanes.liveCount, operations: operations,
       executors: UInt64(executors), clocks: UInt64(clocks),
       values: engine.pointee.values.liveCount,
       observations: engine.pointee.observations.liveCount)

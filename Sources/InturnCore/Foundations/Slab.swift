@@ -92,11 +92,14 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     return (index, pointer(at: index)!)
   }
 
+  /// Has an element that is to be given back later not count any more.
+  func countOut() { lock.withLock { indices.pointee.live -= 1 } }
+
   /// Gives an element back. A retired one is not used again.
-  func giveBack(_ index: UInt32, retired: Bool = false) {
+  func giveBack(_ index: UInt32, retired: Bool, countsOut: Bool = true) {
     lock.lock()
     defer { lock.unlock() }
-    indices.pointee.live -= 1
+    if countsOut { indices.pointee.live -= 1 }
     if !retired { indices.pointee.pushFree(index) }
   }
 

@@ -52,7 +52,7 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.extra == nil && isQuiet && pointee.machine.scheduled == 0
       && pointee.buffer.head == nil
     {
-      freeLocked(handle.index, handle.generation)
+      freeLocked(handle.index, handle.generation, countsOut: true)
       return .ok
     }
     let isInside = CallFrame.isInside(self)
@@ -71,7 +71,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.formUnion([.closed, .destroyed])
     let extra = needExtra()
     extra.pointee.index = handle.index
-    Engine.current.pointee.goneLanes.wrappingAdd(1, ordering: .relaxed)
+    Engine.current.pointee.lanes.countOut()
     extra.pointee.isBeingDestroyed = !isInside
     Engine.releaseUse(
       of: extra.pointee.executor?.takeUnretainedValue(),
@@ -209,8 +209,7 @@ extension UnsafeMutablePointer<Lane> {
     extra.deinitialize(count: 1)
     extra.deallocate()
     pointee.extra = nil
-    Engine.current.pointee.goneLanes.wrappingSubtract(1, ordering: .relaxed)
-    freeLocked(index, pointee.generation)
+    freeLocked(index, pointee.generation, countsOut: false)
     while let slot = notice {
       notice = slot.pointee.details!.pointee.nextNotice
       slot.dropReference()
@@ -238,10 +237,10 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Gives the lane back to the slab, and the lock up.
-  private func freeLocked(_ index: UInt32, _ generation: UInt32) {
+  private func freeLocked(_ index: UInt32, _ generation: UInt32, countsOut: Bool) {
     pointee.generation = generation | Self.goneBit
     pointee.lock.unlock()
     let isUsedUp = generation & ~Self.goneBit == Handle.maximumGeneration
-    Engine.current.pointee.lanes.giveBack(index, retired: isUsedUp)
+    Engine.current.pointee.lanes.giveBack(index, retired: isUsedUp, countsOut: countsOut)
   }
 }

@@ -40,6 +40,16 @@ SCENARIO(enqueue_meets_the_destruction) {
             [&] { queue.destroy(); }});
 }
 
+// A worker may still be on its way out of it.
+SCENARIO(a_destroyed_queue_is_not_counted) {
+  uint64_t before = aliveQueues();
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("x", finishes);
+  queue.destroy();
+  for (int i = 0; i < 3; i++)
+    CHECK(aliveQueues() == before);
+}
+
 SCENARIO(enqueue_meets_close) {
   Queue queue(INTURN_QUEUE_FIFO);
   together({[&] {
