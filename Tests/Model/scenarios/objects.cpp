@@ -405,3 +405,40 @@ SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
   // Unless the one that was to do it has been cancelled.
   expect("destroy", inturn_queue_destroy(queue), {INTURN_OK, INTURN_E_STALE});
 }
+
+SCENARIO(who_sleeps_until_an_end_is_woken_by_a_failure) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  together({[&] {
+              x.awaitCall();
+              model_settle(false); // the other one sleeps
+              x.fail(1);
+            },
+            [&] { x.wait(-1); }});
+}
+
+// The handle of one that was started again is given up by one of two as well.
+SCENARIO(two_releases_after_a_retry) {
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.retry = &retry;
+  inturn_queue queue;
+  inturn_operation x;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_OK});
+  auto fail = [](void *, inturn_token token) { inturn_token_fail(token, 1); };
+  expect("enqueue",
+         inturn_queue_enqueue_with(queue, &options, fail, nullptr, nullptr, &x),
+         {INTURN_OK});
+  expect("drain", inturn_queue_drain(queue, -1), {INTURN_OK});
+  int released = 0;
+  auto release = [&] {
+    inturn_status status = inturn_operation_release(x);
+    expect("release", status, {INTURN_OK, INTURN_E_STALE});
+    released += status == INTURN_OK;
+  };
+  together({release, release});
+  CHECK(released == 1);
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+}
