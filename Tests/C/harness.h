@@ -179,7 +179,8 @@ typedef struct program {
 /* Runs the tests whose name contains argv[1], or all of them. Prints a line as
    each begins and another as it has passed, so that the last one names a test
    that hangs, and `name: N passed, 0 failed`; a test that fails ends the
-   program. */
+   program. Those that the environment's INTURN_TEST_LEFT_OUT names, such as
+   " one another ", are left out, and it says so. */
 int run_tests(const program *program, int argc, char **argv);
 
 /* Runs this program again, with one or two arguments, and waits for it. Gives

@@ -55,7 +55,7 @@ garbage = [{"a": [number]} for number in range(20_000)]
 BUSY = """
 import inturn
 queue = inturn.FIFOQueue(daemon=True)
-def work(token):
+def work(token, queue=queue):  # the name may be deleted while it runs
     queue.enqueue(work)
     token.finish()
 for _ in range(10):
