@@ -216,12 +216,13 @@ end_sessions() {
   done
 }
 
-# judge NAME STATUS SHOWN HANGS: counts a part that has ended, and says how; of
-# its log what `tail -n SHOWN` does.
+# judge NAME STATUS SHOWN HANGS: counts a part that has ended, and says how, with
+# its line "figures: ..."; of its log what `tail -n SHOWN` does.
 judge() {
-  local name=$1 status=$2 shown=$3 hangs=$4 log=$logs/$1.log counts said
+  local name=$1 status=$2 shown=$3 hangs=$4 log=$logs/$1.log counts figures said
   counts=$(log_counts "$log")
-  said="${took[$name]}s${counts:+ ($counts)}"
+  figures=$(sed -n 's/^figures: //p' "$log")
+  said="${took[$name]}s${counts:+ ($counts)}${figures:+: $figures}"
   # A suite that counts failures has failed, whatever it returns.
   if [[ $status == 0 && -n $counts && $counts != *", 0 failed" ]]; then
     status=1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that a built libinturn.so is what programs may rely on: its SONAME, that
-# it needs nothing beyond the C library, and of that no version after 2.17, its
-# size and its exports.
+# it needs nothing beyond the C library, of that what libc/uses.txt names and no
+# version after 2.17, its size and its exports.
 #
 #   check-library.sh FILE
 set -euo pipefail
@@ -40,6 +40,28 @@ newest=$(readelf --version-info --wide "$library" |
   grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 [[ $(printf '%s\n' "$newest" GLIBC_2.17 | sort -V | tail -n 1) == GLIBC_2.17 ]] ||
   problem "needs $newest"
+
+# uses: the names of uses.txt that hold for the library's processor.
+uses() {
+  local processor
+  case $(readelf --file-header "$library") in
+    *X86-64*) processor=x86_64 ;;
+    *AArch64*) processor=aarch64 ;;
+  esac
+  sed -nE "/^#/d; /^(x86_64|aarch64),/{/^$processor,/!d}; s/^[^:]*: *//p" \
+    "$inturn_root/bindings/c/libc/uses.txt" | tr ' ' '\n' | LC_ALL=C sort
+}
+# The weak ones are the linker's own.
+mapfile -t differing < <(LC_ALL=C comm -3 <(uses) \
+  <(nm --dynamic --undefined-only --format=posix "$library" |
+    sed -nE 's/^([^ @]*)(@[^ ]*)? U .*/\1/p' | LC_ALL=C sort -u))
+for name in "${differing[@]}"; do
+  if [[ $name == $'\t'* ]]; then
+    problem "uses ${name:1}, which is not in uses.txt"
+  else
+    problem "does not use $name, which is in uses.txt"
+  fi
+done
 
 symbols=$(nm --dynamic --defined-only --format=posix "$library")
 mapfile -t foreign < <(awk 'NF && $1 !~ /^inturn_/ { print $1 }' <<<"$symbols")
