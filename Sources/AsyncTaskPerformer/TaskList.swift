@@ -50,7 +50,7 @@ final class TaskList: @unchecked Sendable {
         call: { [self] in drainer.async { [self] in drain() } }, onRelease: {}))
     let (status, queue) = Engine.createQueue(
       QueueOptions(kind: .fifo), executor: executor, clock: Handle(bits: 0))
-    precondition(status == .ok, "Inturn: no memory for a queue")
+    precondition(status == .ok, "Inturn: no memory or thread for a queue")
     self.queue = queue
     for index in 0...tasks.count {
       let place = Unmanaged.passRetained(Place(self, index)).toOpaque()

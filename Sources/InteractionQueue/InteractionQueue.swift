@@ -77,7 +77,7 @@ public final class InteractionQueue: Sendable {
       options.label = text
       return Engine.createQueue(options, executor: executor, clock: clock)
     }
-    precondition(status == .ok, "The queue could not be made: out of memory.")
+    precondition(status == .ok, "The queue could not be made: no memory, or no thread.")
     self.handle = handle
     states = QueueStates(queue: handle)
     self.broadcast = broadcast

@@ -80,7 +80,7 @@ final class QueueCore: @unchecked Sendable {
     } else {
       (status, queue) = Engine.createQueue(options, host: Host(self), clock: engineClock)
     }
-    guard status == .ok else { fatalError("Inturn: no memory for a queue") }
+    guard status == .ok else { fatalError("Inturn: no memory or thread for a queue") }
     self.queue = queue
     visitFrame = Frame(self)
   }
