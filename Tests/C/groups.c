@@ -74,6 +74,23 @@ static void cancelling_a_key_cancels_running_ones_of_each_kind(void) {
   for_each_kind(cancelling_a_key_cancels_running_ones_too);
 }
 
+/* To Unicode the two keys are one text. */
+static void keys_with_other_bytes_are_other_keys(void) {
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  job composed = JOB("composed"), decomposed = JOB("decomposed");
+  uint64_t count;
+  release(
+      enqueue_of_key(stage.queue, &composed, "\xc3\xa9", false, never_work));
+  release(enqueue_of_key(stage.queue, &decomposed, "e\xcc\x81", false,
+                         work_finish));
+  CHECK_OK(inturn_queue_resolve_key(stage.queue, "\xc3\xa9", &count));
+  CHECK_INT(count, 1);
+  stage_drain(&stage);
+  CHECK_ENDED(&composed, INTURN_FINISHED, INTURN_CAUSE_RESOLVED);
+  CHECK_ENDED(&decomposed, INTURN_FINISHED, INTURN_CAUSE_NONE);
+  stage_destroy(&stage);
+}
+
 static void bad_keys_are_refused(void) {
   stage stage = stage_create(INTURN_QUEUE_INTERACTION);
   job job = JOB("a");
@@ -453,7 +470,7 @@ static void keys_joins_and_owners_race_to_one_end_each(void) {
 PROGRAM(groups, TEST(resolving_a_key_finishes_what_is_pending),
         TEST(a_result_stays_as_long_as_one_that_joined),
         TEST(cancelling_a_key_cancels_running_ones_of_each_kind),
-        TEST(bad_keys_are_refused),
+        TEST(keys_with_other_bytes_are_other_keys), TEST(bad_keys_are_refused),
         TEST(those_that_join_end_with_the_first_in_each_kind),
         TEST(a_failure_is_everybodys),
         TEST(one_that_does_not_join_waits_for_its_own_turn),

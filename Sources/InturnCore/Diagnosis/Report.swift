@@ -104,10 +104,12 @@ package struct Report {
   }
 
   private static func oneLine(_ text: String) -> String {
-    String(
-      text.unicodeScalars.map {
-        $0.properties.generalCategory == .control ? " " : Character($0)
-      })
+    var line = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      let isControl = scalar.value < 0x20 || 0x7f..<0xa0 ~= scalar.value
+      line.append(isControl ? " " : scalar)
+    }
+    return String(line)
   }
 
   /// Tells the handler. No lock is held.

@@ -227,14 +227,15 @@ struct WaitSearch {
       names.append(details[origin.hindrance].name.text)
       if case .queue(let lane) = waits[origin.wait].target {
         let name = lane.describedForReports
-        if name != names.last { names.append(name) }
+        if names.last.map(Bytes.init) != Bytes(name) { names.append(name) }
       }
       place = origin.wait
       if place == last { break }
     }
     let caller = waits[last].nameOfWaiter
     names.reverse()
-    return .deadlock(ring: names.last == caller ? [caller] + names : [caller] + names + [caller])
+    if names.last.map(Bytes.init) != Bytes(caller) { names.append(caller) }
+    return .deadlock(ring: [caller] + names)
   }
 }
 

@@ -6,7 +6,7 @@ extension HostExecutor {
   /// Who has taken the executor over. The lock of `Executor` protects it.
   struct Attachment {
     /// What kind of loop it is, so that another kind does not take `data` for its own.
-    let loop: String
+    let loop: Bytes
     /// The loop's own; never touched here.
     let data: UnsafeMutableRawPointer?
   }
@@ -19,7 +19,7 @@ extension HostExecutor {
     defer { lock.unlock() }
     if attachedThread != 0 { return .busy }
     if isDrainedLocked && !isDrainedByCaller { return .wrongThread }
-    attachment = Attachment(loop: loop, data: data)
+    attachment = Attachment(loop: Bytes(loop), data: data)
     attachedThread = inturn_system_thread()
     Engine.current.pointee.waits.attachments.wrappingAdd(1, ordering: .relaxed)
     return .ok
@@ -30,7 +30,7 @@ extension HostExecutor {
     lock.lock()
     let attachment = attachment
     lock.unlockAfterReadingObject()
-    guard let attachment, attachment.loop == loop else { return (.invalidArgument, nil) }
+    guard let attachment, attachment.loop == Bytes(loop) else { return (.invalidArgument, nil) }
     return (.ok, attachment.data)
   }
 
@@ -39,7 +39,7 @@ extension HostExecutor {
   package func detach(loop: String) -> Status {
     lock.lock()
     let old = attachment
-    let isLoops = old?.loop == loop
+    let isLoops = old?.loop == Bytes(loop)
     let isInUse = isDrainedLocked && !isDrainedByCaller
     if isLoops && !isInUse {
       attachment = nil

@@ -14,13 +14,13 @@ final class KeyTable: @unchecked Sendable {
 
   /// Some of the lines are empty. Taking a key out of a large dictionary costs several times what
   /// putting it in does, so that it is done for many at a time.
-  @exclusivity(unchecked) private var lines: [String: Line] = [:]
+  @exclusivity(unchecked) private var lines: [Bytes: Line] = [:]
   @exclusivity(unchecked) private var emptyCount = 0
   private var keptLines: Int { 64 }
 
-  func first(_ key: String) -> OperationSlot.Pointer? { lines[key]?.first }
+  func first(_ key: Bytes) -> OperationSlot.Pointer? { lines[key]?.first }
 
-  func append(_ slot: OperationSlot.Pointer, key: String) {
+  func append(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
     let line: Line
     if let found = lines[key] {
@@ -36,7 +36,7 @@ final class KeyTable: @unchecked Sendable {
     line.last = slot
   }
 
-  func remove(_ slot: OperationSlot.Pointer, key: String) {
+  func remove(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
     let (before, after) = (links.pointee.sameKeyBefore, links.pointee.sameKeyAfter)
     if let before { before.groups!.pointee.sameKeyAfter = after }
@@ -56,7 +56,7 @@ final class KeyTable: @unchecked Sendable {
   }
 
   /// The operations of a key, in order, each with a reference.
-  func all(_ key: String) -> [OperationSlot.Pointer] {
+  func all(_ key: Bytes) -> [OperationSlot.Pointer] {
     var slots: [OperationSlot.Pointer] = []
     var next = first(key)
     while let slot = next {

@@ -29,7 +29,7 @@ extension UnsafeMutablePointer<Lane> {
       return .full
     }
     extra.pointee.suspends += 1
-    if let reason { extra.pointee.reasons[reason, default: 0] += 1 }
+    if let reason { extra.pointee.reasons[Bytes(reason), default: 0] += 1 }
     if extra.pointee.suspends == 1 { noteLocked(.suspended) }
     pointee.machine.flags.insert(.suspended)
     stopBatchLocked()
@@ -248,7 +248,7 @@ extension UnsafeMutablePointer<Lane> {
 extension LaneExtra {
   /// Whether there is a suspend of this reason, or of none, which is taken back then.
   fileprivate mutating func takeSuspendBack(_ reason: String?) -> Bool {
-    if let reason {
+    if let reason = reason.map(Bytes.init) {
       guard let count = reasons[reason] else { return false }
       reasons[reason] = count > 1 ? count - 1 : nil
     } else if suspends == reasons.values.reduce(0, +) {

@@ -234,7 +234,8 @@ extension UnsafeMutablePointer<OperationSlot> {
       details.pointee.groups = .allocate(capacity: 1)
       details.pointee.groups!.initialize(
         to: OperationGroups(
-          key: options.pointee.key, owner: options.pointee.owner, joins: options.pointee.joins))
+          key: options.pointee.key.map(Bytes.init), owner: options.pointee.owner,
+          joins: options.pointee.joins))
     }
     guard let plan else { return true }
     if plan.pointee.retry != nil { _ = set(.retries) }

@@ -146,7 +146,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Ends what is pending of a key as finished: what it was to ask for has been settled. Gives how
   /// many there were.
   func resolve(_ key: String, generation: UInt32) -> (Status, UInt64) {
-    forEach(key, generation: generation) { slot in
+    forEach(Bytes(key), generation: generation) { slot in
       if slot.loadWord().contains(.started) { return false }
       let before = slot.loadWord().contains(.claimed)
       if cutOffLocked(slot, .finished, .resolved) { freeLaterLocked(slot) }
@@ -156,7 +156,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Cancels all of a key that has not ended.
   func cancel(_ key: String, generation: UInt32) -> (Status, UInt64) {
-    forEach(key, generation: generation) { slot in
+    forEach(Bytes(key), generation: generation) { slot in
       if slot.loadWord().contains(.started) { return requestCancelLocked(slot, .request) }
       let before = slot.loadWord().contains(.claimed)
       if cutOffLocked(slot, .cancelled, .request) { freeLaterLocked(slot) }
@@ -166,7 +166,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Calls `body` with each operation of a key, under the lock; it says whether that one counts.
   private func forEach(
-    _ key: String, generation: UInt32, _ body: (OperationSlot.Pointer) -> Bool
+    _ key: Bytes, generation: UInt32, _ body: (OperationSlot.Pointer) -> Bool
   ) -> (Status, UInt64) {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return (refusal, 0) }

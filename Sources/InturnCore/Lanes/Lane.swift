@@ -87,7 +87,7 @@ struct LaneExtra: ~Copyable {
   /// Trails with staged changes, its own and its operations', that are to be delivered.
   var staged: [StagedState] = []
   /// How often it was suspended for each reason; those are among `suspends`.
-  var reasons: [String: UInt32] = [:]
+  var reasons: [Bytes: UInt32] = [:]
   /// Graphs of batches that hold operations; how many those are.
   var firstGraph: BatchGraph.Pointer?
   var held: UInt32 = 0

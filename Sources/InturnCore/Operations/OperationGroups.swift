@@ -1,7 +1,7 @@
 /// What only operations with a key or an owner have. The lane's lock protects it, and the owner's
 /// lock the links of its list.
 struct OperationGroups {
-  var key: String?
+  var key: Bytes?
   /// Of those with the key.
   var sameKeyBefore: OperationSlot.Pointer?
   var sameKeyAfter: OperationSlot.Pointer?
@@ -24,7 +24,7 @@ struct OperationGroups {
   var lastFollower: OperationSlot.Pointer?
   var hasBeenJoined = false
 
-  init(key: String?, owner: Owner?, joins: Bool) {
+  init(key: Bytes?, owner: Owner?, joins: Bool) {
     self.key = key
     self.owner = owner
     self.joins = joins

@@ -9,7 +9,7 @@ final class NameRegistry: @unchecked Sendable {
 
   /// Taken while a lane's lock is held, never the other way round.
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var lines: [String: NameLine] = [:]
+  @exclusivity(unchecked) private var lines: [Bytes: NameLine] = [:]
   /// How many operations have got into the lines so far.
   @exclusivity(unchecked) private var claimed: UInt64 = 0
 
@@ -100,7 +100,7 @@ final class NameClaims: @unchecked Sendable {
   let edge = Edge.Pointer.allocate(capacity: 1)
 
   init(_ names: [String]) {
-    places = Set(names).map(NamePlace.init)
+    places = Set(names.map(Bytes.init)).map(NamePlace.init)
     for place in places { place.claims = self }
   }
 
@@ -111,13 +111,13 @@ final class NameClaims: @unchecked Sendable {
 final class NamePlace: @unchecked Sendable {
   // Safe to share: the registry's lock protects it.
 
-  let name: String
+  let name: Bytes
   @exclusivity(unchecked) fileprivate(set) unowned(unsafe) var claims: NameClaims?
   @exclusivity(unchecked) fileprivate var line: NameLine?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: NamePlace?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var next: NamePlace?
 
-  init(_ name: String) { self.name = name }
+  init(_ name: Bytes) { self.name = name }
 }
 
 /// Who stands in line for a name: the first one has it.
