@@ -69,8 +69,9 @@ link_flags=(
 
 # compile_embedded: makes the objects in $work.
 compile_embedded() {
-  local module swift_flags sources
-  [[ -d $(swift_resources)/embedded ]] ||
+  local module swift_flags embedded sources
+  embedded=$(swift_resources)/embedded
+  [[ -d $embedded ]] ||
     fail "this toolchain has no embedded modules; see --run-time"
   for module in CInturn CInturnSystem; do
     mkdir "$work/$module"
@@ -91,9 +92,12 @@ compile_embedded() {
     c_flags+=(-O0 -g)
     swift_flags+=(-Onone -g)
   fi
-  if [[ $processor == aarch64 ]]; then
+  if [[ $processor == x86_64 ]]; then
+    embedded+=/x86_64-unknown-linux-gnu
+  else
     # The toolchain knows that processor without a system; Debian has its C
     # library.
+    embedded+=/aarch64-none-none-elf
     c_flags+=("--target=$triple")
     swift_flags+=(-target aarch64-none-none-elf)
     local flag
@@ -110,9 +114,12 @@ compile_embedded() {
   mapfile -t sources < <(find Sources/InturnC -name '*.swift')
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
-  # Without the toolchain's Unicode tables, which are large: see Bytes.swift.
   local file
   shared_objects=("$work/core.o" "$work/api.o")
+  # Strings are compared by Unicode's large tables. Only what is not optimised has
+  # code for that in it: see Bytes.swift.
+  [[ $configuration == release ]] ||
+    shared_objects+=("$embedded/libswiftUnicodeDataTables.a")
   static_objects=("${shared_objects[@]}")
   for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
     compile_c static_objects "$file"
