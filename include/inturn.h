@@ -739,7 +739,8 @@ typedef struct inturn_operation_options {
      have a name in common, one runs at a time. It gets all its names at once,
      or waits for them as for `after`, in the order in which operations came to
      ask; no set of names can deadlock. One whose queue is suspended before it
-     has used them keeps them. */
+     has used them keeps them. Names, keys and reasons are the same when their
+     bytes are. */
   const char *INTURN_NULLABLE const *INTURN_NULLABLE exclusive; /* UTF-8 */
   size_t exclusive_count;
   inturn_condition_fn INTURN_NULLABLE condition;
