@@ -21,8 +21,8 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Need {
     pointee.lock.lock()
     let word = slot.loadWord()
-    // Else its lane may be another one's.
-    guard !word.isEnded, slot.lane == self else {
+    // The lane of one that has ended may be another queue's.
+    guard !word.isEnded else {
       pointee.lock.unlock()
       return .nothing
     }

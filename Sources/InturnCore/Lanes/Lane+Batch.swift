@@ -183,7 +183,6 @@ extension UnsafeMutablePointer<Lane> {
     countBatchLocked()
     pointee.machine.flags.remove(.batching)
     gate.pointee.flags.insert(.countedAtStart)
-    pointee.extra?.pointee.states?.hasGate = false
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
   }
 

@@ -50,7 +50,6 @@ extension UnsafeMutablePointer<Lane> {
     noteLocked(.restarting, of: slot)
     slot.pointee.code = 0
     details.pointee.isPreempted = false
-    slot.pointee.flags.remove(.inDelivery)
     slot.addReference()
     pointee.pending += 1
     details.pointee.deadlineAt = Int64.max
@@ -125,10 +124,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .wrongKind
     }
-    let word = slot.loadWord()
-    guard word.generation == token.generation, word.contains(.started), !word.contains(.claimed),
-      slot.lane == self
-    else {
+    guard !slot.loadWord().contains(.claimed), slot.lane == self else {
       pointee.lock.unlock()
       takePlaceBack(from: slot, generation: token.generation)
       return .alreadyFinished

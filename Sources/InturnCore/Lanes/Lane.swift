@@ -138,13 +138,6 @@ extension UnsafeMutablePointer<Lane> {
     return Engine.current.pointee.systemClock
   }
 
-  /// The clock's time, for who does not hold the lock.
-  var now: Int64 {
-    pointee.lock.lock()
-    defer { pointee.lock.unlock() }
-    return nowLocked
-  }
-
   var nowLocked: Int64 {
     @inline(__always) get { hasOwnClock ? clock.now : inturn_system_now() }
   }

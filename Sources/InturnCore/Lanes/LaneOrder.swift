@@ -207,7 +207,6 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   /// The fence has run, or is cancelled: what came after it may start, up to the next one.
   func liftFence(_ slot: OperationSlot.Pointer) {
-    slot.pointee.flags.remove(.isFence)
     pointee.fence = nil
     pointee.isFenceRunning = false
     while pointee.fence == nil, let job = pointee.behind.pop() {

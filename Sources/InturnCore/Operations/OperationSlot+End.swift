@@ -138,7 +138,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     // Nobody is told the times of an operation that has none from the beginning.
     if word.contains(.observed) && (word.contains(.ownClock) || pointee.enqueuedAt != 0) {
       // Most queues use the system's clock, and their operations need no lock to know it.
-      pointee.endedAt = word.contains(.ownClock) ? lane.now : inturn_system_now()
+      pointee.endedAt = word.contains(.ownClock) ? lane.clock.now : inturn_system_now()
     }
     // The caller's reference may be the last thing that keeps the slot once `ended` is set.
     addReference()

@@ -14,6 +14,7 @@ struct LaneStates {
   /// Operations that have ended.
   var ended: Int64 = 0
   /// The gate of a batch that was under way is running one of those, and is not counted as ended.
+  /// Asked once, when that batch ends: there is no other one.
   var hasGate = false
   var trails: [StateTrail] = []
 
@@ -112,9 +113,7 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func countGateLocked() {
     if !pointee.machine.flags.contains(.watched) { return }
-    if !pointee.extra!.pointee.states!.hasGate { return }
-    pointee.extra!.pointee.states!.hasGate = false
-    countEndLocked(wasRunning: true)
+    if pointee.extra!.pointee.states!.hasGate { countEndLocked(wasRunning: true) }
   }
 
   // MARK: Telling

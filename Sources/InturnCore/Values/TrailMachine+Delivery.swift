@@ -91,7 +91,6 @@ extension TrailMachine {
     isDelivering = true
     delivered = number
     cursor = 0
-    isPriorPhase = false
     isInCall = true
     return (plain, places[0].id)
   }
