@@ -128,6 +128,22 @@ void runSeed(const Scenario &scenario, uint64_t seed) {
   shared->decisions += shared->record.decisions;
 }
 
+// Runs these schedules. That a block of memory is lost in each is a failure,
+// too.
+void runSeeds(const Scenario &scenario, uint64_t first, uint64_t end) {
+  int64_t blocks = 0; // when half of the schedules are over
+  for (uint64_t seed = first; seed < end; seed++) {
+    if (seed == first + (end - first) / 2)
+      blocks = model_blocks();
+    runSeed(scenario, seed);
+  }
+  // What is kept for later has been there before.
+  if (end - first >= 64 && model_blocks() - blocks >= int64_t(end - first) / 2)
+    snprintf(shared->record.failure, sizeof shared->record.failure,
+             "%ld blocks of memory more after %lu schedules",
+             long(model_blocks() - blocks), (unsigned long)(end - first) / 2);
+}
+
 bool follows(const Scenario &scenario, const Deviations &deviations,
              bool isTraced = false) {
   return isolated([&] {
@@ -209,19 +225,7 @@ bool runScenario(const Scenario &scenario, const Limits &limits) {
     bool isGood = isolated([&] {
       shared->seed = 0;
       warmUp(scenario);
-      int64_t blocks = 0; // when half of the schedules are over
-      for (uint64_t i = seed; i < end; i++) {
-        if (i == seed + (end - seed) / 2)
-          blocks = model_blocks();
-        runSeed(scenario, i);
-      }
-      // What is kept for later has been there before.
-      if (end - seed >= 64 &&
-          model_blocks() - blocks >= int64_t(end - seed) / 2)
-        snprintf(shared->record.failure, sizeof shared->record.failure,
-                 "%ld blocks of memory more after %lu schedules",
-                 long(model_blocks() - blocks),
-                 (unsigned long)(end - seed) / 2);
+      runSeeds(scenario, seed, end);
     });
     if (isGood && shared->record.failure[0] != 0) {
       printf("FAILED %s, seeds %lu to %lu: %s\n", scenario.name,
@@ -331,12 +335,12 @@ void score(const std::vector<Scenario *> &scenarios, const Limits &limits,
       static_cast<uint8_t *>(mmap(nullptr, size, PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   auto runSome = [&](const Scenario &scenario, uint64_t count) {
-    return isolated([&] {
+    bool isGood = isolated([&] {
       hangSeconds = 3;
       warmUp(scenario);
-      for (uint64_t i = 1; i <= count; i++)
-        runSeed(scenario, i);
+      runSeeds(scenario, 1, count + 1);
     });
+    return isGood && shared->record.failure[0] == 0;
   };
   std::vector<Reach> reaches;
   for (Scenario *scenario : scenarios) {

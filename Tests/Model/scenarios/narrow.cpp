@@ -1,0 +1,349 @@
+// Where one thread stands between a look and what it does about it, and where
+// something is the next one's by then.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+namespace {
+
+const With handled = {.handle = true, .onEnd = true};
+
+With withOptions(std::function<void(inturn_operation_options &)> set) {
+  return {.handle = true, .onEnd = true, .set = std::move(set)};
+}
+
+int64_t integer(inturn_value value) {
+  int64_t is = -1;
+  expect("get", inturn_value_get_integer(value, &is), {INTURN_OK});
+  return is;
+}
+
+void doNothing(void *, inturn_token token) { inturn_token_finish(token); }
+
+void count(void *context, inturn_token) { ++*static_cast<int *>(context); }
+
+} // namespace
+
+// The gate goes on to the next operation without the lock.
+SCENARIO(a_handler_is_not_for_the_next_one) {
+  int called = 0;
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", finishes);
+  Operation &y = queue.add("y", keeps);
+  together({[&] {
+    x.awaitCall();
+    expect("on_cancel",
+           inturn_token_on_cancel(x.token, count, &called, nullptr),
+           {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+  }});
+  y.awaitCall();
+  queue.cancelAll();
+  model_settle(false);
+  CHECK(called == 0);
+}
+
+// Those that are about to be called are in a list.
+SCENARIO(handlers_are_replaced_while_all_are_cancelled) {
+  int called[3] = {};
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  queue.limit = 3;
+  expect("set_max_concurrent", inturn_queue_set_max_concurrent(queue.handle, 3),
+         {INTURN_OK});
+  Operation *all[] = {&queue.add("x", keeps), &queue.add("y", keeps),
+                      &queue.add("z", keeps)};
+  auto handle = [&](int i) {
+    expect("on_cancel",
+           inturn_token_on_cancel(all[i]->token, count, &called[i], nullptr),
+           {INTURN_OK});
+  };
+  for (int i = 0; i < 3; i++) {
+    all[i]->awaitCall();
+    handle(i);
+  }
+  together({[&] { queue.cancelAll(); },
+            [&] {
+              handle(0);
+              handle(1);
+              handle(2);
+            }});
+  model_settle(false);
+  for (int times : called)
+    CHECK(times >= 1);
+}
+
+// The delay of an interaction queue is over when the lane is another queue's.
+SCENARIO(a_delay_is_over_as_its_queue_goes) {
+  inturn_clock clock;
+  expect("clock_create", inturn_clock_create_manual(&clock), {INTURN_OK});
+  {
+    Host host(1);
+    Queue queue(INTURN_QUEUE_INTERACTION, host.executor,
+                [&](auto &options) { options.clock = clock; });
+    queue.appear();
+    together({[&] {
+                expect("advance", inturn_clock_advance(clock, 1000000000),
+                       {INTURN_OK});
+              },
+              [&] {
+                queue.destroy();
+                Queue next(INTURN_QUEUE_FIFO);
+                next.add("x", finishes);
+              }});
+  }
+  expect("clock_destroy", inturn_clock_destroy(clock), {INTURN_OK});
+}
+
+SCENARIO(what_would_come_after_a_handle_that_is_gone_is_refused) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps, {.handle = true});
+  inturn_operation old = x.handle;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.after = &old;
+  options.after_count = 1;
+  auto enqueue = [&] {
+    expect("enqueue",
+           inturn_queue_enqueue_with(queue.handle, &options, doNothing, nullptr,
+                                     nullptr, nullptr),
+           {INTURN_E_STALE});
+  };
+  x.awaitCall();
+  x.release();
+  enqueue();
+  x.finish();
+  model_settle(false);
+  // It has the same slot.
+  Operation &y = queue.add("y", finishes, {.handle = true});
+  y.awaitDestroyed();
+  enqueue();
+}
+
+SCENARIO(those_with_a_priority_come_in_at_once) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  auto add = [&](const char *name, bool wantsHandle) {
+    queue.add(name, finishes, {.handle = wantsHandle, .set = [](auto &options) {
+                                 options.priority = 1;
+                               }});
+  };
+  together({[&] { add("x", false); }, [&] { add("y", false); },
+            [&] { add("z", true); }});
+}
+
+SCENARIO(yield_meets_cancel_and_suspend) {
+  Host host(1);
+  Queue queue(INTURN_QUEUE_INTERACTION, host.executor);
+  Operation &x = queue.add("x", keeps, handled);
+  x.mayRestart = true;
+  queue.appear();
+  x.awaitCall();
+  together({[&] { x.yield(); }, [&] { x.cancel(); },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+}
+
+// Nor is it asked to give way for what wanted the place of the attempt before.
+SCENARIO(an_attempt_is_not_asked_for_the_one_before) {
+  int asked = 0;
+  Host host(1);
+  Queue queue(INTURN_QUEUE_INTERACTION, host.executor);
+  Operation &x = queue.add("x", keeps, handled);
+  x.mayRestart = true;
+  auto addUrgent = [&](const char *name) {
+    queue.add(name, finishes,
+              withOptions([](auto &options) { options.urgent = true; }));
+  };
+  queue.appear();
+  x.awaitCall();
+  addUrgent("urgent");
+  x.yield();
+  x.awaitCall(2);
+  queue.disappear();
+  addUrgent("later");
+  expect("on_preempt", inturn_token_on_preempt(x.token, count, &asked, nullptr),
+         {INTURN_OK});
+  model_settle(false);
+  CHECK(asked == 0);
+  queue.appear();
+  model_settle(true);
+  CHECK(asked == 1);
+}
+
+SCENARIO(one_that_is_cut_off_does_not_run_for_who_looks_later) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x =
+      queue.add("x", keeps,
+                withOptions([](auto &options) { options.max_run_ns = 1000; }));
+  x.mayBeCutOff = true;
+  x.awaitCall();
+  model_settle(true);
+  CHECK(x.ends == 1);
+  inturn_value running;
+  expect(
+      "create_value",
+      inturn_queue_create_value(queue.handle, INTURN_QUEUE_RUNNING, &running),
+      {INTURN_OK});
+  CHECK(integer(running) == 0);
+  x.finish();
+  model_settle(false);
+  CHECK(integer(running) == 0);
+  expect("destroy", inturn_value_destroy(running), {INTURN_OK});
+}
+
+// Who finishes it inside its work has told the end when the call returns.
+SCENARIO(the_end_is_told_to_who_has_just_come) {
+  inturn_value state = {0};
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x",
+                           [&](Operation &it) {
+                             it.finish();
+                             await("a value", [&] { return state.bits != 0; });
+                             CHECK(integer(state) == INTURN_ENDED);
+                           },
+                           {.handle = true});
+  together({[&] {
+    x.awaitCall();
+    inturn_value made;
+    expect(
+        "create_value",
+        inturn_operation_create_value(x.handle, INTURN_OPERATION_STATE, &made),
+        {INTURN_OK});
+    state = made;
+  }});
+  queue.drain();
+  expect("destroy", inturn_value_destroy(state), {INTURN_OK});
+}
+
+SCENARIO(a_queue_needs_no_second_thread_for_the_clock) {
+  inturn_queue one, other;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &one),
+         {INTURN_OK});
+  model_failing_starts = -1;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &other),
+         {INTURN_OK});
+  model_failing_starts = 0;
+  expect("destroy", inturn_queue_destroy(one), {INTURN_OK});
+  expect("destroy", inturn_queue_destroy(other), {INTURN_OK});
+}
+
+// Nothing of it is destroyed or told.
+SCENARIO(who_has_joined_and_asks_for_nothing_goes) {
+  static inturn_token token;
+  token = {0};
+  inturn_queue queue;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_OK});
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.key = "key";
+  options.join = true;
+  auto keep = [](void *, inturn_token got) { token = got; };
+  for (int i = 0; i < 2; i++)
+    expect("enqueue",
+           inturn_queue_enqueue_with(queue, &options, keep, nullptr, nullptr,
+                                     nullptr),
+           {INTURN_OK});
+  await("a call", [] { return token.bits != 0; });
+  expect("finish", inturn_token_finish(token), {INTURN_OK});
+  expect("drain", inturn_queue_drain(queue, -1), {INTURN_OK});
+  model_settle(false);
+  CHECK(aliveOperations() == 0);
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+}
+
+// Who looks whether a wait would close a ring looks at a queue's executor.
+SCENARIO(a_wait_from_inside_meets_another_executor) {
+  Host host(2), second(1);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      other(INTURN_QUEUE_FIFO, host.executor);
+  Operation &x = other.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", finishes, {.handle = true});
+  one.add("a", [&](Operation &it) {
+    y.wait(-1);
+    it.finish();
+  });
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { other.setExecutor(second.executor); }});
+  one.drain();
+}
+
+// Who waits until all is told does not wait for what never will be.
+SCENARIO(a_drain_meets_a_values_destruction) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.suspend();
+  inturn_datum initial = INTURN_INTEGER(0);
+  inturn_value value;
+  expect("create", inturn_value_create(nullptr, &initial, &value), {INTURN_OK});
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.queue = queue.handle;
+  expect("observe",
+         inturn_value_observe(
+             value, &options, [](void *, const inturn_change *) {}, nullptr,
+             nullptr, nullptr),
+         {INTURN_OK});
+  expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK});
+  together({[&] {
+              expect("drain", inturn_value_drain(value, -1),
+                     {INTURN_OK, INTURN_E_STALE});
+            },
+            [&] {
+              model_settle(false);
+              expect("destroy", inturn_value_destroy(value), {INTURN_OK});
+            }});
+  queue.resume();
+}
+
+// Its token is finished: that its call goes on keeps nobody.
+SCENARIO(who_has_finished_waits_for_who_waited_for_it) {
+  bool hasBegun = false, isThere = false;
+  inturn_operation other = {0};
+  Host host(2);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      two(INTURN_QUEUE_FIFO, host.executor);
+  auto wait = [](inturn_operation operation) {
+    expect("wait", inturn_operation_wait(operation, -1, nullptr), {INTURN_OK});
+  };
+  Operation &x = one.add("x",
+                         [&](Operation &it) {
+                           await("y", [&] { return hasBegun && isThere; });
+                           it.finish();
+                           wait(other);
+                         },
+                         {.handle = true});
+  Operation &y = two.add("y",
+                         [&](Operation &it) {
+                           hasBegun = true;
+                           wait(x.handle);
+                           it.finish();
+                         },
+                         {.handle = true});
+  other = y.handle;
+  isThere = true;
+  one.drain();
+  two.drain();
+}
+
+// A handler takes no drainer's turn.
+SCENARIO(a_handler_waits_for_the_next_one) {
+  struct Both {
+    Operation *first, *next;
+  } both;
+  Host host(2);
+  Queue queue(INTURN_QUEUE_FIFO, host.executor);
+  both.first = &queue.add("x", keeps, {.handle = true});
+  both.next = &queue.add("y", finishes, {.handle = true});
+  both.first->awaitCall();
+  auto endAndWait = [](void *context, inturn_token) {
+    Both &both = *static_cast<Both *>(context);
+    both.first->finish();
+    expect("wait", inturn_operation_wait(both.next->handle, -1, nullptr),
+           {INTURN_OK});
+  };
+  expect("on_cancel",
+         inturn_token_on_cancel(both.first->token, endAndWait, &both, nullptr),
+         {INTURN_OK});
+  together({[&] { both.first->cancel(); }});
+  queue.drain();
+}
