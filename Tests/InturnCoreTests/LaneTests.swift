@@ -115,6 +115,68 @@ import Testing
     }
   }
 
+  /// Has operations enqueued that keep their tokens; gives their names.
+  private func hold(
+    _ tokens: UnsafeMutableBufferPointer<UInt64>, _ stage: borrowing Stage
+  ) -> [Handle] {
+    var options = LeanOptions()
+    options.priority = 1
+    return tokens.indices.map { place in
+      let (status, name) = Engine.enqueue(
+        stage.queue, lean: options, work: Self.hold, context: tokens.baseAddress! + place,
+        destroy: nil, wantsHandle: true)
+      #expect(status == .ok)
+      return name
+    }
+  }
+
+  private func end(_ tokens: UnsafeMutableBufferPointer<UInt64>, _ stage: borrowing Stage) {
+    for place in tokens.indices {
+      stage.drain()
+      #expect(Engine.end(Handle(bits: tokens[place]), as: .finished) == .ok)
+    }
+    stage.drain()
+  }
+
+  @Test func `one that a barrier has let go waits for one place of all`() {
+    let stage = Stage(.concurrent)
+    #expect(Engine.setLimit(2, of: stage.queue) == .ok)
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 3) { tokens in
+      var options = OperationOptions()
+      options.isBarrier = true
+      var ran = 0
+      withUnsafeMutablePointer(to: &ran) { ran in
+        let (status, _) = Engine.enqueue(
+          stage.queue, options: options, work: Self.finish, context: ran, destroy: nil,
+          wantsHandle: false)
+        #expect(status == .ok)
+        let names = hold(tokens, stage)
+        #expect(Engine.places(for: names[2]) == 1)
+        stage.drain()
+        #expect(ran.pointee == 1)
+        #expect(Engine.places(for: names[2]) == 2)
+        end(tokens, stage)
+        for name in names { #expect(Engine.release(name) == .ok) }
+      }
+    }
+  }
+
+  @Test func `an operation begins without the progress of the one before`() {
+    let stage = Stage(.concurrent)
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 1) { tokens in
+      for _ in 0..<3 {
+        let names = hold(tokens, stage)
+        stage.drain()
+        #expect(Engine.progress(of: names[0]).1 == Progress())
+        let progress = Progress(completed: 1, total: 2)
+        #expect(Engine.setProgress(progress, of: Handle(bits: tokens[0])) == .ok)
+        #expect(Engine.progress(of: names[0]).1 == progress)
+        end(tokens, stage)
+        #expect(Engine.release(names[0]) == .ok)
+      }
+    }
+  }
+
   /// What a queue is destroyed in the middle of.
   enum Armed: CaseIterable {
     case shown, settling, maxWait, maxRun, grace, stall, retry

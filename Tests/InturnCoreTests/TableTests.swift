@@ -67,7 +67,7 @@ import Testing
         most = max(most, live.count)
       } else {
         let index = try #require(live.keys.randomElement(using: &random))
-        slab.giveBack(index)
+        slab.giveBack(index, retired: false)
         live[index] = nil
       }
     }
