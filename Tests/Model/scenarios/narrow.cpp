@@ -128,21 +128,7 @@ SCENARIO(those_with_a_priority_come_in_at_once) {
             [&] { add("z", true); }});
 }
 
-SCENARIO(yield_meets_cancel_and_suspend) {
-  Host host(1);
-  Queue queue(INTURN_QUEUE_INTERACTION, host.executor);
-  Operation &x = queue.add("x", keeps, handled);
-  x.mayRestart = true;
-  queue.appear();
-  x.awaitCall();
-  together({[&] { x.yield(); }, [&] { x.cancel(); },
-            [&] {
-              queue.suspend();
-              queue.resume();
-            }});
-}
-
-// Nor is it asked to give way for what wanted the place of the attempt before.
+// It is not asked to give way for what wanted the place of the attempt before.
 SCENARIO(an_attempt_is_not_asked_for_the_one_before) {
   int asked = 0;
   Host host(1);
@@ -248,25 +234,6 @@ SCENARIO(who_has_joined_and_asks_for_nothing_goes) {
   model_settle(false);
   CHECK(aliveOperations() == 0);
   expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
-}
-
-// Who looks whether a wait would close a ring looks at a queue's executor.
-SCENARIO(a_wait_from_inside_meets_another_executor) {
-  Host host(2), second(1);
-  Queue one(INTURN_QUEUE_FIFO, host.executor),
-      other(INTURN_QUEUE_FIFO, host.executor);
-  Operation &x = other.add("x", keeps, {.handle = true});
-  Operation &y = other.add("y", finishes, {.handle = true});
-  one.add("a", [&](Operation &it) {
-    y.wait(-1);
-    it.finish();
-  });
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { other.setExecutor(second.executor); }});
-  one.drain();
 }
 
 // Who waits until all is told does not wait for what never will be.
