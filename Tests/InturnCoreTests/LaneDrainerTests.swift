@@ -197,6 +197,42 @@ import Testing
     #expect(Engine.destroy(queue: queue) == .ok)
   }
 
+  @Test func `a queue that is suspended between two plain operations starts no other one`() {
+    let (queue, host) = Self.makeQueue(.fifo)
+    for number in 1...2 { Self.enqueue(queue, UInt(number)) }
+    let drainer = LaneDrainer(host.turns.removeFirst())
+    #expect(Self.run(drainer, tag: 0) == Self.bits(1, 0))
+    #expect(Engine.suspend(queue) == .ok)
+    #expect(Self.run(drainer, tag: 0) == nil)
+    #expect(Engine.statistics(of: queue).1.pending == 1)
+    #expect(Engine.resume(queue) == .ok)
+    let next = LaneDrainer(host.turns.removeFirst())
+    #expect(Self.run(next, tag: 0) == Self.bits(2, 0))
+    #expect(Self.run(next, tag: 0) == nil)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `what has failed before one that suspends is counted`() {
+    let (queue, host) = Self.makeQueue(.actor)
+    for number in 1...2 { Self.enqueue(queue, UInt(number)) }
+    let drainer = LaneDrainer(host.turns.removeFirst())
+    for place in 0..<2 {
+      guard case .plain(_, _, let token) = drainer.next(tag: 0) else {
+        Issue.record("an operation is next")
+        return
+      }
+      if place == 0 { #expect(Engine.end(token, as: .cancelled) == .ok) }
+      drainer.plainReturned()
+      if place == 0 { continue }
+      let (_, counts) = Engine.statistics(of: queue)
+      #expect(counts.cancelled == 1 && counts.finished == 0 && counts.running == 1)
+      #expect(Self.run(drainer, tag: 0) == nil)
+      #expect(Engine.end(token, as: .finished) == .ok)
+    }
+    #expect(Engine.statistics(of: queue).1.finished == 1)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
   @Test func `an obstinate operation is only asked to end, and keeps its place`() {
     let (queue, host) = Self.makeQueue(.fifo)
     #expect(Engine.suspend(queue) == .ok)
