@@ -28,7 +28,8 @@ static void on_change(void *context, const inturn_change *change) {
   the_world.deciding++;
   observation->in_call++;
   if (change->number % 3 == 0)
-    step_inside((uint8_t)change->number, (uint8_t)change->after.integer);
+    step_inside((uint8_t)(observation->acts[0] + change->number),
+                (uint8_t)(observation->acts[1] + change->after.integer));
   observation->in_call--;
   the_world.deciding--;
 }
@@ -134,6 +135,8 @@ static void observe(input *input, pick value) {
     }
   }
   memset(observation, 0, sizeof *observation);
+  for (int i = 0; i < 2 && choice & 16; i++)
+    observation->acts[i] = take(input);
   options.initial = choice & 1;
   options.latest = observation->is_latest = choice & 2;
   options.prior = choice & 4;

@@ -117,6 +117,7 @@ typedef struct value_facts {
 
 typedef struct observation_facts {
   bool is_latest, is_elsewhere, is_integer;
+  uint8_t acts[2];
   atomic_bool is_over;
   _Atomic uint64_t told; /* the last change */
   _Atomic int64_t after;
