@@ -18,7 +18,8 @@ passes without it right after. What has been noticed is kept in DIR until --fres
 given; without any stage, the list is only written.
 
 mutants.py says what the mutants are. What changes nothing that is promised has its
-reason in equivalent.tsv. All of it is written to list.tsv.
+reason in equivalent.tsv, what no test comes by at the right moment in open.tsv. All of it is
+written to list.tsv.
 """
 
 import argparse
@@ -195,19 +196,20 @@ class Score:
     def write_list(self) -> None:
         """list.tsv, and how many are noticed of all, and of those that change anything."""
         reasons = {}
-        for line in (HERE / "equivalent.tsv").read_text().splitlines():
-            key, reason = line.rsplit("\t", 1)
-            reasons[key] = reason
+        for name in ("equivalent", "open"):
+            for line in (HERE / f"{name}.tsv").read_text().splitlines():
+                key, reason = line.rsplit("\t", 1)
+                reasons[key] = (name, reason)
         lines = ["number\tkind\tplace\tcode\tstage\tnoticed by, or why not"]
         counts: Counter[str] = Counter()
         for number, mutant in enumerate(self.all, 1):
-            reason = reasons.pop(mutant.key, "")
-            stage, why = self.noticed.get(number, ("equivalent" if reason else "open", reason))
+            reason = reasons.pop(mutant.key, ("open", ""))
+            stage, why = self.noticed.get(number, reason)
             counts[stage] += 1
             lines.append(f"{number}\t{mutant.kind}\t{mutant.place}\t{mutant.code}\t{stage}\t{why}")
         (HERE / "list.tsv").write_text("\n".join(lines) + "\n")
         for key in reasons:
-            print("equivalent.tsv names none:", key)
+            print("there is a reason for none:", key)
         print(*(f"{stage}: {count}" for stage, count in counts.items()), sep=", ")
         share = len(self.noticed) / len(self.all)
         real = len(self.noticed) / (len(self.all) - counts["equivalent"])
