@@ -186,8 +186,6 @@ import Testing
     let (first, second) = (FIFOQueue(name: "first"), FIFOQueue(name: "second"))
     let notes = Notes()
     let onActor = ActorQueue(of: notes)
-    let inFirst = Gate()
-    let inOther = Gate()
     // Two who wait for each other: who comes second is refused, and the other one goes on.
     let refused = Counter()
     @Sendable func wait(_ body: () async throws -> Void) async {
@@ -200,22 +198,29 @@ import Testing
         Issue.record("it throws \(error)")
       }
     }
-    @Sendable func waitInOther() async {
+    @Sendable func waitInOther(_ inOther: Gate, _ inFirst: Gate) async {
       inOther.open()
       await inFirst.wait(for: "the first queue's operation")
       await wait { try await first.run { () async throws in } }
     }
-    let blocker = Task(on: second) { await waitInOther() }
-    let behind = Task(on: second) { () async throws in }
-    await first.run {
-      await inOther.wait(for: "the second queue's operation")
-      inFirst.open()
-      await wait { try await behind.value }
+    func waitInFirst(_ inOther: Gate, _ inFirst: Gate, for task: Task<Void, any Error>) async {
+      await first.run {
+        await inOther.wait(for: "the other queue's operation")
+        inFirst.open()
+        await wait { try await task.value }
+      }
     }
+    var (inOther, inFirst) = (Gate(), Gate())
+    let blocker = Task(on: second) { [inOther, inFirst] in await waitInOther(inOther, inFirst) }
+    let behind = Task(on: second) { () async throws in }
+    await waitInFirst(inOther, inFirst, for: behind)
     await blocker.value
     #expect(refused.value == 1)
-    let other = Task(on: onActor) { _ async throws in await waitInOther() }
-    await first.run { await wait { try await other.value } }
+    (inOther, inFirst) = (Gate(), Gate())
+    let other = Task(on: onActor) { [inOther, inFirst] _ async throws in
+      await waitInOther(inOther, inFirst)
+    }
+    await waitInFirst(inOther, inFirst, for: other)
     await #expect(throws: Never.self) { try await other.value }
     #expect(refused.value == 2)
   }
