@@ -4,9 +4,8 @@ import Synchronization
 /// The source of delays and deadlines: the system's monotonic clock, or one that is advanced by
 /// hand.
 ///
-/// Timers fire on the clock's own thread, or on the thread that advances it; what is armed when an
-/// advance has just passed its moment, on the system clock's thread. Firing changes the engine's
-/// state and hands work to executors; user code runs there, not here.
+/// Timers fire on the clock's own thread, or on the thread that advances it. Firing changes the
+/// engine's state and hands work to executors; user code runs there, not here.
 package final class Clock: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
@@ -29,9 +28,6 @@ package final class Clock: @unchecked Sendable {
   /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
 
-  /// A manual clock's own timer, on the system's clock.
-  private let late = TimerNode.Pointer.make()
-
   package let isManual: Bool
   /// How many queues use the clock; protected by the engine's object lock.
   @exclusivity(unchecked) var users = 0
@@ -41,11 +37,7 @@ package final class Clock: @unchecked Sendable {
     wakeups.initialize(to: Atomic(0))
   }
 
-  // An armed timer refers to its owner, so `late` is not.
-  deinit {
-    wakeups.deallocate()
-    late.deallocate()
-  }
+  deinit { wakeups.deallocate() }
 
   /// Nanoseconds since an arbitrary moment; a manual clock's since its creation.
   package var now: Int64 {
@@ -73,9 +65,8 @@ package final class Clock: @unchecked Sendable {
     heap.append(node)
     siftUpLocked(from: heap.count - 1)
     let isFirst = node.pointee.position == 0
-    let isLate = isManual && deadline <= manualTime
     lock.unlock()
-    if isLate { catchUp() } else if isFirst && !isManual { wakeThread() }
+    if isFirst && !isManual { wakeThread() }
   }
 
   /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
@@ -97,14 +88,6 @@ package final class Clock: @unchecked Sendable {
     lock.unlock()
     if !overflow { fireDue(upTo: target) }
     return !overflow
-  }
-
-  /// Has the system clock's thread fire what nobody who advances this one may come by for. Who arms
-  /// may hold locks.
-  private func catchUp() {
-    let system = Engine.current.pointee.systemClock
-    _ = system.ensureThread()
-    system.arm(late, at: 0, for: .clock(self))
   }
 
   // MARK: Firing
@@ -130,7 +113,6 @@ package final class Clock: @unchecked Sendable {
       case .lane(let lane, let generation): lane.timerFired(generation: generation)
       case .pool(let pool): pool.checkPressure()
       case .alarm(let alarm): alarm.ring()
-      case .clock(let clock): clock.fireDue(upTo: clock.now)
       }
     }
   }

@@ -19,8 +19,6 @@ struct TimerNode {
     case lane(Lane.Pointer, generation: UInt32)
     case pool(WorkerPool)
     case alarm(ClockAlarm)
-    /// A manual clock that has what was armed too late for its last advance.
-    case clock(Clock)
   }
 }
 

@@ -72,25 +72,6 @@ SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
             [&] { clock.advance(10); }, [&] { queue.destroy(); }});
 }
 
-// Whether the moment is passed before or after the timer is there.
-SCENARIO(advancing_a_clock_past_a_deadline_meets_enqueue) {
-  ManualClock clock;
-  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
-  queue.suspend();
-  With limited = with([](auto &o) { o.max_wait_ns = 5; });
-  limited.hasDeadline = true;
-  Operation *x = nullptr;
-  together({[&] { x = &queue.add("x", finishes, limited); },
-            [&] { clock.advance(5); }});
-  inturn_operation_info info = {};
-  size_t count = 0;
-  expect("queue_list", inturn_queue_list(queue.handle, &info, 1, &count),
-         {INTURN_OK});
-  if (count == 1 && info.enqueued_ns > 1)
-    clock.advance(5);
-  x->wait(-1);
-}
-
 SCENARIO(a_retry_waits_for_a_clock) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_FIFO);
