@@ -280,19 +280,24 @@ import Testing
     } else {
       try fifo.tryEnqueue(limits: limits, body)
     }
+    // Where it goes on, inside the handler: that holds a thread, and another one when the body is
+    // just about to sleep, and there may be no third.
+    let test = Task(executorPreference: InPlaceExecutor()) {
+      await cancelled.wait(for: "the task to be cancelled")
+      // The queue has nothing left but the handler that is being called.
+      if isOnActor { await onActor.run { _ in } } else { await fifo.run {} }
+      let drained = Gate()
+      Task(executorPreference: InPlaceExecutor()) {
+        await (isOnActor ? onActor : fifo).drain()
+        drained.open()
+      }
+      drains.open()
+      await drained.wait(for: "the drain")
+      gate.open()
+    }
     await begun.wait(for: "the operation to begin")
     clock.advance(by: .seconds(1))
-    await cancelled.wait(for: "the task to be cancelled")
-    // The queue has nothing left but the handler that is being called.
-    if isOnActor { await onActor.run { _ in } } else { await fifo.run {} }
-    let drained = Gate()
-    Task(executorPreference: InPlaceExecutor()) {
-      await (isOnActor ? onActor : fifo).drain()
-      drained.open()
-    }
-    drains.open()
-    await drained.wait(for: "the drain")
-    gate.open()
+    await test.value
   }
 
   @Test func `a place that is freed lets the next begin while the body goes on`() async throws {
