@@ -203,8 +203,8 @@ class Score:
         lines = ["number\tkind\tplace\tcode\tstage\tnoticed by, or why not"]
         counts: Counter[str] = Counter()
         for number, mutant in enumerate(self.all, 1):
-            reason = reasons.pop(mutant.key, ("open", ""))
-            stage, why = self.noticed.get(number, reason)
+            unnoticed = reasons.pop(mutant.key, ("open", ""))
+            stage, why = self.noticed.get(number, unnoticed)
             counts[stage] += 1
             lines.append(f"{number}\t{mutant.kind}\t{mutant.place}\t{mutant.code}\t{stage}\t{why}")
         (HERE / "list.tsv").write_text("\n".join(lines) + "\n")
