@@ -770,9 +770,11 @@ typedef struct inturn_operation_options {
      joins it. Its work is never called; it ends when that one ends and in the
      same way, with the same result and INTURN_CAUSE_JOINED. But when that one
      was cancelled by its own caller, owner or grace time, the first that has
-     joined it stands in for it, with its own work: next, if it had started, and
-     else at the end of those of its priority. A barrier goes by the order of
-     the enqueues, whether it has joined, was joined, or something else did. */
+     joined it stands in for it, with its own work. That starts next if the
+     other one had started; if not, a FIFO or actor queue starts it in the
+     place in which it was enqueued, and the others at the end of those of its
+     priority. A barrier goes by the order of the enqueues, whether it has
+     joined, was joined, or something else did. */
   bool join;
   const char *INTURN_NULLABLE key; /* UTF-8; see inturn_queue_resolve_key */
   inturn_owner owner;              /* null: none */

@@ -224,6 +224,65 @@ static void a_pending_leader_that_is_cancelled_is_stood_in_for(void) {
   stage_destroy(&stage);
 }
 
+/* `third` comes after the second, and stands behind it. */
+static void a_stand_in_starts_in_its_own_place(inturn_queue_kind kind) {
+  stage stage = stage_create(kind);
+  job first = JOB("first"), between = JOB("between"), second = JOB("second"),
+      third = JOB("third");
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  inturn_operation a =
+      enqueue_of_key(stage.queue, &first, "k", true, never_work);
+  job_enqueue(stage.queue, &between, work_finish);
+  inturn_operation b =
+      enqueue_of_key(stage.queue, &second, "k", true, work_finish);
+  inturn_operation_options options = job_options(&third);
+  options.after = &b;
+  options.after_count = 1;
+  release(job_enqueue_with(stage.queue, &third, work_finish, &options));
+  CHECK_OK(inturn_operation_cancel(a));
+  CHECK_OK(inturn_queue_resume(stage.queue));
+  stage_drain(&stage);
+  CHECK_TRACE("end first cancelled, work between, end between finished, "
+              "work second, end second finished, work third, "
+              "end third finished");
+  release(a);
+  release(b);
+  stage_destroy(&stage);
+}
+
+static void a_stand_in_starts_in_its_own_place_in_a_fifo_queue(void) {
+  a_stand_in_starts_in_its_own_place(INTURN_QUEUE_FIFO);
+}
+
+static void a_stand_in_starts_in_its_own_place_in_an_actor_queue(void) {
+  a_stand_in_starts_in_its_own_place(INTURN_QUEUE_ACTOR);
+}
+
+static void a_stand_in_whose_turn_has_passed_comes_next(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  job first = JOB("first"), second = JOB("second"), between = JOB("between"),
+      third = JOB("third");
+  inturn_operation a =
+      enqueue_of_key(stage.queue, &first, "k", true, work_hold);
+  inturn_operation b =
+      enqueue_of_key(stage.queue, &second, "k", true, work_finish);
+  job_enqueue(stage.queue, &between, work_finish);
+  inturn_operation_options options = job_options(&third);
+  options.after = &b;
+  options.after_count = 1;
+  release(job_enqueue_with(stage.queue, &third, work_finish, &options));
+  stage_drain(&stage);
+  CHECK_OK(inturn_operation_cancel(a));
+  CHECK_OK(inturn_token_cancel(first.token));
+  stage_drain(&stage);
+  CHECK_TRACE("work first, work between, end between finished, "
+              "end first cancelled, work second, end second finished, "
+              "work third, end third finished");
+  release(a);
+  release(b);
+  stage_destroy(&stage);
+}
+
 static void one_that_has_joined_can_be_cancelled_alone(void) {
   stage stage = stage_create(INTURN_QUEUE_INTERACTION);
   job jobs[4] = {JOB("a"), JOB("b"), JOB("c"), JOB("d")};
@@ -476,6 +535,9 @@ PROGRAM(groups, TEST(resolving_a_key_finishes_what_is_pending),
         TEST(one_that_does_not_join_waits_for_its_own_turn),
         TEST(one_whose_leader_is_cancelled_stands_in_for_it),
         TEST(a_pending_leader_that_is_cancelled_is_stood_in_for),
+        TEST(a_stand_in_starts_in_its_own_place_in_a_fifo_queue),
+        TEST(a_stand_in_starts_in_its_own_place_in_an_actor_queue),
+        TEST(a_stand_in_whose_turn_has_passed_comes_next),
         TEST(one_that_has_joined_can_be_cancelled_alone),
         TEST(destroying_and_cancelling_all_reach_those_that_have_joined),
         TEST(attempts_are_its_own_or_with_joined_its_leaders),

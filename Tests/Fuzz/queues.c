@@ -75,8 +75,6 @@ static void choose_order(input *input, pick pick,
   if (choice & 32) {
     options->key = words[take(input) % 2];
     options->join = choice & 64;
-    if (options->join && !is_concurrent && !is_interaction)
-      the_world.joins_in_order = true;
   }
 }
 
@@ -123,10 +121,7 @@ static void enqueue_with(input *input) {
     options.end_context = operation;
     options.end_destroy = on_end_destroyed;
   }
-  /* Open: in a FIFO or actor queue, one that stands in for what it has joined
-     goes to the end, where what comes after it and stands before waits for it
-     for ever. */
-  if (choice & 8 && !the_world.joins_in_order) {
+  if (choice & 8) {
     options.after_count = 1 + take(input) % 2;
     options.after = after;
     options.after_policy = more & 1;

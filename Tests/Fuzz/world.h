@@ -162,8 +162,6 @@ typedef struct world {
   atomic_bool attached[SLOTS];
   bool has_two_threads, has_workers;
   atomic_bool is_closing, uses_names;
-  /* One of a FIFO or actor queue may join. */
-  atomic_bool joins_in_order;
   atomic_int stepping; /* callbacks that make steps */
   atomic_int deciding; /* observers and conditions that are being called */
 } world;

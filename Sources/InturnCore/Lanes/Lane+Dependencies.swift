@@ -334,6 +334,7 @@ extension UnsafeMutablePointer<Lane> {
   /// for its names: what is behind it may have those that it waits for.)
   func isHeadBlockedLocked() -> Bool {
     if pointee.machine.traits.contains(.overtaking) { return false }
+    if !isSelective { passOverFollowersLocked() }
     if pointee.machine.traits.contains(.segments) { return isActorBlockedLocked() }
     let slot: OperationSlot.Pointer?
     if isSelective {

@@ -51,18 +51,15 @@ extension UnsafeMutablePointer<Lane> {
   /// Lets an operation wait for another one's end, which will be its own. False when memory runs
   /// out.
   ///
-  /// To fences it is what any operation is that waits, in the place in which it was enqueued. Its
-  /// leader came before it, and so no fence waits for it that the leader is or is behind; where it
-  /// stands in, it is already where barriers let it start.
+  /// It gets the place in which it was enqueued, as any operation that waits. Its leader came before
+  /// it, and so no fence waits for it that the leader is or is behind; where it stands in, it is
+  /// already where barriers, and those that come after it, let it start.
   func joinLocked(_ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer) -> Bool {
     slot.needPlanLocked()
     slot.plan!.pointee.blockers += 1
-    if !isSelective {
-      needOrder().block(slot)
-      pointee.pending += 1
-    } else if !placeLocked(slot, slot.plan!) {
-      return false
-    }
+    // For when its turn passes.
+    if !isSelective { _ = needOrder() }
+    guard placeLocked(slot, slot.plan!) else { return false }
     let (groups, leading) = (slot.groups!, leader.groups!)
     leader.addReference()
     groups.pointee.leader = leader
@@ -99,7 +96,8 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// An operation that others have joined has ended: so have they, in the same way. But when it was
-  /// its own caller who cancelled it, the first of them stands in for it: next, if it had started.
+  /// its own caller who cancelled it, the first of them stands in for it: next, if it had started or
+  /// the turn of the other has passed.
   func endFollowersLocked(_ leader: OperationSlot.Pointer) {
     guard let leading = leader.groups, let first = leading.pointee.firstFollower
     else { return }
@@ -137,8 +135,22 @@ extension UnsafeMutablePointer<Lane> {
       old.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     }
     old.pointee.references.wrappingSubtract(1, ordering: .relaxed)
-    plan.pointee.comesNext = old.loadWord().contains(.started)
+    plan.pointee.comesNext =
+      old.loadWord().contains(.started)
+      || (!isSelective && slot.pointee.flags.contains(.isBlocked))
     unblockLocked(slot, plan)
+  }
+
+  /// Passes over those whose turn it is and that have joined others. What they have joined has begun,
+  /// and the lane does not wait for its end; so they are out of the buffer until that comes.
+  func passOverFollowersLocked() {
+    guard let order, order.pointee.front.isEmpty else { return }
+    while let slot = firstSlotLocked(), !slot.loadWord().contains(.claimed),
+      slot.groups?.pointee.isFollowing == true
+    {
+      _ = pointee.buffer.pop()
+      order.block(slot)
+    }
   }
 
   // MARK: By key

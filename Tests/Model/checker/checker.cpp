@@ -58,6 +58,19 @@ void expect(const char *call, inturn_status status,
 void keeps(Operation &) {}
 void finishes(Operation &operation) { operation.finish(); }
 
+With with(std::function<void(inturn_operation_options &)> set) {
+  return {.handle = true, .onEnd = true, .set = std::move(set)};
+}
+
+With after(const Operation &other, inturn_after_policy policy) {
+  auto earlier = std::make_shared<inturn_operation>(other.handle);
+  return with([earlier, policy](inturn_operation_options &options) {
+    options.after = earlier.get();
+    options.after_count = 1;
+    options.after_policy = policy;
+  });
+}
+
 uint64_t aliveOperations() {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
   inturn_get_statistics(&statistics);

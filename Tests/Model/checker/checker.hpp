@@ -154,6 +154,12 @@ struct With {
   bool isBare() const { return !onEnd && !set; }
 };
 
+// With a handle, its end, and these options.
+With with(std::function<void(inturn_operation_options &)> set);
+// After another one of which there is a handle.
+With after(const Operation &other,
+           inturn_after_policy policy = INTURN_AFTER_ENDED);
+
 // A list of operations of one queue with one completion.
 class Batch {
 public:

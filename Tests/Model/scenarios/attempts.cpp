@@ -95,6 +95,36 @@ SCENARIO(joining_meets_cancel) {
             }});
 }
 
+// Whoever stands in does so in its own place, for the one after it to start.
+static void standing_in(inturn_queue_kind kind) {
+  Queue queue(kind);
+  queue.suspend();
+  Operation &x = queue.add("x", finishes, joining());
+  Operation &y = queue.add("y", finishes, joining());
+  queue.add("z", finishes, after(y));
+  together({[&] { x.cancel(); }, [&] { queue.resume(); },
+            [&] { queue.add("w", finishes, joining()); }});
+}
+
+SCENARIO(standing_in_meets_the_start) { standing_in(INTURN_QUEUE_FIFO); }
+
+SCENARIO(standing_in_meets_the_start_of_an_actor) {
+  standing_in(INTURN_QUEUE_ACTOR);
+}
+
+SCENARIO(standing_in_meets_its_turn) {
+  Queue queue(INTURN_QUEUE_ACTOR);
+  Operation &x = queue.add("x", keeps, joining());
+  Operation &y = queue.add("y", finishes, joining());
+  queue.add("z", finishes, after(y));
+  together({[&] {
+              x.awaitCall();
+              x.cancel();
+              x.giveIn();
+            },
+            [&] { queue.add("w", finishes); }, [&] { y.cancel(); }});
+}
+
 SCENARIO(resolving_a_key_meets_the_start) {
   Queue queue(INTURN_QUEUE_FIFO);
   With keyed{.handle = true,

@@ -3,21 +3,6 @@
 
 using namespace model;
 
-static With with(std::function<void(inturn_operation_options &)> set) {
-  return {.handle = true, .onEnd = true, .set = std::move(set)};
-}
-
-static With after(const Operation &other,
-                  inturn_after_policy policy = INTURN_AFTER_ENDED) {
-  inturn_operation handle = other.handle;
-  auto kept = std::make_shared<inturn_operation>(handle);
-  return with([kept, policy](inturn_operation_options &options) {
-    options.after = kept.get();
-    options.after_count = 1;
-    options.after_policy = policy;
-  });
-}
-
 static With needing(const char *name) {
   auto names = std::make_shared<const char *>(name);
   return with([names](inturn_operation_options &options) {

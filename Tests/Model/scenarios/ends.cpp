@@ -6,10 +6,6 @@ using namespace model;
 static const With handled{.handle = true};
 static const With observed{.handle = true, .onEnd = true};
 
-static With with(std::function<void(inturn_operation_options &)> set) {
-  return {.handle = true, .onEnd = true, .set = std::move(set)};
-}
-
 SCENARIO(two_finishes) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);

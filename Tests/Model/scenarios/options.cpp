@@ -5,10 +5,6 @@ using namespace model;
 
 namespace {
 
-With with(std::function<void(inturn_operation_options &)> set) {
-  return {.handle = true, .onEnd = true, .set = std::move(set)};
-}
-
 struct ManualClock {
   inturn_clock handle = {0};
   ManualClock() {
