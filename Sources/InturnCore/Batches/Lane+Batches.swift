@@ -54,7 +54,7 @@ extension UnsafeMutablePointer<Lane> {
     if status == .ok && mayHold {
       spliceLocked(&jobs, ready)
       if let graph = batch.graph { addLocked(graph) }
-      unlockAndAskForDrainer()
+      unlock()
       return .ok
     }
     pointee.lock.unlock()
@@ -154,9 +154,11 @@ extension UnsafeMutablePointer<Lane> {
         slot.pointee.enqueuedAt = now
       }
     }
+    var outbox = Outbox()
     if slots.contains(where: { $0.plan != nil }) {
       while let job = jobs.pop(), let slot = job.slot {
-        if !(slot.plan.map { placeLocked(slot, $0) } ?? appendLocked(job)) { Self.outOfMemory() }
+        let isPlaced = slot.plan.map { placeLocked(slot, $0, &outbox) } ?? appendLocked(job)
+        if !isPlaced { Self.outOfMemory() }
       }
       jobs.release()
     } else {
@@ -168,7 +170,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     let linked = earlier.isEmpty ? [] : slots
     for slot in linked { slot.addReference() }
-    unlockAndAskForDrainer()
+    unlock(&outbox)
     for slot in linked {
       link(slot, slot.plan!, earlier)
       slot.dropReference()
@@ -186,13 +188,14 @@ extension UnsafeMutablePointer<Lane> {
     let extra = needExtra()
     let identity = Unmanaged.passUnretained(batch)
     var dead = JobBuffer()
+    var outbox = Outbox()
     func isDead(_ job: Job) -> Bool {
       guard let entry = job.batchEntry,
         entry.pointee.batch.toOpaque() == identity.toOpaque(), dead.append(job)
       else { return false }
       pointee.pending -= 1
       extra.pointee.cancelled += 1
-      countEndLocked(wasRunning: false)
+      countEndLocked(wasRunning: false, &outbox)
       return true
     }
     pointee.buffer.removeAll(isRead: pointee.machine.flags.contains(.batching), where: isDead)
@@ -204,7 +207,7 @@ extension UnsafeMutablePointer<Lane> {
         buryLocked(chunk)
       }
     }
-    unlockAndAskForDrainer()
+    unlock(&outbox)
   }
 
   /// Lets a batch of nothing end as any batch does: by its queue's executor.
@@ -224,9 +227,10 @@ extension UnsafeMutablePointer<Lane> {
     slot.pointee.destroy = Batch.destroyEmpty
     // It is none of the queue's operations.
     slot.pointee.flags.insert(.counted)
-    _ = slot.cutOffLocked(.finished, cause: .none)
-    _ = settleLocked(slot, endedInsideCall: false)
-    unlockAndAskForDrainer()
+    var outbox = Outbox()
+    _ = slot.cutOffLocked(.finished, cause: .none, &outbox)
+    settleLocked(slot, endedInsideCall: false, &outbox)
+    unlock(&outbox)
     return .ok
   }
 }

@@ -54,13 +54,14 @@ extension UnsafeMutablePointer<Lane> {
       if let refusal = refusalLocked(generation) { return refusal }
       let count = graph.pointee.laterCount(of: place)
       let next = Swift.min(told + Self.portionOfGraph, count)
+      var outbox = Outbox()
       var slots: [OperationSlot.Pointer] = []
       if graph.pointee.hasSlots {
-        slots = tellSlotsLocked(graph, place, told..<next, isFinished)
+        slots = tellSlotsLocked(graph, place, told..<next, isFinished, &outbox)
       } else {
         tellLaterLocked(graph, place, told..<next)
       }
-      unlockAndAskForDrainer()
+      unlock(&outbox)
       for slot in slots { slot.dropReference() }
       told = next
       if told == count { return .ok }
@@ -70,7 +71,8 @@ extension UnsafeMutablePointer<Lane> {
   /// The same of a batch with slots. The caller drops a reference of each of the slots once it has
   /// given the lock up.
   private func tellSlotsLocked(
-    _ graph: BatchGraph.Pointer, _ place: Int, _ told: Range<Int>, _ isFinished: Bool
+    _ graph: BatchGraph.Pointer, _ place: Int, _ told: Range<Int>, _ isFinished: Bool,
+    _ outbox: inout Outbox
   ) -> [OperationSlot.Pointer] {
     var slots: [OperationSlot.Pointer] = []
     let batch = graph.pointee.batch
@@ -79,8 +81,8 @@ extension UnsafeMutablePointer<Lane> {
       slots.append(slot)
       if slot.loadWord().contains(.claimed) { return }
       switch change {
-      case .ready: unblockLocked(slot, slot.plan!)
-      case .lost: if cutOffLocked(slot, .cancelled, .dependency) { slots.append(slot) }
+      case .ready: unblockLocked(slot, slot.plan!, &outbox)
+      case .lost: cutOffLocked(slot, .cancelled, .dependency, &outbox)
       }
     }
     return slots
@@ -125,7 +127,7 @@ extension UnsafeMutablePointer<Lane> {
     guard let place else { return true }
     let job = graph.pointee.batch._withUnsafeGuaranteedRef { $0.job(at: place) }
     budget.remaining -= 1
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     job.destroy.unsafelyUnwrapped(job.context)
     return relock(budget)
   }

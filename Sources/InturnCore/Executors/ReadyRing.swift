@@ -86,6 +86,8 @@ package struct DrainBudget {
   /// The operation that its drainer starts next, which is in no buffer; only from the moment at
   /// which it is found until it is started, while its lane stays locked.
   var next: OperationSlot.Pointer?
+  /// What is to be done when the lane that is being drained is unlocked.
+  var outbox = Outbox()
 
   @inline(__always)
   var isStillOurs: Bool { ProcessState.current == process }

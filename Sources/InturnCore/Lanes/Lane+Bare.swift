@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<Lane> {
     // The gate's operation, which is over, still has its place: as many as the limit may run.
     guard pointee.machine.traits.contains(.limited),
       pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.limit,
-      pointee.machine.goesStraightOn, order == nil, budget.remaining > 0,
+      pointee.machine.goesStraightOn, budget.outbox.isEmpty, order == nil, budget.remaining > 0,
       gate.isClean, gate.pointee.destroy == nil,
       gate.loadWord().generation < OperationSlot.lastGeneration,
       let chunk = pointee.buffer.front(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
@@ -118,7 +118,7 @@ extension UnsafeMutablePointer<Lane> {
       details.pointee.lastEdge = nil
       budget.next = next
     } else {
-      tellAtOnceLocked(slot, details)
+      tellAtOnceLocked(slot, details, &budget.outbox)
     }
   }
 
@@ -132,7 +132,7 @@ extension UnsafeMutablePointer<Lane> {
       !later.loadWord().contains(.claimed), let order, order.pointee.isEmpty,
       plan.pointee.priority == 0, later.pointee.flags.contains(.isBlocked),
       pointee.machine.canStartNext(limit: pointee.extra.unsafelyUnwrapped.pointee.limit),
-      budget.remaining > 0, !othersWaitLocked
+      !budget.outbox.hasNews, budget.remaining > 0, !othersWaitLocked
     else { return nil }
     edge.pointee.next = nil
     edge.pointee.earlier = nil
@@ -150,7 +150,7 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Bool {
     // What can be started does not wait for the callback, which may wait for it.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     executor?.submit(ReadyRing.Item(lane: self))
     budget.remaining -= 1
     slot.pointee.destroy.unsafelyUnwrapped(slot.pointee.context)

@@ -92,7 +92,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.machine.flags.remove(.batching)
     removeRunningLocked(gate)
-    countGateLocked()
+    countGateLocked(&budget.outbox)
     return keepOrDrop(gate, &budget) ? .goOn : .stop
   }
 
@@ -159,7 +159,7 @@ extension UnsafeMutablePointer<Lane> {
       budget.spareGate = gate
       return true
     }
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     gate.dropGate()
     return relock(budget)
   }

@@ -88,7 +88,9 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Puts an operation with a plan where it belongs. False when memory runs out.
-  func placeLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) -> Bool {
+  func placeLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
+  ) -> Bool {
     let isPlain = plan.pointee.priority == 0 && !plan.pointee.isBarrier && !plan.pointee.isUrgent
     if !isSelective || (isPlain && plan.pointee.blockers == 0) {
       return appendLocked(Job(slot: slot))
@@ -99,7 +101,7 @@ extension UnsafeMutablePointer<Lane> {
     let isPlaced =
       order.pointee.fence != nil ? order.putBehind(Job(slot: slot)) : order.admit(slot)
     if isPlaced { pointee.pending += 1 }
-    if isPlaced && plan.pointee.isUrgent { askToGiveWayLocked() }
+    if isPlaced && plan.pointee.isUrgent { askToGiveWayLocked(&outbox) }
     return isPlaced
   }
 

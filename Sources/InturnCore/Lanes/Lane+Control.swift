@@ -16,7 +16,7 @@ extension UnsafeMutablePointer<Lane> {
       return .wrongKind
     }
     needExtra().pointee.limit = limit
-    unlockAndAskForDrainer()
+    unlock()
     return .ok
   }
 
@@ -33,7 +33,7 @@ extension UnsafeMutablePointer<Lane> {
     if extra.pointee.suspends == 1 { noteLocked(.suspended) }
     pointee.machine.flags.insert(.suspended)
     stopBatchLocked()
-    unlockAndAskForDrainer()
+    unlock()
     return .ok
   }
 
@@ -45,12 +45,13 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .notSuspended
     }
+    var outbox = Outbox()
     if extra.pointee.suspends == 0 {
       pointee.machine.flags.remove(.suspended)
       noteLocked(.resumed)
-      askToGiveWayLocked()
+      askToGiveWayLocked(&outbox)
     }
-    unlockAndAskForDrainer()
+    unlock(&outbox)
     return .ok
   }
 
@@ -63,7 +64,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.machine.flags.insert(.closed)
     noteLocked(.closed)
-    unlockAndAskForDrainer()
+    unlock()
     return .ok
   }
 
@@ -83,22 +84,23 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .alreadyFinished
     }
-    var isFree = false
+    var outbox = Outbox()
     if word.contains(.started) {
-      guard requestCancelLocked(slot, cause) else {
+      guard requestCancelLocked(slot, cause, &outbox) else {
         pointee.lock.unlock()
         return slot.loadWord().isDecided ? .alreadyFinished : .cancelled
       }
     } else {
-      isFree = cutOffLocked(slot, .cancelled, cause)
+      cutOffLocked(slot, .cancelled, cause, &outbox)
     }
-    unlockAndAskForDrainer()
-    if isFree { slot.dropReference() }
+    unlock(&outbox)
     return .ok
   }
 
   /// Asks a running operation to end. False when it was asked already, or its end is decided.
-  func requestCancelLocked(_ slot: OperationSlot.Pointer, _ cause: Cause) -> Bool {
+  func requestCancelLocked(
+    _ slot: OperationSlot.Pointer, _ cause: Cause, _ outbox: inout Outbox
+  ) -> Bool {
     // Who reads it has seen the request before.
     let mayBeFirst = !slot.loadWord().contains(.cancelRequested)
     if mayBeFirst && slot.pointee.details != nil {
@@ -106,7 +108,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     guard slot.change({ $0.requestingCancel() }) != nil else { return false }
     armForGraceLocked(slot)
-    noticeLocked(slot)
+    noticeLocked(slot, &outbox)
     return true
   }
 
@@ -116,20 +118,17 @@ extension UnsafeMutablePointer<Lane> {
     // Keeps the lane from being cleared away while the lock is given up in between.
     needExtra().pointee.outside += 1
     stopBatchLocked()
-    forEachRunningLocked { _ = requestCancelLocked($0, .request) }
-    cancelPendingLocked(.request)
+    var outbox = Outbox()
+    forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
+    cancelPendingLocked(.request, &outbox)
     needExtra().pointee.outside -= 1
-    if pointee.machine.flags.contains(.destroyed) {
-      leaveDestroyedLocked()
-    } else {
-      unlockAndAskForDrainer()
-    }
+    unlock(&outbox)
     return .ok
   }
 
   /// Cancels what is in the buffer; segments of running operations stay. Gives the lock up between
   /// chunks, so that others are not kept out for long.
-  func cancelPendingLocked(_ cause: Cause) {
+  func cancelPendingLocked(_ cause: Cause, _ outbox: inout Outbox) {
     let extra = pointee.extra
     let keepsSegments =
       cause == .request
@@ -137,23 +136,19 @@ extension UnsafeMutablePointer<Lane> {
     let isRead = pointee.machine.flags.contains(.batching)
     cancelGraphsLocked()
     guard case .some(let jobs) = pointee.buffer.takeAll(isRead: isRead) else { return }
-    var free: [OperationSlot.Pointer] = []
     var inOrder: [Chunk.Pointer] = []
     if let order {
       inOrder = order.takeAll()
-      cancelOutsideBuffersLocked(order, cause, &free)
+      cancelOutsideBuffersLocked(order, cause, &outbox)
     }
-    if let jobs { cancelLocked(jobs, cause, keepsSegments: keepsSegments, &free) }
-    for list in inOrder { cancelLocked(list, cause, keepsSegments: keepsSegments, &free) }
-    pointee.lock.unlock()
-    for slot in free { slot.dropReference() }
-    pointee.lock.lock()
+    if let jobs { cancelLocked(jobs, cause, keepsSegments: keepsSegments, &outbox) }
+    for list in inOrder { cancelLocked(list, cause, keepsSegments: keepsSegments, &outbox) }
+    performLocked(&outbox)
   }
 
   /// Cancels what waits for others, and the fence.
   private func cancelOutsideBuffersLocked(
-    _ order: UnsafeMutablePointer<LaneOrder>, _ cause: Cause,
-    _ free: inout [OperationSlot.Pointer]
+    _ order: UnsafeMutablePointer<LaneOrder>, _ cause: Cause, _ outbox: inout Outbox
   ) {
     var waiting: [OperationSlot.Pointer] = []
     _ = order.forEachBlocked {
@@ -161,31 +156,33 @@ extension UnsafeMutablePointer<Lane> {
       return true
     }
     if let fence = order.pointee.fence, !order.pointee.isFenceRunning { waiting.append(fence) }
-    for slot in waiting where cutOffLocked(slot, .cancelled, cause) { free.append(slot) }
+    for slot in waiting { cutOffLocked(slot, .cancelled, cause, &outbox) }
   }
 
   private func cancelLocked(
-    _ first: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool,
-    _ free: inout [OperationSlot.Pointer]
+    _ first: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool, _ outbox: inout Outbox
   ) {
+    // References of the buffer.
+    var free: [OperationSlot.Pointer] = []
     var next: Chunk.Pointer? = first
     while let chunk = next {
       next = chunk.pointee.next
       chunk.pointee.next = nil
-      cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &free)
+      cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &free, &outbox)
       buryLocked(chunk)
       // What stays keeps its order only if nobody adds to it meanwhile.
       if keepsSegments && next != nil { continue }
       pointee.lock.unlock()
       for slot in free { slot.dropReference() }
       free.removeAll(keepingCapacity: true)
+      outbox.dropOver()
       pointee.lock.lock()
     }
   }
 
   private func cancelJobsLocked(
     _ chunk: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool,
-    _ free: inout [OperationSlot.Pointer]
+    _ free: inout [OperationSlot.Pointer], _ outbox: inout Outbox
   ) {
     let extra = needExtra()
     for position in Int(chunk.pointee.start)..<Int(chunk.pointee.count) {
@@ -196,7 +193,7 @@ extension UnsafeMutablePointer<Lane> {
           chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
         } else {
           extra.pointee.cancelled += 1
-          countEndLocked(wasRunning: false)
+          countEndLocked(wasRunning: false, &outbox)
         }
         continue
       }
@@ -220,14 +217,12 @@ extension UnsafeMutablePointer<Lane> {
       {
         // It was counted when it was put in first.
         pointee.pending -= 1
-        _ = requestCancelLocked(slot, cause)
+        _ = requestCancelLocked(slot, cause, &outbox)
         continue
       }
       // The buffer's reference goes; for one that was cancelled before, that is all.
       free.append(slot)
-      if !slot.loadWord().contains(.claimed), cutOffLocked(slot, .cancelled, cause) {
-        free.append(slot)
-      }
+      cutOffLocked(slot, .cancelled, cause, &outbox)
       extra.pointee.tombstones -= 1
     }
   }

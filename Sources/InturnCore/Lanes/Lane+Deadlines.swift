@@ -57,20 +57,20 @@ extension UnsafeMutablePointer<Lane> {
       return
     }
     let now = clock.now
-    var isFree = false
+    var outbox = Outbox()
     var report: Report?
     if let plan = details.pointee.plan, plan.pointee.retryAt <= now {
       plan.pointee.retryAt = Int64.max
-      unblockLocked(slot, plan)
+      unblockLocked(slot, plan, &outbox)
     } else if details.pointee.graceAt <= now {
       details.pointee.graceAt = Int64.max
-      isFree = cutOffLocked(slot, .cancelled, .grace)
+      cutOffLocked(slot, .cancelled, .grace, &outbox)
     } else if details.pointee.deadlineAt <= now {
       details.pointee.deadlineAt = Int64.max
       let isRunning = word.contains(.started)
-      isFree = cutOffLocked(
+      cutOffLocked(
         slot, .timedOut, isRunning ? .maxRun : .maxWait,
-        holdingPlace: isRunning && !details.pointee.freesPlaceAtMaxRun)
+        holdingPlace: isRunning && !details.pointee.freesPlaceAtMaxRun, &outbox)
     } else if details.pointee.stallAt <= now {
       details.pointee.stallAt = Int64.max
       report = .stall(
@@ -78,23 +78,23 @@ extension UnsafeMutablePointer<Lane> {
         nanoseconds: details.pointee.stall)
     }
     if !slot.loadWord().contains(.claimed) { armLocked(slot, details) }
-    unlockAndAskForDrainer()
-    if isFree { slot.dropReference() }
+    unlock(&outbox)
     report?.send()
   }
 
-  /// Ends an operation from outside. True: the caller drops the engine's reference.
+  /// Ends an operation from outside, unless its end is decided.
   func cutOffLocked(
     _ slot: OperationSlot.Pointer, _ outcome: Outcome, _ cause: Cause, holdingPlace: Bool = false,
-    payload: OperationSlot.Pointer.Payload = .init()
-  ) -> Bool {
+    payload: OperationSlot.Pointer.Payload = .init(), _ outbox: inout Outbox
+  ) {
     let wasPending = !slot.loadWord().contains(.started)
-    if slot.cutOffLocked(outcome, cause: cause, holdingPlace: holdingPlace, payload: payload) == nil
+    if slot.cutOffLocked(
+      outcome, cause: cause, holdingPlace: holdingPlace, payload: payload, &outbox) == nil
     {
-      return false
+      return
     }
-    if wasPending { removePendingLocked(slot) } else { noticeLocked(slot) }
-    return settleLocked(slot, endedInsideCall: false)
+    if wasPending { removePendingLocked(slot) } else { noticeLocked(slot, &outbox) }
+    settleLocked(slot, endedInsideCall: false, &outbox)
   }
 
   // MARK: Interaction lanes
@@ -108,17 +108,18 @@ extension UnsafeMutablePointer<Lane> {
       return .wrongKind
     }
     let extra = needExtra()
+    var outbox = Outbox()
     if extra.pointee.interaction.isVisible != isVisible {
       extra.pointee.interaction.isVisible = isVisible
       if isVisible {
         holdLocked(until: clock.moment(after: extra.pointee.interaction.settle))
-        askToGiveWayLocked()
+        askToGiveWayLocked(&outbox)
       } else {
         clock.disarm(extra.pointee.interaction.timer!)
         pointee.machine.flags.insert(.held)
       }
     }
-    unlockAndAskForDrainer()
+    unlock(&outbox)
     return .ok
   }
 
@@ -156,7 +157,7 @@ extension UnsafeMutablePointer<Lane> {
       return
     }
     applyHoldLocked()
-    unlockAndAskForDrainer()
+    unlock()
   }
 }
 

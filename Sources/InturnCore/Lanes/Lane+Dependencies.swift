@@ -19,7 +19,7 @@ extension UnsafeMutablePointer<Lane> {
       lane.pointee.lock.unlock()
     }
     pointee.lock.lock()
-    var isFree = false
+    var outbox = Outbox()
     plan.pointee.linkedCount = earlier.count
     plan.pointee.blockers -= links.over
     // Of one that has ended, the queue may be gone, and the lane be free or another one's.
@@ -27,30 +27,32 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return
     }
-    if links.isLost && plan.pointee.needsFinished {
-      isFree = cutOffLocked(slot, .cancelled, .dependency)
-    } else if plan.pointee.blockers == 0 {
-      becameReadyLocked(slot, plan)
-    }
-    unlockAndAskForDrainer()
-    if isFree { slot.dropReference() }
+    startOrCutOffLocked(slot, plan, isLost: links.isLost, &outbox)
+    unlock(&outbox)
   }
 
-  /// The same when the earlier ones are of this lane, too. True: the caller drops the engine's
-  /// reference once it has given the lock back.
+  /// The same when the earlier ones are of this lane, too.
   func linkLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer,
-    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
-  ) -> Bool {
+    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>, _ outbox: inout Outbox
+  ) {
     var links = Links()
     for target in earlier { links.add(slot, plan, target) }
     plan.pointee.linkedCount = earlier.count
     plan.pointee.blockers -= links.over
-    if links.isLost && plan.pointee.needsFinished {
-      return cutOffLocked(slot, .cancelled, .dependency)
+    startOrCutOffLocked(slot, plan, isLost: links.isLost, &outbox)
+  }
+
+  /// What follows when one that it comes after is over. `isLost`: that one did not finish.
+  private func startOrCutOffLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, isLost: Bool,
+    _ outbox: inout Outbox
+  ) {
+    if isLost && plan.pointee.needsFinished {
+      cutOffLocked(slot, .cancelled, .dependency, &outbox)
+    } else if plan.pointee.blockers == 0 {
+      becameReadyLocked(slot, plan, &outbox)
     }
-    if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan) }
-    return false
   }
 
   /// The edges of an operation as they are set up, one after the other.
@@ -92,16 +94,15 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells others what there is to tell, in the middle of a drainer's turn. Called with the lock,
   /// which it gives up and takes again. False when the process is not the same any more.
-  func tellOthersLocked(_ budget: DrainBudget) -> Bool {
-    unlockAndAskForDrainer()
+  func tellOthersLocked(_ budget: inout DrainBudget) -> Bool {
+    unlock(&budget.outbox)
     return relock(budget)
   }
 
   /// The operation has ended: those that come after it are to be told, once the lock is given up.
-  func releaseEdgesLocked(_ slot: OperationSlot.Pointer) {
+  func releaseEdgesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let details = slot.pointee.details, let first = details.pointee.firstEdge else { return }
-    first.pointee.outcome = slot.loadWord().outcome
-    enqueueReleasesLocked(first, details.pointee.lastEdge!)
+    outbox.tell(first, to: details.pointee.lastEdge!, slot.loadWord().outcome)
     details.pointee.firstEdge = nil
     details.pointee.lastEdge = nil
   }
@@ -110,44 +111,35 @@ extension UnsafeMutablePointer<Lane> {
   /// ended and nothing is being swept out. One that ends by it is left in the list, as it may have
   /// others come after it.
   @inline(__always)
-  func tellOwnLocked() {
-    if pointee.machine.flags.contains(.hasNotices) { tellOwnSlowlyLocked() }
+  func tellOwnLocked(_ outbox: inout Outbox) {
+    if outbox.hasNews && !pointee.machine.flags.contains(.destroyed) {
+      tellOwnSlowlyLocked(&outbox)
+    }
   }
 
   @inline(never)
-  private func tellOwnSlowlyLocked() {
-    let extra = pointee.extra!
-    if pointee.machine.flags.contains(.destroyed) { return }
+  private func tellOwnSlowlyLocked(_ outbox: inout Outbox) {
     for _ in 0..<Self.portion {
-      guard let edge = extra.pointee.firstRelease else { break }
-      let (next, outcome) = (edge.pointee.next, edge.pointee.outcome!)
-      if !tellLocked(edge, outcome) { break }
-      extra.pointee.firstRelease = next
-      if let next {
-        // Its own, where another operation's edges begin.
-        next.pointee.outcome = next.pointee.outcome ?? outcome
-      } else {
-        extra.pointee.lastRelease = nil
-      }
-    }
-    if extra.pointee.firstRelease == nil && extra.pointee.firstNotice == nil
-      && extra.pointee.firstFree == nil && extra.pointee.staged.isEmpty
-    {
-      pointee.machine.flags.remove(.hasNotices)
+      guard let (edge, outcome) = outbox.firstToTell else { return }
+      let next = edge.pointee.next
+      if !tellLocked(edge, outcome, &outbox) { return }
+      outbox.firstIsTold(next, outcome)
     }
   }
 
   /// Tells an operation of this lane that one that it comes after has ended. False, with nothing
   /// done, when it is another lane's, or ends by that.
   @inline(__always)
-  private func tellLocked(_ edge: Edge.Pointer, _ outcome: Outcome) -> Bool {
+  private func tellLocked(
+    _ edge: Edge.Pointer, _ outcome: Outcome, _ outbox: inout Outbox
+  ) -> Bool {
     let later = edge.pointee.later
     guard later.lane == self, let plan = later.plan, !later.loadWord().contains(.claimed),
       !(plan.pointee.needsFinished && outcome != .finished)
     else { return false }
     edge.pointee.next = nil
     edge.pointee.earlier = nil
-    unblockLocked(later, plan)
+    unblockLocked(later, plan, &outbox)
     // Not the last one, as it is pending.
     later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     return true
@@ -155,84 +147,32 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells those of this lane that come after an operation that has finished; those that are left
   /// have to wait as those of other lanes do.
-  func tellAtOnceLocked(_ slot: OperationSlot.Pointer, _ details: OperationDetails.Pointer) {
+  func tellAtOnceLocked(
+    _ slot: OperationSlot.Pointer, _ details: OperationDetails.Pointer, _ outbox: inout Outbox
+  ) {
     var next = details.pointee.firstEdge
     for _ in 0..<Self.portion {
       guard let edge = next else { break }
       let after = edge.pointee.next
-      if !tellLocked(edge, .finished) { break }
+      if !tellLocked(edge, .finished, &outbox) { break }
       next = after
     }
     details.pointee.firstEdge = next
-    if next == nil { details.pointee.lastEdge = nil } else { releaseEdgesLocked(slot) }
+    if next == nil { details.pointee.lastEdge = nil } else { releaseEdgesLocked(slot, &outbox) }
   }
 
   /// How many others are told under the lock before somebody else may have it.
   private static var portion: Int { 32 }
 
   /// The operation gives its names back, or does not want them any more.
-  func releaseNamesLocked(_ slot: OperationSlot.Pointer) {
+  func releaseNamesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let names = slot.plan?.pointee.names, names.isMade else { return }
     names.isMade = false
     for granted in Engine.current.pointee.names.release(names) {
       let edge = granted.plan!.pointee.names!.edge
-      edge.initialize(to: Edge(later: granted, outcome: .finished))
-      enqueueReleasesLocked(edge, edge)
+      edge.initialize(to: Edge(later: granted))
+      outbox.tell(edge, to: edge, .finished)
     }
-  }
-
-  /// Drops the engine's reference to an operation that is over, once the lock is given up.
-  func freeLaterLocked(_ slot: OperationSlot.Pointer) {
-    let extra = needExtra()
-    slot.pointee.nextDelivery = extra.pointee.firstFree
-    extra.pointee.firstFree = slot
-    pointee.machine.flags.insert(.hasNotices)
-  }
-
-  func takeFreeLocked() -> OperationSlot.Pointer? {
-    guard let extra = pointee.extra else { return nil }
-    defer { extra.pointee.firstFree = nil }
-    return extra.pointee.firstFree
-  }
-
-  static func drop(_ slots: OperationSlot.Pointer?) {
-    var next = slots
-    while let slot = next {
-      next = slot.pointee.nextDelivery
-      slot.dropReference()
-    }
-  }
-
-  private func enqueueReleasesLocked(_ first: Edge.Pointer, _ last: Edge.Pointer) {
-    let extra = needExtra()
-    if let previous = extra.pointee.lastRelease {
-      previous.pointee.next = first
-    } else {
-      extra.pointee.firstRelease = first
-    }
-    extra.pointee.lastRelease = last
-    pointee.machine.flags.insert(.hasNotices)
-  }
-
-  /// Tells them at once, with the lock given up meanwhile.
-  func tellReleasesLocked() {
-    let (releases, free) = (takeReleasesLocked(), takeFreeLocked())
-    let staged = takeStagedLocked()
-    if releases == nil && free == nil && staged.isEmpty { return }
-    pointee.lock.unlock()
-    Self.tell(releases)
-    Self.drop(free)
-    staged.deliver()
-    pointee.lock.lock()
-  }
-
-  func takeReleasesLocked() -> Edge.Pointer? {
-    guard let extra = pointee.extra else { return nil }
-    defer {
-      extra.pointee.firstRelease = nil
-      extra.pointee.lastRelease = nil
-    }
-    return extra.pointee.firstRelease
   }
 
   /// Tells the operations of a list of edges. One that ends by that has others come after it, which
@@ -257,12 +197,13 @@ extension UnsafeMutablePointer<Lane> {
     _ first: Edge.Pointer, _ outcome: inout Outcome?, rest: inout Edge.Pointer?
   ) -> Bool {
     pointee.lock.lock()
+    var outbox = Outbox()
     var count = 0
     var next: Edge.Pointer? = first
     while count < Self.portion, let edge = next {
       let after = edge.pointee.next
       let own = edge.pointee.outcome ?? outcome.unsafelyUnwrapped
-      if !tellLocked(edge, own) { break }
+      if !tellLocked(edge, own, &outbox) { break }
       outcome = own
       next = after
       count += 1
@@ -272,7 +213,7 @@ extension UnsafeMutablePointer<Lane> {
       return false
     }
     rest = next
-    unlockAndAskForDrainer()
+    unlock(&outbox)
     return true
   }
 
@@ -281,7 +222,7 @@ extension UnsafeMutablePointer<Lane> {
     _ slot: OperationSlot.Pointer, _ edge: Edge.Pointer, _ outcome: Outcome
   ) -> Edge.Pointer? {
     pointee.lock.lock()
-    var isFree = false
+    var outbox = Outbox()
     let plan = slot.plan!
     edge.pointee.next = nil
     edge.pointee.earlier = nil
@@ -291,21 +232,18 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return nil
     }
-    if plan.pointee.needsFinished && outcome != .finished {
-      isFree = cutOffLocked(slot, .cancelled, .dependency)
-    } else if plan.pointee.blockers == 0 {
-      becameReadyLocked(slot, plan)
-    }
-    let more = takeReleasesLocked()
-    unlockAndAskForDrainer()
-    if isFree { slot.dropReference() }
+    startOrCutOffLocked(slot, plan, isLost: outcome != .finished, &outbox)
+    let more = outbox.takeEdges()
+    unlock(&outbox)
     return more
   }
 
   // MARK: Starting
 
   /// Nothing keeps a pending operation from starting any more.
-  private func becameReadyLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) {
+  private func becameReadyLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
+  ) {
     pointee.machine.flags.remove(.headBlocked)
     guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
     order.unblock(slot)
@@ -320,13 +258,15 @@ extension UnsafeMutablePointer<Lane> {
       isPlaced = order.push(Job(slot: slot), priority: slot.level)
     }
     if !isPlaced { Self.outOfMemory() }
-    if plan.pointee.isUrgent { askToGiveWayLocked() }
+    if plan.pointee.isUrgent { askToGiveWayLocked(&outbox) }
   }
 
   /// One thing less keeps a pending operation from starting.
-  func unblockLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) {
+  func unblockLocked(
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
+  ) {
     plan.pointee.blockers -= 1
-    if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan) }
+    if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan, &outbox) }
   }
 
   /// Whether the operation whose turn it is must wait, and everything with it. A selective lane goes

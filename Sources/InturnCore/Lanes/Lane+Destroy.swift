@@ -80,17 +80,17 @@ extension UnsafeMutablePointer<Lane> {
       Engine.releaseUse(of: former.takeUnretainedValue(), nil)
     }
     extra.pointee.outside += 1
+    var outbox = Outbox()
     if let timer = extra.pointee.interaction.timer { clock.disarm(timer) }
-    cutOffRunningLocked()
-    cancelPendingLocked(.destroyed)
-    tellReleasesLocked()
+    cutOffRunningLocked(&outbox)
+    cancelPendingLocked(.destroyed, &outbox)
     extra.pointee.outside -= 1
     if isInside {
       pointee.lock.unlock()
     } else {
       waitUntilUnusedLocked()
       extra.pointee.isBeingDestroyed = false
-      leaveDestroyedLocked()
+      unlock(&outbox)
     }
     return .ok
   }
@@ -100,30 +100,26 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Ends what runs. Operations that are being called are settled when their call returns, those
   /// that somebody is just ending by whoever does.
-  private func cutOffRunningLocked() {
-    var free: [OperationSlot.Pointer] = []
+  private func cutOffRunningLocked(_ outbox: inout Outbox) {
     forEachRunningLocked { slot in
       let word: OperationWord
-      if let before = slot.cutOffLocked(.cancelled, cause: .destroyed) {
+      if let before = slot.cutOffLocked(.cancelled, cause: .destroyed, &outbox) {
         word = before
       } else if let changed = slot.releasePlaceLocked() {
         // A deadline has ended it already; only its place was held.
         word = changed
       } else if slot.loadWord().contains(.restarting) && slot.pointee.flags.contains(.inDelivery) {
         // Its retry policy was to be asked.
-        slot.endForGoodLocked(.destroyed)
+        slot.endForGoodLocked(.destroyed, &outbox)
         word = slot.loadWord()
       } else {
         return
       }
       guard word.contains(.returned) else { return }
       if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
-      if settleLocked(slot, endedInsideCall: false) { free.append(slot) }
+      settleLocked(slot, endedInsideCall: false, &outbox)
     }
-    if free.isEmpty { return }
-    pointee.lock.unlock()
-    for slot in free { slot.dropReference() }
-    pointee.lock.lock()
+    performLocked(&outbox)
   }
 
   /// Sleeps until the lane is not in use. Gives the lock up meanwhile.
@@ -151,6 +147,7 @@ extension UnsafeMutablePointer<Lane> {
       while pointee.machine.flags.contains(.hasDeliveries) {
         budget.remaining = Int.max
         if !deliverOneLocked(&budget) { return false }
+        performLocked(&budget.outbox)
       }
       return true
     }
@@ -159,17 +156,12 @@ extension UnsafeMutablePointer<Lane> {
   /// What the last one to leave a destroyed lane does: delivers what is left, and gives the lane
   /// back to the slab when nobody refers to it any more. A drainer that is still scheduled, or a
   /// waiter that still sleeps, comes by later and does that. Gives the lock up.
-  func leaveDestroyedLocked() {
+  func leaveDestroyedLocked(_ outbox: inout Outbox) {
     let extra = pointee.extra!
-    if extra.pointee.firstRelease != nil || extra.pointee.firstFree != nil
-      || !extra.pointee.staged.isEmpty
-    {
-      extra.pointee.outside += 1
-      tellReleasesLocked()
-      extra.pointee.outside -= 1
-    }
+    performLocked(&outbox)
     if isInUse || extra.pointee.isBeingDestroyed {
-      unlockAndAnnounceQuiet()
+      if !isInUse { wakeWaitersLocked() }
+      pointee.lock.unlock()
       return
     }
     if pointee.machine.flags.contains(.hasDeliveries) {
@@ -196,8 +188,6 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.executor, extra.pointee.clock, extra.pointee.index
     )
     let formerExecutors = extra.pointee.formerExecutors
-    // Cancel handlers that have not got to the executor; their contexts have been destroyed.
-    var notice = extra.pointee.firstNotice
     if let order = extra.pointee.order {
       order.pointee.front.release()
       order.pointee.behind.release()
@@ -210,10 +200,6 @@ extension UnsafeMutablePointer<Lane> {
     extra.deallocate()
     pointee.extra = nil
     freeLocked(index, pointee.generation, countsOut: false)
-    while let slot = notice {
-      notice = slot.pointee.details!.pointee.nextNotice
-      slot.dropReference()
-    }
     executor?.release()
     formerExecutors.forEach { $0.release() }
     clock?.release()

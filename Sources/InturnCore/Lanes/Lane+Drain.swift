@@ -16,8 +16,8 @@ extension UnsafeMutablePointer<Lane> {
     drainerArrivesLocked(from: budget.executor)
     var hasCalled = false
     while true {
-      if pointee.machine.flags.contains(.hasNotices) {
-        if !tellOthersLocked(budget) { return }
+      if budget.outbox.hasNews {
+        if !tellOthersLocked(&budget) { return }
         continue
       }
       let next = pointee.machine.next(view)
@@ -25,7 +25,7 @@ extension UnsafeMutablePointer<Lane> {
       if budget.remaining <= 0 || (hasCalled && othersWaitLocked) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
-        pointee.lock.unlock()
+        unlockForCall(&budget)
         executor.submit(ReadyRing.Item(lane: self))
         return
       }
@@ -36,7 +36,7 @@ extension UnsafeMutablePointer<Lane> {
       }
     }
     pointee.machine.drainerLeaves()
-    leaveLocked()
+    leaveLocked(&budget.outbox)
   }
 
   enum Progress { case goOn, stop }
@@ -83,20 +83,20 @@ extension UnsafeMutablePointer<Lane> {
   private func runLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     if slot.loadWord().contains(.segment) { return runSegmentLocked(slot, &budget) }
     if slot.loadWord().contains(.claimed) {
-      return dropTombstoneLocked(slot, budget) ? .goOn : .stop
+      return dropTombstoneLocked(slot, &budget) ? .goOn : .stop
     }
     if let details = slot.pointee.details, !details.pointee.isLean, let plan = details.pointee.plan
     {
       if !claimNamesLocked(slot, plan) { return .goOn }
       plan.pointee.attempts += 1
     }
-    beginLocked(slot)
+    beginLocked(slot, &budget.outbox)
     if let events {
       // Who is told of the start before the call is in its place, too.
       CallFrame.innermost?.pointee.operation = slot
       noteLocked(.started, of: slot)
       // No other one waits to be told, unless somebody tells one just now. It is part of the call.
-      if events.canBeTold && !tellEventLocked(events, budget) { return .stop }
+      if events.canBeTold && !tellEventLocked(events, &budget) { return .stop }
     }
     callLocked(slot, &budget)
     if !budget.isStillOurs { return .stop }
@@ -104,7 +104,7 @@ extension UnsafeMutablePointer<Lane> {
     // The lane has been locked since this one was found.
     while let next = budget.next {
       budget.next = nil
-      beginLocked(next)
+      beginLocked(next, &budget.outbox)
       callLocked(next, &budget)
       if !budget.isStillOurs || callReturned(next, &budget) == .stop { return .stop }
     }
@@ -113,23 +113,25 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Passes over an operation that has ended before its turn. Called with the lock, which it gives
   /// up and takes again; false when the process is not the same any more.
-  func dropTombstoneLocked(_ slot: OperationSlot.Pointer, _ budget: DrainBudget) -> Bool {
+  func dropTombstoneLocked(
+    _ slot: OperationSlot.Pointer, _ budget: inout DrainBudget
+  ) -> Bool {
     pointee.extra?.pointee.tombstones -= 1
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     slot.dropReference()
     return relock(budget)
   }
 
   /// Makes an operation that was taken out of the buffer a running one. The buffer's reference
   /// is the drainer's now.
-  func beginLocked(_ slot: OperationSlot.Pointer) {
+  func beginLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     pointee.pending -= 1
     if !slot.pointee.flags.contains(.untimed) { slot.pointee.startedAt = nowLocked }
     _ = slot.set(.started)
     armForRunLocked(slot)
     addRunningLocked(slot)
     countStartLocked()
-    stageStatesLocked(of: slot)
+    stageStatesLocked(of: slot, &outbox)
   }
 
   /// Calls the work of a started operation. Takes the lock over and gives it up for the call. The
@@ -140,10 +142,10 @@ extension UnsafeMutablePointer<Lane> {
     // While this drainer is in the call, another one may find more to start.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     let condition = slot.condition
-    let staged = stagedBeforeCallLocked()
+    let staged = stagedBeforeCallLocked(&budget.outbox)
     let mayGoBack =
       pointee.machine.traits.contains(.view) && (condition != nil || events != nil || staged != nil)
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     executor?.submit(ReadyRing.Item(lane: self))
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
@@ -189,15 +191,12 @@ extension UnsafeMutablePointer<Lane> {
     _ slot: OperationSlot.Pointer, _ before: OperationWord, _ budget: inout DrainBudget
   ) -> Progress {
     pointee.lock.lock()
-    var isFree = false
     var wasDetached = false
     if before.contains(.ended) {
       wasDetached = slot.pointee.flags.contains(.detached)
-      isFree = settleLocked(slot, endedInsideCall: true)
-      tellOwnLocked()
+      settleLocked(slot, endedInsideCall: true, &budget.outbox)
+      tellOwnLocked(&budget.outbox)
     }
-    // What is free has nothing to destroy, so that no user code is called here.
-    if isFree { slot.dropReference() }
     let isLast = slot.dropReferenceWithoutRecycling()
     if !isLast && !wasDetached { return .goOn }
     pointee.lock.unlock()
@@ -206,7 +205,7 @@ extension UnsafeMutablePointer<Lane> {
     if !wasDetached { return .goOn }
     // The lane has gone on without this drainer.
     pointee.extra!.pointee.outside -= 1
-    leaveLocked()
+    leaveLocked(&budget.outbox)
     return .stop
   }
 
@@ -223,7 +222,7 @@ extension UnsafeMutablePointer<Lane> {
       word.generation == segment.segmentGeneration && !word.contains(.claimed)
     let token = Handle(
       .token, index: operation.pointee.index, generation: segment.segmentGeneration)
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     if isCalled {
       budget.remaining -= 1
       segment.pointee.work.unsafelyUnwrapped(segment.pointee.context, token.bits)
@@ -238,15 +237,11 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Leaving
 
   /// The end of a drainer's turn. Gives the lock up.
-  func leaveLocked() {
-    if pointee.machine.flags.contains(.destroyed) {
-      leaveDestroyedLocked()
-      return
-    }
-    if pointee.pending == 0 {
+  func leaveLocked(_ outbox: inout Outbox) {
+    if pointee.pending == 0 && !pointee.machine.flags.contains(.destroyed) {
       pointee.buffer.release()
       order?.pointee.front.releaseLarge()
     }
-    unlockAndAskForDrainer()
+    unlock(&outbox)
   }
 }

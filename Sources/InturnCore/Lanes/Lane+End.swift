@@ -27,37 +27,36 @@ extension UnsafeMutablePointer<Lane> {
   private func carryOnLocked(after slot: OperationSlot.Pointer) {
     // A batch's drainer may still be on its way to the lock; it finds the batch ended.
     if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
-    let isFree = settleLocked(slot, endedInsideCall: false)
-    tellOwnLocked()
-    if pointee.machine.flags.contains(.destroyed) {
-      leaveDestroyedLocked()
-    } else {
-      unlockAndAskForDrainer()
-    }
-    if isFree { slot.dropReference() }
+    var outbox = Outbox()
+    settleLocked(slot, endedInsideCall: false, &outbox)
+    tellOwnLocked(&outbox)
+    unlock(&outbox)
   }
 
   /// Draws the conclusions from an operation's end. May be called again after each change; the
-  /// lane is locked. True: nothing is to be delivered, and the caller drops the engine's reference
-  /// once it has given the lock back.
-  func settleLocked(_ slot: OperationSlot.Pointer, endedInsideCall: Bool) -> Bool {
+  /// lane is locked.
+  func settleLocked(
+    _ slot: OperationSlot.Pointer, endedInsideCall: Bool, _ outbox: inout Outbox
+  ) {
     var word = slot.loadWord()
-    guard word.contains(.ended) else { return false }
+    guard word.contains(.ended) else { return }
     if word.contains(.restarting) {
-      if slot.pointee.flags.contains(.inDelivery) || !concludeAttemptLocked(slot) { return false }
+      if slot.pointee.flags.contains(.inDelivery) || !concludeAttemptLocked(slot, &outbox) {
+        return
+      }
       word = slot.loadWord()
     }
     if !slot.pointee.flags.contains(.counted) {
       slot.pointee.flags.insert(.counted)
       countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
       if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
-      releaseEdgesLocked(slot)
+      releaseEdgesLocked(slot, &outbox)
       leaveGroupsLocked(slot)
       noteLocked(.ended, of: slot)
-      countEndLocked(wasRunning: word.contains(.started))
-      stageStatesLocked(of: slot)
-      endFollowersLocked(slot)
-      if !word.contains(.started) { releaseNamesLocked(slot) }
+      countEndLocked(wasRunning: word.contains(.started), &outbox)
+      stageStatesLocked(of: slot, &outbox)
+      endFollowersLocked(slot, &outbox)
+      if !word.contains(.started) { releaseNamesLocked(slot, &outbox) }
     }
     if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
       // Cut off in the middle of its call: the queue goes on without that drainer. Only a destroyed
@@ -72,23 +71,23 @@ extension UnsafeMutablePointer<Lane> {
       if !word.contains(.placeHeld) && !(isInCall && isAwaited) {
         slot.pointee.flags.insert(.placeReleased)
         removeRunningLocked(slot)
-        releaseNamesLocked(slot)
+        releaseNamesLocked(slot, &outbox)
         if slot.pointee.flags.contains(.isFence) { order!.liftFence(slot) }
         if pointee.machine.traits.contains(.view) && !endedInsideCall { holdForGapLocked() }
       }
     }
     noteIdleLocked()
-    if slot.pointee.flags.contains(.inDelivery) { return false }
+    if slot.pointee.flags.contains(.inDelivery) { return }
     let tellsEnd =
       !slot.pointee.flags.contains(.endDelivered)
       && slot.pointee.details?.pointee.endCallback.function != nil
     if tellsEnd || (word.isOver && slot.hasSomethingToDestroy) {
       queueDeliveryLocked(slot)
-      return false
+    } else if word.isOver {
+      // Set so that it is let go of once.
+      slot.pointee.flags.insert(.inDelivery)
+      outbox.letGo(of: slot)
     }
-    // Set so that it is let go of once.
-    if word.isOver { slot.pointee.flags.insert(.inDelivery) }
-    return word.isOver
   }
 
   func countLocked(_ outcome: Outcome, wasCounted: Bool) {
@@ -136,7 +135,7 @@ extension UnsafeMutablePointer<Lane> {
     let extra = pointee.extra!
     if let events = extra.pointee.events, events.canBeTold {
       budget.remaining -= 1
-      return tellEventLocked(events, budget)
+      return tellEventLocked(events, &budget)
     }
     if let slot = extra.pointee.firstDelivery {
       extra.pointee.firstDelivery = slot.pointee.nextDelivery
@@ -154,7 +153,7 @@ extension UnsafeMutablePointer<Lane> {
       grave.pointee.start += 1
       guard let destroy = job.destroy else { continue }
       budget.remaining -= 1
-      pointee.lock.unlock()
+      unlockForCall(&budget)
       destroy(job.context)
       return relock(budget)
     }
@@ -179,7 +178,7 @@ extension UnsafeMutablePointer<Lane> {
     // What can be started does not wait for the callbacks: one of them may wait for it.
     if pointee.machine.askForDrainerBeforeCall(view) {
       let executor = self.executor
-      pointee.lock.unlock()
+      unlockForCall(&budget)
       executor.submit(ReadyRing.Item(lane: self))
       if !relock(budget) { return false }
     }
@@ -195,7 +194,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     if hasCalled, let details = slot.pointee.details {
       let callback = details.pointee.endCallback
-      pointee.lock.unlock()
+      unlockForCall(&budget)
       if let function = callback.function {
         callback.call!(function, callback.context, slot.makeEnd())
       }
@@ -224,7 +223,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     if isToldHere { budget.remaining -= 1 }
     let handlers = (slot.takeHandlerLocked(for: .cancel), slot.takeHandlerLocked(for: .preempt))
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     if isToldHere { handlers.0.function!(handlers.0.context, slot.handle(.token).bits) }
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
     handlers.0.destroyContext()
@@ -238,6 +237,14 @@ extension UnsafeMutablePointer<Lane> {
     }
     slot.dropReference()
     return relock(budget)
+  }
+
+  /// Gives the lock up for a call, after which the drainer goes on. Nothing is lost that its outbox
+  /// has for others: it looks there before anything else.
+  @inline(__always)
+  func unlockForCall(_ budget: inout DrainBudget) {
+    pointee.lock.unlock()
+    budget.outbox.dropOver()
   }
 
   @inline(__always)

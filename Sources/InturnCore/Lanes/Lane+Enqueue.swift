@@ -65,7 +65,7 @@ extension UnsafeMutablePointer<Lane> {
       return .noMemory
     }
     if isObstinate { needExtra().pointee.hasObstinate = true }
-    unlockAndAskForDrainer()
+    unlock()
     return .ok
   }
 
@@ -113,10 +113,11 @@ extension UnsafeMutablePointer<Lane> {
     // Those of this lane are linked while it is locked anyway.
     let areAllHere = earlier.allSatisfy { $0.lane == self }
     pointee.lock.lock()
+    var outbox = Outbox()
     var status = admitLocked(generation)
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
     if status == .ok { status = enterGroupsLocked(slot) }
-    if status == .ok && !settleInLocked(slot) {
+    if status == .ok && !settleInLocked(slot, &outbox) {
       leaveGroupsLocked(slot)
       status = .noMemory
     }
@@ -135,9 +136,8 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.enqueuedAt = clock.now
     }
     armForWaitLocked(slot)
-    let isFree = areAllHere && !earlier.isEmpty && linkLocked(slot, plan!, earlier)
-    unlockAndAskForDrainer()
-    if isFree { slot.dropReference() }
+    if areAllHere && !earlier.isEmpty { linkLocked(slot, plan!, earlier, &outbox) }
+    unlock(&outbox)
     if !areAllHere {
       link(slot, plan!, earlier)
       slot.dropReference()
@@ -146,13 +146,16 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Puts an operation in its place, or has it join another one. False when memory runs out.
-  private func settleInLocked(_ slot: OperationSlot.Pointer) -> Bool {
+  private func settleInLocked(
+    _ slot: OperationSlot.Pointer, _ outbox: inout Outbox
+  ) -> Bool {
     if slot.pointee.details == nil && pointee.machine.flags.contains(.isObserved) {
       _ = slot.needDetailsLocked()
     }
     let leader = leaderLocked(for: slot)
     let isPlaced =
-      leader.map { joinLocked(slot, $0) } ?? slot.plan.map { placeLocked(slot, $0) }
+      leader.map { joinLocked(slot, $0, &outbox) }
+      ?? slot.plan.map { placeLocked(slot, $0, &outbox) }
       ?? appendLocked(Job(slot: slot))
     if isPlaced { noteLocked(leader == nil ? .enqueued : .joined, of: slot) }
     return isPlaced
@@ -192,7 +195,7 @@ extension UnsafeMutablePointer<Lane> {
     slot.addReference()
     pointee.pending += 1
     needExtra().pointee.segments += 1
-    unlockAndAskForDrainer()
+    unlock()
     return .ok
   }
 

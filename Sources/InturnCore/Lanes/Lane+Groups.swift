@@ -54,12 +54,14 @@ extension UnsafeMutablePointer<Lane> {
   /// It gets the place in which it was enqueued, as any operation that waits. Its leader came before
   /// it, and so no fence waits for it that the leader is or is behind; where it stands in, it is
   /// already where barriers, and those that come after it, let it start.
-  func joinLocked(_ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer) -> Bool {
+  func joinLocked(
+    _ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer, _ outbox: inout Outbox
+  ) -> Bool {
     slot.needPlanLocked()
     slot.plan!.pointee.blockers += 1
     // For when its turn passes.
     if !isSelective { _ = needOrder() }
-    guard placeLocked(slot, slot.plan!) else { return false }
+    guard placeLocked(slot, slot.plan!, &outbox) else { return false }
     let (groups, leading) = (slot.groups!, leader.groups!)
     leader.addReference()
     groups.pointee.leader = leader
@@ -98,23 +100,23 @@ extension UnsafeMutablePointer<Lane> {
   /// An operation that others have joined has ended: so have they, in the same way. But when it was
   /// its own caller who cancelled it, the first of them stands in for it: next, if it had started or
   /// the turn of the other has passed.
-  func endFollowersLocked(_ leader: OperationSlot.Pointer) {
+  func endFollowersLocked(_ leader: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let leading = leader.groups, let first = leading.pointee.firstFollower
     else { return }
     let outcome = leader.loadWord().outcome!
     let causes: [Cause] = [.request, .owner, .grace]
     if outcome == .cancelled && causes.contains(leader.pointee.cause) {
-      promoteLocked(first)
+      promoteLocked(first, &outbox)
       return
     }
     while let slot = leading.pointee.firstFollower {
       let payload = OperationSlot.Pointer.Payload(
         code: leader.pointee.code, result: leader.pointee.result)
-      if cutOffLocked(slot, outcome, .joined, payload: payload) { freeLaterLocked(slot) }
+      cutOffLocked(slot, outcome, .joined, payload: payload, &outbox)
     }
   }
 
-  private func promoteLocked(_ slot: OperationSlot.Pointer) {
+  private func promoteLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     let groups = slot.groups!
     let old = groups.pointee.leader!
     leaveLeaderLocked(slot)
@@ -138,7 +140,7 @@ extension UnsafeMutablePointer<Lane> {
     plan.pointee.comesNext =
       old.loadWord().contains(.started)
       || (!isSelective && slot.pointee.flags.contains(.isBlocked))
-    unblockLocked(slot, plan)
+    unblockLocked(slot, plan, &outbox)
   }
 
   /// Passes over those whose turn it is and that have joined others. What they have joined has begun,
@@ -158,35 +160,38 @@ extension UnsafeMutablePointer<Lane> {
   /// Ends what is pending of a key as finished: what it was to ask for has been settled. Gives how
   /// many there were.
   func resolve(_ key: String, generation: UInt32) -> (Status, UInt64) {
-    forEach(Bytes(key), generation: generation) { slot in
+    forEach(Bytes(key), generation: generation) { slot, outbox in
       if slot.loadWord().contains(.started) { return false }
       let before = slot.loadWord().contains(.claimed)
-      if cutOffLocked(slot, .finished, .resolved) { freeLaterLocked(slot) }
+      cutOffLocked(slot, .finished, .resolved, &outbox)
       return !before
     }
   }
 
   /// Cancels all of a key that has not ended.
   func cancel(_ key: String, generation: UInt32) -> (Status, UInt64) {
-    forEach(Bytes(key), generation: generation) { slot in
-      if slot.loadWord().contains(.started) { return requestCancelLocked(slot, .request) }
+    forEach(Bytes(key), generation: generation) { slot, outbox in
+      if slot.loadWord().contains(.started) {
+        return requestCancelLocked(slot, .request, &outbox)
+      }
       let before = slot.loadWord().contains(.claimed)
-      if cutOffLocked(slot, .cancelled, .request) { freeLaterLocked(slot) }
+      cutOffLocked(slot, .cancelled, .request, &outbox)
       return !before
     }
   }
 
   /// Calls `body` with each operation of a key, under the lock; it says whether that one counts.
   private func forEach(
-    _ key: Bytes, generation: UInt32, _ body: (OperationSlot.Pointer) -> Bool
+    _ key: Bytes, generation: UInt32, _ body: (OperationSlot.Pointer, inout Outbox) -> Bool
   ) -> (Status, UInt64) {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return (refusal, 0) }
     let slots = pointee.extra?.pointee.keys?.all(key) ?? []
     var count: UInt64 = 0
+    var outbox = Outbox()
     // The last one first, so that one that others have joined does not end them before their turn.
-    for slot in slots.reversed() where body(slot) { count += 1 }
-    unlockAndAskForDrainer()
+    for slot in slots.reversed() where body(slot, &outbox) { count += 1 }
+    unlock(&outbox)
     for slot in slots { slot.dropReference() }
     return (.ok, count)
   }

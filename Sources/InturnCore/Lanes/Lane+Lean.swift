@@ -87,7 +87,7 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.references.wrappingSubtract(UInt32(unused), ordering: .relaxed)
     }
     // What waits gives a drainer nothing to do.
-    if isBlocked { pointee.lock.unlock() } else { unlockAndAskForDrainer() }
+    if isBlocked { pointee.lock.unlock() } else { unlock() }
     return (.ok, wantsHandle ? bits : none)
   }
 
@@ -104,7 +104,7 @@ extension UnsafeMutablePointer<Lane> {
       }
       if !appendLocked(job, priority: priority) { status = .noMemory }
     }
-    if status == .ok { unlockAndAskForDrainer() } else { pointee.lock.unlock() }
+    if status == .ok { unlock() } else { pointee.lock.unlock() }
     return (status, Handle(bits: 0))
   }
 

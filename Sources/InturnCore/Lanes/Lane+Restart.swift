@@ -6,23 +6,23 @@
 /// operation counts as running, for everybody who looks.
 extension UnsafeMutablePointer<Lane> {
   /// Draws the conclusions from an attempt's end. True: it is the operation's end.
-  func concludeAttemptLocked(_ slot: OperationSlot.Pointer) -> Bool {
+  func concludeAttemptLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) -> Bool {
     let plan = slot.plan!
     let word = slot.loadWord()
     let isDestroyed = pointee.machine.flags.contains(.destroyed)
     if word.contains(.cancelRequested) || isDestroyed
       || word.generation == Handle.maximumGeneration
     {
-      slot.endForGoodLocked(isDestroyed ? .destroyed : slot.requestCause)
+      slot.endForGoodLocked(isDestroyed ? .destroyed : slot.requestCause, &outbox)
       return true
     }
     if word.outcome == nil {
-      restartLocked(slot, plan, delay: 0)
+      restartLocked(slot, plan, delay: 0, &outbox)
       return false
     }
     let policy = plan.pointee.retry!
     if plan.pointee.verdict == .enough || !policy.allows(attemptsSoFar: plan.pointee.attempts) {
-      slot.endForGoodLocked(.none)
+      slot.endForGoodLocked(.none, &outbox)
       return true
     }
     if policy.decide != nil && plan.pointee.verdict == .open {
@@ -32,13 +32,15 @@ extension UnsafeMutablePointer<Lane> {
     plan.pointee.verdict = .open
     let chance = Double.random(in: 0..<1)
     restartLocked(
-      slot, plan, delay: policy.delay(afterAttempts: plan.pointee.attempts, chance: chance))
+      slot, plan, delay: policy.delay(afterAttempts: plan.pointee.attempts, chance: chance),
+      &outbox)
     return false
   }
 
   /// Makes the operation pending again.
   private func restartLocked(
-    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, delay: Int64
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, delay: Int64,
+    _ outbox: inout Outbox
   ) {
     let details = slot.pointee.details!
     let wasBarrier = slot.pointee.flags.contains(.isFence)
@@ -46,7 +48,7 @@ extension UnsafeMutablePointer<Lane> {
       plan.pointee.handleGeneration = slot.loadWord().generation
     }
     removeRunningLocked(slot)
-    releaseNamesLocked(slot)
+    releaseNamesLocked(slot, &outbox)
     noteLocked(.restarting, of: slot)
     slot.pointee.code = 0
     details.pointee.isPreempted = false
@@ -65,7 +67,7 @@ extension UnsafeMutablePointer<Lane> {
     // From here on, the old token is a past one's.
     _ = slot.change { $0.restarted() }
     countRestartLocked()
-    stageStatesLocked(of: slot)
+    stageStatesLocked(of: slot, &outbox)
     let order = needOrder()
     if wasBarrier {
       order.pointee.isFenceRunning = false
@@ -102,18 +104,12 @@ extension UnsafeMutablePointer<Lane> {
     let plan = slot.plan!
     let decide = plan.pointee.retry!.decide!
     let (code, attempts) = (slot.pointee.code, plan.pointee.attempts)
-    pointee.lock.unlock()
+    unlockForCall(&budget)
     let isWorthIt = decide(slot.pointee.context, code, attempts)
     if !relock(budget) { return false }
     plan.pointee.verdict = isWorthIt ? .again : .enough
     slot.pointee.flags.remove(.inDelivery)
-    // Nothing is free: its contexts are to be destroyed, or it goes on.
-    let isFree = settleLocked(slot, endedInsideCall: false)
-    if isFree {
-      pointee.lock.unlock()
-      slot.dropReference()
-      return relock(budget)
-    }
+    settleLocked(slot, endedInsideCall: false, &budget.outbox)
     return true
   }
 
@@ -156,10 +152,10 @@ extension UnsafeMutablePointer<Lane> {
 extension UnsafeMutablePointer<OperationSlot> {
   /// The attempt's end is the operation's, after all. One that only gave way ends cancelled, by
   /// that cause.
-  func endForGoodLocked(_ cause: Cause) {
+  func endForGoodLocked(_ cause: Cause, _ outbox: inout Outbox) {
     if loadWord().outcome == nil { pointee.cause = cause }
     pointee.endedAt = lane.nowLocked
     if let changed = change({ $0.endedForGood() }) { wakeWaiters(changed) }
-    lane.stageStatesLocked(of: self)
+    lane.stageStatesLocked(of: self, &outbox)
   }
 }

@@ -22,14 +22,15 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func leaveVisit(as outcome: Outcome) {
     pointee.lock.lock()
+    var outbox = Outbox()
     pointee.machine.release()
-    countEndLocked(wasRunning: true)
+    countEndLocked(wasRunning: true, &outbox)
     if outcome == .finished {
       pointee.finished += 1
     } else {
       countLocked(outcome, wasCounted: false)
     }
-    unlockAndAskForDrainer()
+    unlock(&outbox)
   }
 
   /// Tells the context of each operation with a slot that runs and whose call has returned; only of

@@ -21,11 +21,7 @@ extension UnsafeMutablePointer<Lane> {
       entry == nil
       ? .deadlock : sleepUntilQuietLocked(extra, generation, timeoutNanoseconds)
     extra.pointee.waiters -= 1
-    if pointee.machine.flags.contains(.destroyed) {
-      leaveDestroyedLocked()
-    } else {
-      pointee.lock.unlock()
-    }
+    unlock()
     if let entry { WaitGraph.leave(entry) }
     return status
   }

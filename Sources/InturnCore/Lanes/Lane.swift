@@ -73,19 +73,10 @@ struct LaneExtra: ~Copyable {
   var abandoned: UInt64 = 0
   var firstDelivery: OperationSlot.Pointer?
   var lastDelivery: OperationSlot.Pointer?
-  /// Operations whose cancel handlers are to be handed to the executor, linked by their details.
-  var firstNotice: OperationSlot.Pointer?
-  /// Who is to be told that an operation has ended, or that it has its names.
-  var firstRelease: Edge.Pointer?
-  var lastRelease: Edge.Pointer?
-  /// Operations that are over and to be let go of without the lock, linked by `nextDelivery`.
-  var firstFree: OperationSlot.Pointer?
   var order: UnsafeMutablePointer<LaneOrder>?
   var keys: KeyTable?
   var events: LaneEvents?
   var states: LaneStates?
-  /// Trails with staged changes, its own and its operations', that are to be delivered.
-  var staged: [StagedState] = []
   /// How often it was suspended for each reason; those are among `suspends`.
   var reasons: [Bytes: UInt32] = [:]
   /// Graphs of batches that hold operations; how many those are.
@@ -157,70 +148,68 @@ extension UnsafeMutablePointer<Lane> {
     return extra
   }
 
-  /// Gives the lock back and submits the lane where a drainer is of use. Each function that may
-  /// have made something possible ends with this.
+  // MARK: Giving the lock back
+
+  /// Gives the lock back and does what follows from what was done under it: calls for a drainer where
+  /// one is of use, wakes who waits for quiet, performs the outbox. The last one to leave a destroyed
+  /// lane clears it away. Who has changed nothing may just unlock.
   @inline(__always)
-  func unlockAndAskForDrainer() {
-    if !pointee.machine.flags.isDisjoint(with: [.hasNotices, .watched]) {
-      unlockAndTellOthers()
+  func unlock(_ outbox: inout Outbox) {
+    let flags = pointee.machine.flags
+    if !outbox.isEmpty || !flags.isDisjoint(with: [.watched, .waitedFor, .destroyed]) {
+      unlockSlowly(&outbox)
     } else if pointee.machine.askForDrainer(view) {
       let executor = self.executor
       pointee.lock.unlock()
       executor.submit(ReadyRing.Item(lane: self))
     } else {
-      unlockAndAnnounceQuiet()
-    }
-  }
-
-  /// Hands cancel handlers to the executor, and tells the operations that come after others.
-  /// Submitting may call the host's wake callback, and the others may be another lane's, so the
-  /// lock is given up first.
-  @inline(never)
-  private func unlockAndTellOthers() {
-    stageStatesLocked()
-    let staged = takeStagedLocked()
-    let (releases, free) = (takeReleasesLocked(), takeFreeLocked())
-    let extra = pointee.extra!
-    var next = extra.pointee.firstNotice
-    extra.pointee.firstNotice = nil
-    pointee.machine.flags.remove(.hasNotices)
-    let executor = self.executor
-    let asks = pointee.machine.askForDrainer(view)
-    // As in `unlockAfterReadingObject`, for the executor.
-    inturn_system_object_barrier()
-    unlockAndAnnounceQuiet()
-    while let slot = next {
-      next = slot.pointee.details!.pointee.nextNotice
-      executor.submit(ReadyRing.Item(noticesOf: slot))
-    }
-    if asks { executor.submit(ReadyRing.Item(lane: self)) }
-    Self.tell(releases)
-    Self.drop(free)
-    staged.deliver()
-  }
-
-  /// Gives the lock back, and wakes who waits for the lane to be quiet when it is.
-  @inline(__always)
-  func unlockAndAnnounceQuiet() {
-    if pointee.machine.flags.contains(.waitedFor) {
-      unlockAndAnnounceQuietSlowly()
-    } else {
       pointee.lock.unlock()
     }
   }
 
+  /// The same for who has nothing in an outbox.
+  @inline(__always)
+  func unlock() {
+    var outbox = Outbox()
+    unlock(&outbox)
+  }
+
   @inline(never)
-  private func unlockAndAnnounceQuietSlowly() {
-    var calls: [@Sendable () -> Void] = []
-    if pointee.machine.flags.contains(.destroyed) ? !isInUse : isQuiet {
-      pointee.machine.flags.remove(.waitedFor)
-      let wakeups = pointee.extra!.wakeups
-      wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-      wakeups.wakeAll()
-      if !pointee.machine.flags.contains(.destroyed) { calls = takeQuietCallsLocked() }
+  private func unlockSlowly(_ outbox: inout Outbox) {
+    stageStatesLocked(&outbox)
+    if pointee.machine.flags.contains(.destroyed) {
+      leaveDestroyedLocked(&outbox)
+      return
     }
+    let executor = self.executor
+    let asks = pointee.machine.askForDrainer(view)
+    let calls = isQuiet ? takeQuietCallsLocked() : []
+    if isQuiet { wakeWaitersLocked() }
     pointee.lock.unlockAfterReadingObject()
+    outbox.perform(executor, asks ? self : nil)
     for call in calls { call() }
+  }
+
+  /// Performs an outbox in the middle of a step: gives the lock up and takes it again. The lane stays
+  /// in its place.
+  func performLocked(_ outbox: inout Outbox) {
+    if outbox.isEmpty { return }
+    let extra = needExtra()
+    let executor = pointee.machine.flags.contains(.destroyed) ? nil : self.executor
+    extra.pointee.outside += 1
+    pointee.lock.unlockAfterReadingObject()
+    outbox.perform(executor)
+    pointee.lock.lock()
+    extra.pointee.outside -= 1
+  }
+
+  /// Wakes who sleeps until the lane is quiet, or not in use.
+  func wakeWaitersLocked() {
+    if !pointee.machine.flags.contains(.waitedFor) { return }
+    pointee.machine.flags.remove(.waitedFor)
+    let wakeups = pointee.extra!.wakeups
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeAll()
   }
 
   /// Nothing is pending, running, being called or to be delivered.

@@ -82,7 +82,7 @@ package final class LaneDrainer: @unchecked Sendable {
       switch lane.pointee.machine.next(lane.view) {
       case .leave:
         lane.pointee.machine.drainerLeaves()
-        lane.leaveLocked()
+        lane.leaveLocked(&budget.outbox)
         budget.dropSpareGate()
         return .left
       case .deliver:
@@ -190,8 +190,8 @@ package final class LaneDrainer: @unchecked Sendable {
 
   /// Gives the lock up, and tells what was staged, as the lane's own drainer does.
   private func unlockAndDeliver() {
-    let staged = lane.stagedBeforeCallLocked()
-    lane.pointee.lock.unlock()
+    let staged = lane.stagedBeforeCallLocked(&budget.outbox)
+    lane.unlockForCall(&budget)
     guard let staged else { return }
     var frame = CallFrame(lane: lane)
     withUnsafeMutablePointer(to: &frame) { frame in
@@ -225,7 +225,7 @@ package final class LaneDrainer: @unchecked Sendable {
     if unfinished.isAny { unfinished.settle(lane) }
     lane.pointee.machine.flags.remove(.batching)
     lane.removeRunningLocked(gate)
-    lane.countGateLocked()
+    lane.countGateLocked(&budget.outbox)
     return lane.keepOrDrop(gate, &budget)
   }
 
@@ -233,9 +233,9 @@ package final class LaneDrainer: @unchecked Sendable {
 
   private func startLocked(_ slot: OperationSlot.Pointer) -> Step? {
     if slot.loadWord().contains(.claimed) {
-      return lane.dropTombstoneLocked(slot, budget) ? nil : .left
+      return lane.dropTombstoneLocked(slot, &budget) ? nil : .left
     }
-    lane.beginLocked(slot)
+    lane.beginLocked(slot, &budget.outbox)
     self.slot = slot
     let context = slot.pointee.context.unsafelyUnwrapped
     slot.pointee.destroy = nil
@@ -251,7 +251,7 @@ package final class LaneDrainer: @unchecked Sendable {
     self.slot = nil
     switch lane.callReturned(slot, &budget) {
     case .goOn:
-      lane.pointee.lock.unlock()
+      lane.unlock(&budget.outbox)
       return true
     case .stop:
       budget.dropSpareGate()

@@ -141,10 +141,11 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells one event, if there is one to tell: a delivery. Called with the lock, which it gives up
   /// and takes again. False when the process is not the same any more.
-  func tellEventLocked(_ events: LaneEvents, _ budget: DrainBudget) -> Bool {
+  func tellEventLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
     guard let tell = events.begin() else { return true }
     noteDeliveriesLocked()
-    pointee.lock.unlockAfterReadingObject()
+    inturn_system_object_barrier()
+    unlockForCall(&budget)
     tell()
     if !relock(budget) { return false }
     events.end()

@@ -22,8 +22,6 @@ struct LaneMachine: Hashable {
     static let hasDeliveries = Flags(rawValue: 1 << 4)
     /// The drainer is in a batch: it starts operations without the lock.
     static let batching = Flags(rawValue: 1 << 5)
-    /// Others are to be told something, without the lock: cancel handlers, later operations, states.
-    static let hasNotices = Flags(rawValue: 1 << 7)
     /// Somebody sleeps until nothing is left.
     static let waitedFor = Flags(rawValue: 1 << 6)
     /// Somebody is told its events.
@@ -70,7 +68,7 @@ struct LaneMachine: Hashable {
   /// Whether an active drainer has nothing to look after but what can be started.
   @inline(__always)
   var goesStraightOn: Bool {
-    flags.isDisjoint(with: Self.stopped.union([.hasDeliveries, .hasNotices]))
+    flags.isDisjoint(with: Self.stopped.union(.hasDeliveries))
   }
 
   /// What an active drainer does next. Ends come before starts.

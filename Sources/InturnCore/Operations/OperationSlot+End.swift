@@ -181,7 +181,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// destroyed queue. Gives back the word from before the end was told, whose `returned` says who
   /// goes on; nil when the end is decided already.
   func cutOffLocked(
-    _ outcome: Outcome, cause: Cause, holdingPlace: Bool = false, payload: Payload = Payload()
+    _ outcome: Outcome, cause: Cause, holdingPlace: Bool = false, payload: Payload = Payload(),
+    _ outbox: inout Outbox
   ) -> OperationWord? {
     guard change({ $0.cutOff(outcome: outcome, holdingPlace: holdingPlace) }) != nil
     else { return nil }
@@ -191,7 +192,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     if pointee.resultDestroy == nil { pointee.result = payload.result }
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
     let before = set(.ended)
-    lane.stageStatesLocked(of: self)
+    lane.stageStatesLocked(of: self, &outbox)
     wakeWaiters(before)
     return before
   }

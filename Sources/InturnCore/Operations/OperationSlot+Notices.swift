@@ -42,8 +42,9 @@ extension UnsafeMutablePointer<OperationSlot> {
       old = details.pointee.onPreempt
       details.pointee.onPreempt = handler
     }
-    lane.noticeLocked(self)
-    lane.unlockAndAskForDrainer()
+    var outbox = Outbox()
+    lane.noticeLocked(self, &outbox)
+    lane.unlock(&outbox)
     return (.ok, old)
   }
 
@@ -111,33 +112,30 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
     if ProcessState.current != process { return true }
     lane.pointee.lock.lock()
-    if !lane.pointee.machine.flags.contains(.destroyed) { lane.noticeLocked(self) }
+    var outbox = Outbox()
+    if !lane.pointee.machine.flags.contains(.destroyed) { lane.noticeLocked(self, &outbox) }
     lane.pointee.lock.unlock()
     dropReference()
     lane.pointee.lock.lock()
     lane.pointee.extra!.pointee.outside -= 1
-    lane.leaveLocked()
+    lane.leaveLocked(&outbox)
     return true
   }
 }
 
 extension UnsafeMutablePointer<Lane> {
-  /// Has the handlers called that are due, once the lock is given up. The lane is locked, and the
-  /// caller ends with `unlockAndAskForDrainer`.
-  func noticeLocked(_ slot: OperationSlot.Pointer) {
+  /// Has the handlers called that are due, once the lock is given up.
+  func noticeLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let details = slot.pointee.details, !details.pointee.isNoticed,
       slot.isDueLocked(.cancel) || slot.isDueLocked(.preempt)
     else { return }
     details.pointee.isNoticed = true
     slot.addReference()
-    let extra = needExtra()
-    details.pointee.nextNotice = extra.pointee.firstNotice
-    extra.pointee.firstNotice = slot
-    pointee.machine.flags.insert(.hasNotices)
+    outbox.addNotice(of: slot, details)
   }
 
   /// Tells the running interaction that an urgent one could start in its place, if that is so.
-  func askToGiveWayLocked() {
+  func askToGiveWayLocked(_ outbox: inout Outbox) {
     guard let order, order.pointee.hasLiveUrgent, pointee.firstRunning != 0,
       pointee.machine.flags.isDisjoint(with: [.suspended, .destroyed]),
       pointee.extra!.pointee.interaction.isVisible
@@ -145,7 +143,7 @@ extension UnsafeMutablePointer<Lane> {
     forEachRunningLocked { slot in
       if slot.plan?.pointee.isUrgent == true { return }
       slot.needDetailsLocked().pointee.isPreempted = true
-      noticeLocked(slot)
+      noticeLocked(slot, &outbox)
     }
   }
 }

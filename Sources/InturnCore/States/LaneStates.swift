@@ -36,8 +36,9 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
     let extra = needExtra()
+    var outbox = Outbox()
     // The others are told before what has changed before, and forgotten if nobody has them.
-    stageStatesLocked()
+    stageStatesLocked(&outbox)
     if extra.pointee.states == nil {
       extra.pointee.states = makeStatesLocked()
       pointee.machine.flags.insert(.watched)
@@ -49,7 +50,7 @@ extension UnsafeMutablePointer<Lane> {
         trail.aspect, pending: pending,
         isSuspended: pointee.machine.flags.contains(.suspended)))
     extra.pointee.states!.trails.append(trail)
-    unlockAndAskForDrainer()
+    unlock(&outbox)
     return .ok
   }
 
@@ -88,13 +89,13 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   @inline(__always)
-  func countEndLocked(wasRunning: Bool) {
+  func countEndLocked(wasRunning: Bool, _ outbox: inout Outbox) {
     if !pointee.machine.flags.contains(.watched) { return }
     pointee.extra!.pointee.states!.ended += 1
     if !wasRunning { return }
     pointee.extra!.pointee.states!.running -= 1
     // The lane may start another one before it gives the lock up.
-    stageStatesLocked()
+    stageStatesLocked(&outbox)
   }
 
   /// So many that were pending have ended.
@@ -111,21 +112,21 @@ extension UnsafeMutablePointer<Lane> {
 
   /// The batch that was under way when the lane began to count is over.
   @inline(__always)
-  func countGateLocked() {
+  func countGateLocked(_ outbox: inout Outbox) {
     if !pointee.machine.flags.contains(.watched) { return }
-    if pointee.extra!.pointee.states!.hasGate { countEndLocked(wasRunning: true) }
+    if pointee.extra!.pointee.states!.hasGate { countEndLocked(wasRunning: true, &outbox) }
   }
 
   // MARK: Telling
 
   /// Stages what has changed of the queue, if anybody is told of that.
   @inline(__always)
-  func stageStatesLocked() {
-    if pointee.machine.flags.contains(.watched) { stageStatesSlowlyLocked() }
+  func stageStatesLocked(_ outbox: inout Outbox) {
+    if pointee.machine.flags.contains(.watched) { stageStatesSlowlyLocked(&outbox) }
   }
 
   @inline(never)
-  private func stageStatesSlowlyLocked() {
+  private func stageStatesSlowlyLocked(_ outbox: inout Outbox) {
     let extra = pointee.extra!
     let pending = Int64(waitingCountLocked)
     let isSuspended = pointee.machine.flags.contains(.suspended)
@@ -139,52 +140,32 @@ extension UnsafeMutablePointer<Lane> {
     } else {
       extra.pointee.states = states
     }
-    addStagedLocked(staged)
+    outbox.deliver(staged)
   }
 
   /// The queue is gone, and nothing of it is pending or running: tells the last that there is to
   /// tell. Gives the lock up and takes it again.
   func tellLastStatesLocked() {
     let extra = pointee.extra!
-    stageStatesLocked()
-    var staged = takeStagedLocked()
+    var outbox = Outbox()
+    stageStatesLocked(&outbox)
     pointee.machine.flags.remove(.watched)
     if let states = extra.pointee.states.take() {
-      staged += states.trails.map { StagedState(trail: $0, isLast: true) }
+      outbox.deliver(states.trails.map { StagedState(trail: $0, isLast: true) })
     }
-    if staged.isEmpty { return }
-    extra.pointee.outside += 1
-    pointee.lock.unlock()
-    staged.deliver()
-    pointee.lock.lock()
-    extra.pointee.outside -= 1
+    performLocked(&outbox)
   }
 
   /// Stages what has changed of one of its operations.
   @inline(__always)
-  func stageStatesLocked(of slot: OperationSlot.Pointer) {
-    if slot.loadWord().contains(.watched) { addStagedLocked(slot.stageStatesLocked()) }
-  }
-
-  private func addStagedLocked(_ staged: [StagedState]) {
-    if staged.isEmpty { return }
-    needExtra().pointee.staged += staged
-    pointee.machine.flags.insert(.hasNotices)
-  }
-
-  func takeStagedLocked() -> [StagedState] {
-    guard let extra = pointee.extra else { return [] }
-    var staged: [StagedState] = []
-    swap(&staged, &extra.pointee.staged)
-    return staged
+  func stageStatesLocked(of slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
+    if slot.loadWord().contains(.watched) { outbox.deliver(slot.stageStatesLocked()) }
   }
 
   /// What is to be told before a drainer calls work. Nil: nothing.
   @inline(__always)
-  func stagedBeforeCallLocked() -> [StagedState]? {
-    if pointee.machine.flags.isDisjoint(with: [.hasNotices, .watched]) { return nil }
-    stageStatesLocked()
-    let staged = takeStagedLocked()
-    return staged.isEmpty ? nil : staged
+  func stagedBeforeCallLocked(_ outbox: inout Outbox) -> [StagedState]? {
+    stageStatesLocked(&outbox)
+    return outbox.takeStaged()
   }
 }

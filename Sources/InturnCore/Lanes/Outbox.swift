@@ -1,0 +1,100 @@
+/// What is decided under a lane's lock and done once it is given up: who is told of ends and names,
+/// whose handlers are called, what is let go of, which states are told.
+///
+/// Each who takes the lock has an outbox of its own and gives it back with the lock: see
+/// `Lane.unlock`. What is in it needs no memory but the states: all are lists through what they name.
+struct Outbox {
+  /// Operations whose handlers are to be handed to the executor, with a reference of each.
+  private var firstNotice: OperationSlot.Pointer?
+  /// Who is to be told that an operation has ended, or that it has its names.
+  private var firstEdge: Edge.Pointer?
+  private var lastEdge: Edge.Pointer?
+  /// Operations that are over, of each of which the engine's reference is to go.
+  private var firstOver: OperationSlot.Pointer?
+  /// Nil while there is none, so that an outbox that stays empty costs next to nothing.
+  private var staged: [StagedState]?
+
+  @inline(__always)
+  var isEmpty: Bool { firstOver == nil && !hasNews }
+
+  /// Whether there is anything that somebody waits for.
+  @inline(__always)
+  var hasNews: Bool { firstNotice != nil || firstEdge != nil || staged != nil }
+
+  // MARK: In
+
+  mutating func addNotice(
+    of slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>
+  ) {
+    details.pointee.nextNotice = firstNotice
+    firstNotice = slot
+  }
+
+  /// Adds the edges of an operation that has ended so, or one that has its names.
+  mutating func tell(_ first: Edge.Pointer, to last: Edge.Pointer, _ outcome: Outcome?) {
+    first.pointee.outcome = outcome
+    if let lastEdge { lastEdge.pointee.next = first } else { firstEdge = first }
+    lastEdge = last
+  }
+
+  mutating func letGo(of slot: OperationSlot.Pointer) {
+    slot.pointee.nextDelivery = firstOver
+    firstOver = slot
+  }
+
+  mutating func deliver(_ states: [StagedState]) {
+    if !states.isEmpty { staged = (staged ?? []) + states }
+  }
+
+  // MARK: Out
+
+  mutating func takeEdges() -> Edge.Pointer? {
+    defer { (firstEdge, lastEdge) = (nil, nil) }
+    return firstEdge
+  }
+
+  /// The first that is to be told, and what.
+  var firstToTell: (Edge.Pointer, Outcome)? { firstEdge.map { ($0, $0.pointee.outcome!) } }
+
+  /// That one has been told so; `next` is the one after it.
+  mutating func firstIsTold(_ next: Edge.Pointer?, _ outcome: Outcome) {
+    firstEdge = next
+    // Its own, where another operation's edges begin.
+    next?.pointee.outcome = next?.pointee.outcome ?? outcome
+    if next == nil { lastEdge = nil }
+  }
+
+  @inline(__always)
+  mutating func takeStaged() -> [StagedState]? {
+    defer { staged = nil }
+    return staged
+  }
+
+  /// Does all of it. No lock is held. `executor`: the lane's; nil when its queue is gone, and no
+  /// handlers are called any more. `lane`: it gets a drainer, after the handlers.
+  mutating func perform(_ executor: Executor?, _ lane: Lane.Pointer? = nil) {
+    var notice = firstNotice
+    firstNotice = nil
+    while let slot = notice {
+      notice = slot.pointee.details!.pointee.nextNotice
+      if let executor {
+        executor.submit(ReadyRing.Item(noticesOf: slot))
+      } else {
+        slot.dropReference()
+      }
+    }
+    if let lane { executor!.submit(ReadyRing.Item(lane: lane)) }
+    Lane.Pointer.tell(takeEdges())
+    dropOver()
+    takeStaged()?.deliver()
+  }
+
+  /// Lets go of what is over. No lock is held.
+  @inline(__always)
+  mutating func dropOver() {
+    while let slot = firstOver {
+      firstOver = slot.pointee.nextDelivery
+      slot.dropReference()
+    }
+  }
+}
