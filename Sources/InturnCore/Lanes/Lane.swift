@@ -156,15 +156,18 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func unlock(_ outbox: inout Outbox) {
     let flags = pointee.machine.flags
-    if !outbox.isEmpty || !flags.isDisjoint(with: [.watched, .waitedFor, .destroyed]) {
+    if outbox.hasNews || !flags.isDisjoint(with: [.watched, .destroyed]) {
       unlockSlowly(&outbox)
     } else if pointee.machine.askForDrainer(view) {
       let executor = self.executor
       pointee.lock.unlock()
       executor.submit(ReadyRing.Item(lane: self))
+    } else if flags.contains(.waitedFor) && isQuiet {
+      unlockSlowly(&outbox)
     } else {
       pointee.lock.unlock()
     }
+    outbox.dropOver()
   }
 
   /// The same for who has nothing in an outbox.

@@ -11,8 +11,8 @@ struct Outbox {
   private var lastEdge: Edge.Pointer?
   /// Operations that are over, of each of which the engine's reference is to go.
   private var firstOver: OperationSlot.Pointer?
-  /// Nil while there is none, so that an outbox that stays empty costs next to nothing.
-  private var staged: [StagedState]?
+  /// Behind a pointer, so that an outbox has nothing that is counted: most stay empty.
+  private var staged: UnsafeMutablePointer<[StagedState]>?
 
   @inline(__always)
   var isEmpty: Bool { firstOver == nil && !hasNews }
@@ -43,7 +43,12 @@ struct Outbox {
   }
 
   mutating func deliver(_ states: [StagedState]) {
-    if !states.isEmpty { staged = (staged ?? []) + states }
+    if states.isEmpty { return }
+    if staged == nil {
+      staged = .allocate(capacity: 1)
+      staged!.initialize(to: [])
+    }
+    staged!.pointee += states
   }
 
   // MARK: Out
@@ -66,8 +71,10 @@ struct Outbox {
 
   @inline(__always)
   mutating func takeStaged() -> [StagedState]? {
-    defer { staged = nil }
-    return staged
+    guard let memory = staged else { return nil }
+    staged = nil
+    defer { memory.deallocate() }
+    return memory.move()
   }
 
   /// Does all of it. No lock is held. `executor`: the lane's; nil when its queue is gone, and no
