@@ -1,0 +1,475 @@
+/* Whether what a call costs grows with what there is: its time for each thing
+   that it touches, at several sizes, and the exponent of the line through
+   them: 0 when it does not grow, 1 when it grows as the number does. And for
+   how long others are kept out of the queue meanwhile: another thread calls
+   all the time what only takes the queue's lock.
+
+   The time is this thread's own. A thread that the system stops in the middle
+   of a call is not held up by a lock: so a wait counts no more than what the
+   one has run meanwhile, and what the other one has spun and napped, and of
+   several rounds the one in the middle counts.
+
+   Ends with a failure when an exponent or a wait is above what is allowed.
+
+   Arguments: the smallest size, how many times larger each further one is, how
+   many there are, rounds in which waits are looked for. */
+#include "bench.hpp"
+#include PEER_HEADER
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <pthread.h>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <time.h>
+
+using peers::PEER::check;
+
+namespace {
+
+constexpr double most_exponent = 0.3;
+constexpr double most_wait_us = 1'000;
+/* What takes longer at one size is not tried at a larger one. */
+constexpr double enough_ns = 2e9;
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec time;
+  bench::require(clock_gettime(clock, &time) == 0, "a thread has its time");
+  return time.tv_sec * INT64_C(1'000'000'000) + time.tv_nsec;
+}
+
+std::int64_t thread_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+/* Who waits for a lock spins, or takes naps, of about this with what it takes
+   to wake up. */
+constexpr std::int64_t nap_ns = 120'000;
+
+std::int64_t voluntary_switches() {
+  rusage usage;
+  bench::require(getrusage(RUSAGE_THREAD, &usage) == 0,
+                 "a thread has its numbers");
+  return usage.ru_nvcsw;
+}
+
+/* Looks, from a thread of its own, how long the calling thread keeps others
+   out of a queue. */
+class Watch {
+public:
+  explicit Watch(inturn_queue queue) {
+    clockid_t clock;
+    bench::require(pthread_getcpuclockid(pthread_self(), &clock) == 0,
+                   "a thread has its time");
+    thread = std::thread([this, queue, clock] {
+      while (!is_over) {
+        auto begin = bench::now_ns(), begin_of_other = clock_ns(clock);
+        auto begin_here = thread_ns();
+        auto naps = -voluntary_switches();
+        /* Refused, with the lock held for that. */
+        auto status = inturn_queue_view_did_appear(queue);
+        naps += voluntary_switches();
+        auto wait =
+            std::min({bench::now_ns() - begin, clock_ns(clock) - begin_of_other,
+                      thread_ns() - begin_here + naps * nap_ns});
+        bench::require(status == INTURN_E_WRONG_KIND, "it has no view");
+        longest = std::max(longest, wait);
+        is_there = true;
+      }
+    });
+    while (!is_there)
+      std::this_thread::yield();
+  }
+  std::int64_t end() {
+    is_over = true;
+    thread.join();
+    return longest;
+  }
+
+private:
+  std::atomic<bool> is_there = false, is_over = false;
+  std::int64_t longest = 0;
+  std::thread thread;
+};
+
+/* One measurement: the time of what it is about, and the longest wait, if that
+   is wanted. */
+struct Meter {
+  bool watches;
+  std::int64_t time_ns = 0, wait_ns = 0;
+
+  template <class Body> void measure(inturn_queue queue, Body body) {
+    auto watch = watches ? std::make_unique<Watch>(queue) : nullptr;
+    auto begin = thread_ns();
+    body();
+    time_ns += thread_ns() - begin;
+    if (watch)
+      wait_ns = std::max(wait_ns, watch->end());
+  }
+};
+
+void finish(void *, inturn_token token) { check(inturn_token_finish(token)); }
+/* For what is never started. */
+void unexpected(void *, inturn_token) {
+  bench::require(false, "nothing of a queue that is suspended is started");
+}
+/* Runs until its queue is destroyed. */
+void keep(void *, inturn_token) {}
+
+/* A queue that a host-driven executor calls, so that nobody else takes part. */
+struct Stage {
+  inturn_executor executor;
+  inturn_queue queue;
+  std::vector<inturn_operation> held;
+
+  explicit Stage(inturn_queue_kind kind = INTURN_QUEUE_FIFO,
+                 inturn_event_fn on_event = nullptr) {
+    check(inturn_executor_create(nullptr, &executor));
+    inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+    options.executor = executor;
+    options.on_event = on_event;
+    if (kind == INTURN_QUEUE_CONCURRENT)
+      options.max_concurrent = 1'000'000'000;
+    check(inturn_queue_create(kind, &options, &queue));
+  }
+  Stage(const Stage &) = delete;
+  ~Stage() {
+    for (auto operation : held)
+      check(inturn_operation_release(operation));
+    check(inturn_queue_destroy(queue));
+    check(inturn_executor_destroy(executor));
+  }
+  void suspend() { check(inturn_queue_suspend(queue)); }
+  void drain() { check(inturn_executor_drain(executor, 0, nullptr)); }
+
+  void add(std::size_t count, const inturn_operation_options *options = nullptr,
+           inturn_work_fn work = unexpected, bool is_held = false) {
+    if (is_held)
+      held.resize(held.size() + count);
+    for (std::size_t i = 0; i < count; i++)
+      check(inturn_queue_enqueue_with(queue, options, work, nullptr, nullptr,
+                                      is_held ? &held[held.size() - count + i]
+                                              : nullptr));
+  }
+  void cancel_in_order() {
+    for (auto operation : held)
+      check(inturn_operation_cancel(operation));
+  }
+};
+
+inturn_operation_options joining(inturn_owner owner = {0}) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.key = "key";
+  options.join = true;
+  options.owner = owner;
+  return options;
+}
+
+/* How many things a call touches: all of a size, or always as many. */
+enum class Touches { all, some };
+
+struct Case {
+  const char *name;
+  Touches touches;
+  void (*run)(std::size_t size, Meter &meter);
+};
+
+void cancel(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  stage.add(size, nullptr, unexpected, true);
+  meter.measure(stage.queue, [&] { stage.cancel_in_order(); });
+}
+
+void cancel_joined(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.suspend();
+  auto options = joining();
+  stage.add(size, &options, unexpected, true);
+  meter.measure(stage.queue, [&] { stage.cancel_in_order(); });
+}
+
+void destroy_owner_of_joined(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  inturn_owner owner;
+  check(inturn_owner_create(0, &owner));
+  auto options = joining(owner);
+  stage.add(size, &options);
+  meter.measure(stage.queue, [&] { check(inturn_owner_destroy(owner)); });
+}
+
+void end_joined(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  auto options = joining();
+  stage.add(size, &options, finish);
+  check(inturn_queue_resume(stage.queue));
+  meter.measure(stage.queue, [&] { stage.drain(); });
+}
+
+void cancel_batch_among_others(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  for (std::size_t i = 0; i < size; i++)
+    check(inturn_queue_enqueue(stage.queue, unexpected, nullptr, nullptr,
+                               nullptr));
+  std::vector<inturn_batch_item> items(16, {unexpected, nullptr, nullptr});
+  std::vector<inturn_batch> batches(64);
+  for (auto &batch : batches)
+    check(inturn_queue_enqueue_batch(stage.queue, nullptr, items.data(),
+                                     items.size(), &batch));
+  meter.measure(stage.queue, [&] {
+    for (auto batch : batches)
+      check(inturn_batch_cancel(batch));
+  });
+  for (auto batch : batches)
+    check(inturn_batch_release(batch));
+}
+
+void cancel_batch(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  std::vector<inturn_batch_item> items(size, {unexpected, nullptr, nullptr});
+  inturn_batch batch;
+  check(inturn_queue_enqueue_batch(stage.queue, nullptr, items.data(),
+                                   items.size(), &batch));
+  meter.measure(stage.queue, [&] {
+    check(inturn_batch_cancel(batch));
+    stage.drain();
+  });
+  check(inturn_batch_release(batch));
+}
+
+void get_statistics(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.add(size, nullptr, keep);
+  stage.drain();
+  meter.measure(stage.queue, [&] {
+    for (int i = 0; i < 64; i++) {
+      inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
+      check(inturn_queue_get_statistics(stage.queue, &statistics));
+      bench::require(statistics.running == size, "all run");
+    }
+  });
+}
+
+void list(std::size_t size, std::size_t room, Stage &stage, Meter &meter) {
+  std::vector<inturn_operation_info> infos(room);
+  meter.measure(stage.queue, [&] {
+    size_t count;
+    check(inturn_queue_list(stage.queue, infos.data(), room, &count));
+    bench::require(count == std::min(room, size), "all that fit are listed");
+  });
+}
+
+void list_running(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.add(size, nullptr, keep);
+  stage.drain();
+  list(size, size, stage, meter);
+}
+
+void list_some_of_running(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.add(size, nullptr, keep);
+  stage.drain();
+  list(size, 16, stage, meter);
+}
+
+void list_pending(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  stage.add(size);
+  list(size, size, stage, meter);
+}
+
+void create_values(std::size_t size, Meter &meter) {
+  Stage stage;
+  std::vector<inturn_value> values(size);
+  meter.measure(stage.queue, [&] {
+    for (auto &value : values)
+      check(
+          inturn_queue_create_value(stage.queue, INTURN_QUEUE_PENDING, &value));
+  });
+  for (auto value : values)
+    check(inturn_value_destroy(value));
+}
+
+void tell_events(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_FIFO, [](void *, const inturn_event *) {});
+  stage.suspend();
+  meter.measure(stage.queue, [&] {
+    stage.add(size);
+    stage.drain();
+  });
+}
+
+void cancel_observations(std::size_t size, Meter &meter) {
+  Stage stage;
+  inturn_value value;
+  inturn_datum zero = INTURN_INTEGER(0);
+  check(inturn_value_create(nullptr, &zero, &value));
+  std::vector<inturn_observation> observations(size);
+  for (auto &observation : observations)
+    check(inturn_value_observe(
+        value, nullptr, [](void *, const inturn_change *) {}, nullptr, nullptr,
+        &observation));
+  meter.measure(stage.queue, [&] {
+    for (auto observation : observations)
+      check(inturn_observation_cancel(observation, -1));
+  });
+  check(inturn_value_destroy(value));
+}
+
+void suspend_for_reasons(std::size_t size, Meter &meter) {
+  Stage stage;
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < size; i++)
+    reasons.push_back("reason " + std::to_string(i));
+  meter.measure(stage.queue, [&] {
+    for (auto &reason : reasons)
+      check(inturn_queue_suspend_for(stage.queue, reason.c_str()));
+    for (auto &reason : reasons) {
+      stage.suspend();
+      check(inturn_queue_resume(stage.queue));
+      check(inturn_queue_resume_for(stage.queue, reason.c_str()));
+    }
+  });
+}
+
+void cancel_key(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.key = "key";
+  stage.add(size, &options);
+  meter.measure(stage.queue, [&] {
+    std::uint64_t count;
+    check(inturn_queue_cancel_key(stage.queue, "key", &count));
+    bench::require(count == size, "all have the key");
+  });
+}
+
+void add_keys(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < size; i++)
+    keys.push_back("key " + std::to_string(i));
+  meter.measure(stage.queue, [&] {
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    for (auto &key : keys) {
+      options.key = key.c_str();
+      stage.add(1, &options);
+    }
+    for (auto &key : keys)
+      check(inturn_queue_cancel_key(stage.queue, key.c_str(), nullptr));
+  });
+}
+
+void come_after(std::size_t size, bool is_elsewhere, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT), other(INTURN_QUEUE_CONCURRENT);
+  Stage &target = is_elsewhere ? other : stage;
+  target.suspend();
+  target.add(size, nullptr, finish, true);
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.after = target.held.data();
+  options.after_count = size;
+  meter.measure(target.queue, [&] { stage.add(1, &options, finish); });
+  check(inturn_queue_resume(target.queue));
+  target.drain();
+  stage.drain();
+}
+
+void come_after_all(std::size_t size, Meter &meter) {
+  come_after(size, false, meter);
+}
+
+void come_after_others(std::size_t size, Meter &meter) {
+  come_after(size, true, meter);
+}
+
+constexpr Case cases[] = {
+    {"cancel", Touches::all, cancel},
+    {"cancel_joined", Touches::all, cancel_joined},
+    {"destroy_owner_of_joined", Touches::all, destroy_owner_of_joined},
+    {"end_joined", Touches::all, end_joined},
+    {"cancel_batch_among_others", Touches::some, cancel_batch_among_others},
+    {"cancel_batch", Touches::all, cancel_batch},
+    {"get_statistics", Touches::some, get_statistics},
+    {"list_running", Touches::all, list_running},
+    {"list_some_of_running", Touches::some, list_some_of_running},
+    {"list_pending", Touches::all, list_pending},
+    {"create_values", Touches::all, create_values},
+    {"tell_events", Touches::all, tell_events},
+    {"cancel_observations", Touches::all, cancel_observations},
+    {"suspend_for_reasons", Touches::all, suspend_for_reasons},
+    {"cancel_key", Touches::all, cancel_key},
+    {"add_keys", Touches::all, add_keys},
+    {"come_after_all", Touches::all, come_after_all},
+    {"come_after_others", Touches::all, come_after_others},
+};
+
+/* The slope of the line through the points that misses them least. */
+double slope(const std::vector<std::pair<double, double>> &points) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (auto [size, time] : points) {
+    x += std::log(size) / points.size();
+    y += std::log(time) / points.size();
+  }
+  for (auto [size, time] : points) {
+    xx += (std::log(size) - x) * (std::log(size) - x);
+    xy += (std::log(size) - x) * (std::log(time) - y);
+  }
+  return xx > 0 ? xy / xx : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  bench::Arguments arguments(argc, argv, 4);
+  auto watched_rounds = arguments[3];
+  bool is_good = true;
+  auto judge = [&](const Case &which, const char *what, double value,
+                   double most) {
+    arguments.print((std::string(which.name) + what).c_str(), value);
+    if (value <= most)
+      return;
+    std::fprintf(stderr, "%s%s is %.2f, and at most %.2f is allowed\n",
+                 which.name, what, value, most);
+    is_good = false;
+  };
+  for (auto &which : cases) {
+    std::vector<std::pair<double, double>> points;
+    std::size_t size = arguments[0], largest = size;
+    double total = 0;
+    for (std::size_t step = 0; step < arguments[2] && total < enough_ns;
+         step++, size *= arguments[1]) {
+      double best = HUGE_VAL;
+      total = 0;
+      for (int round = 0; round < 3 && total < enough_ns; round++) {
+        Meter meter{false};
+        which.run(size, meter);
+        total += meter.time_ns;
+        best = std::min<double>(best, meter.time_ns);
+      }
+      largest = size;
+      best /= which.touches == Touches::all ? size : 1;
+      points.push_back({static_cast<double>(size), best});
+      arguments.print(
+          (std::string(which.name) + "_ns_" + std::to_string(size)).c_str(),
+          best);
+    }
+    judge(which, "_exponent", slope(points), most_exponent);
+    std::vector<double> waits_us;
+    for (std::size_t round = 0; round < watched_rounds; round++) {
+      Meter meter{true};
+      which.run(largest, meter);
+      waits_us.push_back(meter.wait_ns / 1e3);
+    }
+    if (watched_rounds > 0)
+      judge(which, "_wait_us", bench::median(waits_us), most_wait_us);
+  }
+  return is_good ? 0 : 1;
+}
