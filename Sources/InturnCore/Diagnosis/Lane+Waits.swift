@@ -30,9 +30,10 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .itsWork
     }
-    if let groups = slot.groups, groups.pointee.isFollowing, let leader = groups.pointee.leader {
+    if let groups = slot.groups, groups.pointee.isFollowing {
+      let leader = groups.pointee.party!.leader
       leader.addReference()
-      pointee.lock.unlock()
+      pointee.lock.unlockAfterReadingObject()
       earlier.append(leader)
       return .others
     }

@@ -45,7 +45,7 @@ extension UnsafeMutablePointer<Lane> {
     guard let groups = slot.groups, groups.pointee.joins, let key = groups.pointee.key
     else { return nil }
     guard let first = pointee.extra?.pointee.keys?.first(key), first != slot else { return nil }
-    return first.groups!.pointee.leader ?? first
+    return first.groups!.pointee.party?.leader ?? first
   }
 
   /// Lets an operation wait for another one's end, which will be its own. False when memory runs
@@ -62,81 +62,48 @@ extension UnsafeMutablePointer<Lane> {
     // For when its turn passes.
     if !isSelective { _ = needOrder() }
     guard placeLocked(slot, slot.plan!, &outbox) else { return false }
-    let (groups, leading) = (slot.groups!, leader.groups!)
-    leader.addReference()
-    groups.pointee.leader = leader
-    groups.pointee.followerAfter = nil
-    groups.pointee.followerBefore = leading.pointee.lastFollower
-    if let last = leading.pointee.lastFollower {
-      last.groups!.pointee.followerAfter = slot
-    } else {
-      leading.pointee.firstFollower = slot
-    }
-    leading.pointee.lastFollower = slot
+    let leading = leader.groups!
+    let party = leading.pointee.party ?? Party(leader: leader)
+    leading.pointee.party = party
     leading.pointee.hasBeenJoined = true
-    groups.pointee.isFollowing = true
+    party.append(slot)
     return true
   }
 
   /// Takes one out that has joined another one and ends before it.
   func leaveLeaderLocked(_ slot: OperationSlot.Pointer) {
     guard let groups = slot.groups, groups.pointee.isFollowing else { return }
-    groups.pointee.isFollowing = false
-    let leader = groups.pointee.leader!
-    let leading = leader.groups!
-    let (before, after) = (groups.pointee.followerBefore, groups.pointee.followerAfter)
-    if let before {
-      before.groups!.pointee.followerAfter = after
-    } else {
-      leading.pointee.firstFollower = after
-    }
-    if let after {
-      after.groups!.pointee.followerBefore = before
-    } else {
-      leading.pointee.lastFollower = before
-    }
+    groups.pointee.party!.remove(slot)
   }
 
   /// An operation that others have joined has ended: so have they, in the same way. But when it was
   /// its own caller who cancelled it, the first of them stands in for it: next, if it had started or
   /// the turn of the other has passed.
   func endFollowersLocked(_ leader: OperationSlot.Pointer, _ outbox: inout Outbox) {
-    guard let leading = leader.groups, let first = leading.pointee.firstFollower
+    guard let groups = leader.groups, let party = groups.pointee.party, party.leader == leader
     else { return }
+    // The party has a reference of the leader, and not the other way round any more.
+    groups.pointee.party = nil
+    guard let first = party.firstFollower else { return }
     let outcome = leader.loadWord().outcome!
     let causes: [Cause] = [.request, .owner, .grace]
     if outcome == .cancelled && causes.contains(leader.pointee.cause) {
-      promoteLocked(first, &outbox)
+      promoteLocked(first, in: party, &outbox)
       return
     }
-    while let slot = leading.pointee.firstFollower {
+    while let slot = party.firstFollower {
       let payload = OperationSlot.Pointer.Payload(
         code: leader.pointee.code, result: leader.pointee.result)
       cutOffLocked(slot, outcome, .joined, payload: payload, &outbox)
     }
   }
 
-  private func promoteLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
-    let groups = slot.groups!
-    let old = groups.pointee.leader!
-    leaveLeaderLocked(slot)
-    groups.pointee.leader = nil
-    let (leading, plan) = (old.groups!, slot.plan!)
-    // The others follow it from now on.
-    groups.pointee.firstFollower = leading.pointee.firstFollower
-    groups.pointee.lastFollower = leading.pointee.lastFollower
-    groups.pointee.hasBeenJoined = groups.pointee.firstFollower != nil
-    leading.pointee.firstFollower = nil
-    leading.pointee.lastFollower = nil
-    var next = groups.pointee.firstFollower
-    while let follower = next {
-      next = follower.groups!.pointee.followerAfter
-      follower.groups!.pointee.leader = slot
-      slot.addReference()
-      // Not the last one: who ends the old one has its own.
-      old.pointee.references.wrappingSubtract(1, ordering: .relaxed)
-    }
-    old.pointee.references.wrappingSubtract(1, ordering: .relaxed)
+  private func promoteLocked(
+    _ slot: OperationSlot.Pointer, in party: Party, _ outbox: inout Outbox
+  ) {
+    let (old, plan) = (party.leader, slot.plan!)
+    party.promote(slot)
+    slot.groups!.pointee.hasBeenJoined = party.firstFollower != nil
     plan.pointee.comesNext =
       old.loadWord().contains(.started)
       || (!isSelective && slot.pointee.flags.contains(.isBlocked))

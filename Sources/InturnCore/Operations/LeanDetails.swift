@@ -106,23 +106,22 @@ extension UnsafeMutablePointer<OperationDetails> {
     pointee.lastEdge = nil
   }
 
-  /// Frees the details and all that is theirs. Gives the operation whose result this one had, and a
-  /// reference of it.
-  func destroy() -> OperationSlot.Pointer? {
-    var leader: OperationSlot.Pointer?
+  /// Frees the details and all that is theirs, but for what may have another operation's result.
+  func destroy() -> Party? {
+    var party: Party?
     pointee.onCancel.destroyContext()
     pointee.onPreempt.destroyContext()
     free(pointee.label)
     pointee.timer?.giveUp()
     pointee.plan?.destroy()
     if let groups = pointee.groups {
-      leader = groups.pointee.leader
+      party = groups.pointee.party
       groups.deinitialize(count: 1)
       groups.deallocate()
     }
     deinitialize(count: 1)
     deallocate()
-    return leader
+    return party
   }
 }
 

@@ -13,21 +13,69 @@ struct OperationGroups {
 
   /// It is to end with another one of its key, if there is one.
   let joins: Bool
-  /// The one that it has joined; a reference, because its result is that one's.
-  var leader: OperationSlot.Pointer?
-  /// It is among that one's followers.
+  /// Those that end as one, of which it is the leader or has joined the leader.
+  var party: Party?
+  /// It is among the party's followers.
   var isFollowing = false
   var followerBefore: OperationSlot.Pointer?
   var followerAfter: OperationSlot.Pointer?
-  /// Those that have joined this one.
-  var firstFollower: OperationSlot.Pointer?
-  var lastFollower: OperationSlot.Pointer?
   var hasBeenJoined = false
 
   init(key: Bytes?, owner: Owner?, joins: Bool) {
     self.key = key
     self.owner = owner
     self.joins = joins
+  }
+}
+
+/// An operation and those that have joined it. The lane's lock protects it.
+///
+/// All of them refer to it, and so find their leader whoever that is: one that stands in for another
+/// one takes its place here, and nobody else hears of it. The leader lets go of it when it ends.
+final class Party: @unchecked Sendable {
+  // Safe to share: as above.
+
+  /// A reference, because its result is that of all.
+  @exclusivity(unchecked) private(set) var leader: OperationSlot.Pointer
+  @exclusivity(unchecked) private(set) var firstFollower: OperationSlot.Pointer?
+  @exclusivity(unchecked) private var lastFollower: OperationSlot.Pointer?
+
+  init(leader: OperationSlot.Pointer) {
+    self.leader = leader
+    leader.addReference()
+  }
+
+  /// Never with the last reference of a slot under a lock: while its lane has the slot, it has one.
+  deinit { leader.dropReference() }
+
+  func append(_ slot: OperationSlot.Pointer) {
+    let groups = slot.groups!
+    groups.pointee.party = self
+    groups.pointee.isFollowing = true
+    groups.pointee.followerAfter = nil
+    groups.pointee.followerBefore = lastFollower
+    if let lastFollower {
+      lastFollower.groups!.pointee.followerAfter = slot
+    } else {
+      firstFollower = slot
+    }
+    lastFollower = slot
+  }
+
+  func remove(_ slot: OperationSlot.Pointer) {
+    let groups = slot.groups!
+    groups.pointee.isFollowing = false
+    let (before, after) = (groups.pointee.followerBefore, groups.pointee.followerAfter)
+    if let before { before.groups!.pointee.followerAfter = after } else { firstFollower = after }
+    if let after { after.groups!.pointee.followerBefore = before } else { lastFollower = before }
+  }
+
+  /// One of the followers leads from now on. The old leader has ended, and its lane still has it.
+  func promote(_ slot: OperationSlot.Pointer) {
+    remove(slot)
+    slot.addReference()
+    _ = leader.dropReferenceWithoutRecycling()
+    leader = slot
   }
 }
 

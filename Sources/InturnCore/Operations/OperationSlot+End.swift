@@ -199,7 +199,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   private var countOfAttempts: UInt32 {
     // That one has ended, and is kept.
-    if pointee.cause == .joined { return groups!.pointee.leader!.countOfAttempts }
+    if pointee.cause == .joined { return groups!.pointee.party!.leader.countOfAttempts }
     if let details = pointee.details, !details.pointee.isLean, let plan = details.pointee.plan {
       return plan.pointee.attempts
     }

@@ -107,14 +107,15 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// Gives a slot back to which nothing refers any more.
+  @inline(never)
   func recycle() {
     if let destroy = pointee.resultDestroy { destroy(pointee.result) }
-    var leader: OperationSlot.Pointer?
+    var party: Party?
     if let details = pointee.details {
       if details.pointee.isLean {
         Engine.current.pointee.leanDetails.giveBack(details)
       } else {
-        leader = details.destroy()
+        party = details.destroy()
       }
     }
     pointee.work = nil
@@ -134,7 +135,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     pointee.word.store(OperationWord(generation: generation).bits, ordering: .releasing)
     Engine.current.pointee.operations.giveBack(
       pointee.index, retired: generation > OperationSlot.lastGeneration)
-    leader?.dropReference()
+    withExtendedLifetime(party) {}
   }
 
   // MARK: By handle
