@@ -29,7 +29,10 @@ extension UnsafeMutablePointer<Lane> {
       return .full
     }
     extra.pointee.suspends += 1
-    if let reason { extra.pointee.reasons[Bytes(reason), default: 0] += 1 }
+    if let reason {
+      extra.pointee.reasons[Bytes(reason), default: 0] += 1
+      extra.pointee.suspendsForReasons += 1
+    }
     if extra.pointee.suspends == 1 { noteLocked(.suspended) }
     pointee.machine.flags.insert(.suspended)
     stopBatchLocked()
@@ -246,7 +249,8 @@ extension LaneExtra {
     if let reason = reason.map(Bytes.init) {
       guard let count = reasons[reason] else { return false }
       reasons[reason] = count > 1 ? count - 1 : nil
-    } else if suspends == reasons.values.reduce(0, +) {
+      suspendsForReasons -= 1
+    } else if suspends == suspendsForReasons {
       return false
     }
     suspends -= 1

@@ -77,8 +77,9 @@ struct LaneExtra: ~Copyable {
   var keys: KeyTable?
   var events: LaneEvents?
   var states: LaneStates?
-  /// How often it was suspended for each reason; those are among `suspends`.
+  /// How often it was suspended for each reason, and for all of them; those are among `suspends`.
   var reasons: [Bytes: UInt32] = [:]
+  var suspendsForReasons: UInt32 = 0
   /// Graphs of batches that hold operations; how many those are.
   var firstGraph: BatchGraph.Pointer?
   var held: UInt32 = 0
