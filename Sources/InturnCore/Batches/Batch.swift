@@ -359,8 +359,7 @@ package final class Batch: @unchecked Sendable {
   func follow(_ trail: StateTrail) {
     lock.lock()
     trail.assume(.progress(progressLocked))
-    states.removeClosed()
-    states.append(trail)
+    states.add(trail)
     let staged = decision.isOver ? stageLocked() : []
     lock.unlockAfterReadingObject()
     staged.deliver()

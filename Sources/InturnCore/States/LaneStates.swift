@@ -17,13 +17,23 @@ struct LaneStates {
   /// Asked once, when that batch ends: there is no other one.
   var hasGate = false
   var trails: [StateTrail] = []
+  /// What all of those have been told, or are to be.
+  var staged: Moment?
 
-  func state(_ aspect: UInt32, pending: Int64, isSuspended: Bool) -> RawValue {
-    switch QueueAspect(rawValue: aspect).unsafelyUnwrapped {
-    case .pending: .integer(pending)
-    case .running: .integer(running)
-    case .suspended: .boolean(isSuspended)
-    case .progress: .progress(Progress(completed: ended, total: ended + running + pending))
+  /// The states at one moment.
+  struct Moment: Equatable {
+    let running: Int64
+    let ended: Int64
+    let pending: Int64
+    let isSuspended: Bool
+
+    func state(_ aspect: UInt32) -> RawValue {
+      switch QueueAspect(rawValue: aspect).unsafelyUnwrapped {
+      case .pending: .integer(pending)
+      case .running: .integer(running)
+      case .suspended: .boolean(isSuspended)
+      case .progress: .progress(Progress(completed: ended, total: ended + running + pending))
+      }
     }
   }
 }
@@ -37,19 +47,14 @@ extension UnsafeMutablePointer<Lane> {
     if let refusal = refusalLocked(generation) { return refusal }
     let extra = needExtra()
     var outbox = Outbox()
-    // The others are told before what has changed before, and forgotten if nobody has them.
+    // The others are told before what has changed before.
     stageStatesLocked(&outbox)
     if extra.pointee.states == nil {
       extra.pointee.states = makeStatesLocked()
       pointee.machine.flags.insert(.watched)
     }
-    extra.pointee.states!.trails.removeClosed()
-    let pending = Int64(waitingCountLocked)
-    trail.assume(
-      extra.pointee.states!.state(
-        trail.aspect, pending: pending,
-        isSuspended: pointee.machine.flags.contains(.suspended)))
-    extra.pointee.states!.trails.append(trail)
+    trail.assume(momentLocked.state(trail.aspect))
+    extra.pointee.states!.trails.add(trail)
     unlock(&outbox)
     return .ok
   }
@@ -128,19 +133,25 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   private func stageStatesSlowlyLocked(_ outbox: inout Outbox) {
     let extra = pointee.extra!
-    let pending = Int64(waitingCountLocked)
-    let isSuspended = pointee.machine.flags.contains(.suspended)
+    let moment = momentLocked
+    if extra.pointee.states!.staged == moment { return }
     var states = extra.pointee.states.take()!
-    let counts = LaneStates(running: states.running, ended: states.ended)
-    let staged = states.trails.stage {
-      counts.state($0, pending: pending, isSuspended: isSuspended)
-    }
+    states.staged = moment
+    let staged = states.trails.stage { moment.state($0) }
     if states.trails.isEmpty {
       pointee.machine.flags.remove(.watched)
     } else {
       extra.pointee.states = states
     }
     outbox.deliver(staged)
+  }
+
+  private var momentLocked: LaneStates.Moment {
+    let pending = Int64(waitingCountLocked)
+    let states = pointee.extra!.pointee.states!
+    return LaneStates.Moment(
+      running: states.running, ended: states.ended, pending: pending,
+      isSuspended: pointee.machine.flags.contains(.suspended))
   }
 
   /// The queue is gone, and nothing of it is pending or running: tells the last that there is to

@@ -20,8 +20,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       [StagedState(trail: trail, isLast: true)].deliver()
       return .ok
     }
-    details.pointee.states.removeClosed()
-    details.pointee.states.append(trail)
+    details.pointee.states.add(trail)
     lane.pointee.lock.unlock()
     return .ok
   }

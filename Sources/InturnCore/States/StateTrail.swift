@@ -109,6 +109,16 @@ extension [StateTrail] {
     return map { StagedState(trail: $0, isLast: true) }
   }
 
+  /// Adds one. Those that nobody has any more are looked for when there is no room: so each costs the
+  /// same, however many there are.
+  mutating func add(_ trail: StateTrail) {
+    if count == capacity {
+      removeClosed()
+      reserveCapacity(2 * count + 4)
+    }
+    append(trail)
+  }
+
   /// Drops those that nobody has any more.
   mutating func removeClosed() { removeAll { $0.isClosed } }
 }
