@@ -23,15 +23,16 @@ package struct QueueEvent {
 final class LaneEvents: @unchecked Sendable {
   // Safe to share: as above.
 
+  /// One that is to be told. Each has memory of its own: a list of millions is never moved.
   private struct Entry {
     var event: QueueEvent
     var label: UnsafeMutablePointer<CChar>?
+    var next: UnsafeMutablePointer<Entry>?
   }
 
   private let handler: @Sendable (QueueEvent) -> Void
-  @exclusivity(unchecked) private var entries: [Entry] = []
-  /// Those before this one have been told.
-  @exclusivity(unchecked) private var next = 0
+  @exclusivity(unchecked) private var first: UnsafeMutablePointer<Entry>?
+  @exclusivity(unchecked) private var last: UnsafeMutablePointer<Entry>?
   /// Somebody is telling them just now; events are told one at a time.
   @exclusivity(unchecked) private var isTelling = false
   /// How many operations the queue has accepted.
@@ -41,7 +42,7 @@ final class LaneEvents: @unchecked Sendable {
 
   init(_ handler: @escaping @Sendable (QueueEvent) -> Void) { self.handler = handler }
 
-  var canBeTold: Bool { next < entries.count && !isTelling }
+  var canBeTold: Bool { first != nil && !isTelling }
 
   func nextNumber() -> UInt64 {
     operations += 1
@@ -49,28 +50,23 @@ final class LaneEvents: @unchecked Sendable {
   }
 
   func add(_ event: QueueEvent) {
-    entries.append(Entry(event: event, label: event.label.map { strdup($0) }))
+    let entry = UnsafeMutablePointer<Entry>.allocate(capacity: 1)
+    entry.initialize(to: Entry(event: event, label: event.label.map { strdup($0) }))
+    if let last { last.pointee.next = entry } else { first = entry }
+    last = entry
   }
 
   /// Takes out the next event. The caller tells it without the lock, and then says so.
   fileprivate func begin() -> (() -> Void)? {
-    guard canBeTold else { return nil }
+    guard !isTelling, let entry = first else { return nil }
     isTelling = true
-    var entry = entries[next]
-    next += 1
-    if next == entries.count {
-      // What a burst took does not stay.
-      entries.removeAll(keepingCapacity: next <= 64)
-      next = 0
-    } else if next == 4_096 {
-      // So that what has been told does not stay in memory while more and more comes.
-      entries.removeFirst(next)
-      next = 0
-    }
+    first = entry.pointee.next
+    if first == nil { last = nil }
     return { [handler] in
-      entry.event.label = entry.label.map { UnsafePointer($0) }
-      handler(entry.event)
-      free(entry.label)
+      entry.pointee.event.label = entry.pointee.label.map { UnsafePointer($0) }
+      handler(entry.pointee.event)
+      free(entry.pointee.label)
+      entry.deallocate()
     }
   }
 
