@@ -29,7 +29,7 @@ package final class Trail<Value>: TrailBase, @unchecked Sendable {
 
   deinit {
     // Nobody else knows the trail any more, so nobody delivers.
-    for place in machine.places { release(place) }
+    for place in machine.places where !place.isGone { release(place) }
     words?.deallocate()
   }
 }

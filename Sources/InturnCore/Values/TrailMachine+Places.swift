@@ -9,7 +9,7 @@ extension TrailMachine {
       let middle = (low + high) / 2
       if places[middle].id < id { low = middle + 1 } else { high = middle }
     }
-    return low < places.count && places[low].id == id ? low : nil
+    return low < places.count && places[low].id == id && !places[low].isGone ? low : nil
   }
 
   /// A new observation, which is told what changes from now on. Nil when there can be none.
@@ -66,8 +66,18 @@ extension TrailMachine {
   @inlinable
   mutating func remove(at index: Int) -> Place {
     if places[index].manner.prior { priors -= 1 }
-    if isDelivering && index < cursor { cursor -= 1 }
-    let place = places.remove(at: index)
+    var place = Place(
+      id: places[index].id, observer: places[index].observer, manner: TrailManner(), since: number)
+    place.isCancelled = true
+    place.isGone = true
+    swap(&place, &places[index])
+    gone += 1
+    // Each is moved once for each one that goes, on average.
+    if 2 * gone >= places.count {
+      cursor -= places[..<Swift.min(cursor, places.count)].count { $0.isGone }
+      places.removeAll { $0.isGone }
+      gone = 0
+    }
     findPlain()
     return place
   }
@@ -78,13 +88,8 @@ extension TrailMachine {
   package mutating func close() -> [Place] {
     isClosed = true
     var gone: [Place] = []
-    for index in places.indices.reversed() where !places[index].manner.isPulled {
-      if isRunning(at: index) {
-        places[index].isCancelled = true
-        findPlain()
-      } else {
-        gone.append(remove(at: index))
-      }
+    for place in places.reversed() where !place.manner.isPulled {
+      if case .removed(let place) = cancel(place.id) { gone.append(place) }
     }
     return gone
   }
@@ -99,10 +104,9 @@ extension TrailMachine {
   package mutating func takeOver() -> [Place] {
     if !isFinal || isDelivering || !waiting.isEmpty { return [] }
     var gone: [Place] = []
-    for index in places.indices.reversed() {
-      let place = places[index]
+    for place in places.reversed() {
       if place.manner.isPulled || place.isRunning || !place.mail.isEmpty { continue }
-      gone.append(remove(at: index))
+      if case .removed(let place) = cancel(place.id) { gone.append(place) }
     }
     return gone
   }

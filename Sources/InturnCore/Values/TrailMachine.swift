@@ -25,8 +25,11 @@ package struct TrailMachine<Value> {
     @usableFromInline package let since: UInt64
     /// It is being called with what was in its mailbox.
     @usableFromInline package var isRunning = false
-    /// Cancelled in the middle of a call: it goes at the call's end, after its observer.
+    /// Cancelled in the middle of a call: it goes at the call's end, after its observer. One that is
+    /// gone is cancelled for good.
     @usableFromInline package var isCancelled = false
+    /// Only its number is left.
+    @usableFromInline package var isGone = false
     /// Somebody has been asked to look into the mailbox and has not found it empty since.
     @usableFromInline package var isPosted = false
     /// The number of the change that it is being called with, when it is, from its mailbox.
@@ -74,7 +77,9 @@ package struct TrailMachine<Value> {
 
   /// How many changes there were.
   @usableFromInline package var number: UInt64 = 0
+  /// Those that are gone are taken out when they are half of them.
   @usableFromInline package var places: [Place] = []
+  @usableFromInline var gone = 0
   /// Entries that the delivering thread is yet to tell.
   @usableFromInline var waiting = Backlog<Entry>()
   @usableFromInline package var isDelivering = false
