@@ -18,6 +18,13 @@ final class KeyTable: @unchecked Sendable {
   @exclusivity(unchecked) private var emptyCount = 0
   private var keptLines: Int { 64 }
 
+  /// A way along a line from its end to its beginning, on which the lock may be given up: what comes
+  /// to the line meanwhile is not on it.
+  final class Walk {
+    fileprivate(set) var next: OperationSlot.Pointer?
+  }
+  @exclusivity(unchecked) private var walks: [Walk] = []
+
   func first(_ key: Bytes) -> OperationSlot.Pointer? { lines[key]?.first }
 
   func append(_ slot: OperationSlot.Pointer, key: Bytes) {
@@ -39,6 +46,7 @@ final class KeyTable: @unchecked Sendable {
   func remove(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
     let (before, after) = (links.pointee.sameKeyBefore, links.pointee.sameKeyAfter)
+    for walk in walks where walk.next == slot { walk.next = before }
     if let before { before.groups!.pointee.sameKeyAfter = after }
     if let after { after.groups!.pointee.sameKeyBefore = before }
     if before != nil && after != nil { return }
@@ -55,15 +63,20 @@ final class KeyTable: @unchecked Sendable {
     emptyCount = 0
   }
 
-  /// The operations of a key, in order, each with a reference.
-  func all(_ key: Bytes) -> [OperationSlot.Pointer] {
-    var slots: [OperationSlot.Pointer] = []
-    var next = first(key)
-    while let slot = next {
-      next = slot.groups!.pointee.sameKeyAfter
-      slot.addReference()
-      slots.append(slot)
-    }
-    return slots
+  /// Nil when there is nothing of the key.
+  func walk(along key: Bytes) -> Walk? {
+    guard let last = lines[key]?.last else { return nil }
+    let walk = Walk()
+    walk.next = last
+    walks.append(walk)
+    return walk
+  }
+
+  /// The next one, with which the walk goes on; nil at the end, when the walk is over.
+  func next(of walk: Walk) -> OperationSlot.Pointer? {
+    let slot = walk.next
+    walk.next = slot?.groups!.pointee.sameKeyBefore
+    if slot == nil { walks.removeAll { $0 === walk } }
+    return slot
   }
 }

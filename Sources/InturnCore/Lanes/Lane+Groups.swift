@@ -147,19 +147,32 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Calls `body` with each operation of a key, under the lock; it says whether that one counts.
+  /// Calls `body` with each operation of a key, under the lock, some at a time; it says whether that
+  /// one counts. The last one first, so that one that others have joined does not end them before
+  /// their turn.
   private func forEach(
     _ key: Bytes, generation: UInt32, _ body: (OperationSlot.Pointer, inout Outbox) -> Bool
   ) -> (Status, UInt64) {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return (refusal, 0) }
-    let slots = pointee.extra?.pointee.keys?.all(key) ?? []
     var count: UInt64 = 0
-    var outbox = Outbox()
-    // The last one first, so that one that others have joined does not end them before their turn.
-    for slot in slots.reversed() where body(slot, &outbox) { count += 1 }
-    unlock(&outbox)
-    for slot in slots { slot.dropReference() }
-    return (.ok, count)
+    guard let walk = pointee.extra?.pointee.keys?.walk(along: key) else {
+      pointee.lock.unlock()
+      return (.ok, count)
+    }
+    while true {
+      var outbox = Outbox()
+      for _ in 0..<Self.portion {
+        guard let slot = pointee.extra!.pointee.keys!.next(of: walk) else {
+          unlock(&outbox)
+          return (.ok, count)
+        }
+        if body(slot, &outbox) { count += 1 }
+      }
+      unlock(&outbox)
+      pointee.lock.lock()
+      // Its queue is gone, and with it what is left.
+      if refusalLocked(generation) != nil { return (.ok, count) }
+    }
   }
 }
