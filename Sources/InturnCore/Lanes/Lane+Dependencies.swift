@@ -161,8 +161,8 @@ extension UnsafeMutablePointer<Lane> {
     if next == nil { details.pointee.lastEdge = nil } else { releaseEdgesLocked(slot, &outbox) }
   }
 
-  /// How many others are told under the lock before somebody else may have it.
-  private static var portion: Int { 32 }
+  /// How many others are looked at or told under the lock before somebody else may have it.
+  static var portion: Int { 32 }
 
   /// The operation gives its names back, or does not want them any more.
   func releaseNamesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {

@@ -110,8 +110,8 @@ extension UnsafeMutablePointer<Lane> {
     }
     let handle = slot.handle(.operation)
     let plan = slot.plan
-    // Those of this lane are linked while it is locked anyway.
-    let areAllHere = earlier.allSatisfy { $0.lane == self }
+    // A few of this lane are linked while it is locked anyway.
+    let areAllHere = earlier.count <= Self.portion && earlier.allSatisfy { $0.lane == self }
     pointee.lock.lock()
     var outbox = Outbox()
     var status = admitLocked(generation)

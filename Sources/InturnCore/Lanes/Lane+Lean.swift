@@ -24,6 +24,7 @@ extension UnsafeMutablePointer<Lane> {
       let job = Job(work: work, context: context, destroy: destroy)
       return enqueueBare(job, generation, priority: options.priority)
     }
+    if options.after.count > Self.portion { return nil }
     var needsEdges = false
     for handle in options.after {
       switch look(at: handle) {
