@@ -1545,7 +1545,9 @@ inturn_status inturn_clock_destroy(inturn_clock clock);
 
 /* Diagnosis --------------------------------------------------------------- */
 
-/* Counts of one queue; a snapshot, exact when nothing changes meanwhile. */
+/* Counts of one queue; a snapshot, exact when nothing changes meanwhile. An
+   operation that has ended while its work is being called may still count as
+   running, and not as ended, until that call returns. */
 typedef struct inturn_queue_statistics {
   uint32_t size;     /* sizeof(inturn_queue_statistics), set by the caller */
   uint32_t suspends; /* how many are in force */

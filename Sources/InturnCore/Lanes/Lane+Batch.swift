@@ -167,7 +167,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Brings the lane's counts up to where the batch is. Any number of times; the gate's generation
   /// says how many operations it has started.
   func countBatchLocked() {
-    guard pointee.machine.flags.contains(.batching), let gate = gateLocked else { return }
+    guard pointee.machine.flags.contains(.batching), let gate = firstRunningSlot else { return }
     let generation = gate.loadWord().generation
     let started = generation - pointee.batchGeneration
     pointee.batchGeneration = generation
@@ -182,7 +182,8 @@ extension UnsafeMutablePointer<Lane> {
   func suspendBatchLocked(_ gate: OperationSlot.Pointer) {
     countBatchLocked()
     pointee.machine.flags.remove(.batching)
-    gate.pointee.flags.insert(.countedAtStart)
+    // Counted when it was started; from now on it is counted when it ends.
+    pointee.finished -= 1
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
   }
 
@@ -190,15 +191,10 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.contains(.batching) && pointee.firstRunning == slot.pointee.index
   }
 
-  /// The gate of the batch that is under way. Its drainer has no other operation running.
-  private var gateLocked: OperationSlot.Pointer? {
-    Engine.current.pointee.operations.pointer(at: pointee.firstRunning)
-  }
-
   /// Makes the drainer of a batch take the lock before it starts another operation; until the
   /// caller gives the lock up, the lane's counts are exact and nothing starts.
   func stopBatchLocked() {
-    guard pointee.machine.flags.contains(.batching), let gate = gateLocked else { return }
+    guard pointee.machine.flags.contains(.batching), let gate = firstRunningSlot else { return }
     _ = gate.set(.attention)
     countBatchLocked()
   }

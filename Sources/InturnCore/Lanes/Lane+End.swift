@@ -46,9 +46,10 @@ extension UnsafeMutablePointer<Lane> {
       }
       word = slot.loadWord()
     }
-    if !slot.pointee.flags.contains(.counted) {
+    let wasCounted = slot.pointee.flags.contains(.counted)
+    if !wasCounted {
       slot.pointee.flags.insert(.counted)
-      countLocked(word.outcome!, wasCounted: slot.pointee.flags.contains(.countedAtStart))
+      countLocked(word.outcome!)
       if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
       releaseEdgesLocked(slot, &outbox)
       leaveGroupsLocked(slot)
@@ -71,9 +72,12 @@ extension UnsafeMutablePointer<Lane> {
       if !word.contains(.placeHeld) && !(isInCall && isAwaited) {
         slot.pointee.flags.insert(.placeReleased)
         removeRunningLocked(slot)
+        if wasCounted { pointee.extra!.pointee.endedRunning -= 1 }
         releaseNamesLocked(slot, &outbox)
         if slot.pointee.flags.contains(.isFence) { order!.liftFence(slot) }
         if pointee.machine.traits.contains(.view) && !endedInsideCall { holdForGapLocked() }
+      } else if !wasCounted {
+        needExtra().pointee.endedRunning += 1
       }
     }
     noteIdleLocked()
@@ -90,12 +94,11 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  func countLocked(_ outcome: Outcome, wasCounted: Bool) {
+  func countLocked(_ outcome: Outcome) {
     if outcome == .finished {
-      if !wasCounted { pointee.finished += 1 }
+      pointee.finished += 1
       return
     }
-    if wasCounted { pointee.finished -= 1 }
     let extra = needExtra()
     switch outcome {
     case .finished: break

@@ -25,11 +25,7 @@ extension UnsafeMutablePointer<Lane> {
     var outbox = Outbox()
     pointee.machine.release()
     countEndLocked(wasRunning: true, &outbox)
-    if outcome == .finished {
-      pointee.finished += 1
-    } else {
-      countLocked(outcome, wasCounted: false)
-    }
+    countLocked(outcome)
     unlock(&outbox)
   }
 

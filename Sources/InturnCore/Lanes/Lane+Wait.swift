@@ -51,18 +51,16 @@ extension UnsafeMutablePointer<Lane> {
     stopBatchLocked()
     result.pending = waitingCountLocked
     result.finished = pointee.finished
-    var visitors = pointee.machine.running
-    forEachRunningLocked { slot in
-      visitors -= 1
-      let word = slot.loadWord()
-      if word.isEnded { return }
-      result.running += 1
-      // What a batch starts counts as finished until it turns out otherwise.
-      if slot.pointee.flags.contains(.countedAtStart) || isGateOfBatchLocked(slot) {
+    result.running = UInt64(pointee.machine.running - (pointee.extra?.pointee.endedRunning ?? 0))
+    // The one that was started last may have ended without its queue having heard of that. What a
+    // batch starts counts as finished until it turns out otherwise.
+    if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
+      if slot.loadWord().isEnded {
+        result.running -= 1
+      } else if isGateOfBatchLocked(slot) {
         result.finished -= 1
       }
     }
-    result.running += UInt64(visitors)
     if let extra = pointee.extra {
       result.suspends = extra.pointee.suspends
       result.failed = extra.pointee.failed

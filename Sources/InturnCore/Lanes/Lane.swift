@@ -55,6 +55,8 @@ struct LaneExtra: ~Copyable {
   var mayHaveBegun = false
   /// How many of the jobs in the buffer were cancelled and only wait to be passed over.
   var tombstones: UInt32 = 0
+  /// How many of the running operations have ended, as the queue knows, and keep their places.
+  var endedRunning: UInt32 = 0
   /// Calls that are under way without a drainer: cut-off work, cancel handlers.
   var outside: UInt32 = 0
   /// Threads that sleep until the lane is quiet.
@@ -255,6 +257,12 @@ extension UnsafeMutablePointer<Lane> {
     }
     if next != 0 { engine.pointee.operations.pointer(at: next)!.pointee.previous = previous }
     pointee.machine.release()
+  }
+
+  /// The running operation that was started last.
+  var firstRunningSlot: OperationSlot.Pointer? {
+    let index = pointee.firstRunning
+    return index == 0 ? nil : Engine.current.pointee.operations.pointer(at: index)
   }
 
   func forEachRunningLocked(_ body: (OperationSlot.Pointer) -> Void) {

@@ -61,8 +61,6 @@ struct OperationSlot: ~Copyable {
     static let inDelivery = Flags(rawValue: 1 << 3)
     /// Its place was released while its work was being called: that drainer is none any more.
     static let detached = Flags(rawValue: 1 << 4)
-    /// The queue's statistics had it as finished when it started.
-    static let countedAtStart = Flags(rawValue: 1 << 5)
     /// It is pending, and among its lane's blocked operations.
     static let isBlocked = Flags(rawValue: 1 << 6)
     /// It is its lane's fence.

@@ -67,21 +67,11 @@ extension UnsafeMutablePointer<Lane> {
     states.ended = Int64(
       pointee.finished + extra.pointee.failed + extra.pointee.cancelled + extra.pointee.timedOut
         + extra.pointee.abandoned)
-    // Visits have no slots.
-    states.running = Int64(pointee.machine.running)
-    forEachRunningLocked { slot in
-      states.running -= 1
-      if isGateOfBatchLocked(slot) {
-        // It counts as ended from its start on; between two operations it has returned.
-        states.hasGate = !slot.loadWord().contains(.returned)
-        if !states.hasGate { return }
-        states.ended -= 1
-      } else if slot.pointee.flags.contains(.counted) {
-        return
-      } else if slot.pointee.flags.contains(.countedAtStart) {
-        states.ended -= 1
-      }
-      states.running += 1
+    states.running = Int64(pointee.machine.running - extra.pointee.endedRunning)
+    if let slot = firstRunningSlot, isGateOfBatchLocked(slot) {
+      // It counts as ended from its start on; between two operations it has returned.
+      states.hasGate = !slot.loadWord().contains(.returned)
+      if states.hasGate { states.ended -= 1 } else { states.running -= 1 }
     }
     return states
   }
