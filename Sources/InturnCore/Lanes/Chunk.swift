@@ -13,6 +13,8 @@ struct Chunk {
   let sizeClass: UInt32
   /// How many jobs there is room for; less than the size's when the chunk is sealed.
   var capacity: UInt32
+  /// Of its lane's rounds of squeezing, the one that has come by last.
+  var round: UInt32 = 0
 
   static var sizeClasses: UInt32 { 5 }
 

@@ -140,38 +140,42 @@ struct JobBuffer {
     return .some(rest)
   }
 
-  /// Takes out the jobs for which `isDead` says so; the others keep their order. The chunk that is
-  /// read stays as it is.
-  mutating func removeAll(isRead: Bool, where isDead: (Job) -> Bool) {
-    guard let head, var target = isRead ? head.pointee.next : head else { return }
-    var source: Chunk.Pointer? = target
-    var begin = target.pointee.start
-    var end = begin
-    while let chunk = source {
-      for position in Int(chunk.pointee.start)..<Int(chunk.pointee.count) {
-        let job = chunk.jobs[position]
-        if isDead(job) { continue }
-        if end == target.pointee.capacity {
-          target.pointee.count = end
-          target.pointee.start = begin
-          target = target.pointee.next!
-          begin = 0
-          end = 0
-        }
-        target.jobs[Int(end)] = job
+  /// Takes out the jobs for which `isDead` says so, of some chunks that this round has not come by
+  /// yet, or of all; the others keep their order. The chunk that is read stays as it is. `budget`: how
+  /// many jobs may still be looked at, about. True when the round is through.
+  mutating func squeeze(
+    _ round: UInt32?, isRead: Bool, _ budget: inout Int, where isDead: (Job) -> Bool
+  ) -> Bool {
+    var before: Chunk.Pointer?
+    var next = isRead ? head?.pointee.next : head
+    while let chunk = next {
+      next = chunk.pointee.next
+      if chunk.pointee.round == round {
+        before = chunk
+        continue
+      }
+      if budget <= 0 { return false }
+      budget -= Int(chunk.pointee.count - chunk.pointee.start) + 1
+      if let round { chunk.pointee.round = round }
+      var end = Int(chunk.pointee.start)
+      for position in end..<Int(chunk.pointee.count) where !isDead(chunk.jobs[position]) {
+        chunk.jobs[end] = chunk.jobs[position]
         end += 1
       }
-      source = chunk.pointee.next
+      chunk.pointee.count = UInt32(end)
+      let left = chunk.pointee.count - chunk.pointee.start
+      if let before, before.pointee.capacity - before.pointee.count >= left {
+        (before.jobs + Int(before.pointee.count)).initialize(
+          from: chunk.jobs + Int(chunk.pointee.start), count: Int(left))
+        before.pointee.count += left
+        before.pointee.next = next
+        if next == nil { tail = before }
+        Engine.current.pointee.chunks.giveBack(chunk)
+      } else {
+        before = chunk
+      }
     }
-    target.pointee.start = begin
-    target.pointee.count = end
-    var surplus = target.pointee.next
-    target.pointee.next = nil
-    tail = target
-    while let chunk = surplus {
-      surplus = chunk.pointee.next
-      Engine.current.pointee.chunks.giveBack(chunk)
-    }
+    return true
   }
 
   /// Tells each job in order, until `body` says that it is enough. False when it has.

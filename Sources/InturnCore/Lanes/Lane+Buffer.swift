@@ -79,7 +79,8 @@ extension UnsafeMutablePointer<Lane> {
     guard let extra = pointee.extra, extra.pointee.mayHaveBegun else { return false }
     extra.pointee.mayHaveBegun = false
     let order = needOrder()
-    pointee.buffer.removeAll(isRead: false) { job in
+    var budget = Int.max
+    _ = pointee.buffer.squeeze(nil, isRead: false, &budget) { job in
       guard let slot = job.slot, slot.hasBegun else { return false }
       if !order.pointee.front.append(job) { Self.outOfMemory() }
       return true
@@ -123,8 +124,9 @@ extension UnsafeMutablePointer<Lane> {
     return pointee.buffer.pop()
   }
 
-  /// Squeezes jobs out that were cancelled one by one, once they are more than half. So a queue
-  /// that stands still while operations come and are cancelled does not grow.
+  /// Squeezes some jobs out that were cancelled one by one, once they are more than half: each cancel
+  /// goes on with the round that was begun. So a queue that stands still while operations come and are
+  /// cancelled does not grow.
   func compactLocked() {
     guard let extra = pointee.extra, extra.pointee.tombstones > 64,
       extra.pointee.tombstones > pointee.pending
@@ -135,9 +137,17 @@ extension UnsafeMutablePointer<Lane> {
       slot.dropReference()
       return true
     }
-    pointee.buffer.removeAll(
-      isRead: pointee.machine.flags.contains(.batching), where: isDead)
-    order?.removeAll(where: isDead)
+    // A chunk is looked at as a whole; for that, some cancels after it have nothing to look at.
+    let pay = 64
+    extra.pointee.squeezeBudget = Swift.min(extra.pointee.squeezeBudget + pay, pay)
+    let round = extra.pointee.round
+    guard extra.pointee.squeezeBudget > 0,
+      pointee.buffer.squeeze(
+        round, isRead: pointee.machine.flags.contains(.batching), &extra.pointee.squeezeBudget,
+        where: isDead),
+      order?.squeeze(round, &extra.pointee.squeezeBudget, where: isDead) != false
+    else { return }
+    extra.pointee.round = round &+ 1
   }
 
   /// Takes a pending operation out that has just been cut off: at once where that can be, else by

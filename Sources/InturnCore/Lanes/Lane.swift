@@ -55,6 +55,9 @@ struct LaneExtra: ~Copyable {
   var mayHaveBegun = false
   /// How many of the jobs in the buffer were cancelled and only wait to be passed over.
   var tombstones: UInt32 = 0
+  /// The round in which those are squeezed out, and how many jobs it may look at now.
+  var round: UInt32 = 1
+  var squeezeBudget = 0
   /// How many of the running operations have ended, as the queue knows, and keep their places.
   var endedRunning: UInt32 = 0
   /// Calls that are under way without a drainer: cut-off work, cancel handlers.

@@ -45,6 +45,8 @@ struct LaneOrder: ~Copyable {
   /// The levels by when one of theirs was started last: the longest ago first.
   private var firstTurn: Level.Pointer?
   private var lastTurn: Level.Pointer?
+  /// How many of them the round of squeezing has come by.
+  fileprivate var squeezed = 0
   /// How many starts in a row have passed by an operation of a lower priority.
   private var passedBy: UInt32 = 0
 
@@ -228,13 +230,25 @@ extension UnsafeMutablePointer<LaneOrder> {
     return lists.compactMap { $0 }
   }
 
-  func removeAll(where isDead: (Job) -> Bool) {
-    pointee.front.removeAll(isRead: false, where: isDead)
-    pointee.behind.removeAll(isRead: false, where: isDead)
-    for level in pointee.levels {
-      level.pointee.jobs.removeAll(isRead: false, where: isDead)
-      if level.pointee.jobs.isEmpty { pointee.removeLevel(level) }
+  /// As the buffers' own; one after the other.
+  func squeeze(_ round: UInt32, _ budget: inout Int, where isDead: (Job) -> Bool) -> Bool {
+    guard pointee.front.squeeze(round, isRead: false, &budget, where: isDead),
+      pointee.behind.squeeze(round, isRead: false, &budget, where: isDead)
+    else { return false }
+    while pointee.squeezed < pointee.levelCount {
+      let level = pointee.level(at: pointee.squeezed)
+      budget -= 1
+      if !level.pointee.jobs.squeeze(round, isRead: false, &budget, where: isDead) { return false }
+      // Its place is another one's then.
+      if level.pointee.jobs.front() == nil {
+        pointee.removeLevel(level)
+      } else {
+        pointee.squeezed += 1
+      }
+      if budget <= 0 { return false }
     }
+    pointee.squeezed = 0
+    return true
   }
 
   /// Tells each pending job in about the order of the starts, until `body` says that it is enough.
@@ -269,6 +283,8 @@ extension LaneOrder {
 
   fileprivate var highest: Level.Pointer? { heap.first }
   fileprivate var levels: [Level.Pointer] { heap.all }
+  fileprivate var levelCount: Int { heap.count }
+  fileprivate func level(at position: Int) -> Level.Pointer { heap[position] }
 
   /// The level of a priority, into which something is put.
   @inline(__always)

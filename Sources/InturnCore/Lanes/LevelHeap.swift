@@ -16,6 +16,8 @@ struct LevelHeap: ~Copyable {
   @inline(__always)
   var first: LaneOrder.Level.Pointer? { count > 0 ? levels[0] : nil }
 
+  subscript(position: Int) -> LaneOrder.Level.Pointer { levels[position] }
+
   /// A copy, in no order.
   var all: [LaneOrder.Level.Pointer] { Array(UnsafeBufferPointer(start: levels, count: count)) }
 
