@@ -47,6 +47,10 @@ package final class Batch: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete. Who waits for that sleeps on it.
   private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  /// The operations have no slots; set before they are enqueued.
+  @exclusivity(unchecked) var isBare = false
+  /// How many jobs that were taken out are still in the lane's buffers. The lane's lock protects it.
+  @exclusivity(unchecked) private var tombstones = 0
   /// Of operations that come after others; set before they are enqueued.
   @exclusivity(unchecked) private(set) var graph: BatchGraph.Pointer?
   /// Set before the operations are enqueued.
@@ -143,6 +147,42 @@ package final class Batch: @unchecked Sendable {
   }
 
   private var isStoppedNow: Bool { isStopped.load(ordering: .sequentiallyConsistent) }
+
+  /// A job stays in a buffer that was taken out. The batch keeps itself until the last such one goes.
+  static func addTombstoneLocked(_ job: Job) {
+    let batch = of(job)
+    if batch.tombstones == 0 { _ = Unmanaged.passRetained(batch) }
+    batch.tombstones += 1
+  }
+
+  /// Such a job goes. Gives what is to be destroyed once the lane's lock is given up.
+  static func dropTombstoneLocked(_ job: Job) -> Job {
+    let batch = of(job)
+    batch.tombstones -= 1
+    if batch.tombstones > 0 { return Job(work: nil, context: nil, destroy: nil) }
+    return Job(work: nil, context: Unmanaged.passUnretained(batch).toOpaque(), destroy: letGo)
+  }
+
+  /// The same where nobody can destroy anything. False when there is no memory to leave it to others.
+  static func buryTombstoneLocked(_ job: Job, in graveyard: inout JobBuffer) -> Bool {
+    let batch = of(job)
+    let isLast = batch.tombstones == 1
+    let address = Unmanaged.passUnretained(batch).toOpaque()
+    if isLast && !graveyard.append(Job(work: nil, context: address, destroy: letGo)) {
+      return false
+    }
+    batch.tombstones -= 1
+    return true
+  }
+
+  private static let letGo: RawDestroy = { batch in
+    Unmanaged<Batch>.fromOpaque(batch.unsafelyUnwrapped).release()
+  }
+
+  private static func of(_ job: Job) -> Batch {
+    job.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self).pointee.batch
+      .takeUnretainedValue()
+  }
 
   static let condition: RawCondition = { context in
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
@@ -257,7 +297,7 @@ package final class Batch: @unchecked Sendable {
 
   private func makeEndOfBareJob(_ entry: UnsafeMutablePointer<BatchEntry>) -> BatchEntry.End {
     let token = Handle(bits: entry.pointee.token.load(ordering: .relaxed))
-    guard token.bits != 0 else {
+    guard token.bits != 0 && token.bits != BatchEntry.takenOut else {
       // The lane has taken it out before its start.
       let cause: Cause = Engine.isAlive(queue) ? .request : .destroyed
       return BatchEntry.End(end: OperationEnd(outcome: .cancelled, cause: cause))
@@ -305,7 +345,7 @@ package final class Batch: @unchecked Sendable {
   }
 
   private func cancelRest() {
-    if !isStopped.exchange(true, ordering: .sequentiallyConsistent) {
+    if !isStopped.exchange(true, ordering: .sequentiallyConsistent) && isBare {
       Engine.removeJobs(of: self, from: queue)
     }
     var next = 0

@@ -39,6 +39,8 @@ struct BatchEntry: ~Copyable {
   /// that looks whether the batch is stopped, and loaded by who has stopped the batch: sequentially
   /// consistent, unless both take the lane's lock in between.
   let token = Atomic<UInt64>(0)
+  /// Stands for the token of one that its lane has taken out before its start.
+  static var takenOut: UInt64 { UInt64.max }
   /// With a reference, until the operation has ended; nil for a bare job.
   var slot: OperationSlot.Pointer?
   /// Nil until it has ended. Of most bare jobs the one that all of them share, as a large batch is

@@ -1,4 +1,5 @@
 import CInturnSystem
+import Synchronization
 
 /// Adding a batch's operations to a lane.
 extension UnsafeMutablePointer<Lane> {
@@ -37,6 +38,7 @@ extension UnsafeMutablePointer<Lane> {
     item: (Int) -> BatchItem
   ) -> Status? {
     batch.hold(edges)
+    batch.isBare = true
     var jobs = JobBuffer()
     var ready = 0
     var hasMemory = true
@@ -63,6 +65,7 @@ extension UnsafeMutablePointer<Lane> {
     jobs.release()
     if status != .ok { return status }
     batch.holdNothing()
+    batch.isBare = false
     return nil
   }
 
@@ -178,36 +181,55 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// Takes the bare jobs of a batch out that wait, as cancelled ones. One that a drainer is just
-  /// coming to may stay.
+  /// Takes the bare jobs of a batch out that wait, as cancelled ones, some at a time. They stay in the
+  /// lane's buffers, to be passed over. One that a drainer is just coming to may stay, too.
   func removeJobs(of batch: Batch, generation: UInt32) {
-    pointee.lock.lock()
-    if refusalLocked(generation) != nil { return }
-    stopBatchLocked()
-    if let graph = batch.graph { cancelLocked(graph) }
-    let extra = needExtra()
-    let identity = Unmanaged.passUnretained(batch)
-    var dead = JobBuffer()
-    var outbox = Outbox()
-    func isDead(_ job: Job) -> Bool {
-      guard let entry = job.batchEntry,
-        entry.pointee.batch.toOpaque() == identity.toOpaque(), dead.append(job)
-      else { return false }
-      pointee.pending -= 1
-      extra.pointee.cancelled += 1
-      countEndLocked(wasRunning: false, &outbox)
-      return true
-    }
-    pointee.buffer.removeAll(isRead: pointee.machine.flags.contains(.batching), where: isDead)
-    order?.removeAll(where: isDead)
-    if case .some(var next) = dead.takeAll() {
-      while let chunk = next {
-        next = chunk.pointee.next
-        chunk.pointee.next = nil
-        buryLocked(chunk)
+    for first in stride(from: 0, to: batch.count, by: Self.portionOfGraph) {
+      pointee.lock.lock()
+      if refusalLocked(generation) != nil { return }
+      stopBatchLocked()
+      var outbox = Outbox()
+      if first == 0, let graph = batch.graph { cancelLocked(graph) }
+      for place in first..<Swift.min(first + Self.portionOfGraph, batch.count)
+      where !batch.isHeld(place) {
+        takeOutLocked(batch.job(at: place), &outbox)
       }
+      unlock(&outbox)
     }
-    unlock(&outbox)
+  }
+
+  private func takeOutLocked(_ job: Job, _ outbox: inout Outbox) {
+    if job.hasStarted || isBeingStartedLocked(job) { return }
+    let extra = needExtra()
+    if !extra.pointee.graveyard.append(job) { return }
+    pointee.machine.flags.insert(.hasDeliveries)
+    job.markTakenOut()
+    Batch.addTombstoneLocked(job)
+    pointee.pending -= 1
+    pointee.machine.flags.remove(.headBlocked)
+    extra.pointee.cancelled += 1
+    countEndLocked(wasRunning: false, &outbox)
+    extra.pointee.tombstones += 1
+    compactLocked()
+  }
+
+  /// Whether a drainer has started it without the lock, and its work is about to take that down.
+  private func isBeingStartedLocked(_ job: Job) -> Bool {
+    guard pointee.machine.flags.contains(.batching), let chunk = pointee.buffer.head,
+      chunk.pointee.start > 0
+    else { return false }
+    return chunk.jobs[Int(chunk.pointee.start) - 1].context == job.context
+  }
+
+  /// Passes over a job that was taken out. Called with the lock, which it may give up and take again;
+  /// false when the process is not the same any more.
+  func dropTombstoneLocked(_ job: Job, _ budget: inout DrainBudget) -> Bool {
+    pointee.extra!.pointee.tombstones -= 1
+    let rest = Batch.dropTombstoneLocked(job)
+    guard let destroy = rest.destroy else { return true }
+    unlockForCall(&budget)
+    destroy(rest.context)
+    return relock(budget)
   }
 
   /// Lets a batch of nothing end as any batch does: by its queue's executor.
@@ -241,8 +263,23 @@ extension Job {
   }
 
   /// The entry, of a bare job of a batch.
-  fileprivate var batchEntry: UnsafeMutablePointer<BatchEntry>? {
+  @inline(__always)
+  private var batchEntry: UnsafeMutablePointer<BatchEntry>? {
     guard let destroy, Batch.isDestroy(destroy) else { return nil }
     return context?.assumingMemoryBound(to: BatchEntry.self)
+  }
+
+  /// Whether it was started, as far as its batch knows, or taken out.
+  fileprivate var hasStarted: Bool { batchEntry?.pointee.token.load(ordering: .relaxed) != 0 }
+
+  /// Whether it was taken out, and only waits to be passed over.
+  @inline(__always)
+  var isTakenOut: Bool {
+    batchEntry?.pointee.token.load(ordering: .relaxed) == BatchEntry.takenOut
+  }
+
+  /// Of a batch's, which is not to be taken out any more; nothing of others.
+  func markTakenOut() {
+    batchEntry?.pointee.token.store(BatchEntry.takenOut, ordering: .relaxed)
   }
 }

@@ -126,6 +126,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     guard let place else { return true }
     let job = graph.pointee.batch._withUnsafeGuaranteedRef { $0.job(at: place) }
+    job.markTakenOut()
     budget.remaining -= 1
     unlockForCall(&budget)
     job.destroy.unsafelyUnwrapped(job.context)

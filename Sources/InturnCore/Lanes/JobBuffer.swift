@@ -119,12 +119,13 @@ struct JobBuffer {
   /// Takes all jobs out as a list of chunks. The chunk that is read stays, and what is left in it
   /// moves to a chunk of its own. False when there is no memory for that.
   mutating func takeAll(isRead: Bool = false) -> Chunk.Pointer?? {
-    guard front(isRead: isRead) != nil, let head else { return .some(nil) }
     if !isRead {
-      self.head = nil
+      guard let first = front() else { return .some(nil) }
+      head = nil
       tail = nil
-      return .some(head)
+      return .some(first)
     }
+    guard let head else { return .some(nil) }
     var rest = head.pointee.next
     if !head.isConsumed {
       guard let copy = Engine.current.pointee.chunks.take(sizeClass: head.pointee.sizeClass)

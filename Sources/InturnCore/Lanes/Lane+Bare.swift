@@ -78,6 +78,7 @@ extension UnsafeMutablePointer<Lane> {
       gate.isClean, gate.pointee.destroy == nil,
       gate.loadWord().generation < OperationSlot.lastGeneration,
       let chunk = pointee.buffer.front(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
+      !chunk.jobs[Int(chunk.pointee.start)].isTakenOut,
       !othersWaitLocked
     else { return nil }
     return pointee.buffer.pop()

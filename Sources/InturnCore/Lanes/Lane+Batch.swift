@@ -26,7 +26,7 @@ extension UnsafeMutablePointer<Lane> {
     // The mark may be there before the first: of a token of the operation that the gate served last.
     while done < count && budget.remaining > 0 && !word.contains(.attention) {
       let job = jobs[Int(done)]
-      guard let work = job.work else { break }
+      guard let work = job.work, !job.isTakenOut else { break }
       let started = OperationWord(generation: word.generation + 1, .started)
       if !gate.pointee.word.compareExchange(
         expected: word.bits, desired: started.bits,

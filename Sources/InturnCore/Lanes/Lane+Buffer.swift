@@ -132,9 +132,15 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.tombstones > pointee.pending
     else { return }
     func isDead(_ job: Job) -> Bool {
-      guard let slot = job.slot, slot.loadWord().contains(.claimed) else { return false }
+      if let slot = job.slot {
+        guard slot.loadWord().contains(.claimed) else { return false }
+        slot.dropReference()
+      } else {
+        guard job.isTakenOut, Batch.buryTombstoneLocked(job, in: &extra.pointee.graveyard)
+        else { return false }
+        noteDeliveriesLocked()
+      }
       extra.pointee.tombstones -= 1
-      slot.dropReference()
       return true
     }
     // A chunk is looked at as a whole; for that, some cancels after it have nothing to look at.

@@ -191,10 +191,16 @@ extension UnsafeMutablePointer<Lane> {
     for position in Int(chunk.pointee.start)..<Int(chunk.pointee.count) {
       let job = chunk.jobs[position]
       guard let slot = job.slot else {
+        if job.isTakenOut {
+          extra.pointee.tombstones -= 1
+          chunk.jobs[position] = Batch.dropTombstoneLocked(job)
+          continue
+        }
         pointee.pending -= 1
         if keepsSegments && job.isObstinate && appendLocked(job.askedToEnd) {
           chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
         } else {
+          job.markTakenOut()
           extra.pointee.cancelled += 1
           countEndLocked(wasRunning: false, &outbox)
         }
@@ -232,13 +238,8 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Leaves a chunk of cancelled jobs to whoever destroys their contexts.
   func buryLocked(_ chunk: Chunk.Pointer) {
-    let extra = needExtra()
-    if let last = extra.pointee.lastGrave {
-      last.pointee.next = chunk
-    } else {
-      extra.pointee.graveyard = chunk
-    }
-    extra.pointee.lastGrave = chunk
+    var jobs = JobBuffer(head: chunk, tail: chunk)
+    needExtra().pointee.graveyard.append(&jobs)
     pointee.machine.flags.insert(.hasDeliveries)
   }
 }

@@ -60,7 +60,8 @@ extension UnsafeMutablePointer<Lane> {
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
     if pointee.machine.traits.contains(.batching), !pointee.machine.flags.contains(.watched),
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
-      let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil
+      let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
+      !chunk.jobs[Int(chunk.pointee.start)].isTakenOut
     {
       return runBatchLocked(chunk, &budget)
     }
@@ -70,6 +71,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     guard let job = popLocked() else { return .goOn }
     if let slot = job.slot { return runLocked(slot, &budget) }
+    if job.isTakenOut { return dropTombstoneLocked(job, &budget) ? .goOn : .stop }
     return runBareLocked(job, &budget)
   }
 

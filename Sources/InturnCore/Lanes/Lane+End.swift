@@ -147,22 +147,14 @@ extension UnsafeMutablePointer<Lane> {
       return deliverLocked(slot, &budget)
     }
     if let graph = extra.pointee.firstCancelledGraph { return deliverHeldLocked(graph, &budget) }
-    guard let grave = extra.pointee.graveyard else {
-      noteDeliveriesLocked()
-      return true
-    }
-    while !grave.isConsumed {
-      let job = grave.jobs[Int(grave.pointee.start)]
-      grave.pointee.start += 1
+    while let job = extra.pointee.graveyard.pop() {
       guard let destroy = job.destroy else { continue }
       budget.remaining -= 1
       unlockForCall(&budget)
       destroy(job.context)
       return relock(budget)
     }
-    extra.pointee.graveyard = grave.pointee.next
-    if extra.pointee.graveyard == nil { extra.pointee.lastGrave = nil }
-    Engine.current.pointee.chunks.giveBack(grave)
+    extra.pointee.graveyard.release()
     noteDeliveriesLocked()
     return true
   }
@@ -171,7 +163,7 @@ extension UnsafeMutablePointer<Lane> {
     let extra = pointee.extra!
     pointee.machine.set(
       .hasDeliveries,
-      extra.pointee.firstDelivery != nil || extra.pointee.graveyard != nil
+      extra.pointee.firstDelivery != nil || extra.pointee.graveyard.head != nil
         || extra.pointee.firstCancelledGraph != nil || extra.pointee.events?.canBeTold == true)
   }
 

@@ -87,6 +87,7 @@ extension UnsafeMutablePointer<Lane> {
     func tell(_ job: Job) -> Bool {
       guard goesOn else { return false }
       guard let slot = job.slot else {
+        if job.isTakenOut { return true }
         goesOn = body(OperationInfo(state: .pending))
         return goesOn
       }

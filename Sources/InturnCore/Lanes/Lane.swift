@@ -90,9 +90,8 @@ struct LaneExtra: ~Copyable {
   var held: UInt32 = 0
   /// Graphs that were cancelled, and the contexts of what they hold are to be destroyed.
   var firstCancelledGraph: BatchGraph.Pointer?
-  /// Chunks whose operations without slots were cancelled and whose contexts are to be destroyed.
-  var graveyard: Chunk.Pointer?
-  var lastGrave: Chunk.Pointer?
+  /// Operations without slots that were cancelled and whose contexts are to be destroyed.
+  var graveyard = JobBuffer()
   var interaction = InteractionTiming()
   /// Changes when a waiter must look again.
   let wakeups = Atomic<UInt32>(0)
