@@ -1,5 +1,6 @@
 #ifdef __APPLE__
 #include <fcntl.h>
+#include <mach/mach.h>
 #include <os/os_sync_wait_on_address.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -57,6 +58,22 @@ void inturn_system_event_close(int read_end, int write_end) {
 }
 
 bool inturn_system_is_main_thread(void) { return pthread_main_np() != 0; }
+
+int64_t inturn_system_thread_clock(void) {
+  return pthread_mach_thread_np(pthread_self());
+}
+
+int64_t inturn_system_thread_time(int64_t thread_clock) {
+  thread_basic_info_data_t info;
+  mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+  if (thread_info((thread_inspect_t)thread_clock, THREAD_BASIC_INFO,
+                  (thread_info_t)&info, &count) != KERN_SUCCESS)
+    return -1;
+  int64_t seconds = (int64_t)info.user_time.seconds + info.system_time.seconds;
+  int64_t microseconds =
+      (int64_t)info.user_time.microseconds + info.system_time.microseconds;
+  return seconds * 1000000000 + microseconds * 1000;
+}
 
 int inturn_system_processors(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);

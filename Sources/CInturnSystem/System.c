@@ -17,6 +17,14 @@ int64_t inturn_system_now(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+// A pause takes ten times longer on one processor than on another.
+void inturn_system_spin(int64_t nanoseconds) {
+  int64_t begin = inturn_system_now();
+  do
+    inturn_system_pause();
+  while (inturn_system_now() - begin < nanoseconds);
+}
+
 void inturn_system_object_barrier(void) {}
 
 void inturn_system_stay_loaded(void) {

@@ -18,7 +18,9 @@ import Testing
     /// The clock's timer is armed.
     var isArmed = false
 
-    init(target: Int, maximum: Int) { machine = PoolMachine(target: target, maximum: maximum) }
+    init(target: Int, maximum: Int) {
+      machine = PoolMachine(target: target, maximum: maximum, patience: 2)
+    }
 
     static var most: Int { 3 }
 
@@ -61,8 +63,8 @@ import Testing
       goOn(looksAround: false)
     }
 
-    mutating func look(hasGoneOn: Bool = false) {
-      let provision = machine.look(waiting, hasGoneOn: hasGoneOn)
+    mutating func look(hasGoneOn: Bool = false, computing: Int = 0) {
+      let provision = machine.look(waiting, hasGoneOn: hasGoneOn, computing: computing)
       isArmed = machine.isWatched
       act(on: provision)
     }
@@ -81,6 +83,7 @@ import Testing
           $0.goOn(looksAround: looksAround, hasIdledLong: !looksAround)
         }
         events.event(isArmed) { $0.look(hasGoneOn: looksAround) }
+        events.event(isArmed && inCall > 0) { $0.look(computing: $0.inCall) }
       }
       events.event(machine.isSpinning) { $0.stopSpinning() }
       events.event(!machine.isStopping) {
@@ -90,7 +93,7 @@ import Testing
     }
 
     /// What comes of it when no call returns and the clock goes on. Below zero: it comes to no end.
-    var leftWhenCallsBlock: Int {
+    func leftWhenCallsDoNotReturn(isComputing: Bool) -> Int {
       var world = self
       for _ in 0..<100 {
         if world.starting > 0 {
@@ -100,7 +103,7 @@ import Testing
         } else if world.machine.isSpinning {
           world.stopSpinning()
         } else if world.isArmed && world.waiting > 0 {
-          world.look()
+          world.look(computing: isComputing ? world.inCall : 0)
         } else {
           return world.machine.threads == world.machine.maximum ? 0 : world.waiting
         }
@@ -160,7 +163,9 @@ import Testing
     target: Int, maximum: Int
   ) {
     for world in PoolWorld(target: target, maximum: maximum).reachable() {
-      #expect(world.leftWhenCallsBlock == 0, "\(world)")
+      for isComputing in [false, true] {
+        #expect(world.leftWhenCallsDoNotReturn(isComputing: isComputing) == 0, "\(world)")
+      }
       // Where no thread is left, the clock is there to try again.
       let left = world.leftWithoutThreads
       #expect(left == 0 || world.machine.threads == world.starting, "\(left) of \(world)")
@@ -180,6 +185,28 @@ import Testing
     world.stopSpinning()
     #expect(world.inCall == 1 && world.waiting == 1 && world.isArmed)
     world.look()
+    #expect(world.starting == 1)
+  }
+
+  @Test func `a thread more is started in place of blocked ones, not of those that compute`() {
+    var world = PoolWorld(target: 2, maximum: 4)
+    world.machine = PoolMachine(target: 2, maximum: 4, patience: 3)
+    for _ in 0..<3 { world.submit() }
+    for _ in 0..<2 {
+      world.start(fails: false)
+      world.arrive(looksAround: false)
+    }
+    world.look()
+    #expect(world.starting == 1 && world.isArmed)
+    world.start(fails: true)
+    for _ in 0..<2 {
+      world.look(computing: 2)
+      #expect(world.starting == 0 && world.isArmed)
+    }
+    world.look(computing: 1)
+    #expect(world.starting == 1)
+    world.start(fails: true)
+    for _ in 0..<3 { world.look(computing: 2) }
     #expect(world.starting == 1)
   }
 

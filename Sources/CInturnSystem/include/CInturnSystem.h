@@ -33,6 +33,16 @@ void inturn_system_wake_all(const uint32_t *_Nonnull word);
 /// Nanoseconds of the monotonic clock.
 int64_t inturn_system_now(void);
 
+/// Spins for about so long.
+void inturn_system_spin(int64_t nanoseconds);
+
+/// A name of the calling thread for `inturn_system_thread_time`.
+int64_t inturn_system_thread_clock(void);
+
+/// The processor time, in nanoseconds, that the thread of this name has used;
+/// -1 when that is not known, as of one that has ended.
+int64_t inturn_system_thread_time(int64_t thread_clock);
+
 /// A file descriptor that becomes readable by `signal` and unreadable by
 /// `clear`. `open` returns the end to poll, or -1; `*write_end` is what
 /// `signal` and `close` need too.

@@ -10,6 +10,9 @@ struct PoolMachine: Hashable {
   let target: Int
   /// How many there may be while those that exist are blocked in calls.
   let maximum: Int
+  /// After so many looks in a row that find all at work and nothing moved, one of them counts as
+  /// blocked all the same: it may be waiting, busily, for what waits here.
+  let patience: Int
   /// All that have been started and have not ended.
   private(set) var threads = 0
   private(set) var coming = 0
@@ -24,10 +27,12 @@ struct PoolMachine: Hashable {
   private(set) var hasFailed = false
   /// Whether something has been taken since the clock's last look.
   private var hasMoved = false
+  private var looksInVain = 0
 
-  init(target: Int, maximum: Int) {
+  init(target: Int, maximum: Int, patience: Int = 200) {
     self.target = target
     self.maximum = max(target, maximum)
+    self.patience = patience
   }
 
   /// What the pool does for what waits.
@@ -72,10 +77,20 @@ struct PoolMachine: Hashable {
     return provide(for: waiting)
   }
 
-  /// The clock looks. When nothing has moved since its last look, the threads count as blocked, and
-  /// it starts one more. Afterwards `isWatched` says whether it is to look again.
-  mutating func look(_ waiting: Int, hasGoneOn: Bool) -> Provision {
-    let isStuck = waiting > 0 && coming == 0 && !hasMoved && !hasGoneOn
+  /// Whether the clock's next look depends on how many threads are computing.
+  func looksStuck(_ waiting: Int) -> Bool { waiting > 0 && coming == 0 && !hasMoved }
+
+  /// The clock looks. When nothing has moved since its last look, threads that have not been
+  /// computing since count as blocked, and it starts one more in place of them. Afterwards
+  /// `isWatched` says whether it is to look again.
+  mutating func look(_ waiting: Int, hasGoneOn: Bool, computing: Int = 0) -> Provision {
+    var isStuck = looksStuck(waiting) && !hasGoneOn
+    looksInVain = isStuck && computing >= target ? looksInVain + 1 : 0
+    if looksInVain >= patience {
+      looksInVain = 0
+    } else if looksInVain > 0 {
+      isStuck = false
+    }
     hasMoved = false
     hasFailed = false
     var provision = provide(for: waiting)

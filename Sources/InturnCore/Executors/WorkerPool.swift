@@ -4,8 +4,9 @@ import Synchronization
 /// Threads of the library that take what waits, first come, first served.
 ///
 /// It starts a thread when an item finds none idle, up to `target`. When all of them are busy and
-/// for a while none has come to another call, they count as blocked in calls: one more is started
-/// each `pressureInterval`, up to `maximum`. Threads above the target end when they have been idle
+/// for a while none has come to another call, those that have hardly used a processor meanwhile
+/// count as blocked in calls: one more is started each `pressureInterval`, up to `maximum`, until as
+/// many as the target compute. Threads above the target end when they have been idle
 /// for `surplusIdle`.
 ///
 /// A thread that runs out of work looks around for a few microseconds before it sleeps, because
@@ -32,8 +33,15 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var machine: PoolMachine
   /// The parked threads' words, the last to park at the end.
   @exclusivity(unchecked) private var parked: [Parker] = []
-  /// All threads' words: so that they are found when a thread ends with the process.
-  @exclusivity(unchecked) private var parkers: [Parker] = []
+  /// All threads: so that their words are found when a thread ends with the process.
+  @exclusivity(unchecked) private var workers: [Listed] = []
+
+  private struct Listed {
+    let parker: Parker
+    let clock: Int64
+    /// The processor time that it had used when the clock looked last.
+    var used: Int64 = 0
+  }
   /// No thread can be had, and that has been reported.
   @exclusivity(unchecked) private var isShortOfThreads = false
   private let pressureTimer = TimerNode.Pointer.make()
@@ -41,8 +49,10 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   private static var pressureInterval: Int64 { 5_000_000 }
   private static var surplusIdle: Int64 { 1_000_000_000 }
-  /// About 6 microseconds.
-  private static var spinRounds: Int { 300 }
+  /// What a thread uses of a processor in that time if it computes, though others may want it, too.
+  private static var computingTime: Int64 { pressureInterval / 20 }
+  private static var spinRounds: Int { 60 }
+  private static var spinNanoseconds: Int64 { 100 }
   private static var shortSleep: Int64 { 20_000 }
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
@@ -76,11 +86,28 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   /// The clock's: looks whether anything moves.
   func checkPressure() {
     lock.lock()
+    let computing = machine.looksStuck(ring.count) ? countComputingLocked() : 0
     let hasGoneOn = hasGoneOn.exchange(false, ordering: .relaxed)
-    let provision = machine.look(ring.count, hasGoneOn: hasGoneOn)
+    let provision = machine.look(ring.count, hasGoneOn: hasGoneOn, computing: computing)
     let isWatched = machine.isWatched
     unlockAndAct(on: provision)
     if isWatched { watchPressure() }
+  }
+
+  /// How many threads have been computing since this was asked last. Gives the lock up and takes it
+  /// again.
+  private func countComputingLocked() -> Int {
+    let clocks = workers.map { $0.clock }
+    lock.unlock()
+    let times = clocks.map { inturn_system_thread_time($0) }
+    lock.lock()
+    var count = 0
+    // Those that have come or gone meanwhile are found in other places, and do not count.
+    for place in 0..<min(clocks.count, workers.count) where workers[place].clock == clocks[place] {
+      if times[place] - workers[place].used > Self.computingTime { count += 1 }
+      workers[place].used = times[place]
+    }
+    return count
   }
 
   /// Gives the lock up, and does what the machine has decided.
@@ -124,8 +151,9 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   private func work() {
     var worker = Worker()
+    let clock = inturn_system_thread_clock()
     lock.lock()
-    parkers.append(worker.parker)
+    workers.append(Listed(parker: worker.parker, clock: clock))
     isShortOfThreads = false
     machine.arrives()
     var budget = DrainBudget(remaining: Int.max)
@@ -156,7 +184,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
         lock.unlock()
         var round = 0
         while round < Self.spinRounds && !hasWaiting {
-          inturn_system_pause()
+          inturn_system_spin(Self.spinNanoseconds)
           round += 1
         }
         lock.lock()
@@ -184,7 +212,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
         }
         machine.arrives()
       case .end:
-        parkers.removeAll { $0 == parker }
+        workers.removeAll { $0.parker == parker }
         lock.unlock()
         return nil
       }

@@ -61,8 +61,7 @@ package struct BriefLock: ~Copyable {
   @inline(never)
   private borrowing func waitPatiently() {
     for _ in 0..<16 {
-      // About three microseconds.
-      for _ in 0..<256 { inturn_system_pause() }
+      inturn_system_spin(3_000)
       if word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { return }
     }
     // The holder may have been preempted.

@@ -456,6 +456,10 @@ void inturn_system_wake_one(const uint32_t *word) { wake(word, false); }
 void inturn_system_wake_all(const uint32_t *word) { wake(word, true); }
 
 int64_t inturn_system_now(void) { return now; }
+void inturn_system_spin(int64_t) { inturn_system_pause(); }
+/* Nobody computes here. */
+int64_t inturn_system_thread_clock(void) { return 0; }
+int64_t inturn_system_thread_time(int64_t) { return -1; }
 uintptr_t inturn_system_thread(void) { return uintptr_t(current + 1); }
 bool inturn_system_is_main_thread(void) { return current <= 0; }
 int inturn_system_processors(void) { return 2; }
