@@ -80,9 +80,9 @@ extension UnsafeMutablePointer<Lane> {
     // The drainer waits at the lock meanwhile, so that nothing is told twice.
     stopBatchLocked()
     var goesOn = true
-    forEachRunningLocked { slot in
+    forEachRunningLocked(while: goesOn) { slot in
       let word = slot.loadWord()
-      if goesOn && !word.isEnded { goesOn = body(slot.info(word, .running)) }
+      if !word.isEnded { goesOn = body(slot.info(word, .running)) }
     }
     func tell(_ job: Job) -> Bool {
       guard goesOn else { return false }

@@ -267,10 +267,12 @@ extension UnsafeMutablePointer<Lane> {
     return index == 0 ? nil : Engine.current.pointee.operations.pointer(at: index)
   }
 
-  func forEachRunningLocked(_ body: (OperationSlot.Pointer) -> Void) {
+  func forEachRunningLocked(
+    while goesOn: @autoclosure () -> Bool = true, _ body: (OperationSlot.Pointer) -> Void
+  ) {
     let engine = Engine.current
     var index = pointee.firstRunning
-    while index != 0 {
+    while index != 0 && goesOn() {
       let slot = engine.pointee.operations.pointer(at: index)!
       index = slot.pointee.link
       body(slot)
