@@ -302,6 +302,16 @@ CASES = (
         (100_000, 10, 2_000),
         (Target("many_to_few", must=1.1, aim=1.1),),
     ),
+    # Ends with a failure when a cost grows, or when others wait for long.
+    Case(
+        "growth",
+        "cost of calls for each thing that they touch, at several sizes",
+        "growth",
+        (INTURN,),
+        (1_000, 8, 3, 5),
+        (1_000, 4, 3, 0),
+        (),
+    ),
     Case(
         "concurrent",
         "no-op operations on a concurrent queue, one at a time",
