@@ -47,12 +47,11 @@ DELIBERATE(deliberate_leak) {
 
 DELIBERATE(deliberate_use_after_free) {
   int *number = new int(0);
-  together({[&] { model_touch(number); },
-            [&] {
+  together({[&] {
               model_point(number);
-              delete number;
-              number = nullptr;
-            }});
+              model_touch(number);
+            },
+            [&] { delete number; }});
 }
 
 DELIBERATE(deliberate_race) {
