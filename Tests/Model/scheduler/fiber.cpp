@@ -18,7 +18,7 @@ extern "C" const char *__asan_default_options() {
 // Not asked of the compiler: this file is none of what is watched.
 #ifdef MODEL_THREAD_SANITIZER
 extern "C" const char *__tsan_default_options() {
-  return "halt_on_error=1:exitcode=66";
+  return "halt_on_error=1:exitcode=66:atexit_sleep_ms=0";
 }
 extern "C" void *__tsan_get_current_fiber(void);
 extern "C" void *__tsan_create_fiber(unsigned flags);
