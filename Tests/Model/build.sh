@@ -89,13 +89,15 @@ if ((${#stale[@]})); then
     "$clang++" -std=c++20 "${c_flags[@]}"
   echo "$headers" >"$output/headers"
 fi
-link=(swiftc -static-stdlib -use-ld=lld "${objects[@]}" -o "$output/model"
-  -lstdc++ -ldl -lpthread)
+link=(swiftc -use-ld=lld "${objects[@]}" -o "$output/model" -lstdc++ -ldl -lpthread)
 if [[ -z $sanitizer ]]; then
+  link+=(-static-stdlib)
   for name in malloc calloc realloc posix_memalign strdup free; do
     link+=(-Xlinker "--wrap=$name")
   done
+else
+  # The C library is to call the sanitizer's allocator, as for strdup. With the
+  # run time linked in, that would be hidden from it.
+  link+=(-sanitize="$sanitizer")
 fi
-# What the C library calls of the sanitizer's, such as its allocator, is exported.
-[[ -z $sanitizer ]] || link+=(-sanitize="$sanitizer" -Xlinker --export-dynamic)
 "${link[@]}"

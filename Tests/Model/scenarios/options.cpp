@@ -62,7 +62,10 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
 SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
-  With limited = with([](auto &o) { o.max_wait_ns = 5; });
+  With limited = with([](auto &o) {
+    o.max_wait_ns = 5;
+    o.label = "limited";
+  });
   limited.hasDeadline = true;
   together({[&] { queue.add("x", finishes, limited); },
             [&] { clock.advance(10); }, [&] { queue.destroy(); }});
@@ -237,10 +240,13 @@ SCENARIO(events_tell_each_operation) {
   } count;
   {
     Queue queue(INTURN_QUEUE_CONCURRENT, {0}, [&](auto &o) {
+      o.label = "watched";
       o.on_event = Count::told;
       o.event_context = &count;
     });
-    Operation &x = queue.add("x", keeps, {.handle = true});
+    Operation &x = queue.add(
+        "x", keeps,
+        {.handle = true, .set = [](auto &options) { options.label = "x"; }});
     together({[&] {
                 x.awaitCall();
                 x.finish();
@@ -317,6 +323,7 @@ SCENARIO(looking_meets_everything) {
 SCENARIO(a_batch_with_options_of_its_operations) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   options.max_run_ns = 1000000;
+  options.label = "one of three";
   static const inturn_batch_edge edges[] = {{1, 0}, {2, 1}};
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Batch &batch = queue.addBatch(
