@@ -1,5 +1,5 @@
 /// Who drains a lane without being the engine's: it is told when the lane wants to be drained, and
-/// does so with a `LaneDrainer` or by `OutsideExecutor.Turn.drain`.
+/// does so with a `LaneDrainer`.
 package protocol LaneHost: AnyObject, Sendable {
   /// The lane wants one drainer. Called without locks, by any thread, perhaps inside the host's own
   /// calls of the engine.
@@ -16,13 +16,6 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
   /// One drainer's turn at the lane, which somebody has to take.
   package struct Turn: Sendable {
     nonisolated(unsafe) let lane: Lane.Pointer
-
-    /// Takes the turn, and calls all that the lane has to call.
-    package func drain() {
-      var budget = DrainBudget(remaining: Int.max)
-      lane.drain(&budget)
-      budget.dropSpareGate()
-    }
   }
 
   package struct CancelNotice: Sendable {
