@@ -1,9 +1,11 @@
 /// What the modules ask that drain their lanes themselves.
 extension Engine {
-  /// Makes a queue that a host drains; see `OutsideExecutor`. The queue keeps the host.
+  /// Makes a queue that a host drains; see `OutsideExecutor`. The queue keeps the host. It is not to be
+  /// observed: what a drainer starts is no event of the engine's, and its host tells of it.
   package static func createQueue(
     _ options: QueueOptions, host: any LaneHost, clock: Clock?
   ) -> (Status, Handle) {
+    precondition(options.onEvent == nil, "A host tells of its queue's events.")
     var options = options
     options.executor = OutsideExecutor(host: host)
     options.clock = clock
