@@ -56,7 +56,7 @@ if $has_mutants; then
   engine=("$output/engine" "$model"/{seam,mutants})
 fi
 mapfile -t core < <(find "${engine[@]}" -name '*.swift' | sort)
-mapfile -t exports < <(find Sources/InturnC -name '*.swift' | sort)
+mapfile -t exports < <(find Sources/InturnC "$model/hosted" -name '*.swift' | sort)
 # The engine is compiled again only when something of it has changed.
 stamp=$(cat "${core[@]}" "${exports[@]}" "$model"/{seam,mutants}/*.h include/inturn.h \
   "$inturn_script" Sources/CInturnSystem/include/*.h | sha256sum)

@@ -1,0 +1,86 @@
+// hosted.hpp - a queue that is drained step by step, as by the Swift modules.
+//
+// SPDX-License-Identifier: MIT
+//
+// Its host takes each turn where it is told of it, inside whatever call of the
+// engine that is. Plain operations go back to a session, which is a thread of
+// its own. One that has not ended when its call returns holds a FIFO queue's
+// drainer, and who ends it goes on with that; an actor queue's drainer goes on
+// at once.
+#ifndef MODEL_HOSTED_HPP
+#define MODEL_HOSTED_HPP
+
+#include "../checker/checker.hpp"
+
+namespace model {
+
+class HostedQueue {
+public:
+  enum class Form {
+    closure, // plain; a cancel of all ends it before its start
+    task,    // plain; a cancel of all only marks it
+    turn,    // with a slot, so that it can be cancelled alone
+    guarded, // with a slot; a cancel of all only asks it to end
+  };
+  // What it does: one that keeps its token suspends until somebody ends it.
+  enum class Body { finishes, fails, keeps };
+
+  struct Item {
+    HostedQueue *queue;
+    std::string name;
+    Form form;
+    Body body;
+    inturn_operation handle = {0};
+    inturn_token token = {0};
+    bool isAccepted = true; // it may begin before that is known
+    uint64_t enqueueBegan = 0, enqueuedAt = 0;
+    uint32_t begins = 0, finishes = 0, drops = 0; // drops: by the engine
+    bool isAskedToEnd = false;
+    bool hasEnded = false;   // the engine has heard of it
+    void *drainer = nullptr; // that goes on then
+    bool isPlain() const { return form == Form::closure || form == Form::task; }
+    bool isOver() const { return finishes > 0 || drops > 0; }
+    void awaitBegin();
+    void finish(bool fails = false);
+    void cancel();
+  };
+
+  inturn_queue handle = {0};
+
+  explicit HostedQueue(inturn_queue_kind kind);
+  // Finishes what is left, drains, destroys and checks all.
+  ~HostedQueue();
+
+  Item &add(const char *name, Form form, Body body = Body::finishes);
+  // Holds the place where the caller is, if the queue is free; says so.
+  bool visit();
+  // Asks for what runs, which is to be this queue's own.
+  void look();
+  void suspend();
+  void resume();
+  void cancelAll();
+  void drain();
+  void destroy();
+
+private:
+  inturn_queue_kind kind;
+  std::vector<std::unique_ptr<Item>> items;
+  uint64_t order = 0;
+  int inCall = 0;
+  uint64_t visits = 0, failures = 0;
+  int sessions = 0; // threads that run plain operations
+  int suspends = 0;
+  int cancelsUnderWay = 0;
+  bool isDestroying = false, isDestroyed = false;
+  int payload = 0; // of all that runs one after the other
+  void drive(void *drainer, uintptr_t tag, bool isSession);
+  void begin(Item &item, inturn_token token);
+  void startSession(void *turn, uintptr_t tag);
+  void finishAll();
+  void checkCounts();
+  static void dropped(void *context);
+};
+
+} // namespace model
+
+#endif
