@@ -38,16 +38,14 @@ swift_flags=(
 )
 c_flags=(-O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -Iinclude)
 instrumented=("${c_flags[@]}")
+cxx=$(dirname "$output")/scenarios
 if [[ -n $sanitizer ]]; then
   swift_flags+=(-sanitize="$sanitizer")
   instrumented+=(-fsanitize="$sanitizer")
   # The scheduler switches between threads that ThreadSanitizer watches: what it
   # does itself is no part of their story.
-  if [[ $sanitizer == thread ]]; then
-    c_flags+=(-DMODEL_THREAD_SANITIZER=1)
-  else
-    c_flags=("${instrumented[@]}")
-  fi
+  [[ $sanitizer == thread ]] ||
+    c_flags=("${instrumented[@]}") cxx+=-$sanitizer
 fi
 
 engine=(Sources/InturnCore "$model/seam")
@@ -74,20 +72,22 @@ objects=("$output"/{core,exports,atomic,memory}.o)
   -o "$output/atomic.o"
 "$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
   -c "$model/seam/memory.c" -o "$output/memory.o"
-# What has not changed since, nor any header, is compiled already.
-headers=$(cat "$model"/*/*.hpp "$model"/*/*.h include/inturn.h | sha256sum)
+# What has not changed since, nor any header, is compiled already, here or for
+# another build.
+headers=$(cat "$model"/{*/*.hpp,*/*.h,build.sh} include/inturn.h | sha256sum)
 stale=()
+mkdir -p "$cxx"
 for file in "$model"/main.cpp "$model"/*/*.cpp; do
-  object=$output/$(basename "$(dirname "$file")")-$(basename "$file" .cpp).o
+  object=$cxx/$(basename "$(dirname "$file")")-$(basename "$file" .cpp).o
   objects+=("$object")
   [[ -f $object && $object -nt $file &&
-    $headers == "$(cat "$output/headers" 2>/dev/null)" ]] ||
+    $headers == "$(cat "$cxx/headers" 2>/dev/null)" ]] ||
     stale+=(-c "$file" -o "$object")
 done
 if ((${#stale[@]})); then
   printf '%s\0' "${stale[@]}" | xargs -0 -n 4 -P 2 \
     "$clang++" -std=c++20 "${c_flags[@]}"
-  echo "$headers" >"$output/headers"
+  echo "$headers" >"$cxx/headers"
 fi
 link=(swiftc -use-ld=lld "${objects[@]}" -o "$output/model" -lstdc++ -ldl -lpthread)
 if [[ -z $sanitizer ]]; then

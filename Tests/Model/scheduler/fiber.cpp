@@ -15,15 +15,14 @@ extern "C" const char *__asan_default_options() {
 }
 #endif
 #endif
-// Not asked of the compiler: this file is none of what is watched.
-#ifdef MODEL_THREAD_SANITIZER
+// Where ThreadSanitizer is linked in. Not asked of the compiler: this file is
+// none of what is watched.
 extern "C" const char *__tsan_default_options() {
   return "halt_on_error=1:exitcode=66:atexit_sleep_ms=0";
 }
-extern "C" void *__tsan_get_current_fiber(void);
-extern "C" void *__tsan_create_fiber(unsigned flags);
-extern "C" void __tsan_switch_to_fiber(void *fiber, unsigned flags);
-#endif
+extern "C" [[gnu::weak]] void *__tsan_get_current_fiber(void);
+extern "C" [[gnu::weak]] void *__tsan_create_fiber(unsigned flags);
+extern "C" [[gnu::weak]] void __tsan_switch_to_fiber(void *, unsigned flags);
 
 // Stores the registers that a call keeps on the stack, its pointer in *from,
 // and takes those of the other stack.
@@ -82,9 +81,8 @@ void Fiber::prepare(void (*entry)()) {
       abort();
     bottom = stack;
     size = stackSize;
-#ifdef MODEL_THREAD_SANITIZER
-    sanitizers = __tsan_create_fiber(0);
-#endif
+    if (__tsan_create_fiber)
+      sanitizers = __tsan_create_fiber(0);
   }
 #ifdef MODEL_ADDRESS_SANITIZER
   // Whoever had it before has left it in the middle of its calls.
@@ -111,12 +109,12 @@ void Fiber::switchTo(Fiber &other) {
   // Without the detection of uses after return there is no stack to be kept.
   __sanitizer_start_switch_fiber(nullptr, other.bottom, other.size);
 #endif
-#ifdef MODEL_THREAD_SANITIZER
-  if (!sanitizers)
-    sanitizers = __tsan_get_current_fiber();
-  // No order follows from the switch: only from what the engine does.
-  __tsan_switch_to_fiber(other.sanitizers, 1);
-#endif
+  if (__tsan_switch_to_fiber) {
+    if (!sanitizers)
+      sanitizers = __tsan_get_current_fiber();
+    // No order follows from the switch: only from what the engine does.
+    __tsan_switch_to_fiber(other.sanitizers, 1);
+  }
   model_switch(&stackPointer, other.stackPointer);
   arrived();
 }
