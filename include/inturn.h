@@ -606,6 +606,19 @@ typedef struct inturn_event {
 typedef void (*inturn_event_fn)(void *INTURN_NULLABLE context,
                                 const inturn_event *INTURN_NONNULL event);
 
+/* So many starts in each interval: a token bucket. It holds `burst` starts and
+   is full in the beginning. Each start takes one, that of a further attempt,
+   too; a segment takes none. Each interval_ns / max_starts of the queue's clock
+   one comes back, without any drift. So in no time of interval_ns do more than
+   max_starts + burst - 1 start, and what starts late is made up for, up to a
+   bucket. Not guaranteed: that one starts as soon as it may, if the executor
+   is busy. */
+typedef struct inturn_rate {
+  uint32_t max_starts; /* 0: as many as there are */
+  uint32_t burst;      /* 0: max_starts */
+  int64_t interval_ns; /* positive; times the burst at most 2^62 */
+} inturn_rate;
+
 /* Zero in a field means its default, but for the two delays, where zero means
    no delay: initialise with INTURN_QUEUE_OPTIONS_INIT. */
 typedef struct inturn_queue_options {
@@ -622,6 +635,7 @@ typedef struct inturn_queue_options {
      has ended by the time its work returns has shown nothing: no gap. */
   int64_t settle_ns;
   int64_t gap_ns;
+  inturn_rate rate; /* see inturn_queue_set_rate */
   /* Is told the queue's events. Costs a slot for each operation. */
   inturn_event_fn INTURN_NULLABLE on_event;
   void *INTURN_NULLABLE event_context;
@@ -633,7 +647,7 @@ typedef struct inturn_queue_options {
 #define INTURN_QUEUE_OPTIONS_INIT                                              \
   {                                                                            \
     sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000,  \
-        NULL, NULL, NULL                                                       \
+        {0, 0, 0}, NULL, NULL, NULL                                            \
   }
 
 /* Creates a queue. An interaction queue starts with its view not visible; the
@@ -808,6 +822,14 @@ inturn_status inturn_queue_enqueue_with(
    Statuses: handle statuses (E_WRONG_KIND: not a concurrent queue). */
 inturn_status inturn_queue_set_max_concurrent(inturn_queue queue,
                                               uint32_t max_concurrent);
+
+/* Changes how many operations of a queue may start in a time; NULL or 0
+   max_starts: any number. Where there was a rate before, the new bucket lacks
+   as many as the old one. When the next one may start is told by
+   inturn_queue_get_statistics and INTURN_QUEUE_NEXT_START.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+inturn_status inturn_queue_set_rate(inturn_queue queue,
+                                    const inturn_rate *INTURN_NULLABLE rate);
 
 /* Suspends a queue: when the call has returned, no operation and no segment
    starts. What runs goes on. Ends and cancel handlers are still delivered.
@@ -1479,7 +1501,9 @@ typedef enum inturn_queue_aspect {
   INTURN_QUEUE_SUSPENDED = 3, /* boolean: at least one suspend is in force */
   /* progress: how many have ended, of all that were ever accepted; these are
      the ended, the running and the pending ones. */
-  INTURN_QUEUE_PROGRESS = 4
+  INTURN_QUEUE_PROGRESS = 4,
+  /* integer: as next_start_ns of inturn_queue_statistics. */
+  INTURN_QUEUE_NEXT_START = 5
 } inturn_queue_aspect;
 
 /* Creates a value that tells a state of a queue. For the queue, an operation
@@ -1558,10 +1582,13 @@ typedef struct inturn_queue_statistics {
   uint64_t cancelled;
   uint64_t timed_out;
   uint64_t abandoned;
+  /* The moment of the queue's clock before which its rate, or the delay of an
+     interaction queue, lets nothing start; 0: none. */
+  int64_t next_start_ns;
 } inturn_queue_statistics;
 
 #define INTURN_QUEUE_STATISTICS_INIT                                           \
-  { sizeof(inturn_queue_statistics), 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(inturn_queue_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_get_statistics(

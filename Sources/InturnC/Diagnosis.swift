@@ -16,6 +16,7 @@ public func inturn_queue_get_statistics(
   out_statistics.pointee.finished = statistics.finished
   out_statistics.pointee.failed = statistics.failed
   out_statistics.pointee.cancelled = statistics.cancelled
+  out_statistics.pointee.next_start_ns = statistics.nextStart
   out_statistics.pointee.timed_out = statistics.timedOut
   out_statistics.pointee.abandoned = statistics.abandoned
   return INTURN_OK

@@ -28,15 +28,23 @@ private func queueOptions(
   var result = QueueOptions(kind: kind)
   guard let options else { return result }
   guard isValidLabel(options.label), options.settle_ns >= 0, options.gap_ns >= 0,
-    kind == .concurrent || options.max_concurrent <= 1
+    kind == .concurrent || options.max_concurrent <= 1, let rate = startRate(options.rate)
   else { return nil }
   result.label = options.label
   result.capacity = options.capacity
   result.limit = options.max_concurrent
   result.settle = options.settle_ns
   result.gap = options.gap_ns
+  result.rate = rate
   result.onEvent = eventHandler(options)
   return result
+}
+
+/// The rate, if it is valid, or that there is none.
+private func startRate(_ rate: inturn_rate) -> StartRate?? {
+  if rate.max_starts == 0 { return .some(nil) }
+  let rate = StartRate(starts: rate.max_starts, interval: rate.interval_ns, burst: rate.burst)
+  return rate.map { .some($0) }
 }
 
 /// The handler of events, which keeps its context until the last use of it.
@@ -233,6 +241,16 @@ private func callEndFunction(
 ) {
   var end = inturn_end(end)
   unsafeBitCast(function, to: inturn_end_fn.self)(context, &end)
+}
+
+@_cdecl("inturn_queue_set_rate") @implementation
+public func inturn_queue_set_rate(
+  _ queue: inturn_queue, _ rate: UnsafePointer<inturn_rate>?
+) -> inturn_status {
+  guard let rate = startRate(rate?.pointee ?? inturn_rate()) else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
+  return inturn_status(Engine.setRate(rate, of: Handle(queue)))
 }
 
 @_cdecl("inturn_queue_set_max_concurrent") @implementation

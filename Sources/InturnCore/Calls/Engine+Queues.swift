@@ -9,6 +9,7 @@ package struct QueueOptions {
   package var limit: UInt32 = 0
   package var settle: Int64 = 500_000_000
   package var gap: Int64 = 250_000_000
+  package var rate: StartRate?
   package var onEvent: (@Sendable (QueueEvent) -> Void)?
 
   package init(kind: QueueKind) { traits = LaneTraits(kind) }
@@ -180,6 +181,11 @@ extension Engine {
   package static func setLimit(_ limit: UInt32, of queue: Handle) -> Status {
     let limit = limit == 0 ? UInt32(current.pointee.pool.size) : limit
     return withLane(queue) { $0.setLimit(limit, generation: queue.generation) }
+  }
+
+  /// Says how many operations may start in a time; nil for any number.
+  package static func setRate(_ rate: StartRate?, of queue: Handle) -> Status {
+    withLane(queue) { $0.setRate(rate, generation: queue.generation) }
   }
 
   package static func suspend(_ queue: Handle, reason: String? = nil) -> Status {

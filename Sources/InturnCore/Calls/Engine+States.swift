@@ -36,7 +36,7 @@ extension Engine {
   package static func createValue(_ aspect: QueueAspect, of queue: Handle) -> (Status, Handle) {
     let kind: RawValue.Kind =
       switch aspect {
-      case .pending, .running: .integer
+      case .pending, .running, .nextStart: .integer
       case .suspended: .boolean
       case .progress: .progress
       }

@@ -1,4 +1,4 @@
-/// Deadlines, stall warnings, grace times and the delays of interaction lanes.
+/// Deadlines, stall warnings and grace times.
 extension UnsafeMutablePointer<Lane> {
   func armForWaitLocked(_ slot: OperationSlot.Pointer) {
     guard let details = slot.pointee.details else { return }
@@ -42,7 +42,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether a timer may still be armed: asked by all that do, under the lock. A lane whose queue is
   /// gone has disarmed its own, and will free it; what of it still runs has no deadline any more.
-  private var mayArmLocked: Bool { !pointee.machine.flags.contains(.destroyed) }
+  var mayArmLocked: Bool { !pointee.machine.flags.contains(.destroyed) }
 
   /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
   /// lane may be others'.
@@ -95,69 +95,6 @@ extension UnsafeMutablePointer<Lane> {
     }
     if wasPending { removePendingLocked(slot) } else { noticeLocked(slot, &outbox) }
     settleLocked(slot, endedInsideCall: false, &outbox)
-  }
-
-  // MARK: Interaction lanes
-
-  /// The view has appeared, or disappears.
-  func setVisible(_ isVisible: Bool, generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    if !pointee.machine.traits.contains(.view) {
-      pointee.lock.unlock()
-      return .wrongKind
-    }
-    let extra = needExtra()
-    var outbox = Outbox()
-    if extra.pointee.interaction.isVisible != isVisible {
-      extra.pointee.interaction.isVisible = isVisible
-      if isVisible {
-        holdLocked(until: clock.moment(after: extra.pointee.interaction.settle))
-        askToGiveWayLocked(&outbox)
-      } else {
-        clock.disarm(extra.pointee.interaction.timer!)
-        pointee.machine.flags.insert(.held)
-      }
-    }
-    unlock(&outbox)
-    return .ok
-  }
-
-  func holdForGapLocked() {
-    let gap = needExtra().pointee.interaction.gap
-    if gap > 0 { holdLocked(until: clock.moment(after: gap)) }
-  }
-
-  /// Holds the lane until a moment, or a later one that holds already.
-  private func holdLocked(until moment: Int64) {
-    let extra = needExtra()
-    let readyAt = Swift.max(extra.pointee.interaction.readyAt, moment)
-    extra.pointee.interaction.readyAt = readyAt
-    applyHoldLocked()
-  }
-
-  private func applyHoldLocked() {
-    let timing = needExtra().pointee.interaction
-    if timing.isVisible && timing.readyAt <= clock.now {
-      pointee.machine.flags.remove(.held)
-      return
-    }
-    pointee.machine.flags.insert(.held)
-    if timing.isVisible && mayArmLocked {
-      clock.arm(
-        timing.timer!, at: timing.readyAt, for: .lane(self, generation: pointee.generation))
-    }
-  }
-
-  /// The delay of an interaction lane has passed, if the lane is still that queue's.
-  func timerFired(generation: UInt32) {
-    pointee.lock.lock()
-    if pointee.generation != generation {
-      pointee.lock.unlock()
-      return
-    }
-    applyHoldLocked()
-    unlock()
   }
 }
 

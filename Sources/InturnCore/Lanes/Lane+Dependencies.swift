@@ -289,14 +289,18 @@ extension UnsafeMutablePointer<Lane> {
 
   /// The same of an actor lane, where nothing that has begun waits for what has not.
   private func isActorBlockedLocked() -> Bool {
+    let isHeld = isHeldByPaceLocked
     while let slot = order?.pointee.front.first()?.slot {
+      if isHeld && !slot.loadWord().contains(.segment) { return true }
       if !mustWaitLocked(slot, asksForNames: true) { return false }
       // A further attempt that waits for its names; the others need not.
       _ = order!.pointee.front.pop()
       order!.block(slot)
     }
-    guard let slot = firstSlotLocked(), mustWaitLocked(slot, asksForNames: true)
-    else { return false }
+    let slot = firstSlotLocked()
+    let isSegment = slot?.loadWord().contains(.segment) == true
+    let mustWait = slot.map { mustWaitLocked($0, asksForNames: true) } ?? false
+    if isSegment || !(isHeld || mustWait) { return false }
     return !bringBegunForwardLocked() || isActorBlockedLocked()
   }
 

@@ -24,7 +24,7 @@ extension UnsafeMutablePointer<Lane> {
   private func applyLocked(_ options: borrowing QueueOptions) {
     let isPlain =
       options.label == nil && options.executor == nil && options.clock == nil
-      && options.onEvent == nil && options.capacity == 0
+      && options.onEvent == nil && options.capacity == 0 && options.rate == nil
       && options.traits.isDisjoint(with: [.limited, .selective])
     if isPlain { return }
     let extra = needExtra()
@@ -33,16 +33,18 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.clock = options.clock.map { Unmanaged.passRetained($0) }
     extra.pointee.capacity = options.capacity
     extra.pointee.limit = options.limit
-    extra.pointee.interaction.settle = options.settle
-    extra.pointee.interaction.gap = options.gap
     if let onEvent = options.onEvent {
       extra.pointee.events = LaneEvents(onEvent)
       pointee.machine.flags.insert(.isObserved)
     }
     if options.traits.contains(.view) {
-      extra.pointee.interaction.timer = .make()
+      let pace = needPaceLocked()
+      pace.pointee.settle = options.settle
+      pace.pointee.gap = options.gap
+      pace.pointee.isVisible = false
       pointee.machine.flags.insert(.held)
     }
+    if let rate = options.rate { changeRateLocked(rate) }
   }
 
   /// Destroys the queue of this handle.
@@ -81,7 +83,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     extra.pointee.outside += 1
     var outbox = Outbox()
-    if let timer = extra.pointee.interaction.timer { clock.disarm(timer) }
+    if let timer = extra.pointee.pace?.pointee.timer { clock.disarm(timer) }
     cutOffRunningLocked(&outbox)
     cancelPendingLocked(.destroyed, &outbox)
     extra.pointee.outside -= 1
@@ -195,7 +197,10 @@ extension UnsafeMutablePointer<Lane> {
       order.deallocate()
     }
     free(extra.pointee.label)
-    extra.pointee.interaction.timer?.giveUp()
+    if let pace = extra.pointee.pace {
+      pace.pointee.timer?.giveUp()
+      pace.deallocate()
+    }
     extra.deinitialize(count: 1)
     extra.deallocate()
     pointee.extra = nil

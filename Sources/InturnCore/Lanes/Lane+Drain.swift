@@ -58,7 +58,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
-    if pointee.machine.traits.contains(.batching), !pointee.machine.flags.contains(.watched),
+    if pointee.machine.traits.contains(.batching), !pointee.machine.countsStarts,
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
       let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
       !chunk.jobs[Int(chunk.pointee.start)].isTakenOut

@@ -195,6 +195,7 @@ extension UnsafeMutablePointer<Lane> {
     slot.addReference()
     pointee.pending += 1
     needExtra().pointee.segments += 1
+    if pointee.machine.flags.contains(.rated) { applyPaceLocked() }
     unlock()
     return .ok
   }

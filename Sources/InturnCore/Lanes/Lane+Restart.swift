@@ -141,7 +141,8 @@ extension UnsafeMutablePointer<Lane> {
   func goBackIfStopped(_ token: Handle, slot: OperationSlot.Pointer) {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    if pointee.machine.flags.isDisjoint(with: [.held, .suspended]) { return }
+    let isSuspended = pointee.machine.flags.contains(.suspended)
+    if !isSuspended && pointee.extra!.pointee.pace!.pointee.lets(startAt: clock.now) { return }
     slot.needPlanLocked()
     if slot.change({ $0.yielding(generation: token.generation) }) != nil {
       slot.plan!.pointee.goesBack = true

@@ -50,6 +50,7 @@ extension UnsafeMutablePointer<Lane> {
     // So that the gate is still where it is counted.
     stopBatchLocked()
     result.pending = waitingCountLocked
+    result.nextStart = nextStartLocked
     result.finished = pointee.finished
     result.running = UInt64(pointee.machine.running - (pointee.extra?.pointee.endedRunning ?? 0))
     // The one that was started last may have ended without its queue having heard of that. What a
@@ -124,6 +125,8 @@ package struct QueueStatistics {
   package var cancelled: UInt64 = 0
   package var timedOut: UInt64 = 0
   package var abandoned: UInt64 = 0
+  /// The moment before which nothing starts; 0 for none.
+  package var nextStart: Int64 = 0
 }
 
 /// One operation that has not ended; see `inturn_operation_info`.

@@ -92,20 +92,10 @@ struct LaneExtra: ~Copyable {
   var firstCancelledGraph: BatchGraph.Pointer?
   /// Operations without slots that were cancelled and whose contexts are to be destroyed.
   var graveyard = JobBuffer()
-  var interaction = InteractionTiming()
+  /// Nil: nothing is held back for a time.
+  var pace: UnsafeMutablePointer<Pace>?
   /// Changes when a waiter must look again.
   let wakeups = Atomic<UInt32>(0)
-}
-
-/// When an interaction lane may start the next interaction.
-struct InteractionTiming {
-  var settle: Int64 = 0
-  var gap: Int64 = 0
-  var isVisible = false
-  /// Not before this moment, even when visible.
-  var readyAt = Int64.min
-  /// Of an interaction lane.
-  var timer: TimerNode.Pointer?
 }
 
 // MARK: Views and small steps; the lane is locked

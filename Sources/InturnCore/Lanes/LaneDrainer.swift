@@ -93,7 +93,7 @@ package final class LaneDrainer: @unchecked Sendable {
         if job.work != nil {
           let tag = askForTag()
           if job.tag != tag { return goBackLocked(job) }
-          if lane.pointee.machine.flags.contains(.watched) { return startPlainLocked() }
+          if lane.pointee.machine.countsStarts { return startPlainLocked() }
           beginBatchLocked(chunk)
           if let step = nextOfBatch(tag) { return step }
           if !endBatch() { return .left }

@@ -14,7 +14,7 @@ struct LaneMachine: Hashable {
     static let closed = Flags(rawValue: 1 << 0)
     /// At least one suspend is in force.
     static let suspended = Flags(rawValue: 1 << 1)
-    /// An interaction lane whose view is not visible or whose delay has not passed.
+    /// Its pace lets nothing start before a moment, or before its view appears.
     static let held = Flags(rawValue: 1 << 2)
     /// Its queue is gone; what is left of it is being cleared away.
     static let destroyed = Flags(rawValue: 1 << 3)
@@ -30,6 +30,8 @@ struct LaneMachine: Hashable {
     static let headBlocked = Flags(rawValue: 1 << 8)
     /// States of it are told as values.
     static let watched = Flags(rawValue: 1 << 10)
+    /// There is a rate of starts.
+    static let rated = Flags(rawValue: 1 << 7)
   }
 
   var flags: Flags = []
@@ -50,6 +52,10 @@ struct LaneMachine: Hashable {
   }
 
   enum Next: Equatable { case deliver, start, leave }
+
+  /// Whether each start is counted, and made under the lock.
+  @inline(__always)
+  var countsStarts: Bool { !flags.isDisjoint(with: [.watched, .rated]) }
 
   private static var stopped: Flags { [.suspended, .held, .destroyed, .headBlocked] }
 

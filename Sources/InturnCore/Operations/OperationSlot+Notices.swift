@@ -138,7 +138,7 @@ extension UnsafeMutablePointer<Lane> {
   func askToGiveWayLocked(_ outbox: inout Outbox) {
     guard let order, order.pointee.hasLiveUrgent, pointee.firstRunning != 0,
       pointee.machine.flags.isDisjoint(with: [.suspended, .destroyed]),
-      pointee.extra!.pointee.interaction.isVisible
+      pointee.extra!.pointee.pace!.pointee.isVisible
     else { return }
     forEachRunningLocked { slot in
       if slot.plan?.pointee.isUrgent == true { return }

@@ -1,7 +1,7 @@
 /// A state of a queue that is told as a value. The numbers are those of `inturn_queue_aspect`.
 package enum QueueAspect: UInt32, CaseIterable, Sendable {
   case pending = 1
-  case running, suspended, progress
+  case running, suspended, progress, nextStart
 }
 
 /// What is known of a lane whose states are told. The lane's lock protects it.
@@ -26,12 +26,14 @@ struct LaneStates {
     let ended: Int64
     let pending: Int64
     let isSuspended: Bool
+    let nextStart: Int64
 
     func state(_ aspect: UInt32) -> RawValue {
       switch QueueAspect(rawValue: aspect).unsafelyUnwrapped {
       case .pending: .integer(pending)
       case .running: .integer(running)
       case .suspended: .boolean(isSuspended)
+      case .nextStart: .integer(nextStart)
       case .progress: .progress(Progress(completed: ended, total: ended + running + pending))
       }
     }
@@ -80,7 +82,9 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(__always)
   func countStartLocked() {
-    if pointee.machine.flags.contains(.watched) { pointee.extra!.pointee.states!.running += 1 }
+    if !pointee.machine.countsStarts { return }
+    pointee.extra!.pointee.states?.running += 1
+    if pointee.machine.flags.contains(.rated) { countStartForRateLocked() }
   }
 
   @inline(__always)
@@ -141,7 +145,7 @@ extension UnsafeMutablePointer<Lane> {
     let states = pointee.extra!.pointee.states!
     return LaneStates.Moment(
       running: states.running, ended: states.ended, pending: pending,
-      isSuspended: pointee.machine.flags.contains(.suspended))
+      isSuspended: pointee.machine.flags.contains(.suspended), nextStart: nextStartLocked)
   }
 
   /// The queue is gone, and nothing of it is pending or running: tells the last that there is to

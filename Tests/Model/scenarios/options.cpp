@@ -407,3 +407,81 @@ SCENARIO(an_old_token_meets_suspend) {
          other.resume();
        }});
 }
+
+// A rate of starts: what starts, what changes it, and its moment.
+static inturn_rate rate(uint32_t starts, int64_t interval, uint32_t burst) {
+  return {starts, burst, interval};
+}
+
+static Queue rated(inturn_queue_kind kind) {
+  return Queue(kind, {0}, [](auto &o) { o.rate = rate(1, 1000, 1); });
+}
+
+static void aRateMeetsEnqueue(inturn_queue_kind kind) {
+  Queue queue = rated(kind);
+  queue.add("x", finishes);
+  together({[&] { queue.add("y", finishes); },
+            [&] { queue.add("z", finishes, {.handle = true}); }});
+}
+
+SCENARIO(a_rate_meets_enqueue) { aRateMeetsEnqueue(INTURN_QUEUE_FIFO); }
+
+SCENARIO(a_rate_meets_enqueue_in_an_actor) {
+  aRateMeetsEnqueue(INTURN_QUEUE_ACTOR);
+}
+
+SCENARIO(a_rate_is_changed_as_its_moment_comes) {
+  Queue queue(INTURN_QUEUE_CONCURRENT, {0}, [](auto &o) {
+    o.max_concurrent = 2;
+    o.rate = rate(1, 1000, 1);
+  });
+  queue.limit = 2;
+  queue.add("x", finishes);
+  queue.add("y", finishes);
+  together({[&] {
+              inturn_rate faster = rate(2, 1000, 1);
+              expect("set_rate", inturn_queue_set_rate(queue.handle, &faster),
+                     {INTURN_OK});
+            },
+            [&] {
+              expect("set_rate", inturn_queue_set_rate(queue.handle, nullptr),
+                     {INTURN_OK});
+            },
+            [&] { queue.add("z", finishes); }});
+}
+
+SCENARIO(a_rate_comes_to_a_queue_that_runs) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.add("x", finishes);
+  queue.add("y", finishes);
+  together({[&] {
+              inturn_rate slow = rate(1, 1000, 1);
+              expect("set_rate", inturn_queue_set_rate(queue.handle, &slow),
+                     {INTURN_OK});
+            },
+            [&] { queue.add("z", finishes); }});
+}
+
+SCENARIO(the_moment_of_a_rate_meets_the_destruction) {
+  Queue queue = rated(INTURN_QUEUE_FIFO);
+  queue.add("x", finishes);
+  queue.add("y", finishes);
+  together({[&] { queue.destroy(); }});
+}
+
+SCENARIO(a_segment_passes_what_a_rate_holds) {
+  Queue queue = rated(INTURN_QUEUE_ACTOR);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  x.awaitCall();
+  together({[&] { queue.add("z", finishes); },
+            [&] {
+              auto finish = [](void *, inturn_token token) {
+                expect("finish", inturn_token_finish(token), {INTURN_OK});
+              };
+              x.finishesBegun++;
+              expect("resume",
+                     inturn_token_resume(x.token, finish, nullptr, nullptr),
+                     {INTURN_OK});
+            }});
+}

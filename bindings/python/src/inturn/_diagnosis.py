@@ -49,6 +49,7 @@ class Statistics(NamedTuple):
     cancelled: int
     timed_out: int
     abandoned: int
+    next_start_ns: int
 
 
 class Info(NamedTuple):

@@ -124,6 +124,10 @@ INTURN_QUEUE_INTERACTION = 3
 INTURN_QUEUE_CONCURRENT = 4
 
 
+class inturn_rate(t.Structure):
+    _fields_ = (("max_starts", _u32), ("burst", _u32), ("interval_ns", _i64))
+
+
 class inturn_queue_options(_Sized):
     _fields_ = (
         ("size", _u32),
@@ -134,6 +138,7 @@ class inturn_queue_options(_Sized):
         ("clock", inturn_clock),
         ("settle_ns", _i64),
         ("gap_ns", _i64),
+        ("rate", inturn_rate),
         ("on_event", inturn_event_fn),
         ("event_context", _pointer),
         ("event_destroy", inturn_destroy_fn),
@@ -293,6 +298,7 @@ class inturn_queue_statistics(_Sized):
         ("cancelled", _u64),
         ("timed_out", _u64),
         ("abandoned", _u64),
+        ("next_start_ns", _i64),
     )
 
 
@@ -390,6 +396,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [_queue, _P(inturn_operation_options), *_work, _P(_operation)],
     ),
     "inturn_queue_set_max_concurrent": (_S, [_queue, _u32]),
+    "inturn_queue_set_rate": (_S, [_queue, _P(inturn_rate)]),
     "inturn_queue_suspend": (_S, [_queue]),
     "inturn_queue_resume": (_S, [_queue]),
     "inturn_queue_suspend_for": (_S, [_queue, _string]),

@@ -1,0 +1,103 @@
+/// How a lane keeps its pace.
+extension UnsafeMutablePointer<Lane> {
+  /// The view has appeared, or disappears.
+  func setVisible(_ isVisible: Bool, generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    if !pointee.machine.traits.contains(.view) {
+      pointee.lock.unlock()
+      return .wrongKind
+    }
+    let pace = needPaceLocked()
+    var outbox = Outbox()
+    if pace.pointee.isVisible != isVisible {
+      pace.pointee.isVisible = isVisible
+      if isVisible { pace.pointee.hold(until: clock.moment(after: pace.pointee.settle)) }
+      applyPaceLocked()
+      if isVisible { askToGiveWayLocked(&outbox) }
+    }
+    unlock(&outbox)
+    return .ok
+  }
+
+  func holdForGapLocked() {
+    let pace = needPaceLocked()
+    if pace.pointee.gap == 0 { return }
+    pace.pointee.hold(until: clock.moment(after: pace.pointee.gap))
+    applyPaceLocked()
+  }
+
+  // MARK: Rate
+
+  /// From now on, no more starts than this, or nil for as many as there are.
+  func setRate(_ rate: StartRate?, generation: UInt32) -> Status {
+    pointee.lock.lock()
+    if let refusal = refusalLocked(generation) { return refusal }
+    changeRateLocked(rate)
+    unlock()
+    return .ok
+  }
+
+  func changeRateLocked(_ rate: StartRate?) {
+    needPaceLocked().pointee.change(rate, at: clock.now)
+    pointee.machine.set(.rated, rate != nil)
+    // Its drainer starts no more than the one that it is at.
+    stopBatchLocked()
+    applyPaceLocked()
+  }
+
+  /// An operation starts.
+  func countStartForRateLocked() {
+    pointee.extra!.pointee.pace!.pointee.countStart(at: clock.now)
+    applyPaceLocked()
+  }
+
+  /// The moment before which nothing starts, if one is known and has not come; else 0.
+  var nextStartLocked: Int64 {
+    isHeldByPaceLocked ? pointee.extra?.pointee.pace?.pointee.nextStart ?? 0 : 0
+  }
+
+  var isHeldByPaceLocked: Bool {
+    guard let pace = pointee.extra?.pointee.pace else { return false }
+    return !pace.pointee.lets(startAt: clock.now)
+  }
+
+  // MARK: Holding
+
+  func needPaceLocked() -> UnsafeMutablePointer<Pace> {
+    let extra = needExtra()
+    if let pace = extra.pointee.pace { return pace }
+    let pace = UnsafeMutablePointer<Pace>.allocate(capacity: 1)
+    pace.initialize(to: Pace())
+    extra.pointee.pace = pace
+    return pace
+  }
+
+  /// Holds the lane, or holds it no more, as its pace says just now.
+  func applyPaceLocked() {
+    let pace = needPaceLocked()
+    let nextStart = pace.pointee.nextStart
+    let isHeld = isHeldByPaceLocked
+    // Segments are not held: one after the other, it is looked whether it is one.
+    pointee.machine.set(.held, isHeld && pointee.extra!.pointee.segments == 0)
+    if !isHeld { pointee.machine.flags.remove(.headBlocked) }
+    if let nextStart, isHeld, mayArmLocked {
+      let timer = pace.pointee.timer ?? .make()
+      pace.pointee.timer = timer
+      clock.arm(timer, at: nextStart, for: .lane(self, generation: pointee.generation))
+    } else if let timer = pace.pointee.timer {
+      clock.disarm(timer)
+    }
+  }
+
+  /// Its moment has come, if the lane is still that queue's.
+  func timerFired(generation: UInt32) {
+    pointee.lock.lock()
+    if pointee.generation != generation {
+      pointee.lock.unlock()
+      return
+    }
+    applyPaceLocked()
+    unlock()
+  }
+}
