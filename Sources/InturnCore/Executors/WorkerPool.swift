@@ -39,8 +39,10 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private struct Listed {
     let parker: Parker
     let clock: Int64
-    /// The processor time that it had used when the clock looked last.
+    /// The processor time that it had used when the clock looked last, and how many looks ago that
+    /// was seen to grow.
     var used: Int64 = 0
+    var looks = WorkerPool.looksOfBlocked
   }
   /// No thread can be had, and that has been reported.
   @exclusivity(unchecked) private var isShortOfThreads = false
@@ -49,8 +51,10 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   private static var pressureInterval: Int64 { 5_000_000 }
   private static var surplusIdle: Int64 { 1_000_000_000 }
-  /// What a thread uses of a processor in that time if it computes, though others may want it, too.
-  private static var computingTime: Int64 { pressureInterval / 20 }
+  /// A thread that computes uses as much of a processor at least once in so many looks, though others
+  /// want it, too.
+  private static var computingTime: Int64 { pressureInterval / 100 }
+  private static var looksOfBlocked: Int { 4 }
   private static var spinRounds: Int { 60 }
   private static var spinNanoseconds: Int64 { 100 }
   private static var shortSleep: Int64 { 20_000 }
@@ -104,8 +108,10 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     var count = 0
     // Those that have come or gone meanwhile are found in other places, and do not count.
     for place in 0..<min(clocks.count, workers.count) where workers[place].clock == clocks[place] {
-      if times[place] - workers[place].used > Self.computingTime { count += 1 }
+      let hasGrown = times[place] - workers[place].used > Self.computingTime
+      workers[place].looks = hasGrown ? 0 : workers[place].looks + 1
       workers[place].used = times[place]
+      if workers[place].looks < Self.looksOfBlocked { count += 1 }
     }
     return count
   }
