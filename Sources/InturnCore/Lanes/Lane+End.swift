@@ -147,7 +147,10 @@ extension UnsafeMutablePointer<Lane> {
       return deliverLocked(slot, &budget)
     }
     if let graph = extra.pointee.firstCancelledGraph { return deliverHeldLocked(graph, &budget) }
-    while let job = extra.pointee.graveyard.pop() {
+    // Not by `pop`: a host's jobs have numbers for their work, and one of those is an optional's none.
+    while let grave = extra.pointee.graveyard.front() {
+      let job = grave.jobs[Int(grave.pointee.start)]
+      grave.pointee.start += 1
       guard let destroy = job.destroy else { continue }
       budget.remaining -= 1
       unlockForCall(&budget)
