@@ -140,3 +140,36 @@ SCENARIO(resolving_a_key_meets_the_start) {
             },
             [&] { inturn_queue_resolve_key(queue.handle, "key", nullptr); }});
 }
+
+// More of a key than are cancelled before somebody else may have the lock.
+static void cancellingALine(bool isDestroyed) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  With keyed{.handle = true,
+             .onEnd = true,
+             .set = [](auto &options) { options.key = "key"; },
+             .endsWithOthers = true};
+  std::vector<Operation *> line;
+  line.push_back(&queue.add("the first", keeps, keyed));
+  for (int i = 0; i < 40; i++)
+    line.push_back(&queue.add("one of many", finishes, keyed));
+  together({[&] { inturn_queue_cancel_key(queue.handle, "key", nullptr); },
+            [&] {
+              // Where it goes on, after the first hold of the lock.
+              for (int i = 12; i > 4; i--)
+                line[i]->cancel();
+            },
+            [&] {
+              if (isDestroyed)
+                queue.destroy();
+              else
+                queue.add("a late one", finishes, keyed);
+            },
+            [&] {
+              line[0]->awaitCall();
+              line[0]->finish();
+            }});
+}
+
+SCENARIO(cancelling_a_line_meets_its_changes) { cancellingALine(false); }
+
+SCENARIO(cancelling_a_line_meets_the_destruction) { cancellingALine(true); }

@@ -193,3 +193,31 @@ SCENARIO(batches_meet_suspend_and_destruction_in_an_actor_queue) {
 SCENARIO(batches_meet_suspend_and_destruction_in_a_concurrent_queue) {
   batchesMeetEnqueueAndDestruction(INTURN_QUEUE_CONCURRENT);
 }
+
+// So many are cancelled that they are squeezed out of the buffer, which a
+// drainer is in.
+SCENARIO(cancelled_batches_are_squeezed_out) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.suspend();
+  queue.add("the first", finishes);
+  std::vector<Batch *> batches;
+  for (int i = 0; i < 12; i++) {
+    batches.push_back(&queue.addBatch({{"a", finishes},
+                                       {"b", finishes},
+                                       {"c", finishes},
+                                       {"d", finishes},
+                                       {"e", finishes},
+                                       {"f", finishes}}));
+    if (i % 4 == 0)
+      queue.add("between", finishes);
+  }
+  together({[&] {
+              for (int i = 0; i < 12; i += 2)
+                batches[i]->cancel();
+            },
+            [&] {
+              for (int i = 1; i < 12; i += 2)
+                batches[i]->cancel();
+            },
+            [&] { queue.resume(); }});
+}
