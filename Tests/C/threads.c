@@ -9,11 +9,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <unistd.h>
 
 /* How many threads of the library cannot be started from now on. */
 static atomic_int refusals;
-static atomic_int refused;
+static gate refused = GATE_INIT;
 enum { FOR_EVER = 1 << 30 };
 
 /* Where a sanitizer has replaced it. */
@@ -29,7 +28,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
   if (atomic_load(&refusals) > 0) {
     atomic_fetch_sub(&refusals, 1);
-    atomic_fetch_add(&refused, 1);
+    gate_pass(&refused);
     return EAGAIN;
   }
   return next(thread, attributes, body, context);
@@ -59,7 +58,7 @@ static void finish_without_a_call(void *context) {
   CHECK(context == NULL);
   enqueue_refused(1);
   GATE_WAIT(&worked, 1);
-  CHECK_INT(atomic_load(&refused), 1);
+  CHECK_INT(gate_count(&refused), 1);
   CHECK_INT(told, 1);
 }
 
@@ -79,7 +78,7 @@ static void wait_in_vain(void *context) {
   CHECK_INT(gate_count(&worked), 0);
   CHECK_INT(told, 1);
   /* It is tried again and again, but not all the time. */
-  CHECK(atomic_load(&refused) > 2 && atomic_load(&refused) < 100);
+  CHECK(gate_count(&refused) > 2 && gate_count(&refused) < 100);
   atomic_store(&refusals, 0);
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
   CHECK_INT(gate_count(&worked), 2);
@@ -134,7 +133,7 @@ static void rescue_a_blocked_worker(void *context) {
   GATE_WAIT(&worked, 1);
   atomic_store(&refusals, 1);
   CHECK_OK(inturn_queue_enqueue(second, count_work, &set, NULL, NULL));
-  CHECK_INT(atomic_load(&refused), 1);
+  CHECK_INT(gate_count(&refused), 1);
   GATE_WAIT(&set, 1);
 }
 
@@ -159,9 +158,7 @@ static void stop_without_threads(void *context) {
   CHECK_INT(gate_count(&destroyed), 1);
   CHECK_OK(inturn_executor_destroy(on_pool.executor));
   /* A thread that comes after all clears the pool away. */
-  for (int i = 0; atomic_load(&refusals) > 0 && i < 10000; i++)
-    usleep(1000);
-  CHECK_INT(atomic_load(&refusals), 0);
+  GATE_WAIT(&refused, 5);
 }
 
 static void a_pool_is_destroyed_that_could_not_start_a_worker(void) {
