@@ -3,45 +3,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "fixture.h"
+#include "batches.h"
 
 #include <stdlib.h>
-
-/* A batch under test, and what its completion was told. */
-typedef struct batch_end {
-  gate told;
-  gate destroyed;
-  inturn_batch_end end;
-  inturn_end ends[4];
-} batch_end;
-
-static void batch_ended(void *context, const inturn_batch_end *end) {
-  batch_end *into = context;
-  into->end = *end;
-  for (size_t i = 0; i < end->count && i < 4; i++)
-    CHECK_OK(inturn_batch_get_end(end->batch, i, &into->ends[i]));
-  trace("batch %s", outcome_name(end->outcome));
-  gate_pass(&into->told);
-}
-
-static void batch_end_destroyed(void *context) {
-  gate_pass(&((batch_end *)context)->destroyed);
-}
-
-static inturn_batch_options batch_options(inturn_batch_policy policy,
-                                          batch_end *end) {
-  *end = (batch_end){.told = GATE_INIT, .destroyed = GATE_INIT};
-  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
-  options.policy = policy;
-  options.on_end = batch_ended;
-  options.end_context = end;
-  options.end_destroy = batch_end_destroyed;
-  return options;
-}
-
-static inturn_batch_item item_of(job *job, inturn_work_fn work) {
-  return (inturn_batch_item){work, job, job_destroyed};
-}
 
 /* Four jobs, and their batch on a stage. */
 typedef struct set {
@@ -291,90 +255,6 @@ static void an_empty_batch_ends_by_the_executor(void) {
   stage_destroy(&stage);
 }
 
-static void a_refused_batch_runs_nothing_and_destroys_each_context(void) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
-  gate contexts = GATE_INIT;
-  batch_end end;
-  inturn_batch batch = {77};
-  inturn_batch_item items[3];
-  for (int i = 0; i < 3; i++)
-    items[i] = (inturn_batch_item){never_work, &contexts, count_destroy};
-  inturn_batch_options options = batch_options(INTURN_BATCH_ALL, &end);
-
-  /* A NULL in the middle. */
-  items[1].work = NULL;
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_INVALID_ARGUMENT);
-  CHECK_INT(gate_count(&contexts), 3);
-  items[1].work = never_work;
-  CHECK_STATUS(inturn_queue_enqueue_batch(stage.queue, &options, NULL, 3, NULL),
-               INTURN_E_INVALID_ARGUMENT);
-  CHECK_INT(gate_count(&end.destroyed), 2);
-
-  /* Options that make no sense. */
-  options.enough = 1;
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_INVALID_ARGUMENT);
-  options.policy = INTURN_BATCH_ENOUGH;
-  options.enough = 4;
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_INVALID_ARGUMENT);
-  options.policy = (inturn_batch_policy)4;
-  options.enough = 0;
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_INVALID_ARGUMENT);
-  options.policy = INTURN_BATCH_ALL;
-  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
-  each.on_end = never_end;
-  options.operation = &each;
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_INVALID_ARGUMENT);
-  each.on_end = NULL;
-  each.priority = 1;
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_UNSUPPORTED);
-  CHECK_INT(gate_count(&contexts), 18);
-  CHECK_INT(gate_count(&end.destroyed), 7);
-
-  /* A queue that is closed. */
-  options.operation = NULL;
-  CHECK_OK(inturn_queue_close(stage.queue));
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
-      INTURN_E_CLOSED);
-  CHECK_STATUS(
-      inturn_queue_enqueue_batch(stage.queue, &options, NULL, 0, &batch),
-      INTURN_E_CLOSED);
-  CHECK_INT(gate_count(&contexts), 21);
-  CHECK_INT(gate_count(&end.destroyed), 9);
-  CHECK_INT(gate_count(&end.told), 0);
-  CHECK_INT(batch.bits, 77);
-  CHECK_INT(stage_drain(&stage), 0);
-  stage_destroy(&stage);
-}
-
-static void a_batch_that_does_not_fit_is_refused_as_a_whole(void) {
-  inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
-  queue_options.capacity = 3;
-  stage stage = stage_create_with(INTURN_QUEUE_FIFO, queue_options);
-  inturn_batch_item items[4];
-  gate contexts = GATE_INIT;
-  for (int i = 0; i < 4; i++)
-    items[i] = (inturn_batch_item){count_work, &contexts, NULL};
-  CHECK_STATUS(inturn_queue_enqueue_batch(stage.queue, NULL, items, 4, NULL),
-               INTURN_E_FULL);
-  CHECK_OK(inturn_queue_enqueue_batch(stage.queue, NULL, items, 3, NULL));
-  stage_drain(&stage);
-  CHECK_INT(gate_count(&contexts), 3);
-  stage_destroy(&stage);
-}
-
 static bool worth_it(void *context, int32_t code, uint32_t attempts) {
   trace("%s failed with %d, %u", ((job *)context)->name, code, attempts);
   return attempts < 2;
@@ -433,27 +313,6 @@ static void a_batch_may_come_after_others(void) {
   stage_drain(&stage);
   CHECK_INT(gate_count(&end.told), 1);
   CHECK_OK(inturn_operation_release(operation));
-  stage_destroy(&stage);
-}
-
-static void wait_inside(void *context, inturn_token token) {
-  CHECK_STATUS(inturn_batch_wait(*(inturn_batch *)context, -1, NULL),
-               INTURN_E_DEADLOCK);
-  CHECK_OK(inturn_token_finish(token));
-}
-
-static void waiting_inside_the_queue_is_refused(void) {
-  reports reports;
-  reports_begin(&reports);
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_batch batch;
-  inturn_batch_item items[] = {{wait_inside, &batch, NULL}};
-  CHECK_OK(inturn_queue_enqueue_batch(stage.queue, NULL, items, 1, &batch));
-  stage_drain(&stage);
-  CHECK_INT(gate_count(&reports.told), 1);
-  CHECK_OK(inturn_batch_wait(batch, -1, NULL));
-  CHECK_OK(inturn_batch_release(batch));
-  reports_end();
   stage_destroy(&stage);
 }
 
@@ -551,10 +410,7 @@ PROGRAM(batches, TEST(a_batch_runs_in_order_and_tells_its_end_once),
         TEST(progress_and_ends_can_be_read_while_it_runs),
         TEST(destroying_the_queue_ends_the_batch),
         TEST(an_empty_batch_ends_by_the_executor),
-        TEST(a_refused_batch_runs_nothing_and_destroys_each_context),
-        TEST(a_batch_that_does_not_fit_is_refused_as_a_whole),
         TEST(options_of_the_operations_are_each_ones),
         TEST(a_batch_may_come_after_others),
-        TEST(waiting_inside_the_queue_is_refused),
         TEST(a_million_operations_make_one_end),
         TEST(errors_and_cancels_race_to_one_end))
