@@ -30,6 +30,7 @@ package final class StateTrail: @unchecked Sendable {
   }
 
   /// `convert` makes a state the trail's kind of value. It is called under locks.
+  // Not an initialiser: in embedded mode a class has no generic ones.
   package static func make<Value>(
     _ trail: Trail<Value>, aspect: UInt32, _ convert: @escaping (RawValue) -> Value
   ) -> StateTrail {
