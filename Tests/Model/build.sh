@@ -31,8 +31,8 @@ printf 'module CInturn { header "%s" export * }\n' \
   >"$output/CInturn/module.modulemap"
 
 swift_flags=(
-  -O -wmo -parse-as-library -package-name inturn -swift-version 6
-  -enforce-exclusivity=unchecked -g -static-stdlib
+  -Osize -wmo -parse-as-library -package-name inturn -swift-version 6
+  -enforce-exclusivity=unchecked -gline-tables-only -static-stdlib
   -I "$model/seam" -I "$output/CInturn" -I "$output"
   -Xcc -fmodule-map-file="$model/seam/module.modulemap"
 )

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Stands in for `Synchronization.Atomic` when the engine is built for the model: each access is a
 /// point at which the scheduler may let another thread go on. The access itself is the processor's,
-/// in the order that the engine asks for, so that ThreadSanitizer judges that order.
+/// in the order that the engine asks for, so that ThreadSanitizer judges that order. Nothing of it
+/// comes into the engine's functions, which are compiled in two thirds of the time so.
 @usableFromInline
 package struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   @usableFromInline let storage: Synchronization.Atomic<Value>
@@ -29,7 +30,8 @@ package struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     }
   }
 
-  @usableFromInline package func load(ordering: AtomicLoadOrdering) -> Value {
+  @inline(never) @usableFromInline
+  package func load(ordering: AtomicLoadOrdering) -> Value {
     withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { result in
       inturn_model_atomic(
         INTURN_MODEL_LOAD, address, Self.size, nil, result.baseAddress!, ordering.number)
@@ -37,34 +39,40 @@ package struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     }
   }
 
-  @usableFromInline package func store(_ value: Value, ordering: AtomicStoreOrdering) {
+  @inline(never) @usableFromInline
+  package func store(_ value: Value, ordering: AtomicStoreOrdering) {
     _ = access(INTURN_MODEL_STORE, value, ordering.number)
   }
 
-  @usableFromInline package func exchange(_ value: Value, ordering: AtomicUpdateOrdering) -> Value {
+  @inline(never) @usableFromInline
+  package func exchange(_ value: Value, ordering: AtomicUpdateOrdering) -> Value {
     access(INTURN_MODEL_EXCHANGE, value, ordering.number)
   }
 
-  @usableFromInline package func compareExchange(
+  @inline(never) @usableFromInline
+  package func compareExchange(
     expected: Value, desired: Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
     compareExchange(expected, desired, ordering.number, ordering.numberOfFailure)
   }
 
-  @usableFromInline package func compareExchange(
+  @inline(never) @usableFromInline
+  package func compareExchange(
     expected: Value, desired: Value,
     successOrdering: AtomicUpdateOrdering, failureOrdering: AtomicLoadOrdering
   ) -> (exchanged: Bool, original: Value) {
     compareExchange(expected, desired, successOrdering.number, failureOrdering.number)
   }
 
-  @usableFromInline package func weakCompareExchange(
+  @inline(never) @usableFromInline
+  package func weakCompareExchange(
     expected: Value, desired: Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
     weakCompareExchange(expected, desired, ordering.number, ordering.numberOfFailure)
   }
 
-  @usableFromInline package func weakCompareExchange(
+  @inline(never) @usableFromInline
+  package func weakCompareExchange(
     expected: Value, desired: Value,
     successOrdering: AtomicUpdateOrdering, failureOrdering: AtomicLoadOrdering
   ) -> (exchanged: Bool, original: Value) {
@@ -98,7 +106,8 @@ extension Atomic: @unchecked Sendable where Value: Sendable {}
 
 extension Atomic where Value: FixedWidthInteger {
   @discardableResult
-  @usableFromInline package func wrappingAdd(
+  @inline(never) @usableFromInline
+  package func wrappingAdd(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
     let old = access(INTURN_MODEL_ADD, operand, ordering.number)
@@ -106,7 +115,8 @@ extension Atomic where Value: FixedWidthInteger {
   }
 
   @discardableResult
-  @usableFromInline package func wrappingSubtract(
+  @inline(never) @usableFromInline
+  package func wrappingSubtract(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
     let old = access(INTURN_MODEL_SUBTRACT, operand, ordering.number)
@@ -114,7 +124,8 @@ extension Atomic where Value: FixedWidthInteger {
   }
 
   @discardableResult
-  @usableFromInline package func bitwiseOr(
+  @inline(never) @usableFromInline
+  package func bitwiseOr(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
     let old = access(INTURN_MODEL_OR, operand, ordering.number)
@@ -122,7 +133,8 @@ extension Atomic where Value: FixedWidthInteger {
   }
 
   @discardableResult
-  @usableFromInline package func bitwiseAnd(
+  @inline(never) @usableFromInline
+  package func bitwiseAnd(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
     let old = access(INTURN_MODEL_AND, operand, ordering.number)
