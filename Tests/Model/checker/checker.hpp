@@ -239,6 +239,18 @@ private:
   void checkCall(const Operation &operation) const;
 };
 
+// A queue whose operations have nothing to be destroyed or told, so that the
+// checker sees nothing of them. Its scenario destroys it.
+struct BareQueue {
+  inturn_queue handle = {0};
+  inturn_token token = {0}; // of the operation that was last called
+  explicit BareQueue(inturn_queue_kind kind, inturn_executor executor = {0});
+  // Enqueues one that keeps its token.
+  void add(const inturn_operation_options *options = nullptr);
+  void awaitCall();
+  void destroy();
+};
+
 // The count of operations that the library has alive.
 uint64_t aliveOperations();
 uint64_t aliveQueues();

@@ -361,4 +361,33 @@ Queue::~Queue() {
     batch->release();
 }
 
+// Queues without a checker --------------------------------------------------
+
+BareQueue::BareQueue(inturn_queue_kind kind, inturn_executor executor) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.executor = executor;
+  expect("queue_create",
+         inturn_queue_create(kind, executor.bits ? &options : nullptr, &handle),
+         {INTURN_OK});
+}
+
+void BareQueue::add(const inturn_operation_options *options) {
+  auto keep = [](void *context, inturn_token got) {
+    static_cast<BareQueue *>(context)->token = got;
+  };
+  expect("enqueue",
+         options ? inturn_queue_enqueue_with(handle, options, keep, this,
+                                             nullptr, nullptr)
+                 : inturn_queue_enqueue(handle, keep, this, nullptr, nullptr),
+         {INTURN_OK});
+}
+
+void BareQueue::awaitCall() {
+  await("a call", [&] { return token.bits != 0; });
+}
+
+void BareQueue::destroy() {
+  expect("destroy", inturn_queue_destroy(handle), {INTURN_OK});
+}
+
 } // namespace model

@@ -94,54 +94,52 @@ SCENARIO(enough_meets_cancel) {
             [&] { batch.cancel(); }});
 }
 
-static const inturn_batch_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
+static Batch &addGraph(Queue &queue, void (*first)(Operation &),
+                       const inturn_operation_options *each = nullptr) {
+  static const inturn_batch_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
+  return queue.addBatch({{"a", first}, {"b", finishes}, {"c", finishes}},
+                        [each](auto &o) {
+                          o.operation = each;
+                          o.edges = edges;
+                          o.edge_count = 3;
+                        });
+}
+
+static void finishFirst(Batch &batch) {
+  Operation &a = *batch.operations[0];
+  a.awaitCall();
+  a.finish();
+}
 
 SCENARIO(a_graph_meets_finish_and_enqueue) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
-  Batch *batch = nullptr;
-  together({[&] {
-              batch = &queue.addBatch(
-                  {{"a", finishes}, {"b", finishes}, {"c", finishes}},
-                  [](auto &o) {
-                    o.edges = edges;
-                    o.edge_count = 3;
-                  });
-              batch->wait();
-            },
+  together({[&] { addGraph(queue, finishes).wait(); },
             [&] {
               queue.add("x", finishes);
               queue.add("y", finishes);
             }});
 }
 
-SCENARIO(a_graph_is_cancelled) {
+static void graphIsCancelled(const inturn_operation_options *each) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
-  Batch &batch = queue.addBatch(
-      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [](auto &o) {
-        o.edges = edges;
-        o.edge_count = 3;
-      });
-  Operation &a = *batch.operations[0];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] { batch.cancel(); }, [&] { batch.wait(); }});
+  Batch &batch = addGraph(queue, keeps, each);
+  together({[&] { finishFirst(batch); }, [&] { batch.cancel(); },
+            [&] { batch.wait(); }});
+}
+
+SCENARIO(a_graph_is_cancelled) { graphIsCancelled(nullptr); }
+
+// What is told that it may start has been cancelled meanwhile.
+SCENARIO(a_graph_with_options_is_cancelled) {
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  each.condition = [](void *) { return INTURN_START; };
+  graphIsCancelled(&each);
 }
 
 SCENARIO(a_graph_is_destroyed) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
-  Batch &batch = queue.addBatch(
-      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [](auto &o) {
-        o.edges = edges;
-        o.edge_count = 3;
-      });
-  Operation &a = *batch.operations[0];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] { queue.destroy(); }});
+  Batch &batch = addGraph(queue, keeps);
+  together({[&] { finishFirst(batch); }, [&] { queue.destroy(); }});
 }
 
 // Batches come and their queues go, wherever their operations are just then.

@@ -214,26 +214,18 @@ SCENARIO(a_queue_needs_no_second_thread_for_the_clock) {
 
 // Nothing of it is destroyed or told.
 SCENARIO(who_has_joined_and_asks_for_nothing_goes) {
-  static inturn_token token;
-  token = {0};
-  inturn_queue queue;
-  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
-         {INTURN_OK});
+  BareQueue queue(INTURN_QUEUE_FIFO);
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   options.key = "key";
   options.join = true;
-  auto keep = [](void *, inturn_token got) { token = got; };
-  for (int i = 0; i < 2; i++)
-    expect("enqueue",
-           inturn_queue_enqueue_with(queue, &options, keep, nullptr, nullptr,
-                                     nullptr),
-           {INTURN_OK});
-  await("a call", [] { return token.bits != 0; });
-  expect("finish", inturn_token_finish(token), {INTURN_OK});
-  expect("drain", inturn_queue_drain(queue, -1), {INTURN_OK});
+  queue.add(&options);
+  queue.add(&options);
+  queue.awaitCall();
+  expect("finish", inturn_token_finish(queue.token), {INTURN_OK});
+  expect("drain", inturn_queue_drain(queue.handle, -1), {INTURN_OK});
   model_settle(false);
   CHECK(aliveOperations() == 0);
-  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+  queue.destroy();
 }
 
 // Who waits until all is told does not wait for what never will be.

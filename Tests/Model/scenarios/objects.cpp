@@ -144,44 +144,14 @@ SCENARIO(batches_with_options_meet_in_a_concurrent_queue) {
   batchesWithOptions(INTURN_QUEUE_CONCURRENT);
 }
 
-// What is told that it may start has been cancelled meanwhile.
-SCENARIO(a_graph_with_options_is_cancelled) {
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.condition = [](void *) { return INTURN_START; };
-  static const inturn_batch_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
-  Queue queue(INTURN_QUEUE_CONCURRENT);
-  Batch &batch = queue.addBatch(
-      {{"a", keeps}, {"b", finishes}, {"c", finishes}}, [&](auto &o) {
-        o.operation = &options;
-        o.edges = edges;
-        o.edge_count = 3;
-      });
-  Operation &a = *batch.operations[0];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] { batch.cancel(); }});
-  batch.wait();
-}
-
 // Whose work has returned, and who has nothing to destroy, goes at once.
 SCENARIO(what_has_returned_meets_the_destruction) {
-  static inturn_token token;
-  token = {0};
-  inturn_queue queue;
-  expect("create", inturn_queue_create(INTURN_QUEUE_ACTOR, nullptr, &queue),
-         {INTURN_OK});
-  auto keep = [](void *, inturn_token got) { token = got; };
-  for (int i = 0; i < 2; i++)
-    expect("enqueue",
-           inturn_queue_enqueue(queue, keep, nullptr, nullptr, nullptr),
-           {INTURN_OK});
-  await("a call", [] { return token.bits != 0; });
-  together(
-      {[&] { inturn_token_finish(token); },
-       [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); },
-       [&] { inturn_queue_suspend(queue); }});
+  BareQueue queue(INTURN_QUEUE_ACTOR);
+  queue.add();
+  queue.add();
+  queue.awaitCall();
+  together({[&] { inturn_token_finish(queue.token); }, [&] { queue.destroy(); },
+            [&] { inturn_queue_suspend(queue.handle); }});
 }
 
 SCENARIO(a_watched_queue_meets_enqueue_and_destruction) {
@@ -323,21 +293,14 @@ SCENARIO(each_lack_of_threads_is_reported) {
 // Who waits for a queue is not told that it got to its end when it was
 // destroyed.
 SCENARIO(drain_meets_a_destruction_that_cuts_off) {
-  static inturn_token token;
-  token = {0};
-  inturn_queue queue;
-  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
-         {INTURN_OK});
-  auto keep = [](void *, inturn_token got) { token = got; };
-  expect("enqueue",
-         inturn_queue_enqueue(queue, keep, nullptr, nullptr, nullptr),
-         {INTURN_OK});
-  await("a call", [] { return token.bits != 0; });
-  together(
-      {[&] {
-         expect("drain", inturn_queue_drain(queue, -1), {INTURN_E_STALE});
-       },
-       [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); }});
+  BareQueue queue(INTURN_QUEUE_FIFO);
+  queue.add();
+  queue.awaitCall();
+  together({[&] {
+              expect("drain", inturn_queue_drain(queue.handle, -1),
+                     {INTURN_E_STALE});
+            },
+            [&] { queue.destroy(); }});
 }
 
 namespace {
@@ -355,21 +318,11 @@ struct Scope {
                host->executor, [](void *) {}, &released, countUp),
            {INTURN_OK});
   }
-  inturn_queue queue(inturn_queue_kind kind) {
-    inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-    options.executor = host->executor;
-    inturn_queue queue;
-    expect("create", inturn_queue_create(kind, &options, &queue), {INTURN_OK});
-    return queue;
-  }
   ~Scope() {
     host.reset();
     CHECK(released == 1);
   }
 };
-
-inturn_token lastToken;
-void keepLast(void *, inturn_token token) { lastToken = token; }
 
 void destroyOwn(void *queue, inturn_token token) {
   expect("destroy", inturn_queue_destroy(*static_cast<inturn_queue *>(queue)),
@@ -380,30 +333,29 @@ void destroyOwn(void *queue, inturn_token token) {
 } // namespace
 
 SCENARIO(nothing_is_left_of_a_queue_that_somebody_waits_for) {
-  lastToken = {0};
   Scope scope;
-  inturn_queue queue = scope.queue(INTURN_QUEUE_FIFO);
-  inturn_queue_enqueue(queue, keepLast, nullptr, nullptr, nullptr);
-  await("a call", [] { return lastToken.bits != 0; });
-  together(
-      {[&] { inturn_queue_drain(queue, -1); },
-       [&] { expect("destroy", inturn_queue_destroy(queue), {INTURN_OK}); }});
+  BareQueue queue(INTURN_QUEUE_FIFO, scope.host->executor);
+  queue.add();
+  queue.awaitCall();
+  together({[&] { inturn_queue_drain(queue.handle, -1); },
+            [&] { queue.destroy(); }});
 }
 
 SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
-  lastToken = {0};
   Scope scope;
-  inturn_queue queue = scope.queue(INTURN_QUEUE_CONCURRENT);
-  inturn_queue_enqueue(queue, keepLast, nullptr, nullptr, nullptr);
-  await("a call", [] { return lastToken.bits != 0; });
+  BareQueue queue(INTURN_QUEUE_CONCURRENT, scope.host->executor);
+  queue.add();
+  queue.awaitCall();
   together({[&] {
-              inturn_queue_enqueue(queue, destroyOwn, &queue, nullptr, nullptr);
+              inturn_queue_enqueue(queue.handle, destroyOwn, &queue.handle,
+                                   nullptr, nullptr);
             },
-            [&] { inturn_token_finish(lastToken); },
-            [&] { inturn_queue_cancel_all(queue); }});
+            [&] { inturn_token_finish(queue.token); },
+            [&] { inturn_queue_cancel_all(queue.handle); }});
   model_settle(true);
   // Unless the one that was to do it has been cancelled.
-  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK, INTURN_E_STALE});
+  expect("destroy", inturn_queue_destroy(queue.handle),
+         {INTURN_OK, INTURN_E_STALE});
 }
 
 SCENARIO(who_sleeps_until_an_end_is_woken_by_a_failure) {
