@@ -10,7 +10,8 @@
 #   --processor P       for another processor than this machine's: with Debian's
 #                       crossbuild packages of that processor
 #   --run-time          an ordinary build with the Swift run time linked in, for
-#                       toolchains without the embedded modules
+#                       toolchains without the embedded modules; libinturn.a
+#                       needs the C++ library then, too
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
