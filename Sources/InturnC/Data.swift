@@ -31,18 +31,9 @@ func rawValue(
   }
 }
 
-/// Without `String(validating:as:)`, whose metadata is made at its first use, under a lock that a fork
-/// could leave locked.
 private func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
-  var bytes = UnsafeRawBufferPointer(start: bytes, count: count).makeIterator()
-  var decoder = UTF8()
-  while true {
-    switch decoder.decode(&bytes) {
-    case .scalarValue: continue
-    case .emptyInput: return true
-    case .error: return false
-    }
-  }
+  let text = UnsafeRawBufferPointer(start: bytes, count: count)
+  return String(validating: text, as: UTF8.self) != nil
 }
 
 extension inturn_datum {
