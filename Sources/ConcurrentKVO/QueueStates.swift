@@ -25,6 +25,7 @@ public final class QueueStates: Sendable {
     var runningCount: ObservedState<Int>?
     var isSuspended: ObservedState<Bool>?
     var progress: ObservedState<Progress>?
+    var nextStart: ObservedState<Duration?>?
   }
 
   private let queue: Handle
@@ -51,6 +52,15 @@ public final class QueueStates: Sendable {
     state(\.progress, .progress, Progress(completed: 0, total: 0)) {
       guard case .progress(let progress) = $0 else { return Progress(completed: 0, total: 0) }
       return Progress(completed: Int(progress.completed), total: Int(progress.total))
+    }
+  }
+
+  /// The moment of the queue's clock before which its delays or its rate let nothing start; nil for
+  /// none that is known.
+  public var nextStart: ObservedState<Duration?> {
+    state(\.nextStart, .nextStart, nil) {
+      guard case .integer(let moment) = $0, moment != 0 else { return nil }
+      return .nanoseconds(moment)
     }
   }
 

@@ -130,6 +130,22 @@ public final class InteractionQueue: Sendable {
   /// as cancelled when it is added: ``Interaction/End/Cause/queueClosed``.
   public func close() { _ = Engine.close(handle) }
 
+  /// Lets no more interactions start than `maxStarts` in each `interval`, from now on.
+  ///
+  /// It is a token bucket on the system's monotonic clock: it holds `burst` starts, which may come at once, is
+  /// full in the beginning, and gets one back each `interval / maxStarts`. So in no time of `interval`
+  /// do more than `maxStarts + burst - 1` start; what starts late is made up for, up to a bucket. A
+  /// rate that was there before leaves what is missing in its bucket.
+  ///
+  /// - Parameter burst: nil for `maxStarts`.
+  public func setRate(maxStarts: Int, interval: Duration, burst: Int? = nil) {
+    Engine.setRate(
+      maxStarts: maxStarts, nanoseconds: interval.nanoseconds, burst: burst, of: handle)
+  }
+
+  /// Lets interactions start as fast as they can again.
+  public func removeRate() { _ = Engine.setRate(nil, of: handle) }
+
   /// Numbers of a queue at one moment.
   public struct Statistics: Sendable, Equatable {
     /// How many wait, those included that have joined others.
@@ -146,6 +162,9 @@ public final class InteractionQueue: Sendable {
     public var timedOut: Int
     /// How many callbacks were lost.
     public var abandoned: Int
+    /// The moment of the system's monotonic clock before which the queue's delays or its rate let
+    /// nothing start; nil for none that is known.
+    public var nextStart: Duration?
   }
 
   /// How many interactions there are and have been; refused ones are not among them.
@@ -155,7 +174,8 @@ public final class InteractionQueue: Sendable {
       pending: Int(numbers.pending), running: Int(numbers.running),
       finished: Int(numbers.finished), failed: Int(numbers.failed),
       cancelled: Int(numbers.cancelled), timedOut: Int(numbers.timedOut),
-      abandoned: Int(numbers.abandoned))
+      abandoned: Int(numbers.abandoned),
+      nextStart: numbers.nextStart == 0 ? nil : .nanoseconds(numbers.nextStart))
   }
 }
 

@@ -217,9 +217,29 @@ static void a_hidden_view_starts_nothing(void) {
   end(&rated);
 }
 
-PROGRAM(rates, TEST(a_rate_holds_in_each_kind_of_queue),
-        TEST(fractions_are_not_lost), TEST(a_rate_can_be_changed),
-        TEST(attempts_and_not_segments_are_starts),
+static uint32_t wants(void *context) {
+  (void)context;
+  return 0;
+}
+
+/* The start itself is what leaves the bucket empty. */
+static void one_with_a_condition_starts_once(void) {
+  rated rated;
+  begin(&rated, INTURN_QUEUE_INTERACTION, rate_of(1, SECOND, 1));
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.condition = wants;
+  for (int i = 0; i < 2; i++)
+    CHECK_OK(inturn_queue_enqueue_with(rated.queue, &options, count, &rated,
+                                       NULL, NULL));
+  drain(&rated);
+  CHECK_INT(rated.started, 1);
+  CHECK_INT(started_at(&rated, SECOND), 2);
+  end(&rated);
+}
+
+PROGRAM(rates, TEST(one_with_a_condition_starts_once),
+        TEST(a_rate_holds_in_each_kind_of_queue), TEST(fractions_are_not_lost),
+        TEST(a_rate_can_be_changed), TEST(attempts_and_not_segments_are_starts),
         TEST(what_is_cancelled_takes_nothing_from_the_bucket),
         TEST(a_rate_makes_sense),
         TEST(a_rate_needs_nobody_to_look_at_the_clock),

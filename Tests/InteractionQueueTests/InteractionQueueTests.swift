@@ -41,6 +41,27 @@ import Testing
     #expect(stage.noted() == expected)
   }
 
+  @Test func `no more are shown than the rate lets`() async {
+    let stage = await Stage.visible()
+    stage.queue.setRate(maxStarts: 1, interval: .seconds(10))
+    let interactions = (1...3).map { number in
+      stage.queue.add { markInteractionFinished in
+        stage.note("\(number)")
+        markInteractionFinished()
+      }
+    }
+    #expect(await interactions[0].end == .finished)
+    #expect(stage.queue.statistics.nextStart == .milliseconds(10_500))
+    await stage.advance(9_999)
+    #expect(stage.noted() == ["1"])
+    await stage.advance(1)
+    #expect(await interactions[1].end == .finished)
+    #expect(stage.noted() == ["2"])
+    stage.queue.removeRate()
+    #expect(await interactions[2].end == .finished)
+    #expect(stage.queue.statistics.nextStart == nil)
+  }
+
   @Test func `the first one waits for the settle delay and each later one for the gap`() async {
     let stage = Stage()
     let first = stage.show("first")

@@ -19,6 +19,9 @@ extension ConcurrentQueue {
     public var abandoned: Int
     /// How many suspends are in force.
     public var suspends: Int
+    /// The moment of the system's monotonic clock before which the queue's rate lets nothing start;
+    /// nil for none.
+    public var nextStart: Duration?
   }
 
   /// How many operations there are and how the others have ended; exact when nothing changes
@@ -29,7 +32,8 @@ extension ConcurrentQueue {
       pending: Int(numbers.pending), running: Int(numbers.running),
       finished: Int(numbers.finished), failed: Int(numbers.failed),
       cancelled: Int(numbers.cancelled), timedOut: Int(numbers.timedOut),
-      abandoned: Int(numbers.abandoned), suspends: Int(numbers.suspends))
+      abandoned: Int(numbers.abandoned), suspends: Int(numbers.suspends),
+      nextStart: numbers.nextStart == 0 ? nil : .nanoseconds(numbers.nextStart))
   }
 
   /// An operation that has not ended.

@@ -98,6 +98,22 @@ public final class ConcurrentQueue: Sendable {
     set { _ = Engine.setLimit(Self.limit(newValue), of: handle) }
   }
 
+  /// Lets no more operations start than `maxStarts` in each `interval`, from now on.
+  ///
+  /// It is a token bucket on the queue's clock: it holds `burst` starts, which may come at once, is
+  /// full in the beginning, and gets one back each `interval / maxStarts`. So in no time of `interval`
+  /// do more than `maxStarts + burst - 1` start; what starts late is made up for, up to a bucket. A
+  /// rate that was there before leaves what is missing in its bucket.
+  ///
+  /// - Parameter burst: nil for `maxStarts`.
+  public func setRate(maxStarts: Int, interval: Duration, burst: Int? = nil) {
+    Engine.setRate(
+      maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: handle)
+  }
+
+  /// Lets operations start as fast as they can again.
+  public func removeRate() { _ = Engine.setRate(nil, of: handle) }
+
   /// Suspends the queue: when this has returned, no operation starts. What runs goes on. Suspends
   /// are counted.
   public func suspend() { _ = Engine.suspend(handle) }

@@ -14,6 +14,8 @@ public struct QueueStatistics: Equatable, Sendable {
   public var timedOut = 0
   /// How many suspends are in force.
   public var suspends = 0
+  /// The moment of the queue's clock before which its rate lets nothing start; nil for none.
+  public var nextStart: Duration?
 
   /// All are zero.
   public init() {}

@@ -119,6 +119,7 @@ extension QueueCore {
     result.cancelled = Int(counts.cancelled + counts.abandoned)
     result.timedOut = Int(counts.timedOut)
     result.suspends = Int(counts.suspends)
+    if counts.nextStart != 0 { result.nextStart = .nanoseconds(counts.nextStart) }
     return result
   }
 

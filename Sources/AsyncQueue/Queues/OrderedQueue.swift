@@ -38,6 +38,24 @@ public class OrderedQueue: @unchecked Sendable {
       status == .ok, "A queue is resumed as often as it was suspended, and no more often.")
   }
 
+  // MARK: Rate
+
+  /// Lets no more operations start than `maxStarts` in each `interval`, from now on.
+  ///
+  /// It is a token bucket on the queue's clock: it holds `burst` starts, which may come at once, is
+  /// full in the beginning, and gets one back each `interval / maxStarts`. So in no time of `interval`
+  /// do more than `maxStarts + burst - 1` start; what starts late is made up for, up to a bucket. A
+  /// rate that was there before leaves what is missing in its bucket.
+  ///
+  /// - Parameter burst: nil for `maxStarts`.
+  public final func setRate(maxStarts: Int, interval: Duration, burst: Int? = nil) {
+    Engine.setRate(
+      maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: core.queue)
+  }
+
+  /// Lets operations start as fast as they can again.
+  public final func removeRate() { _ = Engine.setRate(nil, of: core.queue) }
+
   // MARK: Ending
 
   /// Cancels each operation of the queue; operations that are enqueued later are not affected.

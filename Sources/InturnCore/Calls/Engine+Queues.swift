@@ -188,6 +188,19 @@ extension Engine {
     withLane(queue) { $0.setRate(rate, generation: queue.generation) }
   }
 
+  /// The same for a Swift module, where a rate that is none stops the program.
+  package static func setRate(
+    maxStarts: Int, nanoseconds: Int64, burst: Int?, of queue: Handle
+  ) {
+    let rate = StartRate(
+      starts: UInt32(exactly: maxStarts) ?? 0, interval: nanoseconds,
+      burst: burst.map { UInt32(exactly: max($0, 0)) ?? 0 } ?? 0)
+    guard let rate, burst ?? 1 > 0 else {
+      fatalError("A rate has a positive number of starts, interval and burst.")
+    }
+    _ = setRate(rate, of: queue)
+  }
+
   package static func suspend(_ queue: Handle, reason: String? = nil) -> Status {
     withLane(queue) { $0.suspend(generation: queue.generation, reason: reason) }
   }

@@ -142,7 +142,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     let isSuspended = pointee.machine.flags.contains(.suspended)
-    if !isSuspended && pointee.extra!.pointee.pace!.pointee.lets(startAt: clock.now) { return }
+    if !isSuspended && pointee.extra!.pointee.pace!.pointee.isViewReady(at: clock.now) { return }
     slot.needPlanLocked()
     if slot.change({ $0.yielding(generation: token.generation) }) != nil {
       slot.plan!.pointee.goesBack = true

@@ -17,6 +17,9 @@ struct Pace {
 
   func lets(startAt now: Int64) -> Bool { nextStart.map { $0 <= now } ?? false }
 
+  /// Whether the view has been there for long enough.
+  func isViewReady(at now: Int64) -> Bool { isVisible && readyAt <= now }
+
   /// Holds until a moment, or a later one that holds already.
   mutating func hold(until moment: Int64) { readyAt = max(readyAt, moment) }
 

@@ -6,6 +6,23 @@ import Testing
 
 /// What decides when an operation starts, beside its turn.
 @Suite(.watched) struct ConcurrentOrderingTests {
+  @Test func `no more operations start than the rate lets`() async throws {
+    let stage = QueueStage(limit: 4)
+    stage.queue.setRate(maxStarts: 1, interval: .seconds(1), burst: 2)
+    let held = ["a", "b", "c", "d"].map { stage.hold($0) }
+    for operation in held[..<2] { #expect(await operation.hasStarted()) }
+    #expect(stage.queue.statistics.pending == 2)
+    #expect(stage.queue.statistics.nextStart == .seconds(1))
+    stage.advance(1_000)
+    #expect(await held[2].hasStarted())
+    #expect(stage.queue.statistics.nextStart == .seconds(2))
+    stage.queue.removeRate()
+    #expect(await held[3].hasStarted())
+    #expect(stage.queue.statistics.nextStart == nil)
+    for operation in held { operation.takeToken()?.finish() }
+    #expect(try await stage.isDrained())
+  }
+
   typealias Options = ConcurrentOperationOptions
 
   @Test func `higher priorities start first and equal ones in order`() async throws {
