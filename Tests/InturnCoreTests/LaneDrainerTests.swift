@@ -21,10 +21,13 @@ import Testing
     return (queue, host)
   }
 
+  /// As if it were a function's address.
+  private static let work: UInt = 1 << 16
+
   /// Contexts are numbers whose lowest bits are the tag.
   private static func enqueue(_ queue: Handle, _ number: UInt, tag: UInt = 0) {
     #expect(
-      Engine.enqueuePlain(queue, work: 1, context: number << 3 | tag, destroy: { _ in }) == .ok)
+      Engine.enqueuePlain(queue, work: work, context: number << 3 | tag, destroy: { _ in }) == .ok)
   }
 
   @Test func `plain operations come in order, and only one is running at a time`() {
@@ -37,7 +40,7 @@ import Testing
         Issue.record("an operation is next")
         return
       }
-      #expect(work == 1 && context == UInt(number) << 3)
+      #expect(work == Self.work && context == UInt(number) << 3)
       let (_, counts) = Engine.statistics(of: queue)
       #expect(counts.running == 1)
       #expect(counts.finished == UInt64(number - 1))

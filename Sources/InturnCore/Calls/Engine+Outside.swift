@@ -40,8 +40,8 @@ extension Engine {
     return (status == .stale ? queue.refusal(for: .queue) : status, handle)
   }
 
-  /// Enqueues an operation without a slot, which a `LaneDrainer` gives back as it is. `work` is not
-  /// zero; `destroy` gets the context if the operation never starts.
+  /// Enqueues an operation without a slot, which a `LaneDrainer` gives back as it is. `work` is a
+  /// function's address; `destroy` gets the context if the operation never starts.
   @inline(__always)
   package static func enqueuePlain(
     _ queue: Handle, work: UInt, context: UInt, destroy: @escaping RawDestroy

@@ -39,9 +39,10 @@ package final class LaneDrainer: @unchecked Sendable {
 
   package static var tagMask: UInt { 7 }
   /// The work of a plain operation that a cancel of all only marks, before that and afterwards: no
-  /// function has such an address.
-  package static var obstinate: UInt { 2 }
-  package static var askedToEnd: UInt { 3 }
+  /// function has such an address. Nor are they among the smaller ones, by which an optional job says
+  /// that it is none.
+  package static var obstinate: UInt { 4096 }
+  package static var askedToEnd: UInt { 4097 }
 
   /// Takes the turn.
   package init(_ turn: OutsideExecutor.Turn) {

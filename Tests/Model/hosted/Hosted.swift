@@ -43,7 +43,7 @@ func enqueuePlain(
   let status =
     isObstinate
     ? Engine.enqueueObstinate(queue, context: context, destroy: destroy)
-    : Engine.enqueuePlain(queue, work: 1, context: context, destroy: destroy)
+    : Engine.enqueuePlain(queue, work: 1 << 16, context: context, destroy: destroy)
   return status.rawValue
 }
 
