@@ -18,10 +18,10 @@ final class KeyTable: @unchecked Sendable {
   @exclusivity(unchecked) private var emptyCount = 0
   private var keptLines: Int { 64 }
 
-  /// A way along a line from its end to its beginning, on which the lock may be given up: what comes
-  /// to the line meanwhile is not on it.
+  /// A way along a line from its end to its beginning, on which the lock is given up: what comes to
+  /// the line meanwhile is not on it.
   final class Walk {
-    fileprivate(set) var next: OperationSlot.Pointer?
+    var next: OperationSlot.Pointer?
   }
   @exclusivity(unchecked) private var walks: [Walk] = []
 
@@ -63,20 +63,9 @@ final class KeyTable: @unchecked Sendable {
     emptyCount = 0
   }
 
-  /// Nil when there is nothing of the key.
-  func walk(along key: Bytes) -> Walk? {
-    guard let last = lines[key]?.last else { return nil }
-    let walk = Walk()
-    walk.next = last
-    walks.append(walk)
-    return walk
-  }
+  func last(_ key: Bytes) -> OperationSlot.Pointer? { lines[key]?.last }
 
-  /// The next one, with which the walk goes on; nil at the end, when the walk is over.
-  func next(of walk: Walk) -> OperationSlot.Pointer? {
-    let slot = walk.next
-    walk.next = slot?.groups!.pointee.sameKeyBefore
-    if slot == nil { walks.removeAll { $0 === walk } }
-    return slot
-  }
+  func begin(_ walk: Walk) { walks.append(walk) }
+
+  func end(_ walk: Walk) { walks.removeAll { $0 === walk } }
 }

@@ -156,23 +156,27 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return (refusal, 0) }
     var count: UInt64 = 0
-    guard let walk = pointee.extra?.pointee.keys?.walk(along: key) else {
-      pointee.lock.unlock()
-      return (.ok, count)
-    }
+    var walk: KeyTable.Walk?
+    var next = pointee.extra?.pointee.keys?.last(key)
     while true {
       var outbox = Outbox()
       for _ in 0..<Self.portion {
-        guard let slot = pointee.extra!.pointee.keys!.next(of: walk) else {
-          unlock(&outbox)
-          return (.ok, count)
-        }
+        guard let slot = next else { break }
+        next = slot.groups!.pointee.sameKeyBefore
         if body(slot, &outbox) { count += 1 }
       }
+      if next != nil && walk == nil {
+        walk = KeyTable.Walk()
+        pointee.extra!.pointee.keys!.begin(walk!)
+      }
+      if next == nil, let walk { pointee.extra!.pointee.keys!.end(walk) }
+      walk?.next = next
       unlock(&outbox)
+      guard next != nil, let walk else { return (.ok, count) }
       pointee.lock.lock()
       // Its queue is gone, and with it what is left.
       if refusalLocked(generation) != nil { return (.ok, count) }
+      next = walk.next
     }
   }
 }
