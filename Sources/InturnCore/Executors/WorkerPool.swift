@@ -53,7 +53,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private static var surplusIdle: Int64 { 1_000_000_000 }
   /// A thread that computes uses as much of a processor at least once in so many looks, though others
   /// want it, too.
-  private static var computingTime: Int64 { pressureInterval / 100 }
+  private static var computingTime: Int64 { pressureInterval / 20 }
   private static var looksOfBlocked: Int { 4 }
   private static var spinRounds: Int { 60 }
   private static var spinNanoseconds: Int64 { 100 }
