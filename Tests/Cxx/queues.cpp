@@ -405,6 +405,41 @@ TEST(interactions_wait_for_their_view_and_their_delays) {
   CHECK_EQUAL(shown.count(), 1);
 }
 
+/* How many operations have started after so long. */
+static long started_after(stage &stage, gate &started, nanoseconds time) {
+  stage.advance(time);
+  return started.count();
+}
+
+TEST(a_rate_says_how_many_operations_start_in_a_time) {
+  gate started;
+  queue_options options;
+  options.rate = rate{4, 1s, 2};
+  stage stage(concurrent, std::move(options));
+  for (int i = 0; i < 9; i++)
+    stage.queue.enqueue([&] { started.pass(); });
+  CHECK_EQUAL(started_after(stage, started, 0ns), 2);
+  CHECK_EQUAL(started_after(stage, started, 249ms), 2);
+  CHECK_EQUAL(started_after(stage, started, 1ms), 3);
+  /* One is in the bucket, of a burst of three that lacks two. */
+  stage.queue.set_rate(rate{1, 1s, 3});
+  CHECK_EQUAL(started_after(stage, started, 0ns), 4);
+  CHECK_EQUAL(started_after(stage, started, 999ms), 4);
+  CHECK_EQUAL(started_after(stage, started, 1ms), 5);
+  stage.queue.set_rate(std::nullopt);
+  CHECK_EQUAL(started_after(stage, started, 0ns), 9);
+}
+
+TEST(a_rate_that_makes_no_sense_is_refused) {
+  const queue queue;
+  CHECK_REFUSED(invalid_argument, queue.set_rate(rate{1, 0s}));
+  CHECK_REFUSED(invalid_argument, queue.set_rate(rate{1, -1s}));
+  CHECK_REFUSED(invalid_argument, queue.set_rate(rate{2, nanoseconds::max()}));
+  queue_options options;
+  options.rate = rate{1, 0s};
+  CHECK_REFUSED(invalid_argument, inturn::queue(fifo, std::move(options)));
+}
+
 TEST(a_function_of_another_kind_of_queue_is_refused) {
   queue queue;
   CHECK_REFUSED(wrong_kind, queue.view_did_appear());

@@ -235,3 +235,17 @@ TEST(the_states_of_queues_operations_and_batches_are_observed_values) {
   const queue_ref nothing;
   CHECK_REFUSED(null_handle, (void)nothing.observed_pending());
 }
+
+TEST(the_next_start_of_a_queue_is_an_observed_moment) {
+  queue_options options;
+  options.rate = rate{1, 2s};
+  stage stage(fifo, std::move(options));
+  const observed<nanoseconds> next_start = stage.queue.observed_next_start();
+  CHECK(next_start.get() == 0s);
+  for (int i = 0; i < 2; i++)
+    stage.queue.enqueue([] {});
+  stage.drain();
+  CHECK(next_start.get() == 2s);
+  stage.advance(2s);
+  CHECK(next_start.get() == 4s);
+}

@@ -141,6 +141,22 @@ using event = inturn_event;
    library's own threads do the work. */
 enum class when_destroyed { automatic, drain, cancel };
 
+/* So many starts in each interval, and at most `burst` of them at once (0:
+   max_starts); as inturn_rate. */
+struct rate {
+  std::uint32_t max_starts = 0;
+  nanoseconds interval{};
+  std::uint32_t burst = 0;
+};
+
+namespace detail {
+
+inline inturn_rate c_rate(const rate &rate) noexcept {
+  return {rate.max_starts, rate.burst, rate.interval.count()};
+}
+
+} // namespace detail
+
 /* As inturn_queue_options. */
 struct queue_options {
   std::string label;
@@ -150,6 +166,7 @@ struct queue_options {
   std::uint32_t max_concurrent = 0;
   nanoseconds settle = std::chrono::milliseconds(500);
   nanoseconds gap = std::chrono::milliseconds(250);
+  std::optional<inturn::rate> rate; /* empty: as many starts as there are */
   /* Is told the queue's events, one at a time, in order. It throws nothing. */
   callback<void(const event &)> on_event;
   inturn::when_destroyed when_destroyed = inturn::when_destroyed::automatic;
@@ -244,6 +261,12 @@ public:
                   "set_max_concurrent");
   }
 
+  /* Empty: no rate from now on. */
+  void set_rate(std::optional<inturn::rate> rate) const {
+    const inturn_rate raw = detail::c_rate(rate.value_or(inturn::rate()));
+    detail::check(inturn_queue_set_rate(raw_, &raw), "set_rate");
+  }
+
   void cancel_all() const {
     detail::check(inturn_queue_cancel_all(raw_), "cancel_all");
   }
@@ -293,12 +316,14 @@ public:
   }
 
   /* How many operations are pending, how many run, whether at least one suspend
-     is in force, and how many have ended of all that were ever accepted, as
-     observed values. */
+     is in force, how many have ended of all that were ever accepted, and the
+     moment of the queue's clock before which its rate or a delay lets nothing
+     start (0: none), as observed values. */
   [[nodiscard]] observed<std::int64_t> observed_pending() const;
   [[nodiscard]] observed<std::int64_t> observed_running() const;
   [[nodiscard]] observed<bool> observed_suspended() const;
   [[nodiscard]] observed<progress> observed_progress() const;
+  [[nodiscard]] observed<nanoseconds> observed_next_start() const;
 
 private:
   inturn_status put(work &&work, inturn_operation *out) const;

@@ -20,6 +20,7 @@ inline queue::queue(queue_kind kind, queue_options options) {
   raw.clock = options.clock.raw();
   raw.settle_ns = options.settle.count();
   raw.gap_ns = options.gap.count();
+  raw.rate = detail::c_rate(options.rate.value_or(rate()));
   raw.on_event = c.function(tell_event);
   raw.event_context = c.context;
   raw.event_destroy = c.destroy;

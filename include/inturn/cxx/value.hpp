@@ -61,6 +61,15 @@ template <> struct datum_of<bool> : plain_datum<bool> {
   static view read(const inturn_datum &datum) noexcept { return datum.boolean; }
 };
 
+template <> struct datum_of<nanoseconds> : plain_datum<nanoseconds> {
+  static inturn_datum make(nanoseconds from) {
+    return INTURN_INTEGER(from.count());
+  }
+  static view read(const inturn_datum &datum) noexcept {
+    return nanoseconds(datum.integer);
+  }
+};
+
 /* UTF-8. */
 template <> struct datum_of<std::string> : plain_datum<std::string_view> {
   /* Refers to the string, which the library copies. */
@@ -381,6 +390,9 @@ inline observed<bool> queue_ref::observed_suspended() const {
 }
 inline observed<progress> queue_ref::observed_progress() const {
   return detail::state_of<progress>(raw_, INTURN_QUEUE_PROGRESS);
+}
+inline observed<nanoseconds> queue_ref::observed_next_start() const {
+  return detail::state_of<nanoseconds>(raw_, INTURN_QUEUE_NEXT_START);
 }
 
 } // namespace inturn
