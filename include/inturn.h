@@ -616,7 +616,7 @@ typedef void (*inturn_event_fn)(void *INTURN_NULLABLE context,
 typedef struct inturn_rate {
   uint32_t max_starts; /* 0: as many as there are */
   uint32_t burst;      /* 0: max_starts */
-  int64_t interval_ns; /* positive; times the burst at most 2^62 */
+  int64_t interval_ns; /* positive; times the burst less than 2^62 */
 } inturn_rate;
 
 /* Zero in a field means its default, but for the two delays, where zero means
