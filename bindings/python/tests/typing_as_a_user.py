@@ -63,6 +63,8 @@ def options(queue: inturn.OperationQueue, first: inturn.Operation) -> None:
     assert_type(queue.resolve("key"), int)
     assert_type(first.progress.total, int)
     queue.max_concurrent += 1
+    queue.rate = inturn.Rate(5, 1.0)
+    assert_type(queue.rate, inturn.Rate)
 
 
 async def batches_and_events(queue: inturn.FIFOQueue) -> None:

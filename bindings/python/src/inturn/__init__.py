@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from ._observed import Change, ChangeKind, Observation, Observed
     from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
     from ._owners import Owner
+    from ._rates import Rate
     from ._states import BatchStates, ObservedState, OperationStates, QueueStates
     from ._values import Value
 
@@ -110,6 +111,7 @@ __all__ = [
     "Progress",
     "Queue",
     "QueueStates",
+    "Rate",
     "Report",
     "ReportHandler",
     "ReportKind",
@@ -144,6 +146,7 @@ _LATER = {
     "_observed": ("Change", "ChangeKind", "Observation", "Observed"),
     "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),
     "_owners": ("Owner",),
+    "_rates": ("Rate",),
     "_states": ("BatchStates", "ObservedState", "OperationStates", "QueueStates"),
     "_values": ("Value",),
 }

@@ -39,7 +39,11 @@ ReportHandler = Callable[[Report], object]
 
 
 class Statistics(NamedTuple):
-    """Counts of one queue; a snapshot, exact when nothing changes meanwhile."""
+    """Counts of one queue; a snapshot, exact when nothing changes meanwhile.
+
+    ``next_start_ns`` is the moment of its clock before which its rate or a delay lets nothing
+    start; 0: none.
+    """
 
     suspends: int
     pending: int

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ._clocks import ManualClock
     from ._events import OnEvent
+    from ._rates import Rate
 
     P = ParamSpec("P")
 
@@ -41,6 +42,7 @@ class _Pooled(Queue):
         label: str | None,
         executor: Executor | None,
         capacity: int,
+        rate: Rate | None,
         clock: ManualClock | None,
         on_event: OnEvent | None,
         events: bool,
@@ -52,7 +54,7 @@ class _Pooled(Queue):
             executor = self._pool.executor
         elif daemon:
             raise TypeError("daemon is for queues without an executor of their own")
-        super().__init__(label, executor, capacity, clock, on_event, events, **options)
+        super().__init__(label, executor, capacity, rate, clock, on_event, events, **options)
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if error is None:
@@ -114,12 +116,13 @@ class FIFOQueue(_Submitting):
         *,
         executor: Executor | None = None,
         capacity: int = 0,
+        rate: Rate | None = None,
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
         daemon: bool = False,
     ) -> None:
-        super().__init__(label, executor, capacity, clock, on_event, events, daemon)
+        super().__init__(label, executor, capacity, rate, clock, on_event, events, daemon)
 
 
 class OperationQueue(_Submitting):
@@ -143,6 +146,7 @@ class OperationQueue(_Submitting):
         max_concurrent: int | None = None,
         executor: Executor | None = None,
         capacity: int = 0,
+        rate: Rate | None = None,
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
@@ -155,6 +159,7 @@ class OperationQueue(_Submitting):
             label,
             executor,
             capacity,
+            rate,
             clock,
             on_event,
             events,
@@ -201,12 +206,13 @@ class ActorQueue(_Pooled):
         *,
         executor: Executor | None = None,
         capacity: int = 0,
+        rate: Rate | None = None,
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
         daemon: bool = False,
     ) -> None:
-        super().__init__(label, executor, capacity, clock, on_event, events, daemon)
+        super().__init__(label, executor, capacity, rate, clock, on_event, events, daemon)
 
 
 class InteractionQueue(Queue):
@@ -228,12 +234,13 @@ class InteractionQueue(Queue):
         settle: float = 0.5,
         gap: float = 0.25,
         capacity: int = 0,
+        rate: Rate | None = None,
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
     ) -> None:
         delays = {"settle_ns": nanoseconds(settle), "gap_ns": nanoseconds(gap)}
-        super().__init__(label, executor, capacity, clock, on_event, events, **delays)
+        super().__init__(label, executor, capacity, rate, clock, on_event, events, **delays)
 
     def view_did_appear(self) -> None:
         """Says that the view is visible: the queue goes on when it has settled."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ._clocks import ManualClock
     from ._events import Events, Hub, OnEvent
     from ._options import OperationOptions, Peers
+    from ._rates import Rate
     from ._states import QueueStates
 
     P = ParamSpec("P")
@@ -79,6 +80,7 @@ class Queue(TurnTaker):
         label: str | None,
         executor: Executor | None,
         capacity: int,
+        rate: Rate | None,
         clock: ManualClock | None,
         on_event: OnEvent | None,
         events: bool,
@@ -92,6 +94,7 @@ class Queue(TurnTaker):
         # Alive for as long as the queue.
         self._executor = executor
         self._clock = clock
+        self._rate = rate
         handle = c.inturn_queue()
         if label is not None:
             options["label"] = text(label)
@@ -99,6 +102,10 @@ class Queue(TurnTaker):
             options["executor"] = executor._handle
         if clock is not None:
             options["clock"] = clock._handle
+        if rate is not None:
+            from ._rates import structure_of
+
+            options["rate"] = structure_of(rate)
         if on_event is not None or events:
             from ._events import Hub
 
@@ -298,6 +305,23 @@ class Queue(TurnTaker):
         else:
             lib.inturn_queue_resume_for(self._handle, text(reason))
 
+    @property
+    def rate(self) -> Rate | None:
+        """How many operations may start in a time; None: any number.
+
+        Where one rate replaces another, its bucket lacks as many starts as the other's.
+
+        :raises ValueError: by setting it: a number that makes no rate.
+        """
+        return self._rate
+
+    @rate.setter
+    def rate(self, rate: Rate | None) -> None:
+        from ._rates import structure_of
+
+        lib.inturn_queue_set_rate(self._handle, byref(structure_of(rate)))
+        self._rate = rate
+
     def resolve(self, key: str) -> int:
         """Ends the pending operations of a key as finished: what they were to ask is answered.
 
@@ -357,7 +381,7 @@ class Queue(TurnTaker):
 
     @property
     def states(self) -> QueueStates:
-        """Its states, to be observed: ``pending``, ``running``, ``suspended``, ``progress``."""
+        """Its states, to be observed: see `QueueStates`."""
         if self._states is None:
             from ._states import QueueStates
 

@@ -92,6 +92,11 @@ class QueueStates:
         """How many operations have ended, of all that were accepted."""
         return _made("progress", _progress, lib.inturn_queue_create_value, self._handle, 4)
 
+    @cached_property
+    def next_start_ns(self) -> ObservedState[int]:
+        """The moment of its clock before which its rate or a delay lets nothing start; 0: none."""
+        return _made("next start", _number, lib.inturn_queue_create_value, self._handle, 5)
+
 
 class OperationStates:
     """The states of an operation, to be observed; each is made when it is first asked for."""
