@@ -132,6 +132,8 @@ static void let_go(int index) {
     HOLDS(inturn_queue_view_did_appear(queue) == INTURN_OK);
     facts->is_visible = true;
   }
+  if (facts->has_long_rate)
+    HOLDS(inturn_queue_set_rate(queue, NULL) == INTURN_OK);
   if (facts->kind == INTURN_QUEUE_CONCURRENT)
     HOLDS(inturn_queue_set_max_concurrent(queue, 2) == INTURN_OK);
 }

@@ -196,6 +196,29 @@ static void on_event_destroyed(void *context) {
   HOLDS(atomic_fetch_add(&queue->event_destroyed, 1) == 0);
 }
 
+/* Times are short, so that a drain comes to its end; or as long as can be. */
+static inturn_rate choose_rate(input *input, uint8_t choice, allowed *allowed) {
+  static const int64_t odd[] = {0, -1, INT64_MAX, (INT64_C(1) << 61) - 1,
+                                (INT64_C(1) << 62) - 1};
+  uint8_t time = take(input);
+  inturn_rate rate = {choice % 4, choice >> 2 & 3,
+                      time >= 240 ? odd[time % 5] : 1 + time % 64};
+  int64_t burst = rate.burst != 0 ? rate.burst : rate.max_starts, whole;
+  if (rate.max_starts != 0 &&
+      (rate.interval_ns <= 0 ||
+       __builtin_mul_overflow(rate.interval_ns, burst, &whole) ||
+       whole >= INT64_C(1) << 62))
+    allowed->must |= BIT(INTURN_E_INVALID_ARGUMENT);
+  return rate;
+}
+
+static void set_rate(input *input, pick pick, uint8_t choice) {
+  inturn_rate rate = choose_rate(input, choice, &pick.allowed);
+  if (pick.index >= 0 && rate.interval_ns > 1000)
+    the_world.queues[pick.index].has_long_rate = true;
+  EXPECT(inturn_queue_set_rate(queue_of(pick), &rate), pick.allowed);
+}
+
 static void create_queue(input *input) {
   int index = claim(input, QUEUE);
   if (index < 0)
@@ -210,7 +233,8 @@ static void create_queue(input *input) {
   memset(queue, 0, sizeof *queue);
   queue->generation = generation + 1;
   queue->current = -1;
-  queue->kind = 1 + take(input) % 4;
+  uint8_t kind = take(input);
+  queue->kind = 1 + kind % 4;
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue handle;
   uint8_t choice = take(input);
@@ -234,6 +258,10 @@ static void create_queue(input *input) {
   queue->max_concurrent =
       queue->kind == INTURN_QUEUE_CONCURRENT ? 1 + (choice >> 6) : 1;
   options.max_concurrent = queue->max_concurrent;
+  if (kind >> 4 == 14) { /* which no input in `found` has */
+    options.rate = choose_rate(input, take(input), &allowed);
+    queue->has_long_rate = options.rate.interval_ns > 1000;
+  }
   if (choice & 8) {
     queue->has_events = true;
     options.on_event = on_event;
@@ -328,7 +356,10 @@ void step_queue(input *input) {
   uint8_t more = take(input);
   switch (choice % 32) {
   default:
-    suspend(pick, more);
+    if (choice >> 4 == 13) /* which no input in `found` has */
+      set_rate(input, pick, more);
+    else
+      suspend(pick, more);
     break;
   case 19:
   case 20:

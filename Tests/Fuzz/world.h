@@ -101,6 +101,7 @@ typedef struct queue_facts {
      so many observers and conditions, each of which may come before a start. */
   atomic_int decided;
   atomic_bool is_closed, is_visible, is_out_of_order;
+  atomic_bool has_long_rate; /* that no drain waits for */
   bool has_events;
   atomic_uint generation;
   atomic_int accepted;
