@@ -608,11 +608,11 @@ typedef void (*inturn_event_fn)(void *INTURN_NULLABLE context,
 
 /* So many starts in each interval: a token bucket. It holds `burst` starts and
    is full in the beginning. Each start takes one, that of a further attempt,
-   too; a segment takes none. Each interval_ns / max_starts of the queue's clock
-   one comes back, without any drift. So in no time of interval_ns do more than
-   max_starts + burst - 1 start, and what starts late is made up for, up to a
-   bucket. Not guaranteed: that one starts as soon as it may, if the executor
-   is busy. */
+   or of an interaction that goes back, too; a segment takes none. Each
+   interval_ns / max_starts of the queue's clock one comes back, without any
+   drift. So in no time of interval_ns do more than max_starts + burst - 1
+   start, and what starts late is made up for, up to a bucket. Not guaranteed:
+   that one starts as soon as it may, if the executor is busy. */
 typedef struct inturn_rate {
   uint32_t max_starts; /* 0: as many as there are */
   uint32_t burst;      /* 0: max_starts */

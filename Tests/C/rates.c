@@ -217,9 +217,9 @@ static void a_hidden_view_starts_nothing(void) {
   end(&rated);
 }
 
-static uint32_t wants(void *context) {
+static inturn_verdict wants(void *context) {
   (void)context;
-  return 0;
+  return INTURN_START;
 }
 
 /* The start itself is what leaves the bucket empty. */
