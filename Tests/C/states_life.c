@@ -58,7 +58,7 @@ static void an_unknown_state_is_refused(void) {
   job job = JOB("a");
   inturn_operation operation = job_enqueue_kept(stage.queue, &job, work_finish);
   inturn_value value;
-  static const int unknown[] = {-1, 0, 5, 1000};
+  static const int unknown[] = {-1, 0, 6, 1000};
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
     CHECK_STATUS(inturn_queue_create_value(
                      stage.queue, (inturn_queue_aspect)unknown[i], &value),
