@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Checks what Sources/README.md says of the engine: that the files it names are there, that it has
+all folders, that the values which it says know neither lane nor lock do not, and that the C
+functions and the Swift modules call no lane.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "Sources"
+CORE = SOURCES / "InturnCore"
+PAGE = SOURCES / "README.md"
+
+
+def code_of(path: Path) -> str:
+    """A Swift file without its comments."""
+    return re.sub(r"//.*", "", path.read_text())
+
+
+def section(text: str, title: str) -> str:
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def problems() -> list[str]:
+    page = PAGE.read_text()
+    found = []
+    for name in re.findall(r"`([\w+./-]+\.\w+)`", page):
+        if not any((base / name).is_file() for base in (CORE, SOURCES, ROOT)):
+            found.append(f"{name} is not there")
+    folders = {path.name for path in CORE.iterdir() if path.is_dir()}
+    listed = set(re.findall(r"^\| `(\w+)` \|", section(page, "From above"), re.MULTILINE))
+    targets = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    found += [f"the folder {name} is not in the table" for name in sorted(folders - listed)]
+    found += [f"there is no {name}" for name in sorted(listed - folders - targets)]
+    values = re.findall(r"`(\w+/\w+\.swift)`", section(page, "Decide under the lock, act after it"))
+    for name in values:
+        # Those are where it is done, not what decides.
+        if name in ("Lanes/Outbox.swift", "Lanes/Lane.swift") or not (CORE / name).is_file():
+            continue
+        known = re.findall(r"\b(Lane|BriefLock|Atomic|Engine)\b", code_of(CORE / name))
+        found += [f"{name} knows {what}" for what in sorted(set(known))]
+    for path in sorted(SOURCES.rglob("*.swift")):
+        if CORE not in path.parents and re.search(r"\bLane\.Pointer\b", code_of(path)):
+            found.append(f"{path.relative_to(ROOT)} calls a lane")
+    return found
+
+
+def main() -> int:
+    found = problems()
+    for problem in found:
+        print(f"Sources/README.md: {problem}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
