@@ -5,8 +5,6 @@
  */
 #include "groups.h"
 
-#include <stdlib.h>
-
 /* Keys */
 
 static void resolving_a_key_finishes_what_is_pending(void) {

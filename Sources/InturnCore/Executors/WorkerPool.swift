@@ -64,6 +64,10 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     machine = PoolMachine(target: target, maximum: maximum)
     self.clock = clock
     super.init(label: label)
+    // The first room of an array has its type made, under a lock of the Swift run time, where there is
+    // one: not in a thread of the pool, beside which another one may fork.
+    parked.reserveCapacity(min(machine.maximum, 64))
+    workers.reserveCapacity(min(machine.maximum, 64))
   }
 
   // An armed timer refers to the pool, so this one is not.

@@ -35,6 +35,8 @@ package final class Clock: @unchecked Sendable {
   package init(isManual: Bool) {
     self.isManual = isManual
     wakeups.initialize(to: Atomic(0))
+    // For the same reason as in `WorkerPool`.
+    heap.reserveCapacity(16)
   }
 
   deinit { wakeups.deallocate() }
