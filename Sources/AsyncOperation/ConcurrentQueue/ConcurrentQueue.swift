@@ -105,7 +105,10 @@ public final class ConcurrentQueue: Sendable {
   /// do more than `maxStarts + burst - 1` start; what starts late is made up for, up to a bucket. A
   /// rate that was there before leaves what is missing in its bucket.
   ///
-  /// - Parameter burst: nil for `maxStarts`.
+  /// - Parameters:
+  ///   - maxStarts: how many start in each interval in the long run, at least one.
+  ///   - interval: positive; times the burst, less than 146 years.
+  ///   - burst: how many may start at once, at least one; nil for `maxStarts`.
   public func setRate(maxStarts: Int, interval: Duration, burst: Int? = nil) {
     Engine.setRate(
       maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: handle)
