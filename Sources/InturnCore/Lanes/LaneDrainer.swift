@@ -80,6 +80,10 @@ package final class LaneDrainer: @unchecked Sendable {
 
   private func nextLocked(_ askForTag: () -> UInt?) -> Step {
     while true {
+      if budget.outbox.hasNews {
+        if !lane.tellOthersLocked(&budget) { return .left }
+        continue
+      }
       switch lane.pointee.machine.next(lane.view) {
       case .leave:
         lane.pointee.machine.drainerLeaves()
