@@ -43,8 +43,11 @@ log_counts() {
 }
 
 # complaints FILE: the lines of a log that say what went wrong, the first of them.
+# A test that has passed complains of nothing, whatever its name is; of a stack of
+# Python's, what is in the tests.
 complaints() {
-  grep -aE -m 20 'FAILED|✘|[Ee]rror: |Sanitizer: ' "$1" || true
+  grep -avE ' PASSED( |$)' "$1" |
+    grep -aE -m 20 'FAILED|✘|[Ee]rror: |Sanitizer: |tests/[^"]*", line [0-9]+ in ' || true
 }
 
 # hindrance NAME: why a part cannot run: "failed WHY" or "skipped WHY", in one
@@ -144,13 +147,15 @@ run_inside() {
 # look_at NAME: a running part. Ends it when it hangs, and judges it when it has
 # ended.
 look_at() {
-  local name=$1 status=0 why='' id=${session[$1]} log=$logs/$1.log shown=60
+  local name=$1 status=0 why='' before='' id=${session[$1]} log=$logs/$1.log shown=60
   if kill -0 "$id" 2>/dev/null; then
     why=$(overdue "$name")
     [[ -n $why ]] || return 0
-    # All of the stacks, and what came before them.
+    # All of the stacks, and what came before them: what it was at is said in the
+    # last lines.
     shown=$(wc -l <"$log")
     shown=+$((shown > 60 ? shown - 60 : 1))
+    before=$(tail -n 3 "$log")$'\n'
     {
       echo
       echo "$why"
@@ -164,7 +169,7 @@ look_at() {
   unset "session[$name]"
   state[$name]=over
   took[$name]=$((SECONDS - began[$name]))
-  judge "$name" "$status" "$shown" "$why"
+  judge "$name" "$status" "$shown" "$before$why"
 }
 
 # overdue NAME: why a running part counts as hanging; nothing when it does not.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
 import threading
 import traceback
 from typing import Any, Callable
@@ -11,7 +12,7 @@ from typing import Any, Callable
 import pytest
 
 import inturn
-from support import LIMIT, join, run
+from support import LIMIT, Gate, join, run
 
 
 def test_coroutines_run_one_at_a_time_to_their_end_in_order() -> None:
@@ -304,6 +305,42 @@ def test_coroutines_of_an_actor_queue_begin_in_order_and_their_segments_do_not_o
     join(*threads)
     queue.drain(LIMIT)
     queue.destroy()
+
+
+def test_a_segment_that_is_dropped_late_is_not_taken_for_the_next_one() -> None:
+    async def work() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        for _ in range(50):
+            with inturn.ActorQueue() as queue:
+                await asyncio.gather(*(queue.run(work) for _ in range(3)))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that the threads meet everywhere
+    try:
+        run(main)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_task_that_is_destroyed_while_it_waits_for_its_segment_keeps_no_thread() -> None:
+    async def work() -> None: ...
+
+    async def main() -> None:
+        with inturn.ActorQueue() as queue:
+            gate = Gate("the task's end")
+            queue.post(gate.wait)
+            task: asyncio.Task[None] = queue.run(work)
+            await asyncio.sleep(0)  # it waits
+            coroutine: Any = task.get_coro()
+            coroutine.close()
+            gate.open()
+            with pytest.raises(RuntimeError, match="cannot reuse"):
+                await task
+
+    run(main)
 
 
 def test_an_interaction_may_be_a_coroutine() -> None:

@@ -34,6 +34,27 @@ class _Wait:
         return (yield self._waited)
 
 
+class _Segment:
+    """What the library calls; or only drops, when the operation was cancelled, or cut off, before.
+
+    Each has its own: one that is over is dropped while the next one is on its way.
+    """
+
+    __slots__ = ("_actor", "_has_come")
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._has_come = False
+
+    def _start(self, token: int) -> None:
+        self._has_come = True
+        self._actor._enter(token)
+
+    def _dropped(self) -> None:
+        if not self._has_come:
+            self._actor._lose()
+
+
 class Actor:
     """A coroutine's operation, and the segment that it is in or waits for."""
 
@@ -49,16 +70,15 @@ class Actor:
         self._waiter: asyncio.Future[None] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._is_in_place = False  # while the library calls a segment, or will for all we know
-        self._is_started = False  # the segment
         self._has_heeded = False  # its operation was cancelled, and so it was asked to end
-        self._is_dropped = False  # a segment that was never started
+        self._has_lost = False  # a segment never came
         self._is_unwanted = False
+        self._is_over = False
 
     # Called by the library, on any thread ----------------------------------------------------
 
-    def _start(self, token: int) -> None:
+    def _enter(self, token: int) -> None:
         self._token = token
-        self._is_started = True
         if self._is_unwanted:
             quick.token_cancel(token)
             return
@@ -80,12 +100,10 @@ class Actor:
             waits_for_loop.discard(get_ident())
         self._home.gates.discard(gate)
 
-    def _dropped(self) -> None:
-        """A segment is over; or the operation was cancelled, or cut off, before it came."""
-        if not self._is_started:
-            self._is_dropped = True
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._wake)
+    def _lose(self) -> None:
+        self._has_lost = True
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._wake)
 
     # What the queue asks of it ---------------------------------------------------------------
 
@@ -104,6 +122,8 @@ class Actor:
     # On the loop's thread --------------------------------------------------------------------
 
     def _admit(self, gate: threading.Event) -> None:
+        if self._is_over:  # its task was destroyed while it waited
+            gate.set()
         self._gate = gate
         self._wake()
 
@@ -115,7 +135,7 @@ class Actor:
         """Waits for the segment; returns that the task was cancelled meanwhile."""
         cancelled = None
         while self._gate is None:
-            if self._is_dropped:
+            if self._has_lost:
                 if not self._token:
                     raise asyncio.CancelledError
                 return cancelled  # cut off, by its queue's end: what is left runs all the same
@@ -160,8 +180,7 @@ class Actor:
                     if isinstance(error, GeneratorExit):  # the task is destroyed
                         coroutine.close()
                         raise
-                self._is_started = False
-                if quick.token_resume(self._token, start_anywhere, register(self), drop):
+                if quick.token_resume(self._token, start_anywhere, register(_Segment(self)), drop):
                     # It was cut off, by its queue's end: what is left runs all the same.
                     continue
                 cancelled = await self._segment()
@@ -171,9 +190,11 @@ class Actor:
             quick.token_cancel(self._token)
             raise
         except BaseException:
+            self._is_unwanted = True  # without a token yet, it is cancelled when it comes
             quick.token_fail(self._token, 1)
             raise
         finally:
+            self._is_over = True
             self._queue._holders.discard(self)
             self._leave()
 
@@ -188,7 +209,8 @@ def act(
     """`Queue.run` of an actor queue."""
     actor = Actor(queue, home)
     out = take_out()
-    status = quick.queue_enqueue(queue._bits, start_anywhere, register(actor), drop, out[1])
+    first = register(_Segment(actor))
+    status = quick.queue_enqueue(queue._bits, start_anywhere, first, drop, out[1])
     if status:
         raise refusal("inturn_queue_enqueue", status)
     actor._operation = out[0].value or 0
