@@ -187,7 +187,7 @@ extension UnsafeMutablePointer<Lane> {
     for first in stride(from: 0, to: batch.count, by: Self.portionOfGraph) {
       pointee.lock.lock()
       if refusalLocked(generation) != nil { return }
-      stopBatchLocked()
+      stopBurstLocked()
       var outbox = Outbox()
       if first == 0, let graph = batch.graph { cancelLocked(graph) }
       for place in first..<Swift.min(first + Self.portionOfGraph, batch.count)
@@ -215,7 +215,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether a drainer has started it without the lock, and its work is about to take that down.
   private func isBeingStartedLocked(_ job: Job) -> Bool {
-    guard pointee.machine.flags.contains(.batching), let chunk = pointee.buffer.head,
+    guard pointee.machine.flags.contains(.bursting), let chunk = pointee.buffer.head,
       chunk.pointee.start > 0
     else { return false }
     return chunk.jobs[Int(chunk.pointee.start) - 1].context == job.context

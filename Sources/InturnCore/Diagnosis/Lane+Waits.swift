@@ -64,7 +64,7 @@ extension UnsafeMutablePointer<Lane> {
   ) {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    stopBatchLocked()
+    stopBurstLocked()
     var left = Self.reach
     func look(_ job: Job) -> Bool {
       left -= 1

@@ -38,7 +38,7 @@ struct JobBuffer {
     return chunk
   }
 
-  /// Puts a job before all others, in a buffer that no batch reads. False when memory runs out.
+  /// Puts a job before all others, in a buffer that no burst reads. False when memory runs out.
   mutating func prepend(_ job: Job) -> Bool {
     if head == nil || head.unsafelyUnwrapped.pointee.start == 0 {
       guard let chunk = Engine.current.pointee.chunks.take(sizeClass: 0) else { return false }
@@ -69,7 +69,7 @@ struct JobBuffer {
   /// The chunk with the next job, or nil when there is none; gives consumed ones back. The last one
   /// is kept for what comes next, and begun again when it is consumed.
   ///
-  /// `isRead`: the drainer of a batch reads the first chunk without the lock, so that no place of
+  /// `isRead`: the drainer of a burst reads the first chunk without the lock, so that no place of
   /// it may be filled again.
   @inline(__always)
   mutating func front(isRead: Bool = false) -> Chunk.Pointer? {

@@ -115,7 +115,7 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(__always)
   func frontLocked() -> Chunk.Pointer? {
-    pointee.buffer.front(isRead: pointee.machine.flags.contains(.batching))
+    pointee.buffer.front(isRead: pointee.machine.flags.contains(.bursting))
   }
 
   /// Takes the next job out, or nil.
@@ -149,7 +149,7 @@ extension UnsafeMutablePointer<Lane> {
     let round = extra.pointee.round
     guard extra.pointee.squeezeBudget > 0,
       pointee.buffer.squeeze(
-        round, isRead: pointee.machine.flags.contains(.batching), &extra.pointee.squeezeBudget,
+        round, isRead: pointee.machine.flags.contains(.bursting), &extra.pointee.squeezeBudget,
         where: isDead),
       order?.squeeze(round, &extra.pointee.squeezeBudget, where: isDead) != false
     else { return }

@@ -35,7 +35,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     if extra.pointee.suspends == 1 { noteLocked(.suspended) }
     pointee.machine.flags.insert(.suspended)
-    stopBatchLocked()
+    stopBurstLocked()
     unlock()
     return .ok
   }
@@ -120,7 +120,7 @@ extension UnsafeMutablePointer<Lane> {
     if let refusal = refusalLocked(generation) { return refusal }
     // Keeps the lane from being cleared away while the lock is given up in between.
     needExtra().pointee.outside += 1
-    stopBatchLocked()
+    stopBurstLocked()
     var outbox = Outbox()
     forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
     cancelPendingLocked(.request, &outbox)
@@ -136,7 +136,7 @@ extension UnsafeMutablePointer<Lane> {
     let keepsSegments =
       cause == .request
       && ((extra?.pointee.segments ?? 0) > 0 || extra?.pointee.hasObstinate == true)
-    let isRead = pointee.machine.flags.contains(.batching)
+    let isRead = pointee.machine.flags.contains(.bursting)
     cancelGraphsLocked()
     guard case .some(let jobs) = pointee.buffer.takeAll(isRead: isRead) else { return }
     var inOrder: [Chunk.Pointer] = []

@@ -69,7 +69,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     // From here on the handle is stale.
     pointee.generation = handle.generation | Self.goneBit
-    stopBatchLocked()
+    stopBurstLocked()
     pointee.machine.flags.formUnion([.closed, .destroyed])
     let extra = needExtra()
     extra.pointee.index = handle.index
@@ -118,7 +118,7 @@ extension UnsafeMutablePointer<Lane> {
         return
       }
       guard word.contains(.returned) else { return }
-      if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
+      if isGateOfBurstLocked(slot) { suspendBurstLocked(slot) }
       settleLocked(slot, endedInsideCall: false, &outbox)
     }
     performLocked(&outbox)

@@ -58,12 +58,12 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
-    if pointee.machine.traits.contains(.batching), !pointee.machine.countsStarts,
+    if pointee.machine.traits.contains(.bursts), !pointee.machine.countsStarts,
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
       let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
       !chunk.jobs[Int(chunk.pointee.start)].isTakenOut
     {
-      return runBatchLocked(chunk, &budget)
+      return runBurstLocked(chunk, &budget)
     }
     if isHeadBlockedLocked() {
       pointee.machine.flags.insert(.headBlocked)

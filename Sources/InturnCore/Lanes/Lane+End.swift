@@ -25,8 +25,8 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Gives the lock up.
   private func carryOnLocked(after slot: OperationSlot.Pointer) {
-    // A batch's drainer may still be on its way to the lock; it finds the batch ended.
-    if isGateOfBatchLocked(slot) { suspendBatchLocked(slot) }
+    // A burst's drainer may still be on its way to the lock; it finds the burst ended.
+    if isGateOfBurstLocked(slot) { suspendBurstLocked(slot) }
     var outbox = Outbox()
     settleLocked(slot, endedInsideCall: false, &outbox)
     tellOwnLocked(&outbox)

@@ -218,9 +218,9 @@ extension UnsafeMutablePointer<Lane> {
     return plan.pointee.priority == 0 || traits.contains(.selective)
   }
 
-  /// Operations that are pending just now, also during a batch.
+  /// Operations that are pending just now, also during a burst.
   var waitingCountLocked: UInt64 {
-    countBatchLocked()
+    countBurstLocked()
     return UInt64(pointee.pending) - UInt64(pointee.extra?.pointee.segments ?? 0)
   }
 }

@@ -42,7 +42,7 @@ extension UnsafeMutablePointer<Lane> {
     needPaceLocked().pointee.change(rate, at: clock.now)
     pointee.machine.set(.rated, rate != nil)
     // Its drainer starts no more than the one that it is at.
-    stopBatchLocked()
+    stopBurstLocked()
     applyPaceLocked()
   }
 

@@ -39,7 +39,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     if pointee.generation != generation { return }
-    stopBatchLocked()
+    stopBurstLocked()
     forEachRunningLocked { slot in
       let word = slot.loadWord()
       let isMeant = !areAskedToEnd || word.contains(.cancelRequested)

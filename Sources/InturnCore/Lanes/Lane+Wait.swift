@@ -48,7 +48,7 @@ extension UnsafeMutablePointer<Lane> {
     if let refusal = refusalLocked(generation) { return (refusal, result) }
     defer { pointee.lock.unlock() }
     // So that the gate is still where it is counted.
-    stopBatchLocked()
+    stopBurstLocked()
     result.pending = waitingCountLocked
     result.nextStart = nextStartLocked
     result.finished = pointee.finished
@@ -58,7 +58,7 @@ extension UnsafeMutablePointer<Lane> {
     if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
       if slot.loadWord().isEnded {
         result.running -= 1
-      } else if isGateOfBatchLocked(slot) {
+      } else if isGateOfBurstLocked(slot) {
         result.finished -= 1
       }
     }
@@ -79,7 +79,7 @@ extension UnsafeMutablePointer<Lane> {
     if let refusal = refusalLocked(generation) { return refusal }
     defer { pointee.lock.unlock() }
     // The drainer waits at the lock meanwhile, so that nothing is told twice.
-    stopBatchLocked()
+    stopBurstLocked()
     var goesOn = true
     forEachRunningLocked(while: goesOn) { slot in
       let word = slot.loadWord()

@@ -7,10 +7,10 @@ import Synchronization
 /// apart that use it one after the other, and is zero or another one when a handle is stale.
 ///
 /// Most FIFO operations never meet the lock on their way out: the drainer takes it once for a
-/// *batch* of jobs and starts them by changing the word of one slot, the lane's *gate*, from "over"
-/// to the next generation's "started". Who must stop or look at a batch (suspend, cancel, destroy)
+/// *burst* of jobs and starts them by changing the word of one slot, the lane's *gate*, from "over"
+/// to the next generation's "started". Who must stop or look at a burst (suspend, cancel, destroy)
 /// takes the lock and sets `attention` on the gate, which makes that change fail. The gate's
-/// generation says how far the batch has come.
+/// generation says how far the burst has come.
 struct Lane: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Lane>
 
@@ -19,14 +19,14 @@ struct Lane: ~Copyable {
   var generation: UInt32
   let lock: BriefLock
   var machine: LaneMachine
-  /// Operations and segments that wait in the buffer; during a batch, as of its last count.
+  /// Operations and segments that wait in the buffer; during a burst, as of its last count.
   var pending: UInt32
   var buffer: JobBuffer
   /// The first of the running operations' slots; zero for none. They are linked by `link`.
   var firstRunning: UInt32
-  /// The gate's generation when the batch was last counted.
-  var batchGeneration: UInt32
-  /// Operations that ended as finished; of those that a batch started, all that did not end
+  /// The gate's generation when the burst was last counted.
+  var burstGeneration: UInt32
+  /// Operations that ended as finished; of those that a burst started, all that did not end
   /// otherwise.
   var finished: UInt64
   /// What most lanes do without.

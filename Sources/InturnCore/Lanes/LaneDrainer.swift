@@ -3,7 +3,7 @@ import Synchronization
 /// A drainer that goes from one operation to the next when it is told to, with any time and on any
 /// threads in between: for work that is not a C function.
 ///
-/// It does what `Lane.drain` does, and in the same batches. Operations without options or handle
+/// It does what `Lane.drain` does, and in the same bursts. Operations without options or handle
 /// are *plain*: what they carry is the host's, and is given to it when they start, so that the
 /// engine destroys only what never started. The lowest three bits of a plain operation's context
 /// are its tag; a drainer only takes operations of one tag, and goes back for another one.
@@ -25,7 +25,7 @@ package final class LaneDrainer: @unchecked Sendable {
 
   private let turn: OutsideExecutor.Turn
   private var budget = DrainBudget(remaining: Int.max)
-  /// The slot that a batch starts its operations with; nil outside batches.
+  /// The slot that a burst starts its operations with; nil outside bursts.
   private var gate: OperationSlot.Pointer?
   private var gateWord = OperationWord(bits: 0)
   private var jobs: UnsafeMutablePointer<Job>?
@@ -60,8 +60,8 @@ package final class LaneDrainer: @unchecked Sendable {
     if gate == nil {
       lane.pointee.lock.lock()
     } else {
-      if let step = nextOfBatch(tag()) { return step }
-      if !endBatch() { return .left }
+      if let step = nextOfBurst(tag()) { return step }
+      if !endBurst() { return .left }
     }
     if isPatient { waitForJobsLocked() }
     return nextLocked(tag)
@@ -99,9 +99,9 @@ package final class LaneDrainer: @unchecked Sendable {
           let tag = askForTag()
           if job.tag != tag { return goBackLocked(job) }
           if lane.pointee.machine.countsStarts { return startPlainLocked() }
-          beginBatchLocked(chunk)
-          if let step = nextOfBatch(tag) { return step }
-          if !endBatch() { return .left }
+          beginBurstLocked(chunk)
+          if let step = nextOfBurst(tag) { return step }
+          if !endBurst() { return .left }
         } else if let step = startLocked(lane.popLocked()!.slot!) {
           return step
         }
@@ -118,7 +118,7 @@ package final class LaneDrainer: @unchecked Sendable {
 
   // MARK: Plain operations
 
-  private func beginBatchLocked(_ chunk: Chunk.Pointer) {
+  private func beginBurstLocked(_ chunk: Chunk.Pointer) {
     let gate = lane.takeGateLocked(&budget)
     gateWord = gate.loadWord()
     let first = chunk.pointee.start
@@ -127,15 +127,15 @@ package final class LaneDrainer: @unchecked Sendable {
     count = Swift.min(
       chunk.pointee.count - first, OperationSlot.lastGeneration - gateWord.generation)
     unfinished = Lane.Pointer.Unfinished()
-    lane.pointee.batchGeneration = gateWord.generation
-    lane.pointee.machine.flags.insert(.batching)
+    lane.pointee.burstGeneration = gateWord.generation
+    lane.pointee.machine.flags.insert(.bursting)
     lane.addRunningLocked(gate)
     lane.pointee.lock.unlock()
     self.gate = gate
   }
 
-  /// Nil when the batch is over.
-  private func nextOfBatch(_ tag: UInt?) -> Step? {
+  /// Nil when the burst is over.
+  private func nextOfBurst(_ tag: UInt?) -> Step? {
     if done == count || gateWord.contains(.attention) { return nil }
     let job = jobs.unsafelyUnwrapped[Int(done)]
     let gate = self.gate.unsafelyUnwrapped
@@ -167,14 +167,14 @@ package final class LaneDrainer: @unchecked Sendable {
     if !gateWord.contains(.ended) {
       gateWord = gate.set(.returned).adding(.returned)
       if !gateWord.contains(.ended) {
-        suspendBatch()
+        suspendBurst()
         return
       }
     }
     if gateWord.outcome != .finished { unfinished.count(gateWord.outcome.unsafelyUnwrapped) }
   }
 
-  /// The same outside of batches, for a lane whose states are told: each start is a change.
+  /// The same outside of bursts, for a lane whose states are told: each start is a change.
   private func startPlainLocked() -> Step {
     let job = lane.popLocked().unsafelyUnwrapped
     lane.pointee.pending -= 1
@@ -207,14 +207,14 @@ package final class LaneDrainer: @unchecked Sendable {
   }
 
   /// Whoever ends the operation goes on with it, and may have done so.
-  private func suspendBatch() {
+  private func suspendBurst() {
     let gate = self.gate.unsafelyUnwrapped
     self.gate = nil
     lane.pointee.lock.lock()
-    if lane.pointee.machine.flags.contains(.batching) {
-      lane.countBatchLocked()
+    if lane.pointee.machine.flags.contains(.bursting) {
+      lane.countBurstLocked()
       if unfinished.isAny { unfinished.settle(lane) }
-      lane.suspendBatchLocked(gate)
+      lane.suspendBurstLocked(gate)
     } else if unfinished.isAny {
       unfinished.settle(lane)
     }
@@ -222,13 +222,13 @@ package final class LaneDrainer: @unchecked Sendable {
   }
 
   /// Leaves the lane locked; false when the process is not the same any more.
-  private func endBatch() -> Bool {
+  private func endBurst() -> Bool {
     let gate = self.gate.unsafelyUnwrapped
     self.gate = nil
     lane.pointee.lock.lock()
-    lane.countBatchLocked()
+    lane.countBurstLocked()
     if unfinished.isAny { unfinished.settle(lane) }
-    lane.pointee.machine.flags.remove(.batching)
+    lane.pointee.machine.flags.remove(.bursting)
     lane.removeRunningLocked(gate)
     lane.countGateLocked(&budget.outbox)
     return lane.keepOrDrop(gate, &budget)

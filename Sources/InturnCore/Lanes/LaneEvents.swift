@@ -84,7 +84,7 @@ extension UnsafeMutablePointer<Lane> {
     defer { pointee.lock.unlock() }
     let extra = needExtra()
     if extra.pointee.events != nil { return .ok }
-    stopBatchLocked()
+    stopBurstLocked()
     new.isIdle = pointee.pending == 0 && pointee.machine.running == 0
     extra.pointee.events = new
     pointee.machine.flags.insert(.isObserved)

@@ -20,8 +20,8 @@ struct LaneMachine: Hashable {
     static let destroyed = Flags(rawValue: 1 << 3)
     /// Ends wait to be delivered.
     static let hasDeliveries = Flags(rawValue: 1 << 4)
-    /// The drainer is in a batch: it starts operations without the lock.
-    static let batching = Flags(rawValue: 1 << 5)
+    /// The drainer is in a burst: it starts operations without the lock.
+    static let bursting = Flags(rawValue: 1 << 5)
     /// Somebody sleeps until nothing is left.
     static let waitedFor = Flags(rawValue: 1 << 6)
     /// Somebody is told its events.

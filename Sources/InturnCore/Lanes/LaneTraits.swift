@@ -10,8 +10,8 @@ struct LaneTraits: OptionSet, Hashable {
   static let limited = LaneTraits(rawValue: 1 << 1)
   /// Callbacks may overlap: several drainers at a time. Otherwise there is one.
   static let overlapping = LaneTraits(rawValue: 1 << 2)
-  /// Plain operations may be started by the batch, without the lock.
-  static let batching = LaneTraits(rawValue: 1 << 3)
+  /// Plain operations may be started by the burst, without the lock.
+  static let bursts = LaneTraits(rawValue: 1 << 3)
   /// A later operation may start before an earlier one: there are priorities.
   static let selective = LaneTraits(rawValue: 1 << 4)
   /// Of those, the ones that have waited for long come first.
@@ -31,7 +31,7 @@ struct LaneTraits: OptionSet, Hashable {
 
   init(_ kind: QueueKind) {
     switch kind {
-    case .fifo: self = [.oneAtATime, .batching]
+    case .fifo: self = [.oneAtATime, .bursts]
     case .actor: self = [.segments]
     case .interaction: self = [.oneAtATime, .selective, .urgency, .view]
     case .concurrent: self = [.limited, .overlapping, .selective, .aging, .overtaking, .barriers]

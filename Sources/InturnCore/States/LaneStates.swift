@@ -63,14 +63,14 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Counts what there is. From now on, the lane counts along.
   private func makeStatesLocked() -> LaneStates {
-    stopBatchLocked()
+    stopBurstLocked()
     var states = LaneStates()
     let extra = needExtra()
     states.ended = Int64(
       pointee.finished + extra.pointee.failed + extra.pointee.cancelled + extra.pointee.timedOut
         + extra.pointee.abandoned)
     states.running = Int64(pointee.machine.running - extra.pointee.endedRunning)
-    if let slot = firstRunningSlot, isGateOfBatchLocked(slot) {
+    if let slot = firstRunningSlot, isGateOfBurstLocked(slot) {
       // It counts as ended from its start on; between two operations it has returned.
       states.hasGate = !slot.loadWord().contains(.returned)
       if states.hasGate { states.ended -= 1 } else { states.running -= 1 }

@@ -4,15 +4,15 @@ import Synchronization
 /// without the lock.
 extension UnsafeMutablePointer<Lane> {
   /// Runs jobs of the chunk, which is the lane's first and begins with such a job.
-  func runBatchLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Lane.Pointer.Progress
+  func runBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Lane.Pointer.Progress
   {
     let gate = takeGateLocked(&budget)
     var word = gate.loadWord()
     let first = chunk.pointee.start
     let generations = OperationSlot.lastGeneration - word.generation
     let count = Swift.min(chunk.pointee.count - first, generations)
-    pointee.batchGeneration = word.generation
-    pointee.machine.flags.insert(.batching)
+    pointee.burstGeneration = word.generation
+    pointee.machine.flags.insert(.bursting)
     addRunningLocked(gate)
     let executor = self.executor
     pointee.lock.unlock()
@@ -75,22 +75,22 @@ extension UnsafeMutablePointer<Lane> {
     }
 
     pointee.lock.lock()
-    countBatchLocked()
+    countBurstLocked()
     if unfinished.isAny { unfinished.settle(self) }
     if isSuspended {
-      // Whoever ends it goes on with it, and may have done so: then the batch has ended, and the
+      // Whoever ends it goes on with it, and may have done so: then the burst has ended, and the
       // slot may be another's.
-      if pointee.machine.flags.contains(.batching) { suspendBatchLocked(gate) }
+      if pointee.machine.flags.contains(.bursting) { suspendBurstLocked(gate) }
       return .goOn
     }
     if isUndelivered {
       // Its end is delivered in another turn; the slot is the operation's until then.
-      suspendBatchLocked(gate)
+      suspendBurstLocked(gate)
       pointee.lock.unlock()
       gate.addReference()
       return settleReturned(gate, gate.set(.returned), &budget)
     }
-    pointee.machine.flags.remove(.batching)
+    pointee.machine.flags.remove(.bursting)
     removeRunningLocked(gate)
     countGateLocked(&budget.outbox)
     return keepOrDrop(gate, &budget) ? .goOn : .stop
@@ -164,39 +164,39 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Brings the lane's counts up to where the batch is. Any number of times; the gate's generation
+  /// Brings the lane's counts up to where the burst is. Any number of times; the gate's generation
   /// says how many operations it has started.
-  func countBatchLocked() {
-    guard pointee.machine.flags.contains(.batching), let gate = firstRunningSlot else { return }
+  func countBurstLocked() {
+    guard pointee.machine.flags.contains(.bursting), let gate = firstRunningSlot else { return }
     let generation = gate.loadWord().generation
-    let started = generation - pointee.batchGeneration
-    pointee.batchGeneration = generation
+    let started = generation - pointee.burstGeneration
+    pointee.burstGeneration = generation
     if started == 0 { return }
     pointee.buffer.head!.pointee.start += started
     pointee.pending -= started
     pointee.finished += UInt64(started)
   }
 
-  /// Ends the batch whose gate's operation has returned from its work unfinished. The slot is that
+  /// Ends the burst whose gate's operation has returned from its work unfinished. The slot is that
   /// operation's from now on.
-  func suspendBatchLocked(_ gate: OperationSlot.Pointer) {
-    countBatchLocked()
-    pointee.machine.flags.remove(.batching)
+  func suspendBurstLocked(_ gate: OperationSlot.Pointer) {
+    countBurstLocked()
+    pointee.machine.flags.remove(.bursting)
     // Counted when it was started; from now on it is counted when it ends.
     pointee.finished -= 1
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
   }
 
-  func isGateOfBatchLocked(_ slot: OperationSlot.Pointer) -> Bool {
-    pointee.machine.flags.contains(.batching) && pointee.firstRunning == slot.pointee.index
+  func isGateOfBurstLocked(_ slot: OperationSlot.Pointer) -> Bool {
+    pointee.machine.flags.contains(.bursting) && pointee.firstRunning == slot.pointee.index
   }
 
-  /// Makes the drainer of a batch take the lock before it starts another operation; until the
+  /// Makes the drainer of a burst take the lock before it starts another operation; until the
   /// caller gives the lock up, the lane's counts are exact and nothing starts.
-  func stopBatchLocked() {
-    guard pointee.machine.flags.contains(.batching), let gate = firstRunningSlot else { return }
+  func stopBurstLocked() {
+    guard pointee.machine.flags.contains(.bursting), let gate = firstRunningSlot else { return }
     _ = gate.set(.attention)
-    countBatchLocked()
+    countBurstLocked()
   }
 }
 
