@@ -6,8 +6,9 @@ import struct TestSupport.SeededGenerator
 
 @testable import AsyncQueue
 
-/// The table of tasks against a dictionary, with addresses that no task has.
-@Suite(.watched) struct TaskTableTests {
+/// The table of tasks against a dictionary, with addresses that no task has: the same ones in more
+/// than one case.
+@Suite(.watched, .serialized) struct TaskTableTests {
   /// Where tasks could lie: apart by so many bytes, in so many runs of so many.
   struct Layout: CustomTestStringConvertible {
     let stride: UInt

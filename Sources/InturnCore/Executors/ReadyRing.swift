@@ -72,6 +72,8 @@ struct ReadyRing: ~Copyable {
 package struct DrainBudget {
   /// How many calls are left.
   package var remaining: Int
+  /// Whether the lane that is being drained has had a call.
+  var hasCalled = false
   /// Operations with this work are given to the host, one at a time, instead of being called. Zero: none.
   let wanted: UInt
   /// The one that was given.

@@ -1,64 +1,157 @@
 import Synchronization
 
-/// The fast way through a FIFO lane: operations without options or handle, one after the other,
-/// without the lock.
-extension UnsafeMutablePointer<Lane> {
-  /// Runs jobs of the chunk, which is the lane's first and begins with such a job.
-  func runBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Lane.Pointer.Progress
-  {
-    let gate = takeGateLocked(&budget)
-    var word = gate.loadWord()
-    let first = chunk.pointee.start
-    let generations = OperationSlot.lastGeneration - word.generation
-    let count = Swift.min(chunk.pointee.count - first, generations)
-    pointee.burstGeneration = word.generation
-    pointee.machine.flags.insert(.bursting)
-    addRunningLocked(gate)
-    let executor = self.executor
-    pointee.lock.unlock()
+/// A drainer's way through the plain jobs at the head of a FIFO lane, one after the other, without
+/// the lane's lock: each is started by a change of the gate's word.
+struct Burst {
+  let gate: OperationSlot.Pointer
+  /// The gate's, as it was seen last.
+  private var word: OperationWord
+  private let jobs: UnsafeMutablePointer<Job>
+  private let count: UInt32
+  private(set) var done: UInt32 = 0
+  private let tokenBits: UInt64
+  /// Ends that the lane has not been told of: it takes what a burst has started for finished.
+  private var failed: UInt32 = 0
+  private var cancelled: UInt32 = 0
+  private var abandoned: UInt32 = 0
 
-    let jobs = chunk.jobs + Int(first)
-    let tokenBits = Handle(.token, index: gate.pointee.index, generation: 0).bits
-    var done: UInt32 = 0
-    var unfinished = Unfinished()
-    var isSuspended = false
-    var isUndelivered = false
+  fileprivate init(_ gate: OperationSlot.Pointer, _ chunk: Chunk.Pointer) {
+    self.gate = gate
+    word = gate.loadWord()
+    let first = chunk.pointee.start
+    jobs = chunk.jobs + Int(first)
+    count = Swift.min(
+      chunk.pointee.count - first, OperationSlot.lastGeneration - word.generation)
+    tokenBits = Handle(.token, index: gate.pointee.index, generation: 0).bits
+  }
+
+  /// Starts the next job. Nil when the burst is over: at the chunk's end, before a job that is not
+  /// plain or not the drainer's, or as somebody asks for attention.
+  @inline(__always)
+  mutating func next(where isOurs: (Job) -> Bool = { _ in true }) -> Job? {
     // The mark may be there before the first: of a token of the operation that the gate served last.
-    while done < count && budget.remaining > 0 && !word.contains(.attention) {
-      let job = jobs[Int(done)]
-      guard let work = job.work, !job.isTakenOut else { break }
-      let started = OperationWord(generation: word.generation + 1, .started)
-      if !gate.pointee.word.compareExchange(
-        expected: word.bits, desired: started.bits,
-        successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
-      ).exchanged {
-        break
-      }
+    guard done < count, !word.contains(.attention) else { return nil }
+    let job = jobs[Int(done)]
+    guard job.work != nil, !job.isTakenOut, isOurs(job) else { return nil }
+    let started = OperationWord(generation: word.generation + 1, .started)
+    // Fails when somebody has set `attention`.
+    if !gate.pointee.word.compareExchange(
+      expected: word.bits, desired: started.bits,
+      successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
+    ).exchanged {
+      return nil
+    }
+    word = started
+    done += 1
+    return job
+  }
+
+  /// The token of the operation that was started last.
+  var token: UInt64 {
+    @inline(__always) get { tokenBits | UInt64(word.generation) }
+  }
+
+  /// Its work has returned. Nil when it has not ended: whoever ends it finds its context in the slot,
+  /// which is the operation's from now on, and goes on with the lane.
+  @inline(__always)
+  mutating func returned(
+    keeping context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?
+  ) -> OperationWord? {
+    word = gate.loadWord()
+    if word.contains(.ended) { return word }
+    gate.pointee.context = context
+    gate.pointee.destroy = destroy
+    word = gate.set(.returned).adding(.returned)
+    if !word.contains(.ended) { return nil }
+    gate.pointee.context = nil
+    gate.pointee.destroy = nil
+    return word
+  }
+
+  /// It is over, and its context destroyed.
+  @inline(__always)
+  mutating func count(_ word: OperationWord) {
+    if word.outcome != .finished { countOther(word.outcome.unsafelyUnwrapped) }
+  }
+
+  private mutating func countOther(_ outcome: Outcome) {
+    switch outcome {
+    case .failed: failed += 1
+    case .cancelled: cancelled += 1
+    case .abandoned: abandoned += 1
+    case .finished, .timedOut: break
+    }
+  }
+
+  fileprivate func settleLocked(_ lane: Lane.Pointer) {
+    lane.countBurstLocked()
+    let others = UInt64(failed) + UInt64(cancelled) + UInt64(abandoned)
+    if others == 0 { return }
+    let extra = lane.needExtra()
+    extra.pointee.failed += UInt64(failed)
+    extra.pointee.cancelled += UInt64(cancelled)
+    extra.pointee.abandoned += UInt64(abandoned)
+    lane.pointee.finished -= others
+  }
+}
+
+extension UnsafeMutablePointer<Lane> {
+  /// Begins a burst at a chunk which is the lane's first and begins with a plain job. Gives the lock
+  /// up.
+  func beginBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Burst {
+    let burst = Burst(takeGateLocked(&budget), chunk)
+    pointee.burstGeneration = burst.gate.loadWord().generation
+    pointee.machine.flags.insert(.bursting)
+    addRunningLocked(burst.gate)
+    pointee.lock.unlock()
+    return burst
+  }
+
+  /// Ends a burst whose operations are over. Leaves the lane locked; false when the process is not
+  /// the same any more.
+  func endBurst(_ burst: Burst, _ budget: inout DrainBudget) -> Bool {
+    pointee.lock.lock()
+    burst.settleLocked(self)
+    pointee.machine.flags.remove(.bursting)
+    removeRunningLocked(burst.gate)
+    countGateLocked(&budget.outbox)
+    return keepOrDrop(burst.gate, &budget)
+  }
+
+  /// Ends a burst whose last operation has returned from its work unfinished. Leaves the lane locked.
+  func suspendBurst(_ burst: Burst) {
+    pointee.lock.lock()
+    burst.settleLocked(self)
+    // Whoever ends it goes on with it, and may have done so: then the slot may be another's.
+    if pointee.machine.flags.contains(.bursting) { suspendBurstLocked(burst.gate) }
+  }
+
+  /// Runs jobs of the chunk, which is the lane's first and begins with such a job.
+  func runBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Progress {
+    let executor = self.executor
+    var burst = beginBurstLocked(chunk, &budget)
+    while budget.remaining > 0, let job = burst.next() {
       budget.remaining -= 1
-      work(job.context, tokenBits | UInt64(started.generation))
+      job.work.unsafelyUnwrapped(job.context, burst.token)
       if !budget.isStillOurs { return .stop }
-      done += 1
-      word = gate.loadWord()
-      if !word.contains(.ended) {
-        // Who ends it later finds its context in the slot.
-        gate.pointee.context = job.context
-        gate.pointee.destroy = job.destroy
-        word = gate.set(.returned).adding(.returned)
-        if !word.contains(.ended) {
-          isSuspended = true
-          break
-        }
-        gate.pointee.context = nil
-        gate.pointee.destroy = nil
+      guard let word = burst.returned(keeping: job.context, job.destroy) else {
+        suspendBurst(burst)
+        return .goOn
       }
       if let destroy = job.destroy {
         // What may tell the end of a list of operations is a call by itself.
         if Batch.isDestroy(destroy) {
+          let gate = burst.gate
           gate.pointee.context = job.context
           gate.pointee.destroy = destroy
           let isTakenDown = Batch.takeDownAtOnce(gate, word)
-          isUndelivered = !isTakenDown && budget.remaining == 0
-          if isUndelivered { break }
+          if !isTakenDown && budget.remaining == 0 {
+            // Its end is delivered in another turn; the slot is the operation's until then.
+            suspendBurst(burst)
+            pointee.lock.unlock()
+            gate.addReference()
+            return settleReturned(gate, gate.set(.returned), &budget)
+          }
           gate.pointee.context = nil
           gate.pointee.destroy = nil
           if !isTakenDown {
@@ -70,56 +163,10 @@ extension UnsafeMutablePointer<Lane> {
         }
         if !budget.isStillOurs { return .stop }
       }
-      if word.outcome != .finished { unfinished.count(word.outcome!) }
-      if done & 15 == 0 && executor.hasWaiting { break }
+      burst.count(word)
+      if burst.done & 15 == 0 && executor.hasWaiting { break }
     }
-
-    pointee.lock.lock()
-    countBurstLocked()
-    if unfinished.isAny { unfinished.settle(self) }
-    if isSuspended {
-      // Whoever ends it goes on with it, and may have done so: then the burst has ended, and the
-      // slot may be another's.
-      if pointee.machine.flags.contains(.bursting) { suspendBurstLocked(gate) }
-      return .goOn
-    }
-    if isUndelivered {
-      // Its end is delivered in another turn; the slot is the operation's until then.
-      suspendBurstLocked(gate)
-      pointee.lock.unlock()
-      gate.addReference()
-      return settleReturned(gate, gate.set(.returned), &budget)
-    }
-    pointee.machine.flags.remove(.bursting)
-    removeRunningLocked(gate)
-    countGateLocked(&budget.outbox)
-    return keepOrDrop(gate, &budget) ? .goOn : .stop
-  }
-
-  /// What the drainer counts for itself while it has no lock.
-  struct Unfinished {
-    private var failed: UInt32 = 0
-    private var cancelled: UInt32 = 0
-    private var abandoned: UInt32 = 0
-    private(set) var isAny = false
-
-    mutating func count(_ outcome: Outcome) {
-      isAny = true
-      switch outcome {
-      case .failed: failed += 1
-      case .cancelled: cancelled += 1
-      case .abandoned: abandoned += 1
-      case .finished, .timedOut: break
-      }
-    }
-
-    func settle(_ lane: Lane.Pointer) {
-      let extra = lane.needExtra()
-      extra.pointee.failed += UInt64(failed)
-      extra.pointee.cancelled += UInt64(cancelled)
-      extra.pointee.abandoned += UInt64(abandoned)
-      lane.pointee.finished -= UInt64(failed + cancelled + abandoned)
-    }
+    return endBurst(burst, &budget) ? .goOn : .stop
   }
 
   // MARK: The gate

@@ -14,29 +14,36 @@ extension UnsafeMutablePointer<Lane> {
     if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
     drainerArrivesLocked(from: budget.executor)
-    var hasCalled = false
+    budget.hasCalled = false
+    while comeToStartLocked(&budget) && startLocked(&budget) == .goOn {}
+  }
+
+  /// What every drainer does before each start: it tells others what is new, delivers ends, gives way.
+  /// False when it is done with the lane, which is not locked then.
+  @inline(__always)
+  func comeToStartLocked(_ budget: inout DrainBudget) -> Bool {
     while true {
       if budget.outbox.hasNews {
-        if !tellOthersLocked(&budget) { return }
+        if !tellOthersLocked(&budget) { return false }
         continue
       }
       let next = pointee.machine.next(view)
-      if next == .leave { break }
-      if budget.remaining <= 0 || (hasCalled && othersWaitLocked) {
+      if next == .leave {
+        pointee.machine.drainerLeaves()
+        leaveLocked(&budget.outbox)
+        return false
+      }
+      if budget.remaining <= 0 || (budget.hasCalled && othersWaitLocked) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
         unlockForCall(&budget)
         executor.submit(ReadyRing.Item(lane: self))
-        return
+        return false
       }
-      hasCalled = true
-      switch next == .deliver ? deliverOneLocked(&budget) ? .goOn : .stop : startLocked(&budget) {
-      case .goOn: continue
-      case .stop: return
-      }
+      budget.hasCalled = true
+      if next == .start { return true }
+      if !deliverOneLocked(&budget) { return false }
     }
-    pointee.machine.drainerLeaves()
-    leaveLocked(&budget.outbox)
   }
 
   enum Progress { case goOn, stop }

@@ -25,13 +25,7 @@ package final class LaneDrainer: @unchecked Sendable {
 
   private let turn: OutsideExecutor.Turn
   private var budget = DrainBudget(remaining: Int.max)
-  /// The slot that a burst starts its operations with; nil outside bursts.
-  private var gate: OperationSlot.Pointer?
-  private var gateWord = OperationWord(bits: 0)
-  private var jobs: UnsafeMutablePointer<Job>?
-  private var done: UInt32 = 0
-  private var count: UInt32 = 0
-  private var unfinished = Lane.Pointer.Unfinished()
+  private var burst: Burst?
   /// The operation whose work is being called, where it has a slot of its own.
   private var slot: OperationSlot.Pointer?
 
@@ -57,11 +51,12 @@ package final class LaneDrainer: @unchecked Sendable {
   /// enqueued a moment ago, so that it sees all that came before that enqueue. One that is patient
   /// waits a moment for another operation before it leaves.
   package func next(tag: @autoclosure () -> UInt?, isPatient: Bool = false) -> Step {
-    if gate == nil {
+    if burst == nil {
       lane.pointee.lock.lock()
-    } else {
-      if let step = nextOfBurst(tag()) { return step }
-      if !endBurst() { return .left }
+    } else if let step = nextOfBurst(tag()) {
+      return step
+    } else if !endBurst() {
+      return .left
     }
     if isPatient { waitForJobsLocked() }
     return nextLocked(tag)
@@ -79,34 +74,22 @@ package final class LaneDrainer: @unchecked Sendable {
   }
 
   private func nextLocked(_ askForTag: () -> UInt?) -> Step {
-    while true {
-      if budget.outbox.hasNews {
-        if !lane.tellOthersLocked(&budget) { return .left }
-        continue
-      }
-      switch lane.pointee.machine.next(lane.view) {
-      case .leave:
-        lane.pointee.machine.drainerLeaves()
-        lane.leaveLocked(&budget.outbox)
-        budget.dropSpareGate()
-        return .left
-      case .deliver:
-        if !lane.deliverOneLocked(&budget) { return .left }
-      case .start:
-        guard let chunk = lane.frontLocked() else { continue }
-        let job = chunk.jobs[Int(chunk.pointee.start)]
-        if job.work != nil {
-          let tag = askForTag()
-          if job.tag != tag { return goBackLocked(job) }
-          if lane.pointee.machine.countsStarts { return startPlainLocked() }
-          beginBurstLocked(chunk)
-          if let step = nextOfBurst(tag) { return step }
-          if !endBurst() { return .left }
-        } else if let step = startLocked(lane.popLocked()!.slot!) {
-          return step
-        }
+    while lane.comeToStartLocked(&budget) {
+      guard let chunk = lane.frontLocked() else { continue }
+      let job = chunk.jobs[Int(chunk.pointee.start)]
+      if job.work != nil {
+        let tag = askForTag()
+        if job.tag != tag { return goBackLocked(job) }
+        if lane.pointee.machine.countsStarts { return startPlainLocked() }
+        burst = lane.beginBurstLocked(chunk, &budget)
+        if let step = nextOfBurst(tag) { return step }
+        if !endBurst() { return .left }
+      } else if let step = startLocked(lane.popLocked()!.slot!) {
+        return step
       }
     }
+    budget.dropSpareGate()
+    return .left
   }
 
   private func goBackLocked(_ job: Job) -> Step {
@@ -118,40 +101,12 @@ package final class LaneDrainer: @unchecked Sendable {
 
   // MARK: Plain operations
 
-  private func beginBurstLocked(_ chunk: Chunk.Pointer) {
-    let gate = lane.takeGateLocked(&budget)
-    gateWord = gate.loadWord()
-    let first = chunk.pointee.start
-    jobs = chunk.jobs + Int(first)
-    done = 0
-    count = Swift.min(
-      chunk.pointee.count - first, OperationSlot.lastGeneration - gateWord.generation)
-    unfinished = Lane.Pointer.Unfinished()
-    lane.pointee.burstGeneration = gateWord.generation
-    lane.pointee.machine.flags.insert(.bursting)
-    lane.addRunningLocked(gate)
-    lane.pointee.lock.unlock()
-    self.gate = gate
-  }
-
   /// Nil when the burst is over.
   private func nextOfBurst(_ tag: UInt?) -> Step? {
-    if done == count || gateWord.contains(.attention) { return nil }
-    let job = jobs.unsafelyUnwrapped[Int(done)]
-    let gate = self.gate.unsafelyUnwrapped
-    guard let work = job.work, job.tag == tag else { return nil }
-    let started = OperationWord(generation: gateWord.generation + 1, .started)
-    // Fails when somebody has set `attention`.
-    if !gate.pointee.word.compareExchange(
-      expected: gateWord.bits, desired: started.bits,
-      successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
-    ).exchanged {
-      return nil
-    }
-    done += 1
+    guard let job = burst!.next(where: { $0.tag == tag }) else { return nil }
     return .plain(
-      work: unsafeBitCast(work, to: UInt.self), context: UInt(bitPattern: job.context),
-      token: Handle(.token, index: gate.pointee.index, generation: started.generation))
+      work: unsafeBitCast(job.work, to: UInt.self), context: UInt(bitPattern: job.context),
+      token: Handle(bits: burst!.token))
   }
 
   /// The plain operation's work has returned. When it has not ended, it has suspended: others of an
@@ -160,18 +115,19 @@ package final class LaneDrainer: @unchecked Sendable {
     if slot != nil {
       // It has no deadline and no grace time: the lane has not gone on without this drainer.
       _ = operationReturned()
-      return
+    } else if let word = burst!.returned(keeping: nil, nil) {
+      burst!.count(word)
+    } else {
+      lane.suspendBurst(burst!)
+      burst = nil
+      lane.pointee.lock.unlock()
     }
-    let gate = self.gate.unsafelyUnwrapped
-    gateWord = gate.loadWord()
-    if !gateWord.contains(.ended) {
-      gateWord = gate.set(.returned).adding(.returned)
-      if !gateWord.contains(.ended) {
-        suspendBurst()
-        return
-      }
-    }
-    if gateWord.outcome != .finished { unfinished.count(gateWord.outcome.unsafelyUnwrapped) }
+  }
+
+  /// Leaves the lane locked; false when the process is not the same any more.
+  private func endBurst() -> Bool {
+    defer { burst = nil }
+    return lane.endBurst(burst!, &budget)
   }
 
   /// The same outside of bursts, for a lane whose states are told: each start is a change.
@@ -204,34 +160,6 @@ package final class LaneDrainer: @unchecked Sendable {
       staged.deliver()
       frame.pop()
     }
-  }
-
-  /// Whoever ends the operation goes on with it, and may have done so.
-  private func suspendBurst() {
-    let gate = self.gate.unsafelyUnwrapped
-    self.gate = nil
-    lane.pointee.lock.lock()
-    if lane.pointee.machine.flags.contains(.bursting) {
-      lane.countBurstLocked()
-      if unfinished.isAny { unfinished.settle(lane) }
-      lane.suspendBurstLocked(gate)
-    } else if unfinished.isAny {
-      unfinished.settle(lane)
-    }
-    lane.pointee.lock.unlock()
-  }
-
-  /// Leaves the lane locked; false when the process is not the same any more.
-  private func endBurst() -> Bool {
-    let gate = self.gate.unsafelyUnwrapped
-    self.gate = nil
-    lane.pointee.lock.lock()
-    lane.countBurstLocked()
-    if unfinished.isAny { unfinished.settle(lane) }
-    lane.pointee.machine.flags.remove(.bursting)
-    lane.removeRunningLocked(gate)
-    lane.countGateLocked(&budget.outbox)
-    return lane.keepOrDrop(gate, &budget)
   }
 
   // MARK: Operations with slots
