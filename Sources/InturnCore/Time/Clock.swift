@@ -9,7 +9,7 @@ import Synchronization
 package final class Clock: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
-  /// Protects `heap`, `nextOrder`, the manual times and every node in the heap.
+  /// Protects `heap`, `nextOrder`, the manual times, `firing` and every node in the heap.
   private let lock = BriefLock()
   /// A binary heap: the timer that is due first comes first.
   @exclusivity(unchecked) private var heap: [TimerNode.Pointer] = []
@@ -17,6 +17,11 @@ package final class Clock: @unchecked Sendable {
   @exclusivity(unchecked) private var manualTime: Int64 = 0
   /// Where the advances lead to that have been begun.
   @exclusivity(unchecked) private var advancedTo: Int64 = 0
+  /// Threads that fire what is due just now, and find what is armed late.
+  @exclusivity(unchecked) private var firing = 0
+  /// Of a manual clock: armed on the system's when a timer came too late for the advance past its
+  /// moment.
+  private let lateTimer: TimerNode.Pointer?
   private enum ThreadState {
     static let none = 0
     /// One has been started and has not begun.
@@ -35,11 +40,16 @@ package final class Clock: @unchecked Sendable {
   package init(isManual: Bool) {
     self.isManual = isManual
     wakeups.initialize(to: Atomic(0))
+    lateTimer = isManual ? .make() : nil
     // For the same reason as in `WorkerPool`.
     heap.reserveCapacity(16)
   }
 
-  deinit { wakeups.deallocate() }
+  deinit {
+    wakeups.deallocate()
+    // An armed one keeps the clock.
+    lateTimer?.deallocate()
+  }
 
   /// Nanoseconds since an arbitrary moment; a manual clock's since its creation.
   package var now: Int64 {
@@ -55,7 +65,8 @@ package final class Clock: @unchecked Sendable {
     return overflow ? Int64.max : sum
   }
 
-  /// Arms a timer, or sets another deadline for an armed one.
+  /// Arms a timer, or sets another deadline for an armed one. When a manual clock has passed the
+  /// deadline meanwhile, the system clock's thread fires the timer: the caller may hold a lock.
   func arm(_ node: TimerNode.Pointer, at deadline: Int64, for owner: TimerNode.Owner) {
     lock.lock()
     if node.pointee.position >= 0 { removeLocked(node) }
@@ -67,8 +78,10 @@ package final class Clock: @unchecked Sendable {
     heap.append(node)
     siftUpLocked(from: heap.count - 1)
     let isFirst = node.pointee.position == 0
+    let isLate = isManual && deadline <= manualTime && firing == 0
     lock.unlock()
     if isFirst && !isManual { wakeThread() }
+    if isLate { Engine.current.pointee.systemClock.arm(lateTimer!, at: 0, for: .clock(self)) }
   }
 
   /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
@@ -96,10 +109,14 @@ package final class Clock: @unchecked Sendable {
 
   /// Fires what is due, each timer at its own deadline on a manual clock.
   private func fireDue(upTo limit: Int64) {
+    lock.lock()
+    firing += 1
     while true {
-      lock.lock()
+      // What another thread has advanced meanwhile counts, too: it may have left the rest to this one.
+      let limit = isManual ? max(limit, manualTime) : limit
       guard let first = heap.first, first.pointee.deadline <= limit else {
-        if isManual { manualTime = max(manualTime, limit) }
+        if isManual { manualTime = limit }
+        firing -= 1
         lock.unlock()
         return
       }
@@ -115,7 +132,9 @@ package final class Clock: @unchecked Sendable {
       case .lane(let lane, let generation): lane.timerFired(generation: generation)
       case .pool(let pool): pool.checkPressure()
       case .alarm(let alarm): alarm.ring()
+      case .clock(let manual): manual.fireDue(upTo: manual.now)
       }
+      lock.lock()
     }
   }
 

@@ -19,6 +19,7 @@ struct TimerNode {
     case lane(Lane.Pointer, generation: UInt32)
     case pool(WorkerPool)
     case alarm(ClockAlarm)
+    case clock(Clock)
   }
 }
 

@@ -71,6 +71,25 @@ SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
             [&] { clock.advance(10); }, [&] { queue.destroy(); }});
 }
 
+// What is armed just as the clock passes its moment waits for no other advance.
+SCENARIO(arming_meets_the_advance_past_its_moment) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+  queue.suspend();
+  With limited = with([](auto &o) { o.max_wait_ns = 5; });
+  limited.hasDeadline = true;
+  Operation *x = nullptr;
+  together({[&] { x = &queue.add("x", finishes, limited); },
+            [&] { clock.advance(10); }});
+  x->mayBeCutOff = true;
+  model_settle(false);
+  const bool wasOver = x->isOver();
+  clock.advance(0);
+  model_settle(false);
+  CHECK(x->isOver() == wasOver);
+  queue.resume();
+}
+
 SCENARIO(a_retry_waits_for_a_clock) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_FIFO);
