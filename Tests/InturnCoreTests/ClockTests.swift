@@ -18,7 +18,7 @@ import Testing
       let place = Int(random.next() % UInt64(count))
       switch random.next() % 4 {
       case 0, 1:
-        // One that has passed is fired by the system clock.s thread.
+        // One that has passed is fired by the system clock's thread.
         let deadline = clock.now + 1 + Int64(random.next() % 1_000)
         clock.arm(nodes + place, at: deadline, for: .nobody)
         deadlines[place] = deadline
