@@ -86,37 +86,6 @@ import Testing
     #expect(queue.statistics.finished == 1)
   }
 
-  @Test func `who is cancelled when he could have had the room leaves it to the next`() async throws
-  {
-    let queue = FIFOQueue(capacity: 1)
-    queue.suspend()
-    let pending = Task(on: queue) { () async throws in }
-    let executor = PatientExecutor()
-    // More of them than are told of the room.
-    let first = (0..<8).map { number in
-      let task = Task(executorPreference: executor) { try await queue.enqueueWhenRoom {} }
-      executor.run(number)
-      return task
-    }
-    let isIn = Gate()
-    Task(executorPreference: InPlaceExecutor()) {
-      try await queue.enqueueWhenRoom {}
-      isIn.open()
-    }
-    // All wait.
-    pending.cancel()
-    await eventually("the first one has been given the room") { executor.count > 8 }
-    for task in first { task.cancel() }
-    await eventually("all but the last one go on") { executor.count == 16 }
-    for number in 8..<16 { executor.run(number) }
-    await isIn.wait(for: "the last one")
-    for task in first {
-      await #expect(throws: CancellationError.self) { try await task.value }
-    }
-    queue.resume()
-    await queue.drain()
-  }
-
   @Test func `who cannot throw waits for room although he is cancelled`() async throws {
     let queue = FIFOQueue(capacity: 1)
     queue.suspend()

@@ -4,8 +4,8 @@ internal import InturnCore
 class AnyActorPin: @unchecked Sendable {
   // Safe to share: a subclass says why.
 
-  /// Starts a session on the actor.
-  func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) {
+  /// Starts a session on the actor. False when that is gone, and with it all that was pending.
+  func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
     fatalError("a subclass says how")
   }
 
@@ -81,10 +81,12 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     if isToBeUnpinned { unpin(core) }
   }
 
-  override func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) {
-    guard let actor else { fatalError("a pinned actor is gone") }
+  override func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
+    // It is pinned while anything is pending: who has just cancelled that all has unpinned it.
+    guard let actor else { return false }
     session.adopt(
       Task.detached(priority: session.priority.task) { await session.runJobs(on: actor, turn) })
+    return true
   }
 
   override func unpin(_ core: QueueCore) {

@@ -86,24 +86,31 @@ extension QueueCore {
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> Turn {
     let turn = Turn(self, isObstinate: isObstinate)
-    while true {
-      switch turn.enqueue(limits) {
-      case .ok: return turn
-      case .full: try await waitForRoom(isObstinate: isObstinate)
-      case let status: throw error(for: status)
-      }
+    switch isRoomAwaited ? .full : turn.enqueue(limits) {
+    case .ok: break
+    case .full: try await enqueueWhenRoom(turn, limits)
+    case let status: throw error(for: status)
     }
+    return turn
   }
 
-  /// Tries to add an operation until there is room for it.
-  func addWhenRoom(_ add: () -> Status) async throws {
+  /// Adds an operation, or, when there is no room, has a task made that waits for its turn until
+  /// there is.
+  func addWhenRoom(_ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>) async throws {
     try Task.checkCancellation()
-    while true {
-      switch add() {
-      case .ok: return
-      case .full: try await waitForRoom()
-      case let status: throw error(for: status)
-      }
+    switch isRoomAwaited ? .full : add() {
+    case .ok: return
+    case .full: break
+    case let status: throw error(for: status)
+    }
+    let turn = Turn(self, isObstinate: false)
+    // Made here, for what it inherits; and before the turn can come, which waits for nobody then.
+    turn.adopt(makeTask(turn))
+    do {
+      try await enqueueWhenRoom(turn)
+    } catch {
+      turn.giveUp(error)
+      throw error
     }
   }
 

@@ -51,58 +51,68 @@ extension QueueCore {
 
   // MARK: Room
 
-  /// Waits until there may be room; who waits longest comes first. Throws when the task is cancelled,
-  /// unless it is obstinate.
-  func waitForRoom(isObstinate: Bool = false) async throws {
-    let waiter = WaiterList.Waiter()
-    if isObstinate { return await waitForRoom(waiter) }
-    await withTaskCancellationHandler {
-      await waitForRoom(waiter)
-    } onCancel: {
-      lock.lock()
-      let continuation = roomWaiters.finish(waiter)
-      lock.unlock()
-      continuation?.resume()
-    }
-    if !Task.isCancelled { return }
-    // It may have been told of the room: the next one is to have that.
-    progressed()
-    throw CancellationError()
+  /// Puts a turn into the queue, waiting for room if there is none; who waits longest comes first.
+  /// Throws what refuses it, or when the task is cancelled meanwhile, unless the turn is obstinate.
+  func enqueueWhenRoom(
+    _ turn: Turn, _ limits: OperationLimits? = nil,
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    let waiter = RoomLine.Waiter(turn, limits)
+    let status =
+      if turn.isObstinate {
+        await waitForRoom(waiter)
+      } else {
+        await withTaskCancellationHandler {
+          await waitForRoom(waiter)
+        } onCancel: {
+          lock.lock()
+          let continuation = roomLine.cancel(waiter)
+          lock.unlock()
+          continuation?.resume(returning: nil)
+        }
+      }
+    guard let status, status != .full else { throw CancellationError() }
+    if status != .ok { throw error(for: status) }
   }
 
-  private func waitForRoom(_ waiter: WaiterList.Waiter) async {
+  private func waitForRoom(
+    _ waiter: RoomLine.Waiter, isolation: isolated (any Actor)? = #isolation
+  ) async -> Status? {
     await withUnsafeContinuation { continuation in
       lock.lock()
-      let waits = roomWaiters.add(waiter, continuation)
+      let waits = roomLine.add(waiter, continuation)
+      if waits { interests.bitwiseOr(Interest.room, ordering: .sequentiallyConsistent) }
       lock.unlock()
-      if !waits { return continuation.resume() }
-      note(Interest.room)
+      // There may be room just now.
+      if waits { giveRoom() } else { continuation.resume(returning: nil) }
     }
   }
 
-  /// Lets as many try again as there is room for.
+  /// Whether who comes now comes after others that wait for room.
+  var isRoomAwaited: Bool { interests.load(ordering: .relaxed) & Interest.room != 0 }
+
+  /// Puts as many of those that wait into the queue as there is room for; all of them get to know
+  /// when the queue is closed.
   func giveRoom() {
-    let pending = statistics.pending
-    var room = capacity > pending ? capacity - pending : 0
-    var waiters: [UnsafeContinuation<Void, Never>] = []
     lock.lock()
-    while room > 0, let waiter = roomWaiters.popFirst() {
-      waiters.append(waiter)
-      room -= 1
+    var goesOn = roomLine.begin()
+    while goesOn, let waiter = roomLine.next() {
+      lock.unlockAfterReadingObject()
+      let status = waiter.turn.enqueue(waiter.limits)
+      lock.lock()
+      let continuation = roomLine.settle(status)
+      if let continuation {
+        lock.unlock()
+        continuation.resume(returning: status)
+        lock.lock()
+      } else {
+        goesOn = !roomLine.end()
+      }
     }
-    if roomWaiters.isEmpty {
+    if roomLine.isEmpty {
       interests.bitwiseAnd(~Interest.room, ordering: .sequentiallyConsistent)
     }
     lock.unlock()
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// Lets all that wait for room try again: the queue is closed.
-  func tellRoom() {
-    lock.lock()
-    let waiters = roomWaiters.popAll()
-    lock.unlock()
-    for waiter in waiters { waiter.resume() }
   }
 
   // MARK: Looking

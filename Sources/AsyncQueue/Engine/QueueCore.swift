@@ -24,7 +24,7 @@ final class QueueCore: @unchecked Sendable {
   /// Protects what follows. Nothing is called while it is held.
   let lock = BriefLock()
   @exclusivity(unchecked) var quietWaiters = WaiterList()
-  @exclusivity(unchecked) var roomWaiters = WaiterList()
+  @exclusivity(unchecked) var roomLine = RoomLine()
   @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
   @exclusivity(unchecked) var nextObserver: UInt64 = 0
   /// Sessions whose tasks belong to one operation each, which has suspended on its actor.
@@ -175,7 +175,8 @@ final class QueueCore: @unchecked Sendable {
   private func startSession(_ turn: OutsideExecutor.Turn, _ priority: PlainPriority) {
     let session = DrainSession(self, priority)
     if let pin {
-      pin.start(session, turn)
+      // Without an actor there is nothing to run, and the turn is given back.
+      if !pin.start(session, turn) { return drive(LaneDrainer(turn)) }
     } else {
       session.adopt(Task.detached(priority: priority.task) { await session.runClosures(turn) })
     }

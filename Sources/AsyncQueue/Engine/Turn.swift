@@ -4,22 +4,25 @@ internal import InturnCore
 /// of the engine's. Its body runs in a task of its own, or in its caller's.
 @usableFromInline
 final class Turn: OwnedFrame, @unchecked Sendable {
-  // Safe to share: as its superclass; `operation` is written before the task exists that reads it,
-  // and `hasLimits` before the turn is enqueued.
+  // Safe to share: as its superclass; `hasLimits` and `isAcceptanceTold` are written before the turn
+  // is enqueued.
 
   let name: String?
   /// Whether its body runs even when it is cancelled, because its form cannot throw.
   let isObstinate: Bool
-  /// What cancels it one by one, where it can be. The turn releases it when it is over.
-  private nonisolated(unsafe) var operation: Handle?
-  /// Whether it may be cut off while it runs. Written before the turn is enqueued.
+  /// Whether it may be cut off while it runs.
   private nonisolated(unsafe) var hasLimits = false
 
   // `lock` protects what follows.
+  /// What cancels it one by one, where it can be. The turn releases it when it is over.
+  @exclusivity(unchecked) private var operation: Handle?
+  @exclusivity(unchecked) private var isReleased = false
   /// Of a turn that was refused.
   @exclusivity(unchecked) private var refusal: (any Error)?
   /// The lane's drainer, from the grant of an actor's operation until that begins.
   @exclusivity(unchecked) private var drainer: LaneDrainer?
+  /// Whether nobody is to be told any more that the queue has accepted it.
+  @exclusivity(unchecked) private var isAcceptanceTold = true
 
   init(
     _ core: QueueCore, name: String? = nil, isObstinate: Bool, priority: TaskPriority? = nil,
@@ -36,8 +39,8 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// Puts the turn into the queue, unless that refuses it.
   func enqueue(_ limits: OperationLimits?) -> Status {
-    core.emit(.enqueued(name: name))
     hasLimits = limits != nil
+    isAcceptanceTold = !core.tellsEvents
     let context = Unmanaged.passRetained(self)
     let (status, handle) = withOptions(limits) {
       Engine.enqueue(
@@ -47,10 +50,41 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
     if status != .ok {
       context.release()
-    } else if !isObstinate {
-      operation = handle
+      // The end callback's.
+      if limits != nil { context.release() }
+      return status
     }
-    return status
+    if !isObstinate { keep(handle) }
+    tellAccepted()
+    return .ok
+  }
+
+  /// Where its task has been made before, it may be over already.
+  private func keep(_ handle: Handle) {
+    lock.lock()
+    let isReleased = self.isReleased
+    if !isReleased { operation = handle }
+    lock.unlock()
+    if isReleased { _ = Engine.release(handle) }
+  }
+
+  /// Tells once that the queue has accepted it, before anything else of it is told: it may have begun
+  /// by the time that its enqueue returns.
+  private func tellAccepted() {
+    if !core.tellsEvents { return }
+    lock.lock()
+    defer { lock.unlock() }
+    if isAcceptanceTold { return }
+    isAcceptanceTold = true
+    core.emit(.enqueued(name: name))
+  }
+
+  /// It has not been accepted, and its task is to hear of that.
+  func giveUp(_ error: any Error) {
+    lock.lock()
+    refusal = error
+    lock.unlock()
+    _ = refuse()
   }
 
   private func withOptions<Result>(
@@ -108,11 +142,15 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     if stage == .pending { refusal = error }
     lock.unlock()
     if !refuse() { return }
+    tellAccepted()
     core.emit(.ended(name: name, error is QueueError ? .timedOut : .cancelled))
   }
 
   /// Takes a pending operation out of the queue at once; a running one is not touched.
   private func cancelPending() {
+    lock.lock()
+    let operation = self.operation
+    lock.unlock()
     guard let operation, Engine.state(of: operation).1 == .pending else { return }
     _ = Engine.cancel(operation)
     // It may have been started meanwhile; then it is the body's task that is cancelled.
@@ -156,6 +194,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let drainer = self.drainer
     self.drainer = nil
     lock.unlockAfterReadingObject()
+    tellAccepted()
     core.emit(.started(name: name))
     if let drainer, drainer.operationReturned() { core.drive(drainer) }
     // Later than that, who cancels all finds the operation himself.
@@ -206,10 +245,12 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   @usableFromInline
   func release() {
     letGo()
-    if let operation {
-      self.operation = nil
-      _ = Engine.release(operation)
-    }
+    lock.lock()
+    isReleased = true
+    let operation = self.operation
+    self.operation = nil
+    lock.unlock()
+    if let operation { _ = Engine.release(operation) }
   }
 }
 

@@ -92,8 +92,11 @@ public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendab
   ) async throws {
     // Kept until it is in.
     guard let actor else { throw QueueError.noActor }
-    try await core.addWhenRoom { core.add(nil, on: pin, task)! }
-    withExtendedLifetime(actor) {}
+    try await core.addWhenRoom {
+      core.add(nil, on: pin, task)!
+    } makeTask: { turn in
+      Task { try? await turn.perform(on: actor, task) }
+    }
   }
 
   /// Runs a body in the calling task, on the actor, beginning in its turn; returns what it gives.

@@ -85,7 +85,11 @@ public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
   ///
   /// - Throws: ``QueueError/closed``; `CancellationError` when the caller is cancelled meanwhile.
   public func enqueueWhenRoom(_ task: @escaping @Sendable () async -> Void) async throws {
-    try await core.addWhenRoom { add(nil, task) }
+    try await core.addWhenRoom {
+      add(nil, task)
+    } makeTask: { turn in
+      Task(priority: priority) { try? await turn.perform(task) }
+    }
   }
 
   /// Runs a body in the calling task, in its turn, and returns what it gives.

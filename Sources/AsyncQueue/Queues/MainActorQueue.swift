@@ -47,7 +47,11 @@ public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
   public func enqueueWhenRoom(
     _ task: @escaping @Sendable @MainActor () async -> Void
   ) async throws {
-    try await core.addWhenRoom { core.addOnMainActor(nil, task) }
+    try await core.addWhenRoom {
+      core.addOnMainActor(nil, task)
+    } makeTask: { turn in
+      Task { @MainActor in try? await turn.perform { await task() } }
+    }
   }
 
   /// Runs a body in the calling task, on the main actor, beginning in its turn; returns what it

@@ -74,7 +74,7 @@ public class OrderedQueue: @unchecked Sendable {
   /// Forms that throw give ``QueueError/closed`` afterwards; the others stop the program.
   public final func close() {
     if Engine.close(core.queue) == .ok { core.emit(.closed) }
-    core.tellRoom()
+    core.giveRoom()
   }
 
   /// Waits until nothing of the queue is pending or running, and returns what did not end in time,

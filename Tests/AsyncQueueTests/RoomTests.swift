@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+
+@testable import AsyncQueue
+
+/// Waiting for room in a full queue, and being refused.
+@Suite(.watched) struct RoomTests {
+  @Test func `room that was given is not lost with whom it was given to`() async throws {
+    let queue = FIFOQueue(capacity: 1)
+    queue.suspend()
+    let pending = Task(on: queue) { () async throws in }
+    let executor = PatientExecutor()
+    let first = (0..<8).map { number in
+      let task = Task(executorPreference: executor) { try await queue.enqueueWhenRoom {} }
+      executor.run(number)
+      return task
+    }
+    let isIn = Gate()
+    Task(executorPreference: InPlaceExecutor()) {
+      try await queue.enqueueWhenRoom {}
+      isIn.open()
+    }
+    // All wait.
+    pending.cancel()
+    await eventually("the first one has been given the room") { executor.count > 8 }
+    for task in first { task.cancel() }
+    await eventually("all but the last one go on") { executor.count == 16 }
+    // None of them has heard of anything yet, and the last one is not held up by that.
+    queue.resume()
+    await isIn.wait(for: "the last one")
+    for number in 8..<16 { executor.run(number) }
+    try await first[0].value
+    for task in first.dropFirst() {
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    await queue.drain()
+    #expect(queue.statistics.finished == 2)
+  }
+
+  @Test(arguments: Caller.all)
+  func `who waits longest for room comes first, whoever comes meanwhile`(
+    caller: Caller
+  ) async throws {
+    try await caller.call {
+      for _ in 0..<50 {
+        let queue = FIFOQueue(capacity: 1)
+        let log = Log<Int>()
+        queue.suspend()
+        queue.enqueue {}
+        let waiters = (1...4).map { number in
+          Task(executorPreference: InPlaceExecutor()) {
+            try await queue.enqueueWhenRoom { log.add(number) }
+          }
+        }
+        let newcomers = Task.detached {
+          for _ in 0..<50 { try await queue.enqueueWhenRoom {} }
+        }
+        queue.resume()
+        for waiter in waiters { try await waiter.value }
+        try await newcomers.value
+        await queue.drain()
+        #expect(log.entries == [1, 2, 3, 4])
+      }
+    }
+  }
+
+  @Test func `what is refused with limits leaves nothing behind`() async throws {
+    func refuse() throws -> @Sendable () -> QueueCore? {
+      let queue = FIFOQueue(capacity: 1)
+      queue.suspend()
+      queue.enqueue {}
+      let limits = OperationLimits(maxWait: .seconds(9))
+      for _ in 0..<10 {
+        #expect(throws: QueueError.full) { try queue.tryEnqueue(limits: limits) {} }
+      }
+      queue.cancelAll()
+      return { [weak core = queue.core] in core }
+    }
+    let core = try refuse()
+    await eventually("the queue is gone") { core() == nil }
+  }
+
+  @Test func `only what was accepted is told as enqueued, and first of all`() async throws {
+    let queue = FIFOQueue(capacity: 1)
+    let events = queue.events()
+    let gate = Gate()
+    queue.enqueue { await gate.wait(for: "the refusals") }
+    await eventually("it runs") { queue.statistics.running == 1 }
+    queue.enqueue {}
+    for _ in 0..<3 { #expect(throws: QueueError.full) { try queue.tryEnqueue {} } }
+    let waiting = Task(executorPreference: InPlaceExecutor()) { try await queue.enqueueWhenRoom {} }
+    gate.open()
+    try await waiting.value
+    await queue.drain()
+    queue.close()
+    #expect(throws: QueueError.closed) { try queue.tryEnqueue {} }
+    var enqueued = 0
+    var started = 0
+    for await event in events {
+      if event == .enqueued(name: nil) { enqueued += 1 }
+      if event == .started(name: nil) { started += 1 }
+      #expect(started <= enqueued)
+      if event == .closed { break }
+    }
+    #expect(enqueued == 3)
+    #expect(started == 3)
+  }
+}
