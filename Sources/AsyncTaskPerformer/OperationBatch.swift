@@ -48,7 +48,8 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     self.isOrdered = isOrdered
     self.each = each
     self.completion = completion
-    machine = BatchMachine(count: members.count)
+    // An empty list ends once, too.
+    machine = BatchMachine(count: max(1, members.count))
     hasReported = Array(repeating: false, count: members.count)
     hasEnded = hasReported
     values = each == nil ? [] : Array(repeating: nil, count: members.count)
@@ -106,6 +107,15 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     // The last one first: one that ends when it is cancelled lets none start that is not cancelled
     // yet.
     for member in members.reversed() { member.cancel() }
+    deliver()
+  }
+
+  /// The turn of a list without operations has come.
+  func complete(with value: T) {
+    lock.withLock {
+      _ = machine.reportValue()
+      if machine.end() == .value { result = .success(value) }
+    }
     deliver()
   }
 

@@ -107,7 +107,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// - `SynchronousOperationQueueError.neverExecuted`, when all have ended and none has reported a
   ///   value: each was cancelled by itself, or finished without a report. One of several of which
   ///   that is true is left out;
-  /// - `defaultValue` for an empty list.
+  /// - the `defaultValue` of now for an empty list, which takes its turn like others.
   ///
   /// An operation's first report counts. Each operation is new: one that was started, or is in a
   /// list or a queue already, is a failed precondition.
@@ -143,17 +143,14 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     super.cancelAllOperations()
   }
 
-  /// Begins a list, and says which; nil for an empty one, whose completion is called before this
-  /// returns.
+  /// Begins a list, and says which; nil for an empty one of a concurrent queue, whose completion is
+  /// called before this returns.
   @discardableResult
   func begin(
     _ operations: [AsyncOperationWithCompletion<T>], each: (@Sendable (T) -> Void)? = nil,
     completion: @escaping @Sendable (Result<T, any Error>) -> Void
   ) -> OperationBatch<T>? {
-    if operations.isEmpty {
-      completion(.success(defaultValue))
-      return nil
-    }
+    if operations.isEmpty { return beginEmpty(completion) }
     // Foundation starts operations of one priority that are ready in the order in which they were
     // added, one when the one before it has ended. Those that are not ready it passes over.
     let hasDependencies = isOrdered && operations.contains { !$0.dependencies.isEmpty }
@@ -178,6 +175,29 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     batch.begin(after: previous)
     // Also those that have been cancelled meanwhile: an operation ends when its queue starts it.
     addOperations(operations, waitUntilFinished: false)
+    return batch
+  }
+
+  /// A list of nothing completes when those before it have, where lists have an order.
+  private func beginEmpty(
+    _ completion: @escaping @Sendable (Result<T, any Error>) -> Void
+  ) -> OperationBatch<T>? {
+    let value = defaultValue
+    if !isOrdered {
+      completion(.success(value))
+      return nil
+    }
+    let batch = OperationBatch(
+      [], isOrdered: true, lastGate: nil, completion: completion)
+    let number = lock.withLock {
+      batchCount += 1
+      batches[batchCount] = batch
+      return batchCount
+    }
+    completionOrder.complete(number, isSuccess: true) { [weak self] in
+      self?.forget(number)
+      batch.complete(with: value)
+    }
     return batch
   }
 

@@ -2,21 +2,35 @@ import InturnCore
 
 /// Observing.
 extension ConcurrentKVO {
-  /// Calls `observer` with what changes, until the observation is cancelled or let go of.
+  /// Calls `observer` with what changes, until the observation is cancelled or let go of: inside each
+  /// change, on the thread that makes it.
   ///
   /// The observer may read and change the value, observe it, and end observations, its own
   /// included. It is never called by two threads at once.
   ///
   /// - Parameters:
   ///   - options: What the observer is told of.
-  ///   - delivery: Where it is called.
   ///   - observer: What is called. It is let go of when the observation is over and no call is
   ///     under way.
   @inlinable
   public func observe(
-    _ options: ObservationOptions = [], on delivery: ObserverDelivery = .inline,
+    _ options: ObservationOptions = [],
     calling observer: @escaping @Sendable (ValueChange<T>) -> Void
   ) -> ValueObservation {
+    observe(options, on: .inline, entry: { observer(ValueChange($0)) })
+  }
+
+  /// The same, with an observer that is called elsewhere: the value must be one that may go there.
+  ///
+  /// - Parameters:
+  ///   - options: What the observer is told of.
+  ///   - delivery: Where it is called.
+  ///   - observer: What is called.
+  @inlinable
+  public func observe(
+    _ options: ObservationOptions = [], on delivery: ObserverDelivery,
+    calling observer: @escaping @Sendable (ValueChange<T>) -> Void
+  ) -> ValueObservation where T: Sendable {
     observe(options, on: delivery, entry: { observer(ValueChange($0)) })
   }
 

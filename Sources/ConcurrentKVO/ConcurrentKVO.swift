@@ -38,20 +38,34 @@ public final class ConcurrentKVO<T> {
     @usableFromInline var bridge: KeyValueBridge<T>?
   #endif
 
-  /// Makes a value.
+  init(_ value: T, setsSynchronously: Bool, label: String?) {
+    trail = Trail(value, label: label)
+    self.setsSynchronously = setsSynchronously
+    later = LateDelivery()
+  }
+
+  /// Makes a value whose changes tell the inline observers before they return.
+  ///
+  /// - Parameters:
+  ///   - value: What it is to begin with.
+  ///   - label: What reports call it.
+  public convenience init(_ value: T, label: String? = nil) {
+    self.init(value, setsSynchronously: true, label: label)
+  }
+
+  /// Makes a value of which another thread may tell: it must be one that may go there.
   ///
   /// - Parameters:
   ///   - value: What it is to begin with.
   ///   - setSynchronously: Whether a change tells the inline observers before it returns. If not, a
   ///     worker of the library does.
   ///   - label: What reports call it.
-  public init(_ value: T, setSynchronously: Bool = true, label: String? = nil) {
-    trail = Trail(value, label: label)
-    setsSynchronously = setSynchronously
-    later = LateDelivery()
+  public convenience init(_ value: T, setSynchronously: Bool, label: String? = nil)
+  where T: Sendable {
+    self.init(value, setsSynchronously: setSynchronously, label: label)
   }
 
-  /// For use as a property wrapper: see ``init(_:setSynchronously:label:)``.
+  /// For use as a property wrapper: see ``init(_:label:)``.
   public convenience init(wrappedValue: T) { self.init(wrappedValue) }
 
   deinit {

@@ -12,7 +12,7 @@ public final class KVOCompliantValue<T> {
 
   /// For a property of an Objective-C object, see ``ConcurrentKVO/init(_:object:key:setSynchronously:)``.
   public init(_ value: T, object: AnyObject, key: String) {
-    observed = ConcurrentKVO(value, object: object, key: key, setSynchronously: true)
+    observed = ConcurrentKVO(value, of: object, key, setsSynchronously: true)
   }
 
   /// The value; see ``ConcurrentKVO/value``.
@@ -36,9 +36,17 @@ public final class KVOCompliantValue<T> {
 
   /// Calls `observer` at each change, as the form of ``ConcurrentKVO/ConcurrentKVO`` with the same name does.
   public func observe(
-    _ options: ObservationOptions = [], on delivery: ObserverDelivery = .inline,
+    _ options: ObservationOptions = [],
     calling observer: @escaping @Sendable (ValueChange<T>) -> Void
-  ) -> ValueObservation { observed.observe(options, on: delivery, calling: observer) }
+  ) -> ValueObservation { observed.observe(options, calling: observer) }
+
+  /// The same, with an observer that is called elsewhere.
+  public func observe(
+    _ options: ObservationOptions = [], on delivery: ObserverDelivery,
+    calling observer: @escaping @Sendable (ValueChange<T>) -> Void
+  ) -> ValueObservation where T: Sendable {
+    observed.observe(options, on: delivery, calling: observer)
+  }
 }
 
 extension KVOCompliantValue: @unchecked Sendable where T: Sendable {

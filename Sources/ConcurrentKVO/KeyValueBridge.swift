@@ -17,8 +17,12 @@ extension ConcurrentKVO {
   ///     of the library does.
   public convenience init(
     _ value: T, object: AnyObject, key: String, setSynchronously: Bool = false
-  ) {
-    self.init(value, setSynchronously: setSynchronously, label: key)
+  ) where T: Sendable {
+    self.init(value, of: object, key, setsSynchronously: setSynchronously)
+  }
+
+  convenience init(_ value: T, of object: AnyObject, _ key: String, setsSynchronously: Bool) {
+    self.init(value, setsSynchronously: setsSynchronously, label: key)
     #if canImport(ObjectiveC)
       if let object = object as? NSObject {
         let bridge = KeyValueBridge<T>(object, key)

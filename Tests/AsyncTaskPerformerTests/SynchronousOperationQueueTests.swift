@@ -186,6 +186,29 @@ import Testing
     #expect(await onMain.wait())
   }
 
+  @Test func `an empty list takes its turn, and can be cancelled before it comes`() async throws {
+    let queue = Queue(
+      defaultValue: 5, type: .nonConcurrent, completionQueue: DispatchQueue(label: "turns"))
+    let completions = Completions()
+    let (firstBegins, firstMayEnd) = (Signal(), Signal())
+    let first = Member { member in
+      firstBegins.raise()
+      Task {
+        _ = await firstMayEnd.wait()
+        member.report(1)
+      }
+    }
+    queue.executeOperations([first]) { completions.add($0, $1) }
+    queue.executeOperations([]) { completions.add($0, $1) }
+    let waiting = Task { try await queue.execute([]) }
+    queue.executeOperations([Member { $0.report(3) }]) { completions.add($0, $1) }
+    #expect(await firstBegins.wait())
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    firstMayEnd.raise()
+    #expect(await completions.all(queue) == ["1", "5", "3"])
+  }
+
   @Test func `completions are called on the main queue unless another one was given`() async {
     MainQueue.begin()
     let done = Signal(count: 2)
