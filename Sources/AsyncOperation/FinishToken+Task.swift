@@ -14,7 +14,7 @@ extension FinishToken {
         if error is CancellationError && isCancelled { cancel() } else { fail(error) }
       }
     }
-    onCancel { task.cancel() }
+    onCancel { _ in task.cancel() }
   }
 
   private var taskPriority: TaskPriority? {

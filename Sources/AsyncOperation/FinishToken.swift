@@ -40,9 +40,25 @@ public final class FinishToken: @unchecked Sendable {
 
   /// Calls a handler once when cancelling is asked for; see `AsyncOperation.onCancel(_:)`.
   ///
-  /// Without effect once the token has been used.
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    lock.withLock { operation }?.onCancel(handler)
+  /// Without effect once the token has been used. A handler that held the token would keep it from
+  /// being noticed as lost: it ends the operation by its parameter, as with
+  /// `token.onCancel { $0.cancel() }`.
+  public func onCancel(_ handler: @escaping @Sendable (Reply) -> Void) {
+    let reply = Reply(token: self)
+    lock.withLock { operation }?.onCancel { handler(reply) }
+  }
+
+  /// What a handler ends the operation with: the token, as long as somebody else holds it.
+  public struct Reply: Sendable {
+    fileprivate weak let token: FinishToken?
+
+    /// Ends the operation as cancelled: the work gives in. False: it has an end already.
+    @discardableResult
+    public func cancel() -> Bool { token?.cancel() ?? false }
+
+    /// Ends the operation. False: it has an end already.
+    @discardableResult
+    public func end(as end: AsyncOperation.End) -> Bool { token?.end(as: end) ?? false }
   }
 
   var qualityOfService: QualityOfService {

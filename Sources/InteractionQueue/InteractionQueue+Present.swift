@@ -38,7 +38,7 @@ extension InteractionQueue {
           presentation.cancel()
         }
       }
-      presentation.onCancel { task.cancel() }
+      presentation.onCancel { _ in task.cancel() }
     }
     let end = await withTaskCancellationHandler {
       await interaction.end

@@ -38,27 +38,50 @@ public final class Presentation: Sendable {
   /// Sets what is called on the main thread when the interaction is asked to end, or cut off by a
   /// deadline; soon, when that has happened already. A later handler replaces an earlier one. Called
   /// at most once; without effect once the interaction was ended here.
-  public func onCancel(_ handler: @escaping @MainActor @Sendable () -> Void) {
-    let context = Handler.context(handler)
+  ///
+  /// A handler that held the presentation would keep it from being noticed as lost: it ends the
+  /// interaction by its parameter, as with `presentation.onCancel { $0.cancel() }`.
+  public func onCancel(_ handler: @escaping @MainActor @Sendable (Reply) -> Void) {
+    let reply = Reply(presentation: self)
+    let context = Handler.context { handler(reply) }
     let status = Engine.onCancel(
       token, handler: Handler.call, context: context, destroy: Handler.drop)
     if status == .ok { return }
     Handler.drop(context)
     // It has been cut off: a handler cannot be set any more.
     if !isUsed.load(ordering: .acquiring) {
-      OperationQueue.main.addOperation { MainActor.assumeIsolated { handler() } }
+      OperationQueue.main.addOperation { MainActor.assumeIsolated { handler(reply) } }
     }
   }
 
   /// Sets what is called on the main thread when an urgent interaction wants this one's place.
   ///
   /// What the interaction makes of it is its own affair: it may take down what it shows and then
-  /// ``yield()``, or end, or go on.
-  public func onPreempt(_ handler: @escaping @MainActor @Sendable () -> Void) {
-    let context = Handler.context(handler)
+  /// yield, or end, or go on. It does so by the handler's parameter, which does not keep the
+  /// presentation.
+  public func onPreempt(_ handler: @escaping @MainActor @Sendable (Reply) -> Void) {
+    let reply = Reply(presentation: self)
+    let context = Handler.context { handler(reply) }
     let status = Engine.onPreempt(
       token, handler: Handler.call, context: context, destroy: Handler.drop)
     if status != .ok { Handler.drop(context) }
+  }
+
+  /// What a handler answers with: the presentation, as long as somebody else holds it.
+  public struct Reply: Sendable {
+    fileprivate weak let presentation: Presentation?
+
+    /// Marks the interaction as finished. False when it has ended already.
+    @discardableResult
+    public func finish() -> Bool { presentation?.finish() ?? false }
+
+    /// Ends the interaction as cancelled: it gives in. False when it has ended already.
+    @discardableResult
+    public func cancel() -> Bool { presentation?.cancel() ?? false }
+
+    /// Gives way to an urgent interaction; see ``Presentation/yield()``.
+    @discardableResult
+    public func yield() -> Bool { presentation?.yield() ?? false }
   }
 
   private func use(_ end: () -> Status) -> Bool {

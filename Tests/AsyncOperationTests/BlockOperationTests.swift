@@ -83,6 +83,12 @@ import Testing
     #expect(await Reports.told("lost later").count == 1)
   }
 
+  @Test func `a handler that gives in does not keep a lost token from being noticed`() {
+    let lost = AsyncBlockOperation { token in token.onCancel { $0.cancel() } }
+    lost.start()
+    #expect(lost.end?.text == "abandoned")
+  }
+
   @Test func `nothing is reported when a callback is lost after the end, whoever ended it`() {
     Reports.begin()
     let finished = AsyncBlockOperation { $0() }
@@ -155,11 +161,13 @@ import Testing
     failing.start()
     #expect(failing.end?.text == "failed(7)")
 
+    let held = Protected<FinishToken?>(nil)
     let givingIn = AsyncBlockOperation { token in
       #expect(!token.isCancelled)
-      token.onCancel {
-        #expect(token.isCancelled)
-        token.cancel()
+      held.withLock { $0 = token }
+      token.onCancel { reply in
+        #expect(held.withLock { $0?.isCancelled } == true)
+        reply.cancel()
       }
     }
     givingIn.start()
@@ -180,7 +188,7 @@ import Testing
     #expect(operation != nil)
     #expect(token.finish())
     #expect(operation == nil && !token.finish() && !token.isCancelled)
-    token.onCancel { Issue.record("there is nothing to cancel") }
+    token.onCancel { _ in Issue.record("there is nothing to cancel") }
   }
 
   // MARK: Tasks

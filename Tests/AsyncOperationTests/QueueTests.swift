@@ -117,7 +117,7 @@ import Testing
       queue.maxConcurrentOperationCount = 2
       let all = (0..<40).map { _ in
         AsyncBlockOperation { token in
-          token.onCancel { token.cancel() }
+          token.onCancel { $0.cancel() }
           DispatchQueue.global().async { token.finish() }
         }
       }

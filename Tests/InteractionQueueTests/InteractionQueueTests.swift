@@ -162,7 +162,7 @@ import Testing
     await Stage.settle()
     #expect(running.interaction.state == .running)
     #expect(pending.interaction.state == .pending)
-    running.presentation.onCancel { stage.note("cancelled") }
+    running.presentation.onCancel { _ in stage.note("cancelled") }
     pending.interaction.cancel()
     running.interaction.cancel()
     #expect(await pending.interaction.end == .cancelled(.request))
@@ -195,9 +195,9 @@ import Testing
     shown.interaction = stage.queue.addPresentation { presentation in
       stage.note("form")
       shown.presentation = presentation
-      presentation.onPreempt { [weak presentation] in
+      presentation.onPreempt { reply in
         stage.note("gives way")
-        presentation?.yield()
+        reply.yield()
       }
     }
     await Stage.settle()

@@ -93,7 +93,7 @@ import Testing
     let shown = stage.show("shown", .with { [owner] in $0.owner = owner })
     let next = stage.show("next")
     await Stage.settle()
-    shown.presentation.onCancel { [presentation = shown.presentation!] in presentation.cancel() }
+    shown.presentation.onCancel { $0.cancel() }
     // The last reference goes: so does the owner.
     owner = nil
     #expect(await shown.interaction.end == .cancelled(.owner))
@@ -102,17 +102,26 @@ import Testing
     await next.finish()
   }
 
+  @Test func `handlers that answer do not keep a lost presentation from being noticed`() async {
+    let stage = await Stage.visible()
+    let lost = stage.queue.addPresentation { presentation in
+      presentation.onCancel { $0.cancel() }
+      presentation.onPreempt { $0.yield() }
+    }
+    #expect(await lost.end == .abandoned)
+  }
+
   @Test func `a handler that is set after the cut-off is called, on the main thread`() async {
     let stage = await Stage.visible()
     let shown = stage.show("shown", .with { $0.maximumTimeOnScreen = .seconds(2) })
     await Stage.settle()
     await stage.advance(2_000)
     #expect(await shown.interaction.end == .timedOut)
-    shown.presentation.onCancel { stage.note("cut off") }
+    shown.presentation.onCancel { _ in stage.note("cut off") }
     await Stage.settle()
     #expect(stage.noted() == ["shown", "cut off"])
     shown.presentation.finish()
-    shown.presentation.onCancel { stage.note("never") }
+    shown.presentation.onCancel { _ in stage.note("never") }
     await Stage.settle()
     #expect(stage.noted() == [])
   }

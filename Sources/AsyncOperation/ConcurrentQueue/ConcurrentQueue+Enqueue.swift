@@ -131,7 +131,7 @@ extension ConcurrentQueue {
           }
         }
       }
-      token.onCancel { task.cancel() }
+      token.onCancel { _ in task.cancel() }
     }
     operation.enqueue(on: handle, options, fileID, line)
     return operation

@@ -55,13 +55,30 @@ public final class ConcurrentToken: Sendable {
   /// of the pool; without effect once the token has been used.
   ///
   /// When the operation has been cut off before, the handler is called here, before this returns.
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    let context = CancelHandler.context(handler)
+  ///
+  /// A handler that held the token would keep it from being noticed as lost: it ends the operation
+  /// by its parameter, as with `token.onCancel { $0.cancel() }`.
+  public func onCancel(_ handler: @escaping @Sendable (Reply) -> Void) {
+    let reply = Reply(token: self)
+    let context = CancelHandler.context { handler(reply) }
     let status = Engine.onCancel(
       token, handler: CancelHandler.call, context: context, destroy: CancelHandler.drop)
     if status == .ok { return }
     CancelHandler.drop(context)
-    if !isUsed.load(ordering: .acquiring) { handler() }
+    if !isUsed.load(ordering: .acquiring) { handler(reply) }
+  }
+
+  /// What a handler ends the operation with: the token, as long as somebody else holds it.
+  public struct Reply: Sendable {
+    fileprivate weak let token: ConcurrentToken?
+
+    /// Ends the operation as cancelled: the work gives in. False: it has an end already.
+    @discardableResult
+    public func cancel() -> Bool { token?.cancel() ?? false }
+
+    /// Ends the attempt as failed; see ``ConcurrentToken/fail(_:)``.
+    @discardableResult
+    public func fail(_ error: any Error) -> Bool { token?.fail(error) ?? false }
   }
 
   /// Says how far the operation has come: so many of so many units, which are its own. A total of

@@ -39,7 +39,7 @@ import Testing
     let held = stage.hold()
     #expect(await held.hasStarted())
     let told = Signal()
-    held.token.onCancel { told.raise() }
+    held.token.onCancel { _ in told.raise() }
     #expect(!held.token.isCancelled)
     held.operation.cancel()
     #expect(held.token.isCancelled)
@@ -58,7 +58,7 @@ import Testing
     #expect(await held.hasStarted())
     held.operation.cancel()
     let told = Signal()
-    held.token.onCancel { told.raise() }
+    held.token.onCancel { _ in told.raise() }
     #expect(await told.wait())
     held.token.cancel()
   }
@@ -132,11 +132,11 @@ import Testing
     stage.advance(2_000)
     #expect(await running.operation.endInTime() == "timedOut(maximumRun)")
     let calls = Counter()
-    running.token.onCancel { calls.up() }
+    running.token.onCancel { _ in calls.up() }
     #expect(calls.value == 1)
     // Once the token is used, nobody needs to be told.
     running.token.finish()
-    running.token.onCancel { calls.up() }
+    running.token.onCancel { _ in calls.up() }
     #expect(calls.value == 1)
   }
 
@@ -151,6 +151,12 @@ import Testing
     #expect(await after.endInTime() == "finished")
     let messages = await Reports.told("ConcurrentOperationTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.lostToken])
+  }
+
+  @Test func `a handler that gives in does not keep a lost token from being noticed`() async {
+    let stage = QueueStage()
+    let lost = stage.queue.enqueue { token in token.onCancel { $0.cancel() } }
+    #expect(await lost.endInTime() == "abandoned")
   }
 
   @Test func `a token that is lost later, elsewhere, ends its operation, too`() async throws {

@@ -314,7 +314,7 @@ import Testing
           $0.retry = .constant(.zero) { _, _ in withExtendedLifetime(kept) { true } }
         }
       ) { token in
-        token.onCancel { withExtendedLifetime(kept) {} }
+        token.onCancel { _ in withExtendedLifetime(kept) {} }
         withExtendedLifetime(kept) { _ = token.finish() }
       }
       stage.queue.enqueue { withExtendedLifetime(kept) {} }

@@ -56,9 +56,9 @@ final class Onboarding: Sendable {
       return finish(step, presentation, "finished (already granted)")
     }
     // It is asked to end: it does, and those that wait end with it.
-    presentation.onCancel { [self] in
+    presentation.onCancel { [self] reply in
       tell(step, "cancelled")
-      presentation.cancel()
+      reply.cancel()
       interactions.cancelAll()
     }
     if step.asksService {
