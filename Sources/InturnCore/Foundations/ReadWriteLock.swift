@@ -3,8 +3,8 @@ import Synchronization
 
 /// A lock that many readers or one writer hold, for as long as they like.
 ///
-/// It spins for a moment and then sleeps. A waiting writer keeps new readers out, so that it has
-/// its turn. It is not recursive: a reader that reads again may wait for a writer that waits for
+/// It spins for a moment and then sleeps. A writer that finds it taken says so before it does
+/// either, and keeps new readers out, so that it has its turn. It is not recursive: a reader that reads again may wait for a writer that waits for
 /// it.
 package final class ReadWriteLock: @unchecked Sendable {
   // Safe to share: what changes is atomic.
@@ -64,10 +64,12 @@ package final class ReadWriteLock: @unchecked Sendable {
       let current = word.pointee.load(ordering: .relaxed)
       if let next = step(current) {
         if exchange(current, next) { return }
+      } else if current & mark != mark {
+        word.pointee.bitwiseOr(mark, ordering: .relaxed)
       } else if backoff.isShort {
         backoff.pause()
       } else {
-        let marked = current | Self.awaited | mark
+        let marked = current | Self.awaited
         if marked == current || exchange(current, marked) { word.wait(while: marked) }
       }
     }
