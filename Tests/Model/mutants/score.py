@@ -15,7 +15,8 @@ The last ones run in real time, with the rewritten engine in an ordinary debug
 build. A mutant meets the tests that come by it, the quick ones first, so many
 seconds of them. A test has noticed it when it fails, crashes or hangs with it, and
 passes without it right after. What has been noticed is kept in DIR until --fresh is
-given; without any stage, the list is only written.
+given, and until then nobody is asked about what is equivalent; without any stage, the
+list is only written.
 
 mutants.py says what the mutants are. What changes nothing that is promised has its
 reason in equivalent.tsv, what no test comes by at the right moment in open.tsv. All of it is
@@ -192,14 +193,19 @@ class Score:
                 stage, test, key = line.split("\t", 2)
                 if key in self.numbers:
                     self.noticed[self.numbers[key]] = (stage, test)
-
-    def write_list(self) -> None:
-        """list.tsv, and how many are noticed of all, and of those that change anything."""
-        reasons = {}
+        self.reasons = {}
         for name in ("equivalent", "open"):
             for line in (HERE / f"{name}.tsv").read_text().splitlines():
                 key, reason = line.rsplit("\t", 1)
-                reasons[key] = (name, reason)
+                self.reasons[key] = (name, reason)
+        self.settled = set()
+        if not is_fresh:
+            equivalent = [key for key, why in self.reasons.items() if why[0] == "equivalent"]
+            self.settled = {self.numbers[key] for key in equivalent if key in self.numbers}
+
+    def write_list(self) -> None:
+        """list.tsv, and how many are noticed of all, and of those that change anything."""
+        reasons = dict(self.reasons)
         lines = ["number\tkind\tplace\tcode\tstage\tnoticed by, or why not"]
         counts: Counter[str] = Counter()
         for number, mutant in enumerate(self.all, 1):
@@ -218,7 +224,8 @@ class Score:
 
     def missing(self, stage: str) -> list[int]:
         """What a stage is to be asked about."""
-        left = [i for i in range(1, len(self.all) + 1) if i not in self.noticed]
+        known = {*self.noticed, *self.settled}
+        left = [i for i in range(1, len(self.all) + 1) if i not in known]
         if "thread" not in stage:
             return left
         return [i for i in left if self.all[i - 1].kind == "lock"]
