@@ -206,7 +206,6 @@ extension UnsafeMutablePointer<Lane> {
     job.markTakenOut()
     Batch.addTombstoneLocked(job)
     pointee.pending -= 1
-    pointee.machine.flags.remove(.headBlocked)
     extra.pointee.cancelled += 1
     countEndLocked(wasRunning: false, &outbox)
     extra.pointee.tombstones += 1

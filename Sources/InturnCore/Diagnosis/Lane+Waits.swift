@@ -101,7 +101,7 @@ extension UnsafeMutablePointer<Lane> {
           strays.append(earlier)
         }
       }
-      if count & 255 == 0 {
+      if count % Self.portion == 0 {
         pointee.lock.unlock()
         pointee.lock.lock()
       }

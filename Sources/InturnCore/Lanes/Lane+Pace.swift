@@ -93,10 +93,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Its moment has come, if the lane is still that queue's.
   func timerFired(generation: UInt32) {
     pointee.lock.lock()
-    if pointee.generation != generation {
-      pointee.lock.unlock()
-      return
-    }
+    if refusalLocked(generation) != nil { return }
     applyPaceLocked()
     unlock()
   }

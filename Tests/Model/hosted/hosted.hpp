@@ -83,4 +83,16 @@ private:
 
 } // namespace model
 
+// What the Swift modules ask of queues that are the library's own; Asked.swift
+// has the other side.
+extern "C" {
+int32_t model_observe(uint64_t queue, void *context,
+                      void (*told)(void *, uint32_t kind, uint64_t operation));
+int32_t model_enqueue_without_options(uint64_t queue, void *context,
+                                      inturn_work_fn work, uint64_t *operation);
+int32_t model_limit(uint64_t queue, uint32_t *limit);
+uint32_t model_places(uint64_t operation);
+bool model_task_waits(void);
+}
+
 #endif

@@ -3,6 +3,25 @@
 
 using namespace model;
 
+// The lane's buffer still has a job of one that is gone, whose memory the next
+// batch may have.
+SCENARIO(a_batch_is_cancelled_where_another_one_was) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &former = queue.addBatch({{"former", [&](Operation &it) {
+                                     queue.suspend();
+                                     it.finish();
+                                   }}});
+  queue.add("between", finishes);
+  former.wait();
+  former.release();
+  model_settle(false);
+  for (int i = 0; i < 3; i++) {
+    Batch &batch = queue.addBatch({{"a", finishes}});
+    batch.cancel();
+    batch.wait();
+  }
+}
+
 SCENARIO(batch_cancel_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
@@ -134,6 +153,17 @@ SCENARIO(a_graph_with_options_is_cancelled) {
   inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
   each.condition = [](void *) { return INTURN_START; };
   graphIsCancelled(&each);
+}
+
+// What comes first in it waits for the barrier, and so is more than a job.
+SCENARIO(a_graph_that_is_cancelled_meets_a_barrier) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  queue.add("x", keeps);
+  together({[&] { addGraph(queue, finishes).cancel(); },
+            [&] {
+              queue.add("barrier", finishes,
+                        with([](auto &o) { o.barrier = true; }));
+            }});
 }
 
 SCENARIO(a_graph_is_destroyed) {

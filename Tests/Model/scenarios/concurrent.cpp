@@ -44,6 +44,24 @@ SCENARIO(the_limit_changes) {
             }});
 }
 
+// What an end makes startable is there before the place is given on.
+SCENARIO(an_end_gives_its_place_to_what_is_more_important) {
+  Queue queue(INTURN_QUEUE_CONCURRENT, {0},
+              [](auto &options) { options.max_concurrent = 1; });
+  Operation &x = queue.add("x", keeps, {.handle = true});
+  Operation &y = queue.add("y", finishes, with([&](auto &options) {
+                             options.priority = 1;
+                             options.after = &x.handle;
+                             options.after_count = 1;
+                           }));
+  queue.add("z", [&](Operation &it) {
+    CHECK(y.calls == 1);
+    it.finish();
+  });
+  x.awaitCall();
+  together({[&] { x.finish(); }, [&] { queue.add("w", finishes); }});
+}
+
 SCENARIO(a_barrier_meets_finish_and_enqueue) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Operation &x = queue.add("x", keeps);

@@ -166,3 +166,71 @@ SCENARIO(a_look_at_a_queue_that_goes_meets_a_new_one) {
               next->add("b", Form::turn, Body::keeps);
             }});
 }
+
+// What modules ask of the library's own queues ------------------------------
+
+static void doNothing(void *, inturn_token token) {
+  expect("finish", inturn_token_finish(token), {INTURN_OK});
+}
+
+// One of them is told, and all of it.
+SCENARIO(two_observers_of_events_come_at_once) {
+  struct Events {
+    uint32_t enqueued = 0, ended = 0;
+    uint64_t numbers = 0;
+  } events[2];
+  auto told = [](void *context, uint32_t kind, uint64_t operation) {
+    Events &self = *static_cast<Events *>(context);
+    self.enqueued += kind == INTURN_EVENT_ENQUEUED;
+    self.ended += kind == INTURN_EVENT_ENDED;
+    self.numbers += kind == INTURN_EVENT_ENDED ? operation : 0;
+  };
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  auto observe = [&](Events &events) {
+    expect("observe",
+           inturn_status(model_observe(queue.handle.bits, &events, told)),
+           {INTURN_OK});
+  };
+  together({[&] { observe(events[0]); }, [&] { observe(events[1]); }});
+  for (int i = 0; i < 2; i++) {
+    inturn_operation operation;
+    expect("enqueue",
+           inturn_status(model_enqueue_without_options(
+               queue.handle.bits, nullptr, doNothing, &operation.bits)),
+           {INTURN_OK});
+    expect("wait", inturn_operation_wait(operation, -1, nullptr), {INTURN_OK});
+    expect("release", inturn_operation_release(operation), {INTURN_OK});
+  }
+  queue.drain();
+  Events &heard = events[events[0].ended > 0 ? 0 : 1];
+  Events &others = events[events[0].ended > 0 ? 1 : 0];
+  CHECK(heard.enqueued == 2 && heard.ended == 2 && heard.numbers == 1 + 2);
+  CHECK(others.enqueued == 0 && others.ended == 0);
+}
+
+SCENARIO(the_limit_is_asked_for_while_it_changes) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  queue.suspend();
+  Operation &x = queue.add("x", finishes, {.handle = true});
+  together(
+      {[&] {
+         queue.limit = 3;
+         expect("set_max_concurrent",
+                inturn_queue_set_max_concurrent(queue.handle, 3), {INTURN_OK});
+       },
+       [&] {
+         uint32_t limit = 0;
+         expect("limit", inturn_status(model_limit(queue.handle.bits, &limit)),
+                {INTURN_OK});
+         CHECK(limit == 2 || limit == 3);
+       },
+       [&] {
+         uint32_t places = model_places(x.handle.bits);
+         CHECK(places == 2 || places == 3);
+       }});
+}
+
+SCENARIO(two_tasks_waits_are_over_at_once) {
+  together(
+      {[] { CHECK(model_task_waits()); }, [] { CHECK(model_task_waits()); }});
+}

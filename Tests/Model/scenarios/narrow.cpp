@@ -93,6 +93,32 @@ SCENARIO(a_delay_is_over_as_its_queue_goes) {
   expect("clock_destroy", inturn_clock_destroy(clock), {INTURN_OK});
 }
 
+// The delays of two are over when their lanes are free.
+SCENARIO(delays_are_over_as_their_queues_go) {
+  inturn_clock clock;
+  expect("clock_create", inturn_clock_create_manual(&clock), {INTURN_OK});
+  {
+    Host host(1);
+    auto timed = [&](auto &options) { options.clock = clock; };
+    Queue one(INTURN_QUEUE_INTERACTION, host.executor, timed),
+        other(INTURN_QUEUE_INTERACTION, host.executor, timed);
+    one.appear();
+    other.appear();
+    together({[&] {
+                expect("advance", inturn_clock_advance(clock, 1000000000),
+                       {INTURN_OK});
+              },
+              [&] {
+                one.destroy();
+                other.destroy();
+              }});
+    Queue next(INTURN_QUEUE_FIFO), last(INTURN_QUEUE_FIFO);
+    next.add("x", finishes);
+    last.add("y", finishes);
+  }
+  expect("clock_destroy", inturn_clock_destroy(clock), {INTURN_OK});
+}
+
 SCENARIO(what_would_come_after_a_handle_that_is_gone_is_refused) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Operation &x = queue.add("x", keeps, {.handle = true});

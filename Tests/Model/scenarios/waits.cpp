@@ -118,3 +118,29 @@ SCENARIO(a_batch_is_waited_for_from_another_queue) {
   });
   together({[&] { batch.cancel(); }, [&] { one.drain(); }});
 }
+
+// What it comes after is looked at some at a time.
+SCENARIO(a_wait_from_inside_meets_the_ends_of_many_before) {
+  constexpr int many = 36;
+  beQuiet();
+  Host host(2);
+  Queue one(INTURN_QUEUE_FIFO, host.executor),
+      other(INTURN_QUEUE_CONCURRENT, host.executor);
+  other.suspend();
+  Operation *before[many];
+  inturn_operation handles[many];
+  for (int i = 0; i < many; i++) {
+    before[i] = &other.add("before", finishes, {.handle = true});
+    handles[i] = before[i]->handle;
+  }
+  Operation &x = other.add("x", finishes, with([&](auto &options) {
+                             options.after = handles;
+                             options.after_count = many;
+                           }));
+  one.add("a", [&](Operation &it) {
+    x.wait(-1);
+    it.finish();
+  });
+  together({[&] { before[many - 1]->cancel(); }, [&] { other.resume(); },
+            [&] { one.drain(); }});
+}
