@@ -20,6 +20,7 @@ extension UnsafeMutablePointer<Lane> {
     armLocked(slot, details)
   }
 
+  /// Arms the timer for what is due first. `settleLocked` disarms it, also in a queue that is gone.
   /// `generation`: the operation's when the timer is to fire; nil for the one that it has.
   func armLocked(
     _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>,
@@ -33,16 +34,11 @@ extension UnsafeMutablePointer<Lane> {
       if let timer = details.pointee.timer { clock.disarm(timer) }
       return
     }
-    if !mayArmLocked || slot.pointee.flags.contains(.counted) { return }
     let timer = details.pointee.timer ?? .make()
     details.pointee.timer = timer
     let generation = generation ?? slot.loadWord().generation
     clock.arm(timer, at: next, for: .operation(slot, generation: generation, of: self))
   }
-
-  /// Whether a timer may still be armed: asked by all that do, under the lock. A lane whose queue is
-  /// gone has disarmed its own, and will free it; what of it still runs has no deadline any more.
-  var mayArmLocked: Bool { !pointee.machine.flags.contains(.destroyed) }
 
   /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
   /// lane may be others'.

@@ -81,7 +81,8 @@ extension UnsafeMutablePointer<Lane> {
     // Segments are not held: one after the other, it is looked whether it is one.
     pointee.machine.set(.held, isHeld && pointee.extra!.pointee.segments == 0)
     if !isHeld { pointee.machine.flags.remove(.headBlocked) }
-    if let nextStart, isHeld, mayArmLocked {
+    // A lane whose queue is gone has disarmed its timer, and will free it.
+    if let nextStart, isHeld, !pointee.machine.flags.contains(.destroyed) {
       let timer = pace.pointee.timer ?? .make()
       pace.pointee.timer = timer
       clock.arm(timer, at: nextStart, for: .lane(self, generation: pointee.generation))

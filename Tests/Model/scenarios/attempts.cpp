@@ -51,6 +51,29 @@ SCENARIO(a_retry_at_once_meets_cancel) {
   together({[&] { x.cancel(); }, [&] { queue.add("z", finishes); }});
 }
 
+// Its grace time begins as its queue goes.
+SCENARIO(a_retry_that_is_cancelled_meets_the_destruction) {
+  auto retry = std::make_shared<inturn_retry>();
+  *retry = INTURN_RETRY_INIT;
+  retry->max_attempts = 3;
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, with([retry](auto &options) {
+                             options.retry = retry.get();
+                             options.cancel_grace_ns = 1000;
+                           }));
+  x.mayRestart = true;
+  x.awaitCall();
+  together({[&] { x.fail(1); }, [&] { x.cancel(); }, [&] { queue.destroy(); }});
+  // A timer of what is gone would come up for another's.
+  Queue next(INTURN_QUEUE_FIFO);
+  next.suspend();
+  Operation &late =
+      next.add("late", finishes,
+               with([](auto &options) { options.max_wait_ns = 1000000000; }));
+  late.mayBeCutOff = true;
+  late.wait(-1);
+}
+
 SCENARIO(a_retry_meets_the_destruction) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", failsTwice, retrying(1000));
