@@ -168,6 +168,40 @@ static void use_the_library(void) {
   (void)inturn_queue_destroy(queue);
 }
 
+static gate returned = GATE_INIT, left = GATE_INIT;
+
+static void work_until_the_exit(void *context, inturn_token token) {
+  gate_pass(&worked);
+  CHECK_INT(gate_count(&worked), 1);
+  GATE_WAIT(&returned, 1);
+  just_finish(context, token);
+}
+
+static void run_until_the_exit(void *context) {
+  run_for_ever(context);
+  gate_pass(&left);
+}
+
+/* The library knows that the process exits, and its thread leaves. */
+static void let_the_work_return(void) {
+  gate_pass(&returned);
+  GATE_WAIT(&left, 1);
+}
+
+static void leave_while_another_runs_an_executor(void) {
+  static thread thread;
+  static inturn_executor executor;
+  CHECK_INT(atexit(let_the_work_return), 0);
+  CHECK_OK(inturn_executor_create(NULL, &executor));
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.executor = executor;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  enqueue_many(work_until_the_exit, NULL);
+  start_for_ever(&thread, run_until_the_exit, &executor);
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
 static void leave_with_exit_handlers_that_use_the_library(void) {
   CHECK_INT(atexit(use_the_library), 0);
   queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
@@ -208,6 +242,7 @@ static void leave_after_everything_was_destroyed(void) {
   X(leave_with_thousands_in_flight)                                            \
   X(leave_while_others_enqueue)                                                \
   X(leave_while_others_wait)                                                   \
+  X(leave_while_another_runs_an_executor)                                      \
   X(leave_inside_work)                                                         \
   X(leave_inside_work_on_the_main_thread)                                      \
   X(leave_inside_a_destruction)                                                \

@@ -1,5 +1,5 @@
 /*
- * idle.c - what has nothing to do wakes nobody.
+ * idle.c - what has nothing to do wakes nobody, and keeps no memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { SECOND_MS = 1000 };
 #define SECOND_NS INT64_C(1000000000)
@@ -165,5 +166,44 @@ static void an_idle_process_is_not_woken(void) {
   CHECK_OK(inturn_executor_destroy(host));
 }
 
-PROGRAM(idle, TEST(an_idle_interaction_queue_wakes_nobody_in_a_minute),
+/* Memory */
+
+static long resident_bytes(void) {
+  long all, resident;
+  FILE *counts = fopen("/proc/self/statm", "r");
+  CHECK(counts != NULL);
+  CHECK_INT(fscanf(counts, "%ld %ld", &all, &resident), 2);
+  fclose(counts);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+/* One queue after the other has so much to do that it takes the largest piece
+   of memory, and goes on to live. */
+static void idle_queues_keep_nothing(inturn_queue_kind kind) {
+  enum { QUEUES = 30, BURST = 3600, LIMIT = 1 << 20 };
+  inturn_queue queues[QUEUES];
+  long before = 0;
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = pool_queue_create(kind, NULL);
+    CHECK_OK(inturn_queue_suspend(queues[i]));
+    for (int j = 0; j < BURST; j++)
+      CHECK_OK(inturn_queue_enqueue(queues[i], just_finish, NULL, NULL, NULL));
+    CHECK_OK(inturn_queue_resume(queues[i]));
+    CHECK_OK(inturn_queue_drain(queues[i], -1));
+    if (i == 0)
+      before = resident_bytes();
+  }
+  long grown = resident_bytes() - before;
+  if (grown > LIMIT)
+    FAIL("%d idle queues keep %ld bytes", QUEUES, grown);
+  for (int i = 0; i < QUEUES; i++)
+    CHECK_OK(inturn_queue_destroy(queues[i]));
+}
+
+static void an_idle_queue_keeps_no_memory_of_a_burst(void) {
+  for_each_kind(idle_queues_keep_nothing);
+}
+
+PROGRAM(idle, TEST(an_idle_queue_keeps_no_memory_of_a_burst),
+        TEST(an_idle_interaction_queue_wakes_nobody_in_a_minute),
         TEST(an_idle_process_is_not_woken))
