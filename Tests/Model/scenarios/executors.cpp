@@ -111,6 +111,28 @@ SCENARIO(two_threads_drain_a_host) {
             }});
 }
 
+// A queue gives way to others after each call, so that none starves.
+SCENARIO(queues_of_one_executor_take_turns) {
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(nullptr, &executor),
+         {INTURN_OK});
+  {
+    Queue a(INTURN_QUEUE_ACTOR, executor), b(INTURN_QUEUE_ACTOR, executor);
+    Operation *z = nullptr;
+    a.add("x", finishes, {.handle = true});
+    a.add("y",
+          [&](Operation &it) {
+            CHECK(z->calls == 1);
+            it.finish();
+          },
+          {.handle = true});
+    z = &b.add("z", finishes, {.handle = true});
+    inturn_executor_drain(executor, 0, nullptr);
+  }
+  inturn_executor_drain(executor, 0, nullptr);
+  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
+}
+
 SCENARIO(waiting_for_work_meets_submit) {
   inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
   options.host_threads = 2;
