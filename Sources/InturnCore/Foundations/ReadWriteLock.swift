@@ -4,8 +4,8 @@ import Synchronization
 /// A lock that many readers or one writer hold, for as long as they like.
 ///
 /// It spins for a moment and then sleeps. A writer that finds it taken says so before it does
-/// either, and keeps new readers out, so that it has its turn. It is not recursive: a reader that reads again may wait for a writer that waits for
-/// it.
+/// either, and keeps new readers out, so that it has its turn. It is not recursive: a reader that
+/// reads again may wait for a writer that waits for it.
 package final class ReadWriteLock: @unchecked Sendable {
   // Safe to share: what changes is atomic.
 
