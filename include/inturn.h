@@ -188,8 +188,14 @@
  * handle, or that has returned from its work unfinished, takes 128 more, one
  * with options or a cancel handler some 300. An idle queue takes 64 bytes, one
  * with options some 300. Memory of queues and operations that are gone is kept
- * for new ones, that of emptied queues up to 256 MiB. When memory runs out, the
- * call gives INTURN_E_NO_MEMORY.
+ * for new ones, that of emptied queues up to 256 MiB.
+ *
+ * When memory runs out, calls that make, enqueue, set or observe something give
+ * INTURN_E_NO_MEMORY, and have changed nothing. What was accepted goes on: it
+ * is run, ended, told, cancelled, drained and destroyed. inturn_queue_suspend,
+ * _resume, _cancel_all, _close, _drain and _destroy, inturn_operation_cancel,
+ * _wait and _release and the functions that end a token never need memory. For
+ * the little that goes on behind them, 256 KiB are part of the library.
  *
  * 12. Fork and exit
  * -----------------
@@ -447,7 +453,7 @@ inturn_executor_pool(inturn_executor *INTURN_NULLABLE out_executor);
    had. It is called at once when work waits already. NULL wake: none. The old
    context is destroyed when no call of the old callback uses it any more:
    before this call returns, unless another thread is in the middle of one.
-   Statuses: handle statuses, E_UNSUPPORTED (a pool). */
+   Statuses: handle statuses, E_UNSUPPORTED (a pool), E_NO_MEMORY. */
 inturn_status inturn_executor_set_wake(
     inturn_executor executor, inturn_wake_fn INTURN_NULLABLE wake,
     void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy);
@@ -465,7 +471,7 @@ inturn_status inturn_executor_fd(inturn_executor executor,
    copied); `data`, which may be NULL, is the loop's own. The adapters in
    include/inturn and the bindings' call this; so does a loop of your own.
    Statuses: handle statuses, E_INVALID_ARGUMENT (loop), E_UNSUPPORTED (a
-   pool), E_BUSY (a loop is attached), E_WRONG_THREAD.
+   pool), E_BUSY (a loop is attached), E_WRONG_THREAD, E_NO_MEMORY.
    Threads: the one that will drain; for the main executor the main thread.
    Deadlock: from now on that thread is refused a wait for what the executor is
    to call, as the main thread always is for the main executor's. */
@@ -663,7 +669,7 @@ inturn_queue_create(inturn_queue_kind kind,
 
 /* Gives a queue another executor from now on. What the old one has got already,
    it still calls; it counts as used by the queue until the queue is destroyed.
-   Statuses: handle statuses (queue, executor). */
+   Statuses: handle statuses (queue, executor), E_NO_MEMORY. */
 inturn_status inturn_queue_set_executor(inturn_queue queue,
                                         inturn_executor executor);
 
@@ -827,7 +833,7 @@ inturn_status inturn_queue_set_max_concurrent(inturn_queue queue,
    max_starts: any number. Where there was a rate before, the new bucket lacks
    as many as the old one. When the next one may start is told by
    inturn_queue_get_statistics and INTURN_QUEUE_NEXT_START.
-   Statuses: handle statuses, E_INVALID_ARGUMENT. */
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_NO_MEMORY. */
 inturn_status inturn_queue_set_rate(inturn_queue queue,
                                     const inturn_rate *INTURN_NULLABLE rate);
 
@@ -844,7 +850,8 @@ inturn_status inturn_queue_resume(inturn_queue queue);
 /* The same for a reason, such as "a call is in progress", under which suspends
    are counted by themselves. The queue goes on when no reason is left and each
    inturn_queue_suspend is taken back, too.
-   Statuses: handle statuses, E_INVALID_ARGUMENT (not UTF-8), E_FULL. */
+   Statuses: handle statuses, E_INVALID_ARGUMENT (not UTF-8), E_FULL,
+   E_NO_MEMORY. */
 inturn_status inturn_queue_suspend_for(inturn_queue queue,
                                        const char *INTURN_NULLABLE reason);
 
@@ -1318,17 +1325,17 @@ inturn_status inturn_value_set(inturn_value value,
 
 /* Changes the value.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
-   E_UNSUPPORTED (as inturn_value_set). */
+   E_UNSUPPORTED (as inturn_value_set), E_NO_MEMORY. */
 inturn_status inturn_value_set_integer(inturn_value value, int64_t number);
 
 /* Changes the value.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
-   E_UNSUPPORTED (as inturn_value_set). */
+   E_UNSUPPORTED (as inturn_value_set), E_NO_MEMORY. */
 inturn_status inturn_value_set_double(inturn_value value, double number);
 
 /* Changes the value.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
-   E_UNSUPPORTED (as inturn_value_set). */
+   E_UNSUPPORTED (as inturn_value_set), E_NO_MEMORY. */
 inturn_status inturn_value_set_boolean(inturn_value value, bool truth);
 
 /* Changes the value, and gives what it held, in one step.
@@ -1353,13 +1360,13 @@ inturn_value_compare_exchange(inturn_value value,
 /* Adds to an integer in one step. out_sum may be NULL.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
    E_UNSUPPORTED (as inturn_value_set), E_INVALID_ARGUMENT (the sum is out of
-   range). */
+   range), E_NO_MEMORY. */
 inturn_status inturn_value_add(inturn_value value, int64_t difference,
                                int64_t *INTURN_NULLABLE out_sum);
 
 /* Adds to a double in one step. out_sum may be NULL.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
-   E_UNSUPPORTED (as inturn_value_set). */
+   E_UNSUPPORTED (as inturn_value_set), E_NO_MEMORY. */
 inturn_status inturn_value_add_double(inturn_value value, double difference,
                                       double *INTURN_NULLABLE out_sum);
 
@@ -1446,7 +1453,7 @@ typedef bool (*inturn_predicate_fn)(void *INTURN_NULLABLE context,
    never refused. out_datum may be NULL.
    Statuses: handle statuses (E_STALE, too, when the value is destroyed
    meanwhile), E_INVALID_ARGUMENT, E_TIMED_OUT, E_DEADLOCK, E_CLOSED (it tells a
-   state that will not change any more; see States).
+   state that will not change any more; see States), E_NO_MEMORY.
    Deadlock: refused inside an observer that is called by who changes the value,
    which would have to return first, and round a ring.
    Ownership: the context is the caller's. The caller releases out_datum. */
@@ -1627,7 +1634,7 @@ typedef struct inturn_library_statistics {
 #define INTURN_LIBRARY_STATISTICS_INIT                                         \
   { sizeof(inturn_library_statistics), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Statuses: E_INVALID_ARGUMENT. */
+/* Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_get_statistics(
     inturn_library_statistics *INTURN_NULLABLE out_statistics);
 

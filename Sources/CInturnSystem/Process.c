@@ -77,7 +77,7 @@ struct thread_start {
 
 static void *thread_main(void *argument) {
   struct thread_start start = *(struct thread_start *)argument;
-  free(argument);
+  inturn_system_free(argument);
   inturn_system_name_thread(start.name);
   start.body(start.context);
   return NULL;
@@ -95,9 +95,11 @@ static void fill_with_signals_of_others(sigset_t *set) {
 
 bool inturn_system_start_thread(const char *name, void (*body)(void *),
                                 void *context) {
-  struct thread_start *start = malloc(sizeof *start);
-  if (!start)
+  void *memory;
+  if (inturn_system_allocate(&memory, sizeof(void *),
+                             sizeof(struct thread_start)))
     return false;
+  struct thread_start *start = memory;
   *start = (struct thread_start){.body = body, .context = context};
   strncpy(start->name, name, sizeof start->name - 1);
   pthread_attr_t attributes;
@@ -114,6 +116,6 @@ bool inturn_system_start_thread(const char *name, void (*body)(void *),
   if (started)
     __atomic_store_n(&has_threads, true, __ATOMIC_RELAXED);
   else
-    free(start);
+    inturn_system_free(start);
   return started;
 }

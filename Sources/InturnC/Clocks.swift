@@ -6,6 +6,7 @@ public func inturn_clock_create_manual(
   _ out_clock: UnsafeMutablePointer<inturn_clock>?
 ) -> inturn_status {
   guard let out_clock else { return INTURN_E_INVALID_ARGUMENT }
+  guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
   out_clock.pointee.bits = Engine.createManualClock().bits
   return INTURN_OK
 }

@@ -31,9 +31,18 @@ func rawValue(
   }
 }
 
-private func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
+/// Takes no memory, as a string made of them would.
+func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
   let text = UnsafeRawBufferPointer(start: bytes, count: count)
-  return String(validating: text, as: UTF8.self) != nil
+  var rest = text[(text.firstIndex { $0 >= 0x80 } ?? text.endIndex)...].makeIterator()
+  var decoder = UTF8()
+  while true {
+    switch decoder.decode(&rest) {
+    case .scalarValue: continue
+    case .emptyInput: return true
+    case .error: return false
+    }
+  }
 }
 
 extension inturn_datum {

@@ -74,6 +74,7 @@ public func inturn_get_statistics(
   guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else {
     return INTURN_E_INVALID_ARGUMENT
   }
+  guard Engine.isThere else { return INTURN_E_NO_MEMORY }
   let statistics = Engine.statistics
   out_statistics.pointee.workers = statistics.workers
   out_statistics.pointee.queues = statistics.queues
@@ -91,6 +92,10 @@ public func inturn_set_report_handler(
   _ destroy: inturn_destroy_fn?
 ) -> inturn_status {
   let callback = CallbackContext(context: context, destroy: destroy)
+  guard Engine.hasMemory else {
+    callback.release()
+    return INTURN_E_NO_MEMORY
+  }
   guard let handler else {
     Engine.setReportHandler(nil)
     callback.release()

@@ -10,6 +10,7 @@ public func inturn_executor_create(
 ) -> inturn_status {
   guard let options else {
     guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+    guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
     out_executor.pointee.bits = Engine.createHostExecutor(label: nil, waker: nil).bits
     return INTURN_OK
   }
@@ -25,6 +26,10 @@ public func inturn_executor_create(
   else {
     wake.release()
     return INTURN_E_INVALID_ARGUMENT
+  }
+  guard Engine.hasMemory else {
+    wake.release()
+    return INTURN_E_NO_MEMORY
   }
   let label = options.label.map { String(cString: $0) }
   if isPool {
@@ -58,6 +63,7 @@ public func inturn_executor_main(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
   guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+  guard Engine.isThere else { return INTURN_E_NO_MEMORY }
   out_executor.pointee.bits = Engine.mainExecutor.bits
   return INTURN_OK
 }
@@ -67,6 +73,7 @@ public func inturn_executor_pool(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
   guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+  guard Engine.isThere else { return INTURN_E_NO_MEMORY }
   out_executor.pointee.bits = Engine.poolExecutor.bits
   return INTURN_OK
 }
@@ -78,6 +85,10 @@ public func inturn_executor_set_wake(
 ) -> inturn_status {
   let callback = CallbackContext(context: context, destroy: destroy)
   return withHost(executor, onRefusal: { callback.release() }) {
+    guard Engine.hasMemory else {
+      callback.release()
+      return .noMemory
+    }
     $0.setWaker(waker(wake, callback))
     return .ok
   }
@@ -101,6 +112,7 @@ public func inturn_executor_attach(
 ) -> inturn_status {
   withHost(executor) {
     guard let loop, isValidLabel(loop) else { return .invalidArgument }
+    guard Engine.hasMemory else { return .noMemory }
     return $0.attach(loop: String(cString: loop), data: data)
   }
 }

@@ -88,5 +88,5 @@ final class ReleasedContext: Sendable {
 /// Whether a label is none, or UTF-8.
 func isValidLabel(_ label: UnsafePointer<CChar>?) -> Bool {
   guard let label else { return true }
-  return String(validatingCString: label) != nil
+  return isUTF8(label, strlen(label))
 }

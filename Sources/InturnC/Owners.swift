@@ -6,6 +6,7 @@ public func inturn_owner_create(
   _ capacity: UInt64, _ out_owner: UnsafeMutablePointer<inturn_owner>?
 ) -> inturn_status {
   guard let out_owner else { return INTURN_E_INVALID_ARGUMENT }
+  guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
   out_owner.pointee.bits = Engine.createOwner(capacity: capacity).bits
   return INTURN_OK
 }

@@ -110,8 +110,19 @@ package enum Engine {
   /// The engine in use.
   @inline(__always)
   package static var current: Pointer {
-    Pointer(bitPattern: address.pointee.load(ordering: .acquiring)) ?? make()
+    existing ?? begin()
   }
+
+  /// The same, but nil before the first use.
+  @inline(__always)
+  static var existing: Pointer? { Pointer(bitPattern: address.pointee.load(ordering: .acquiring)) }
+
+  /// Whether there is an engine, which may be made for that.
+  package static var isThere: Bool { (existing ?? make()) != nil }
+
+  /// Whether a call that can be refused may go on; asked before it has changed anything.
+  @inline(__always)
+  package static var hasMemory: Bool { inturn_system_has_memory() && isThere }
 
   /// The address of the engine, exchanged with releasing order once it is complete. Zero before the
   /// first use; in a forked child, too, where `inherited` is its parent's.
@@ -129,9 +140,15 @@ package enum Engine {
     UnsafeMutableRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
+  private static func begin() -> Pointer {
+    guard let engine = make() else { fatalError("Inturn: no memory to begin with") }
+    return engine
+  }
+
+  /// Nil when memory runs out.
   @inline(never)
-  private static func make() -> Pointer {
-    guard let engine = EngineStorage() else { fatalError("Inturn: no memory to begin with") }
+  private static func make() -> Pointer? {
+    guard let engine = EngineStorage() else { return nil }
     let new = Pointer.allocate(capacity: 1)
     new.initialize(to: engine)
     let (exchanged, existing) = address.pointee.compareExchange(

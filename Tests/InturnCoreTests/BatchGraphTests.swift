@@ -16,13 +16,13 @@ import Testing
     }
   }()
 
-  private let batch = Batch(BatchOptions(), queue: Handle(bits: 0), count: 0)
+  private let batch = Batch(BatchOptions(), queue: Handle(bits: 0), count: 0)!
 
   private func withGraph<Result>(
     _ edges: [BatchEdge], _ body: (inout BatchGraph) -> Result
   ) -> Result {
     edges.withUnsafeBufferPointer {
-      var graph = BatchGraph($0, count: Self.count, batch: .passUnretained(batch))
+      var graph = BatchGraph($0, count: Self.count, batch: .passUnretained(batch))!
       return body(&graph)
     }
   }
@@ -97,7 +97,7 @@ import Testing
     let edges = [(2, 0), (2, 1), (3, 1)].map { BatchEdge(place: $0.0, after: $0.1) }
     edges.withUnsafeBufferPointer {
       var graph = BatchGraph(
-        $0, count: Self.count, batch: .passUnretained(batch), needsFinished: true)
+        $0, count: Self.count, batch: .passUnretained(batch), needsFinished: true)!
       graph.tellLater(of: 0, 0..<1, isFinished: false) { #expect($0 == 2 && $1 == .lost) }
       var told: [Int] = []
       graph.tellLater(of: 1, 0..<2) { place, change in
@@ -111,7 +111,7 @@ import Testing
   @Test(arguments: graphs) func `an adjacency has each edge once, in order`(edges: [BatchEdge]) {
     for order in [edges, edges.reversed()] {
       order.withUnsafeBufferPointer {
-        let later = Adjacency($0, count: Self.count)
+        let later = Adjacency($0, count: Self.count)!
         for place in 0..<Self.count {
           let after = order.filter { $0.after == place }.map { UInt32($0.place) }
           #expect(Array(later[place]) == after)
@@ -125,29 +125,29 @@ import Testing
 @Suite struct BatchMemoryTests {
   @Test func `one piece is kept for a batch that it is large enough for`() {
     let memory = BatchMemory()
-    let first = memory.take(100)
-    let second = memory.take(10)
+    let first = memory.take(100)!
+    let second = memory.take(10)!
     #expect(first != second)
     memory.giveBack(second)
     memory.giveBack(first)
-    #expect(memory.take(99) == first)
-    let third = memory.take(5)
+    #expect(memory.take(99)! == first)
+    let third = memory.take(5)!
     #expect(third != first)
     memory.giveBack(first)
     memory.giveBack(third)
     // The last one that was given back is kept, if it is large enough.
-    let large = memory.take(1_000)
+    let large = memory.take(1_000)!
     memory.giveBack(large)
-    #expect(memory.take(0) == large)
+    #expect(memory.take(0)! == large)
     memory.giveBack(large)
   }
 
   @Test func `a very large piece is not kept`() {
     let memory = BatchMemory()
-    let small = memory.take(1)
+    let small = memory.take(1)!
     memory.giveBack(small)
-    memory.giveBack(memory.take(1_000_000))
-    #expect(memory.take(1) == small)
+    memory.giveBack(memory.take(1_000_000)!)
+    #expect(memory.take(1)! == small)
     memory.giveBack(small)
   }
 }

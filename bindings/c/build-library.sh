@@ -115,7 +115,13 @@ compile_embedded() {
   mapfile -t sources < <(find Sources/InturnC -name '*.swift')
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
+  # What Swift allocates comes from where it is not refused: see Memory.c.
   local file
+  for file in core api; do
+    "$(swift_tool llvm-objcopy)" \
+      --redefine-sym posix_memalign=inturn_system_allocate \
+      --redefine-sym free=inturn_system_free "$work/$file.o"
+  done
   shared_objects=("$work/core.o" "$work/api.o")
   # Strings are compared by Unicode's large tables. Only what is not optimised has
   # code for that in it: see Bytes.swift.

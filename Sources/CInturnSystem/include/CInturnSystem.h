@@ -100,6 +100,23 @@ static inline uintptr_t *_Nonnull inturn_system_inherited_engine(void) {
   return &inturn_system_this_process.inherited;
 }
 
+/// What Swift's own memory comes from and goes to in the C library, instead of
+/// `posix_memalign` and `free`: see Memory.c.
+int inturn_system_allocate(void *_Nullable *_Nonnull memory,
+                           uintptr_t alignment, uintptr_t size);
+void inturn_system_free(void *_Nullable memory);
+
+/// How much of it is in use of what is kept for when there is no memory.
+extern uint32_t inturn_system_store_used __attribute__((visibility("hidden")));
+bool inturn_system_finds_memory(void);
+
+/// Whether a call that can be refused may go on: what Swift takes in it will
+/// not be lacking.
+static inline bool inturn_system_has_memory(void) {
+  return __atomic_load_n(&inturn_system_store_used, __ATOMIC_RELAXED) == 0 ||
+         inturn_system_finds_memory();
+}
+
 /// Does nothing. To the compiler it is a call that might release any object, so
 /// that it retains what was read before it before it.
 void inturn_system_object_barrier(void);

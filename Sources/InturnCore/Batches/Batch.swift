@@ -66,15 +66,17 @@ package final class Batch: @unchecked Sendable {
     var isComplete = false
   }
 
-  init(_ options: BatchOptions, queue: Handle, count: Int) {
+  /// Nil when memory runs out.
+  init?(_ options: BatchOptions, queue: Handle, count: Int) {
+    guard let entries = Engine.current.pointee.batchMemory.take(count) else { return nil }
+    self.entries = entries
     self.count = count
     self.queue = queue
-    label = options.operation?.label.map { strdup($0) }
+    label = options.operation?.label?.copied()
     onEnd = options.onEnd
     condition = options.operation?.condition
     decide = options.operation?.retry?.decide
     decision = BatchDecision(policy: options.policy, count: count, enough: options.enough)
-    entries = Engine.current.pointee.batchMemory.take(count)
     wakeups.initialize(to: Atomic(0))
   }
 
@@ -84,7 +86,7 @@ package final class Batch: @unchecked Sendable {
     for entry in entries..<entries + last { entry.destroyEnd() }
     Engine.current.pointee.batchMemory.giveBack(entries)
     holdNothing()
-    free(label)
+    label?.deallocate()
     wakeups.deallocate()
   }
 
@@ -98,15 +100,18 @@ package final class Batch: @unchecked Sendable {
   func job(at place: Int) -> Job { Job(batch: entries + place) }
 
   /// Those that come after others are to be held. `options` are those of their slots, if they have
-  /// any.
-  func hold(_ edges: UnsafeBufferPointer<BatchEdge>, _ options: OperationOptions? = nil) {
-    if edges.isEmpty { return }
-    let graph = BatchGraph.Pointer.allocate(capacity: 1)
-    graph.initialize(
-      to: BatchGraph(
+  /// any. False when memory runs out.
+  func hold(_ edges: UnsafeBufferPointer<BatchEdge>, _ options: OperationOptions? = nil) -> Bool {
+    if edges.isEmpty { return true }
+    guard
+      let new = BatchGraph(
         edges, count: count, batch: Unmanaged.passUnretained(self), hasSlots: options != nil,
-        needsFinished: options?.needsFinished == true))
+        needsFinished: options?.needsFinished == true)
+    else { return false }
+    let graph = BatchGraph.Pointer.allocate(capacity: 1)
+    graph.initialize(to: new)
     self.graph = graph
+    return true
   }
 
   func isHeld(_ place: Int) -> Bool { graph?.pointee.isHeld(place) == true }
@@ -163,16 +168,10 @@ package final class Batch: @unchecked Sendable {
     return Job(work: nil, context: Unmanaged.passUnretained(batch).toOpaque(), destroy: letGo)
   }
 
-  /// The same where nobody can destroy anything. False when there is no memory to leave it to others.
-  static func buryTombstoneLocked(_ job: Job, in graveyard: inout JobBuffer) -> Bool {
-    let batch = of(job)
-    let isLast = batch.tombstones == 1
-    let address = Unmanaged.passUnretained(batch).toOpaque()
-    if isLast && !graveyard.append(Job(work: nil, context: address, destroy: letGo)) {
-      return false
-    }
-    batch.tombstones -= 1
-    return true
+  /// The same where nobody can destroy anything: it is left to others.
+  static func buryTombstoneLocked(_ job: Job, in graveyard: inout JobBuffer) {
+    let rest = dropTombstoneLocked(job)
+    if rest.destroy != nil { _ = graveyard.append(rest, isOwed: true) }
   }
 
   private static let letGo: RawDestroy = { batch in
@@ -404,6 +403,9 @@ package final class Batch: @unchecked Sendable {
     lock.unlockAfterReadingObject()
     staged.deliver()
   }
+
+  /// The slot of one that is just being enqueued.
+  func newSlot(at place: Int) -> OperationSlot.Pointer { entries[place].slot.unsafelyUnwrapped }
 
   /// The slot of one that has not ended, with a reference.
   func slot(at place: Int) -> OperationSlot.Pointer? {

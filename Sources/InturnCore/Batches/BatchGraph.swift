@@ -16,10 +16,12 @@ struct Adjacency: ~Copyable {
   private let starts: UnsafeMutablePointer<UInt32>
   private let places: UnsafeMutablePointer<UInt32>
 
-  init(_ edges: UnsafeBufferPointer<BatchEdge>, count: Int) {
-    starts = .allocate(capacity: count + 1)
-    starts.initialize(repeating: 0, count: count + 1)
-    places = .allocate(capacity: edges.count)
+  /// Nil when memory runs out.
+  init?(_ edges: UnsafeBufferPointer<BatchEdge>, count: Int) {
+    let size = MemoryLayout<UInt32>.stride
+    guard let memory = calloc(count + 1 + edges.count, size) else { return nil }
+    starts = memory.bindMemory(to: UInt32.self, capacity: count + 1 + edges.count)
+    places = starts + (count + 1)
     for edge in edges { starts[edge.after] += 1 }
     var end: UInt32 = 0
     for place in 0...count {
@@ -29,14 +31,11 @@ struct Adjacency: ~Copyable {
     // Backwards, so that each start ends up where it belongs, and those of one place in order.
     for edge in edges.reversed() {
       starts[edge.after] -= 1
-      (places + Int(starts[edge.after])).initialize(to: UInt32(edge.place))
+      places[Int(starts[edge.after])] = UInt32(edge.place)
     }
   }
 
-  deinit {
-    starts.deallocate()
-    places.deallocate()
-  }
+  deinit { free(starts) }
 
   subscript(place: Int) -> UnsafeBufferPointer<UInt32> {
     @inline(__always) get {
@@ -73,23 +72,26 @@ struct BatchGraph: ~Copyable {
   var previous: Pointer?
   var next: Pointer?
 
-  init(
+  /// Nil when memory runs out.
+  init?(
     _ edges: UnsafeBufferPointer<BatchEdge>, count: Int, batch: Unmanaged<Batch>,
     hasSlots: Bool = false, needsFinished: Bool = false
   ) {
+    guard let later = Adjacency(edges, count: count),
+      let memory = calloc(count, MemoryLayout<UInt32>.stride)
+    else { return nil }
+    self.later = later
+    blockers = memory.bindMemory(to: UInt32.self, capacity: count)
     self.batch = batch
     self.hasSlots = hasSlots
     self.needsFinished = needsFinished
-    later = Adjacency(edges, count: count)
-    blockers = .allocate(capacity: count)
-    blockers.initialize(repeating: 0, count: count)
     for edge in edges {
       if blockers[edge.place] == 0 { held += 1 }
       blockers[edge.place] += 1
     }
   }
 
-  deinit { blockers.deallocate() }
+  deinit { free(blockers) }
 
   @inline(__always)
   func isHeld(_ place: Int) -> Bool { blockers[place] > 0 }

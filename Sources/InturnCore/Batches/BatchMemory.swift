@@ -21,10 +21,10 @@ struct BatchMemory: ~Copyable {
     free(UnsafeMutableRawPointer(bitPattern: spare.load(ordering: .relaxed)))
   }
 
-  /// Memory of so many entries.
-  func take(_ count: Int) -> UnsafeMutablePointer<BatchEntry> {
+  /// Memory of so many entries; nil when there is none.
+  func take(_ count: Int) -> UnsafeMutablePointer<BatchEntry>? {
     let bytes = count * MemoryLayout<BatchEntry>.stride
-    let piece = takeSpare(bytes) ?? Self.make(bytes)
+    guard let piece = takeSpare(bytes) ?? Self.make(bytes) else { return nil }
     return (piece + Self.header).bindMemory(to: BatchEntry.self, capacity: count)
   }
 
@@ -37,8 +37,8 @@ struct BatchMemory: ~Copyable {
     return nil
   }
 
-  private static func make(_ bytes: Int) -> UnsafeMutableRawPointer {
-    guard let piece = malloc(header + bytes) else { fatalError("Inturn: no memory for a batch") }
+  private static func make(_ bytes: Int) -> UnsafeMutableRawPointer? {
+    guard let piece = malloc(header + bytes) else { return nil }
     piece.storeBytes(of: bytes, as: Int.self)
     return piece
   }

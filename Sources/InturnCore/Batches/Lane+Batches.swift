@@ -37,7 +37,7 @@ extension UnsafeMutablePointer<Lane> {
     _ batch: Batch, _ generation: UInt32, _ edges: UnsafeBufferPointer<BatchEdge>,
     item: (Int) -> BatchItem
   ) -> Status? {
-    batch.hold(edges)
+    if !batch.hold(edges) { return .noMemory }
     batch.isBare = true
     var jobs = JobBuffer()
     var ready = 0
@@ -74,11 +74,10 @@ extension UnsafeMutablePointer<Lane> {
     _ edges: UnsafeBufferPointer<BatchEdge>,
     earlier: UnsafeBufferPointer<OperationSlot.Pointer>, item: (Int) -> BatchItem
   ) -> Status {
-    batch.hold(edges, options)
+    if !batch.hold(edges, options) { return .noMemory }
     var jobs = JobBuffer()
     let now = inturn_system_now()
-    var slots: [OperationSlot.Pointer] = []
-    slots.reserveCapacity(batch.count)
+    var count = 0
     for place in 0..<batch.count {
       let entry = batch.fill(place, with: item(place))
       let isHeld = batch.isHeld(place)
@@ -90,12 +89,12 @@ extension UnsafeMutablePointer<Lane> {
         slot.discard(Self.referencesInBatch)
         break
       }
-      slots.append(slot)
+      count += 1
     }
-    var status: Status = slots.count == batch.count ? .ok : .noMemory
+    var status: Status = count == batch.count ? .ok : .noMemory
     if status == .ok {
       batch.willBeEnqueued()
-      status = acceptAll(&jobs, slots, generation, options, earlier)
+      status = acceptAll(&jobs, of: batch, generation, options, earlier)
       if status == .ok { return .ok }
       batch.wasRefused()
     }
@@ -131,50 +130,48 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Each of the slots has a reference of the batch's, so that it stays while the lane is locked.
   private func acceptAll(
-    _ jobs: inout JobBuffer, _ slots: [OperationSlot.Pointer], _ generation: UInt32,
-    _ options: OperationOptions, _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
+    _ jobs: inout JobBuffer, of batch: Batch, _ generation: UInt32, _ options: OperationOptions,
+    _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) -> Status {
     pointee.lock.lock()
-    var status = admitLocked(generation, count: UInt64(slots.count))
-    if status == .ok, let plan = slots.first?.plan, !canHonourLocked(plan) {
-      status = .unsupported
-    }
+    var status = admitLocked(generation, count: UInt64(batch.count))
+    let plan = batch.newSlot(at: 0).plan
+    if let plan, status == .ok, !canHonourLocked(plan) { status = .unsupported }
     if options.joins { status = .unsupported }
     var entered = 0
-    while status == .ok && entered < slots.count {
-      status = enterGroupsLocked(slots[entered])
+    while status == .ok && entered < batch.count {
+      status = enterGroupsLocked(batch.newSlot(at: entered))
       if status == .ok { entered += 1 }
     }
     if status != .ok {
-      for slot in slots[..<entered] { leaveGroupsLocked(slot) }
+      for place in 0..<entered { leaveGroupsLocked(batch.newSlot(at: place)) }
       pointee.lock.unlock()
       return status
     }
-    if hasOwnClock {
-      let now = clock.now
-      for slot in slots {
+    var outbox = Outbox()
+    let now: Int64? = hasOwnClock ? clock.now : nil
+    let arePlain = plan == nil && batch.graph == nil
+    if arePlain { spliceLocked(&jobs, batch.count) }
+    for place in 0..<batch.count {
+      let slot = batch.newSlot(at: place)
+      if let now {
         _ = slot.set(.ownClock)
         slot.pointee.enqueuedAt = now
       }
-    }
-    var outbox = Outbox()
-    if slots.contains(where: { $0.plan != nil }) {
-      while let job = jobs.pop(), let slot = job.slot {
-        let isPlaced = slot.plan.map { placeLocked(slot, $0, &outbox) } ?? appendLocked(job)
-        if !isPlaced { Self.outOfMemory() }
+      if !arePlain, let job = jobs.pop() {
+        _ =
+          slot.plan.map { placeLocked(slot, $0, &outbox, isOwed: true) }
+          ?? appendLocked(job, isOwed: true)
       }
-      jobs.release()
-    } else {
-      spliceLocked(&jobs, slots.count)
-    }
-    for slot in slots {
       armForWaitLocked(slot)
       noteLocked(.enqueued, of: slot)
     }
-    let linked = earlier.isEmpty ? [] : slots
-    for slot in linked { slot.addReference() }
+    jobs.release()
     unlock(&outbox)
-    for slot in linked {
+    if earlier.isEmpty { return .ok }
+    for place in 0..<batch.count {
+      // One that has ended meanwhile comes after nothing any more.
+      guard let slot = batch.slot(at: place) else { continue }
       link(slot, slot.plan!, earlier)
       slot.dropReference()
     }
@@ -201,7 +198,7 @@ extension UnsafeMutablePointer<Lane> {
   private func takeOutLocked(_ job: Job, _ outbox: inout Outbox) {
     if job.hasStarted || isBeingStartedLocked(job) { return }
     let extra = needExtra()
-    if !extra.pointee.graveyard.append(job) { return }
+    _ = extra.pointee.graveyard.append(job, isOwed: true)
     pointee.machine.flags.insert(.hasDeliveries)
     job.markTakenOut()
     Batch.addTombstoneLocked(job)

@@ -35,8 +35,8 @@ extension UnsafeMutablePointer<Lane> {
     graph.pointee.tellLater(of: place, told) { node, _ in
       let job = batch._withUnsafeGuaranteedRef { $0.job(at: node) }
       // Before a fence, as the batch has come before it.
-      let isPlaced = order?.push(job, priority: 0) ?? pointee.buffer.append(job)
-      if !isPlaced { Self.outOfMemory() }
+      _ =
+        order?.push(job, priority: 0, isOwed: true) ?? pointee.buffer.append(job, isOwed: true)
     }
     let extra = pointee.extra.unsafelyUnwrapped
     extra.pointee.held -= before - graph.pointee.held

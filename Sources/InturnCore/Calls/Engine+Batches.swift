@@ -6,7 +6,9 @@ extension Engine {
     _ queue: Handle, _ options: BatchOptions, count: Int, wantsHandle: Bool,
     item: (Int) -> BatchItem
   ) -> (Status, Handle) {
-    let batch = Batch(options, queue: queue, count: count)
+    guard hasMemory, let batch = Batch(options, queue: queue, count: count) else {
+      return (.noMemory, Handle(bits: 0))
+    }
     batch.use.isHeld = wantsHandle
     let status = withLane(queue) { lane in
       batch.handle = withObjects { $0.batches.add(batch) }

@@ -121,7 +121,8 @@ extension Engine {
   }
 
   package static func setProgress(_ progress: Progress, of token: Handle) -> Status {
-    withSlot(.find(token: token)) { slot in
+    guard hasMemory else { return .noMemory }
+    return withSlot(.find(token: token)) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
       // A gate goes from one operation to the next without the lock, unless it has `attention`.
@@ -179,6 +180,7 @@ extension Engine {
   private static func setHandler(
     _ handler: NoticeHandler, _ notice: OperationSlot.Pointer.Notice, _ token: Handle
   ) -> Status {
+    guard hasMemory else { return .noMemory }
     var old = NoticeHandler()
     let status = withSlot(.find(token: token)) {
       let result = $0.setHandler(handler, for: notice, generation: token.generation)
@@ -193,6 +195,7 @@ extension Engine {
     _ token: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
   ) -> Status {
     guard let work else { return .invalidArgument }
+    guard hasMemory else { return .noMemory }
     return withSlot(.find(token: token)) {
       $0.lane.resume(
         $0, generation: token.generation, work: work, context: context, destroy: destroy)

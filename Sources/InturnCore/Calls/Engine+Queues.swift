@@ -22,6 +22,7 @@ extension Engine {
     _ options: QueueOptions, executor: Handle, clock: Handle
   ) -> (Status, Handle) {
     let none = Handle(bits: 0)
+    guard hasMemory else { return (.noMemory, none) }
     var options = options
     if executor.bits != 0 || clock.bits != 0 || options.traits.contains(.view) {
       let status = use(executor, clock, in: &options)
@@ -84,6 +85,7 @@ extension Engine {
   /// Gives a queue another executor.
   package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
     if executor.bits == 0 { return executor.refusal(for: .executor) }
+    guard hasMemory else { return .noMemory }
     var options = QueueOptions(kind: .fifo)
     let found = use(executor, Handle(bits: 0), in: &options)
     guard found == .ok, let new = options.executor else { return found }
@@ -115,13 +117,17 @@ extension Engine {
     return status == .stale ? queue.refusal(for: .queue) : status
   }
 
+  /// `isOwed`: to somebody who was not refused; see `ChunkPool`.
   @inline(__always)
   package static func enqueue(
-    _ queue: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
+    _ queue: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?,
+    isOwed: Bool = false
   ) -> Status {
     guard let work else { return .invalidArgument }
     return withLane(queue) {
-      $0.enqueue(generation: queue.generation, work: work, context: context, destroy: destroy)
+      $0.enqueue(
+        generation: queue.generation, work: work, context: context, destroy: destroy,
+        isOwed: isOwed)
     }
   }
 
@@ -142,6 +148,7 @@ extension Engine {
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     guard let work else { return (.invalidArgument, Handle(bits: 0)) }
+    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
     var operation = Handle(bits: 0)
     let status = withLane(queue) {
       let (status, handle) = $0.enqueue(
@@ -159,6 +166,7 @@ extension Engine {
     destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     guard let work else { return (.invalidArgument, Handle(bits: 0)) }
+    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
     guard let lane = lane(queue) else { return (queue.refusal(for: .queue), Handle(bits: 0)) }
     let short = lane.enqueueLean(
       generation: queue.generation, lean, work: work, context: context, destroy: destroy,
@@ -185,7 +193,8 @@ extension Engine {
 
   /// Says how many operations may start in a time; nil for any number.
   package static func setRate(_ rate: StartRate?, of queue: Handle) -> Status {
-    withLane(queue) { $0.setRate(rate, generation: queue.generation) }
+    guard hasMemory else { return .noMemory }
+    return withLane(queue) { $0.setRate(rate, generation: queue.generation) }
   }
 
   /// The same for a Swift module, where a rate that is none stops the program.
@@ -202,7 +211,8 @@ extension Engine {
   }
 
   package static func suspend(_ queue: Handle, reason: String? = nil) -> Status {
-    withLane(queue) { $0.suspend(generation: queue.generation, reason: reason) }
+    if reason != nil && !hasMemory { return .noMemory }
+    return withLane(queue) { $0.suspend(generation: queue.generation, reason: reason) }
   }
 
   package static func resume(_ queue: Handle, reason: String? = nil) -> Status {

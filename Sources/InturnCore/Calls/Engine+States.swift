@@ -23,6 +23,7 @@ extension Engine {
   private static func createValue(
     _ kind: RawValue.Kind, aspect: UInt32, follow: (StateTrail) -> Status
   ) -> (Status, Handle) {
+    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
     let object = ValueObject(stateOf: kind)
     guard let handle = current.pointee.values.add(object) else {
       return (.noMemory, Handle(bits: 0))

@@ -5,6 +5,7 @@ extension Engine {
   package static func createValue(
     _ value: RawValue, _ references: ReferenceFunctions, label: String?
   ) -> (Status, Handle) {
+    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
     let object = ValueObject(value, references, label: label)
     guard let handle = current.pointee.values.add(object) else {
       return (.noMemory, Handle(bits: 0))
@@ -22,6 +23,7 @@ extension Engine {
     case .success(let object):
       if forChange && object.isState { return (.unsupported, nil) }
       if let kind, object.kind != kind { return (.wrongKind, nil) }
+      if forChange && !hasMemory { return (.noMemory, nil) }
       return (.ok, object.trail)
     }
   }
@@ -104,8 +106,9 @@ extension Engine {
     _ handle: Handle, _ options: ObserveOptions, wantsHandle: Bool, _ callback: ObserverCallback
   ) -> (Status, Handle) {
     let none = Handle(bits: 0)
-    let (status, found) = trail(handle)
-    guard let trail = found else {
+    let (found, trail) = trail(handle)
+    let status = found == .ok && !hasMemory ? .noMemory : found
+    guard status == .ok, let trail else {
       callback.onEnd()
       return (status, none)
     }
@@ -141,6 +144,7 @@ extension Engine {
   ) -> (Status, RawValue?) {
     let (status, found) = trail(handle)
     guard let trail = found else { return (status, nil) }
+    guard hasMemory else { return (.noMemory, nil) }
     return trail.wait(timeoutNanoseconds: timeoutNanoseconds, until: predicate)
   }
 

@@ -53,7 +53,9 @@ package struct Handle: Hashable, Sendable {
     if bits == 0 { return .nullHandle }
     guard let own = HandleKind(rawValue: UInt8(bits >> 60)), generation != 0 else { return .stale }
     let epoch = UInt8(bits >> 56 & 15)
-    if epoch != ProcessState.epoch || index < Engine.current.pointee.indexFloor {
+    // What has no engine has given no handles out.
+    let floor = Engine.existing?.pointee.indexFloor ?? UInt32.max
+    if epoch != ProcessState.epoch || index < floor {
       return ProcessState.wasForked && epoch != 0 ? .forked : .stale
     }
     return own == kind ? .stale : .wrongKind

@@ -5,3 +5,13 @@
 #else
   @_exported import Glibc
 #endif
+
+extension UnsafePointer<CChar> {
+  /// A copy of a text, to be deallocated.
+  func copied() -> UnsafeMutablePointer<CChar> {
+    let size = strlen(self) + 1
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+    copy.initialize(from: self, count: size)
+    return copy
+  }
+}

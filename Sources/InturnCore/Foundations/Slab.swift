@@ -14,24 +14,24 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   private struct Indices {
     var live: UInt64 = 0
+    /// The first one that there ever was, and the first that there is no memory of yet.
+    let begin: UInt32
+    var end: UInt32
     /// The first one that was never given out.
-    var unused: UInt32 = 1
-    /// Those that were given back, the last one at the end.
-    var free = UnsafeMutablePointer<UInt32>.allocate(capacity: 64)
+    var unused: UInt32
+    /// Those that were given back, the last one at the end: with room for all that there are.
+    var free: UnsafeMutablePointer<UInt32>?
     var freeCount = 0
-    var freeCapacity = 64
+    /// How many are to be left for those who cannot be refused.
+    var kept: UInt32 = 0
 
-    mutating func pushFree(_ index: UInt32) {
-      if freeCount == freeCapacity {
-        let larger = UnsafeMutablePointer<UInt32>.allocate(capacity: 2 * freeCapacity)
-        larger.moveInitialize(from: free, count: freeCount)
-        free.deallocate()
-        free = larger
-        freeCapacity *= 2
-      }
-      free[freeCount] = index
-      freeCount += 1
+    init(above floor: UInt32) {
+      begin = floor / segmentSize * segmentSize
+      end = begin
+      unused = floor + 1
     }
+
+    var hasOneToSpare: Bool { freeCount + Int(end) - Int(unused) > Int(kept) }
   }
 
   /// Protects `indices`.
@@ -45,7 +45,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     let count = Self.directorySize
     guard let memory = calloc(count, MemoryLayout<UInt>.stride) else { return nil }
     directory = memory.bindMemory(to: Atomic<UInt>.self, capacity: count)
-    indices.initialize(to: Indices(unused: floor + 1))
+    indices.initialize(to: Indices(above: floor))
   }
 
   /// For a slab that nobody has used; the engine's live as long as the process.
@@ -56,7 +56,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
       free(UnsafeMutableRawPointer(bitPattern: (elements - 1).pointee))
     }
     free(directory)
-    indices.pointee.free.deallocate()
+    free(indices.pointee.free)
     indices.deallocate()
   }
 
@@ -75,22 +75,35 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     }
   }
 
-  /// An element that nobody uses, as its last user left it, or nil when memory runs out.
-  func take() -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
+  /// An element that nobody uses, as its last user left it, or nil when memory runs out. `isKept`: the
+  /// caller may take one of those that are kept.
+  func take(isKept: Bool = false) -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
     lock.lock()
     defer { lock.unlock() }
+    if !indices.pointee.hasOneToSpare && !addSegmentLocked() && !isKept { return nil }
     let index: UInt32
     if indices.pointee.freeCount > 0 {
       indices.pointee.freeCount -= 1
-      index = indices.pointee.free[indices.pointee.freeCount]
+      index = indices.pointee.free![indices.pointee.freeCount]
     } else {
       index = indices.pointee.unused
-      guard index <= Handle.maximumIndex, ensureSegmentLocked(of: index) else { return nil }
+      if index == indices.pointee.end { return nil }
       indices.pointee.unused += 1
     }
     indices.pointee.live += 1
     return (index, pointer(at: index)!)
   }
+
+  /// Keeps one more for those who cannot be refused. False when memory runs out.
+  func keepOne() -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    if !indices.pointee.hasOneToSpare && !addSegmentLocked() { return false }
+    indices.pointee.kept += 1
+    return true
+  }
+
+  func keepOneLess() { lock.withLock { indices.pointee.kept -= 1 } }
 
   /// Has an element that is to be given back later not count any more.
   func countOut() { lock.withLock { indices.pointee.live -= 1 } }
@@ -100,12 +113,20 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     lock.lock()
     defer { lock.unlock() }
     if countsOut { indices.pointee.live -= 1 }
-    if !retired { indices.pointee.pushFree(index) }
+    if retired { return }
+    indices.pointee.free![indices.pointee.freeCount] = index
+    indices.pointee.freeCount += 1
   }
 
-  private func ensureSegmentLocked(of index: UInt32) -> Bool {
-    let entry = directory + Int(index >> Self.segmentShift)
-    if entry.pointee.load(ordering: .relaxed) != 0 { return true }
+  @inline(never)
+  private func addSegmentLocked() -> Bool {
+    let end = indices.pointee.end
+    if end > Handle.maximumIndex { return false }
+    let room = Int(end - indices.pointee.begin + Self.segmentSize)
+    guard let free = realloc(indices.pointee.free, room * MemoryLayout<UInt32>.stride)
+    else { return false }
+    indices.pointee.free = free.bindMemory(to: UInt32.self, capacity: room)
+    let entry = directory + Int(end >> Self.segmentShift)
     // Zeroed memory from the allocator is untouched pages. The elements begin at a cache line; the
     // word before it keeps the address that is to be freed.
     let word = MemoryLayout<UInt>.size
@@ -115,6 +136,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     let aligned = (UInt(bitPattern: memory) + UInt(word) + line - 1) & ~(line - 1)
     (UnsafeMutablePointer<UInt>(bitPattern: aligned)! - 1).pointee = UInt(bitPattern: memory)
     entry.pointee.store(aligned, ordering: .releasing)
+    indices.pointee.end = end + Self.segmentSize
     return true
   }
 }

@@ -5,18 +5,15 @@
 final class KeyTable: @unchecked Sendable {
   // Safe to share: as above.
 
-  /// An object, as a dictionary of structs of such pointers gives wrong answers: the compiler and
-  /// the run-time library do not agree on how its "none" looks.
-  private final class Line {
+  private struct Line: HashNode {
+    let key: Bytes
+    var nextInBucket: UnsafeMutablePointer<Line>?
     var first: OperationSlot.Pointer?
     var last: OperationSlot.Pointer?
   }
 
-  /// Some of the lines are empty. Taking a key out of a large dictionary costs several times what
-  /// putting it in does, so that it is done for many at a time.
-  @exclusivity(unchecked) private var lines: [Bytes: Line] = [:]
-  @exclusivity(unchecked) private var emptyCount = 0
-  private var keptLines: Int { 64 }
+  /// None of them is empty.
+  @exclusivity(unchecked) private var lines = HashTable<Line>()
 
   /// A way along a line from its end to its beginning, on which the lock is given up: what comes to
   /// the line meanwhile is not on it.
@@ -25,22 +22,26 @@ final class KeyTable: @unchecked Sendable {
   }
   @exclusivity(unchecked) private var walks: [Walk] = []
 
-  func first(_ key: Bytes) -> OperationSlot.Pointer? { lines[key]?.first }
+  func first(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(key)?.pointee.first }
 
   func append(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
-    let line: Line
-    if let found = lines[key] {
-      line = found
-      if line.first == nil { emptyCount -= 1 }
-    } else {
-      line = Line()
-      lines[key] = line
-    }
+    let line = lines.find(key) ?? addLine(key)
     links.pointee.sameKeyAfter = nil
-    links.pointee.sameKeyBefore = line.last
-    if let last = line.last { last.groups!.pointee.sameKeyAfter = slot } else { line.first = slot }
-    line.last = slot
+    links.pointee.sameKeyBefore = line.pointee.last
+    if let last = line.pointee.last {
+      last.groups!.pointee.sameKeyAfter = slot
+    } else {
+      line.pointee.first = slot
+    }
+    line.pointee.last = slot
+  }
+
+  private func addLine(_ key: Bytes) -> UnsafeMutablePointer<Line> {
+    let line = UnsafeMutablePointer<Line>.allocate(capacity: 1)
+    line.initialize(to: Line(key: key))
+    lines.insert(line)
+    return line
   }
 
   func remove(_ slot: OperationSlot.Pointer, key: Bytes) {
@@ -50,20 +51,16 @@ final class KeyTable: @unchecked Sendable {
     if let before { before.groups!.pointee.sameKeyAfter = after }
     if let after { after.groups!.pointee.sameKeyBefore = before }
     if before != nil && after != nil { return }
-    let line = lines[key].unsafelyUnwrapped
-    if before == nil { line.first = after }
-    if after == nil { line.last = before }
-    if line.first == nil { noteEmpty() }
+    let line = lines.find(key).unsafelyUnwrapped
+    if before == nil { line.pointee.first = after }
+    if after == nil { line.pointee.last = before }
+    if line.pointee.first != nil { return }
+    lines.remove(line)
+    line.deinitialize(count: 1)
+    line.deallocate()
   }
 
-  private func noteEmpty() {
-    emptyCount += 1
-    if emptyCount <= keptLines || 2 * emptyCount <= lines.count { return }
-    lines = lines.filter { $0.value.first != nil }
-    emptyCount = 0
-  }
-
-  func last(_ key: Bytes) -> OperationSlot.Pointer? { lines[key]?.last }
+  func last(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(key)?.pointee.last }
 
   func begin(_ walk: Walk) { walks.append(walk) }
 

@@ -69,8 +69,9 @@ struct ChunkPool: ~Copyable {
   /// For a pool that nobody has used; the engine's lives as long as the process.
   deinit { shelves.deallocate() }
 
-  /// An empty chunk, or nil when memory runs out.
-  func take(sizeClass: UInt32) -> Chunk.Pointer? {
+  /// An empty chunk, or nil when memory runs out. Of one that is *owed*, to operations that were
+  /// accepted, it may be a smaller one, but there always is one.
+  func take(sizeClass: UInt32, isOwed: Bool = false) -> Chunk.Pointer? {
     let shelf = shelves + Int(sizeClass)
     lock.lock()
     var chunk = shelf.pointee.first
@@ -82,6 +83,12 @@ struct ChunkPool: ~Copyable {
     if chunk == nil {
       chunk = malloc(Chunk.byteCount(ofClass: sizeClass))?.bindMemory(
         to: Chunk.self, capacity: 1)
+    }
+    if chunk == nil && isOwed {
+      if sizeClass > 0 { return take(sizeClass: 0, isOwed: true) }
+      chunk = UnsafeMutableRawPointer.allocate(
+        byteCount: Chunk.byteCount(ofClass: 0), alignment: MemoryLayout<Job>.alignment
+      ).bindMemory(to: Chunk.self, capacity: 1)
     }
     chunk?.initialize(
       to: Chunk(

@@ -10,12 +10,12 @@ struct JobBuffer {
     return head.isConsumed && head.pointee.next == nil
   }
 
-  /// Puts a job at the end. False when memory runs out.
+  /// Puts a job at the end. False when memory runs out; never of one that is owed, see `ChunkPool`.
   @inline(__always)
-  mutating func append(_ job: Job) -> Bool {
+  mutating func append(_ job: Job, isOwed: Bool = false) -> Bool {
     var last = tail
     if last == nil || last.unsafelyUnwrapped.isFull {
-      last = grow()
+      last = grow(isOwed: isOwed)
       if last == nil { return false }
     }
     let chunk = last.unsafelyUnwrapped
@@ -25,10 +25,11 @@ struct JobBuffer {
   }
 
   @inline(never)
-  private mutating func grow() -> Chunk.Pointer? {
+  private mutating func grow(isOwed: Bool) -> Chunk.Pointer? {
     let last = Chunk.sizeClasses - 1
     let sizeClass = tail.map { Swift.min($0.pointee.sizeClass + 1, last) } ?? 0
-    guard let chunk = Engine.current.pointee.chunks.take(sizeClass: sizeClass) else { return nil }
+    guard let chunk = Engine.current.pointee.chunks.take(sizeClass: sizeClass, isOwed: isOwed)
+    else { return nil }
     if let tail {
       tail.pointee.next = chunk
     } else {
@@ -38,10 +39,10 @@ struct JobBuffer {
     return chunk
   }
 
-  /// Puts a job before all others, in a buffer that no burst reads. False when memory runs out.
-  mutating func prepend(_ job: Job) -> Bool {
+  /// Puts an owed job before all others, in a buffer that no burst reads.
+  mutating func prepend(_ job: Job) {
     if head == nil || head.unsafelyUnwrapped.pointee.start == 0 {
-      guard let chunk = Engine.current.pointee.chunks.take(sizeClass: 0) else { return false }
+      let chunk = Engine.current.pointee.chunks.take(sizeClass: 0, isOwed: true).unsafelyUnwrapped
       chunk.pointee.start = chunk.pointee.capacity
       chunk.pointee.count = chunk.pointee.capacity
       chunk.pointee.next = head
@@ -51,7 +52,6 @@ struct JobBuffer {
     let chunk = head.unsafelyUnwrapped
     chunk.pointee.start -= 1
     (chunk.jobs + Int(chunk.pointee.start)).initialize(to: job)
-    return true
   }
 
   /// Puts another buffer's jobs at the end; it is empty then.
@@ -117,28 +117,24 @@ struct JobBuffer {
   }
 
   /// Takes all jobs out as a list of chunks. The chunk that is read stays, and what is left in it
-  /// moves to a chunk of its own. False when there is no memory for that.
-  mutating func takeAll(isRead: Bool = false) -> Chunk.Pointer?? {
+  /// moves to others.
+  mutating func takeAll(isRead: Bool = false) -> Chunk.Pointer? {
     if !isRead {
-      guard let first = front() else { return .some(nil) }
+      guard let first = front() else { return nil }
       head = nil
       tail = nil
-      return .some(first)
+      return first
     }
-    guard let head else { return .some(nil) }
-    var rest = head.pointee.next
-    if !head.isConsumed {
-      guard let copy = Engine.current.pointee.chunks.take(sizeClass: head.pointee.sizeClass)
-      else { return nil }
-      let count = head.pointee.count - head.pointee.start
-      copy.jobs.initialize(from: head.jobs + Int(head.pointee.start), count: Int(count))
-      copy.pointee.count = count
-      copy.pointee.next = rest
-      rest = copy
+    guard let head else { return nil }
+    var rest = JobBuffer()
+    for place in head.pointee.start..<head.pointee.count {
+      _ = rest.append(head.jobs[Int(place)], isOwed: true)
     }
+    var others = JobBuffer(head: head.pointee.next, tail: tail)
+    rest.append(&others)
     head.seal()
     tail = head
-    return .some(rest)
+    return rest.head
   }
 
   /// Takes out the jobs for which `isDead` says so, of some chunks that this round has not come by

@@ -37,9 +37,10 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Puts a job at the end of those of no special priority. False when memory runs out.
   @inline(__always)
-  func appendLocked(_ job: Job) -> Bool {
+  func appendLocked(_ job: Job, isOwed: Bool = false) -> Bool {
     let isAppended =
-      isSelective && order != nil ? appendInOrderLocked(job) : pointee.buffer.append(job)
+      isSelective && order != nil
+      ? appendInOrderLocked(job, isOwed: isOwed) : pointee.buffer.append(job, isOwed: isOwed)
     if isAppended { pointee.pending += 1 }
     return isAppended
   }
@@ -55,23 +56,23 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   @inline(never)
-  private func appendInOrderLocked(_ job: Job) -> Bool {
+  private func appendInOrderLocked(_ job: Job, isOwed: Bool) -> Bool {
     let order = order.unsafelyUnwrapped
-    if order.pointee.fence != nil { return order.putBehind(job) }
-    return order.push(job, priority: 0)
+    if order.pointee.fence != nil { return order.putBehind(job, isOwed: isOwed) }
+    return order.push(job, priority: 0, isOwed: isOwed)
   }
 
   /// Puts a segment or a further attempt of an actor lane at the end; when what comes next there has
   /// to wait, before that: it may wait for just this. False when memory runs out.
-  func appendBegunLocked(_ job: Job) -> Bool {
+  func appendBegunLocked(_ job: Job, isOwed: Bool = false) -> Bool {
     let extra = needExtra()
     if let order, pointee.machine.flags.contains(.headBlocked) || !order.pointee.front.isEmpty {
       pointee.machine.flags.remove(.headBlocked)
-      return order.pointee.front.append(job)
+      return order.pointee.front.append(job, isOwed: isOwed)
     }
     extra.pointee.mayHaveBegun = true
     pointee.machine.flags.remove(.headBlocked)
-    return pointee.buffer.append(job)
+    return pointee.buffer.append(job, isOwed: isOwed)
   }
 
   /// Brings those of an actor lane before what has to wait. False when there are none.
@@ -82,7 +83,7 @@ extension UnsafeMutablePointer<Lane> {
     var budget = Int.max
     _ = pointee.buffer.squeeze(nil, isRead: false, &budget) { job in
       guard let slot = job.slot, slot.hasBegun else { return false }
-      if !order.pointee.front.append(job) { Self.outOfMemory() }
+      _ = order.pointee.front.append(job, isOwed: true)
       return true
     }
     return !order.pointee.front.isEmpty
@@ -90,17 +91,19 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Puts an operation with a plan where it belongs. False when memory runs out.
   func placeLocked(
-    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
+    _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox,
+    isOwed: Bool = false
   ) -> Bool {
     let isPlain = plan.pointee.priority == 0 && !plan.pointee.isBarrier && !plan.pointee.isUrgent
     if !isSelective || (isPlain && plan.pointee.blockers == 0) {
-      return appendLocked(Job(slot: slot))
+      return appendLocked(Job(slot: slot), isOwed: isOwed)
     }
     let order = needOrder()
     // Whatever waits for its turn, this one comes first.
     if plan.pointee.isUrgent { pointee.machine.flags.remove(.headBlocked) }
     let isPlaced =
-      order.pointee.fence != nil ? order.putBehind(Job(slot: slot)) : order.admit(slot)
+      order.pointee.fence != nil
+      ? order.putBehind(Job(slot: slot), isOwed: isOwed) : order.admit(slot, isOwed: isOwed)
     if isPlaced { pointee.pending += 1 }
     if isPlaced && plan.pointee.isUrgent { askToGiveWayLocked(&outbox) }
     return isPlaced
@@ -136,8 +139,8 @@ extension UnsafeMutablePointer<Lane> {
         guard slot.loadWord().contains(.claimed) else { return false }
         slot.dropReference()
       } else {
-        guard job.isTakenOut, Batch.buryTombstoneLocked(job, in: &extra.pointee.graveyard)
-        else { return false }
+        guard job.isTakenOut else { return false }
+        Batch.buryTombstoneLocked(job, in: &extra.pointee.graveyard)
         noteDeliveriesLocked()
       }
       extra.pointee.tombstones -= 1

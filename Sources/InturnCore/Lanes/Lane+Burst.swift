@@ -183,9 +183,10 @@ extension UnsafeMutablePointer<Lane> {
       gate.dropGate()
     }
     while true {
-      guard let gate = OperationSlot.Pointer.take(for: self, pointee.generation, over) else {
-        Self.outOfMemory()
-      }
+      guard
+        let gate = OperationSlot.Pointer.take(
+          for: self, pointee.generation, over, isKept: true)
+      else { Self.outOfMemory() }
       Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
       if gate.loadWord().generation < OperationSlot.lastGeneration { return gate }
       // It is retired by that.

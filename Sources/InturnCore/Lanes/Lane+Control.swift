@@ -138,14 +138,17 @@ extension UnsafeMutablePointer<Lane> {
       && ((extra?.pointee.segments ?? 0) > 0 || extra?.pointee.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.bursting)
     cancelGraphsLocked()
-    guard case .some(let jobs) = pointee.buffer.takeAll(isRead: isRead) else { return }
-    var inOrder: [Chunk.Pointer] = []
+    let jobs = pointee.buffer.takeAll(isRead: isRead)
+    var (inOrder, standIns): (Chunk.Pointer?, Chunk.Pointer?)
     if let order {
       inOrder = order.takeAll()
       cancelOutsideBuffersLocked(order, cause, &outbox)
+      // Those that stand in for others, which they had joined, have come to a buffer by that.
+      standIns = order.takeAll()
     }
-    if let jobs { cancelLocked(jobs, cause, keepsSegments: keepsSegments, &outbox) }
-    for list in inOrder { cancelLocked(list, cause, keepsSegments: keepsSegments, &outbox) }
+    cancelLocked(jobs, cause, keepsSegments: keepsSegments, &outbox)
+    cancelLocked(inOrder, cause, keepsSegments: keepsSegments, &outbox)
+    cancelLocked(standIns, cause, keepsSegments: keepsSegments, &outbox)
     performLocked(&outbox)
   }
 
@@ -153,39 +156,37 @@ extension UnsafeMutablePointer<Lane> {
   private func cancelOutsideBuffersLocked(
     _ order: UnsafeMutablePointer<LaneOrder>, _ cause: Cause, _ outbox: inout Outbox
   ) {
-    var waiting: [OperationSlot.Pointer] = []
-    _ = order.forEachBlocked {
-      waiting.append($0)
-      return true
+    var next = order.firstBlocked
+    while let slot = next {
+      cutOffLocked(slot, .cancelled, cause, &outbox)
+      // With it, others may have gone from the list.
+      next =
+        slot.pointee.flags.contains(.isBlocked) ? order.blocked(after: slot) : order.firstBlocked
     }
-    if let fence = order.pointee.fence, !order.pointee.isFenceRunning { waiting.append(fence) }
-    for slot in waiting { cutOffLocked(slot, .cancelled, cause, &outbox) }
+    if let fence = order.pointee.fence, !order.pointee.isFenceRunning {
+      cutOffLocked(fence, .cancelled, cause, &outbox)
+    }
   }
 
   private func cancelLocked(
-    _ first: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool, _ outbox: inout Outbox
+    _ first: Chunk.Pointer?, _ cause: Cause, keepsSegments: Bool, _ outbox: inout Outbox
   ) {
-    // References of the buffer.
-    var free: [OperationSlot.Pointer] = []
-    var next: Chunk.Pointer? = first
+    var next = first
     while let chunk = next {
       next = chunk.pointee.next
       chunk.pointee.next = nil
-      cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &free, &outbox)
+      cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &outbox)
       buryLocked(chunk)
       // What stays keeps its order only if nobody adds to it meanwhile.
       if keepsSegments && next != nil { continue }
       pointee.lock.unlock()
-      for slot in free { slot.dropReference() }
-      free.removeAll(keepingCapacity: true)
       outbox.dropOver()
       pointee.lock.lock()
     }
   }
 
   private func cancelJobsLocked(
-    _ chunk: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool,
-    _ free: inout [OperationSlot.Pointer], _ outbox: inout Outbox
+    _ chunk: Chunk.Pointer, _ cause: Cause, keepsSegments: Bool, _ outbox: inout Outbox
   ) {
     let extra = needExtra()
     for position in Int(chunk.pointee.start)..<Int(chunk.pointee.count) {
@@ -197,7 +198,7 @@ extension UnsafeMutablePointer<Lane> {
           continue
         }
         pointee.pending -= 1
-        if keepsSegments && job.isObstinate && appendLocked(job.askedToEnd) {
+        if keepsSegments && job.isObstinate && appendLocked(job.askedToEnd, isOwed: true) {
           chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
         } else {
           job.markTakenOut()
@@ -209,7 +210,7 @@ extension UnsafeMutablePointer<Lane> {
       chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
       if slot.loadWord().contains(.segment) {
         pointee.pending -= 1
-        if keepsSegments && appendBegunLocked(job) {
+        if keepsSegments && appendBegunLocked(job, isOwed: true) {
           pointee.pending += 1
           continue
         }
@@ -217,12 +218,12 @@ extension UnsafeMutablePointer<Lane> {
         // Its context goes with the dead ones; the slot itself is not needed for that.
         chunk.jobs[position] = Job(
           work: nil, context: slot.pointee.context, destroy: slot.pointee.destroy)
-        free.append(slot.segmentOperation)
-        free.append(slot)
+        outbox.dropReference(of: slot.segmentOperation)
+        outbox.dropReference(of: slot)
         continue
       }
       if keepsSegments && slot.pointee.flags.contains(.obstinate)
-        && !slot.loadWord().contains(.claimed) && appendLocked(job)
+        && !slot.loadWord().contains(.claimed) && appendLocked(job, isOwed: true)
       {
         // It was counted when it was put in first.
         pointee.pending -= 1
@@ -230,8 +231,8 @@ extension UnsafeMutablePointer<Lane> {
         continue
       }
       // The buffer's reference goes; for one that was cancelled before, that is all.
-      free.append(slot)
       cutOffLocked(slot, .cancelled, cause, &outbox)
+      outbox.dropReference(of: slot)
       extra.pointee.tombstones -= 1
     }
   }

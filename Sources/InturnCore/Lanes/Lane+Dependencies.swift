@@ -247,17 +247,17 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.remove(.headBlocked)
     guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
     order.unblock(slot)
-    let isPlaced: Bool
+    let job = Job(slot: slot)
     let hasNames = plan.pointee.names?.isMade == true && !plan.pointee.isUrgent
     if hasNames || plan.pointee.comesNext {
-      isPlaced = order.pointee.front.append(Job(slot: slot))
-    } else if !isSelective {
-      let job = Job(slot: slot)
-      isPlaced = slot.hasBegun ? appendBegunLocked(job) : pointee.buffer.append(job)
+      _ = order.pointee.front.append(job, isOwed: true)
+    } else if isSelective {
+      _ = order.push(job, priority: slot.level, isOwed: true)
+    } else if slot.hasBegun {
+      _ = appendBegunLocked(job, isOwed: true)
     } else {
-      isPlaced = order.push(Job(slot: slot), priority: slot.level)
+      _ = pointee.buffer.append(job, isOwed: true)
     }
-    if !isPlaced { Self.outOfMemory() }
     if plan.pointee.isUrgent { askToGiveWayLocked(&outbox) }
   }
 

@@ -5,8 +5,12 @@ extension UnsafeMutablePointer<Lane> {
   /// A lane of a new queue; nil when memory runs out.
   static func make(_ options: borrowing QueueOptions) -> Handle? {
     let engine = Engine.current
-    guard engine.pointee.systemClock.ensureThread(), let (index, lane) = engine.pointee.lanes.take()
+    guard engine.pointee.systemClock.ensureThread(), engine.pointee.operations.keepOne()
     else { return nil }
+    guard let (index, lane) = engine.pointee.lanes.take() else {
+      engine.pointee.operations.keepOneLess()
+      return nil
+    }
     // A retired generation never gets here, so there is a next one.
     lane.pointee.lock.lock()
     let generation = (lane.pointee.generation & ~Self.goneBit) + 1
@@ -28,7 +32,7 @@ extension UnsafeMutablePointer<Lane> {
       && options.traits.isDisjoint(with: [.limited, .selective])
     if isPlain { return }
     let extra = needExtra()
-    extra.pointee.label = options.label.map { strdup($0) }
+    extra.pointee.label = options.label?.copied()
     extra.pointee.executor = options.executor.map { Unmanaged.passRetained($0) }
     extra.pointee.clock = options.clock.map { Unmanaged.passRetained($0) }
     extra.pointee.capacity = options.capacity
@@ -196,7 +200,7 @@ extension UnsafeMutablePointer<Lane> {
       order.deinitialize(count: 1)
       order.deallocate()
     }
-    free(extra.pointee.label)
+    extra.pointee.label?.deallocate()
     if let pace = extra.pointee.pace {
       pace.pointee.timer?.giveUp()
       pace.deallocate()
@@ -232,6 +236,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.generation = generation | Self.goneBit
     pointee.lock.unlock()
     let isUsedUp = generation & ~Self.goneBit == Handle.maximumGeneration
+    Engine.current.pointee.operations.keepOneLess()
     Engine.current.pointee.lanes.giveBack(index, retired: isUsedUp, countsOut: countsOut)
   }
 }

@@ -42,7 +42,7 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func enqueue(
     generation: UInt32, work: @escaping RawWork, context: UnsafeMutableRawPointer?,
-    destroy: RawDestroy?, isObstinate: Bool = false
+    destroy: RawDestroy?, isObstinate: Bool = false, isOwed: Bool = false
   ) -> Status {
     pointee.lock.lock()
     let refusal = admitLocked(generation)
@@ -60,7 +60,7 @@ extension UnsafeMutablePointer<Lane> {
         ).0
       }
     }
-    if !appendLocked(Job(work: work, context: context, destroy: destroy)) {
+    if !appendLocked(Job(work: work, context: context, destroy: destroy), isOwed: isOwed) {
       pointee.lock.unlock()
       return .noMemory
     }
@@ -257,8 +257,8 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension OperationDetails {
-  /// The details of an operation with these options, its plan if it needs one, and its edges: in
-  /// one piece of memory, which is the details'. Nil when there is none.
+  /// The details of an operation with these options, its plan if it needs one, its edges and its label:
+  /// in one piece of memory, which is the details'. Nil when there is none.
   fileprivate static func make(
     _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool
   ) -> (UnsafeMutablePointer<OperationDetails>, OperationPlan.Pointer?)? {
@@ -266,11 +266,17 @@ extension OperationDetails {
     // All are made of words, so that each one's stride keeps the next one aligned.
     let planAt = MemoryLayout<OperationDetails>.stride
     let edgesAt = planAt + (needsPlan ? MemoryLayout<OperationPlan>.stride : 0)
+    let labelAt = edgesAt + earlier * MemoryLayout<Edge>.stride
+    let labelSize = options.pointee.label.map { strlen($0) + 1 } ?? 0
     // Not `allocate`, which takes a slower way for memory of no type. The details' `deallocate` frees
     // it, as it frees all that is not aligned to more than a word or two.
-    guard let memory = malloc(edgesAt + earlier * MemoryLayout<Edge>.stride) else { return nil }
+    guard let memory = malloc(labelAt + labelSize) else { return nil }
     let details = memory.bindMemory(to: OperationDetails.self, capacity: 1)
     details.initialize(to: OperationDetails(options))
+    if let label = options.pointee.label {
+      details.pointee.label = (memory + labelAt).bindMemory(to: CChar.self, capacity: labelSize)
+      memcpy(memory + labelAt, label, labelSize)
+    }
     if !needsPlan { return (details, nil) }
     let plan = (memory + planAt).bindMemory(to: OperationPlan.self, capacity: 1)
     let edges = (memory + edgesAt).bindMemory(to: Edge.self, capacity: earlier)
@@ -280,7 +286,6 @@ extension OperationDetails {
   }
 
   private init(_ options: UnsafePointer<OperationOptions>) {
-    label = options.pointee.label.map { strdup($0) }
     endCallback = options.pointee.endCallback
     maxWait = options.pointee.maxWait
     maxRun = options.pointee.maxRun

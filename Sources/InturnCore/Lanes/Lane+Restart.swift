@@ -73,18 +73,17 @@ extension UnsafeMutablePointer<Lane> {
       order.pointee.isFenceRunning = false
     } else if isOneAtATime {
       // An urgent one stays before those that came after it.
-      let isKept =
-        slot.level == LaneOrder.urgent && delay == 0
-        ? order.pushFirst(Job(slot: slot), priority: LaneOrder.urgent)
-        : order.pointee.front.append(Job(slot: slot))
-      if !isKept { Self.outOfMemory() }
+      if slot.level == LaneOrder.urgent && delay == 0 {
+        order.pushFirst(Job(slot: slot), priority: LaneOrder.urgent)
+      } else {
+        _ = order.pointee.front.append(Job(slot: slot), isOwed: true)
+      }
     } else if delay > 0 {
       order.block(slot)
-    } else if !(isSelective
-      ? order.push(Job(slot: slot), priority: slot.level)
-      : appendBegunLocked(Job(slot: slot)))
-    {
-      Self.outOfMemory()
+    } else if isSelective {
+      _ = order.push(Job(slot: slot), priority: slot.level, isOwed: true)
+    } else {
+      _ = appendBegunLocked(Job(slot: slot), isOwed: true)
     }
     if plan.pointee.goesBack {
       // Nothing was shown.

@@ -51,7 +51,7 @@ final class LaneEvents: @unchecked Sendable {
 
   func add(_ event: QueueEvent) {
     let entry = UnsafeMutablePointer<Entry>.allocate(capacity: 1)
-    entry.initialize(to: Entry(event: event, label: event.label.map { strdup($0) }))
+    entry.initialize(to: Entry(event: event, label: event.label?.copied()))
     if let last { last.pointee.next = entry } else { first = entry }
     last = entry
   }
@@ -65,7 +65,7 @@ final class LaneEvents: @unchecked Sendable {
     return { [handler] in
       entry.pointee.event.label = entry.pointee.label.map { UnsafePointer($0) }
       handler(entry.pointee.event)
-      free(entry.pointee.label)
+      entry.pointee.label?.deallocate()
       entry.deallocate()
     }
   }

@@ -11,10 +11,12 @@
 ///     behind     came after the fence; comes before it in nothing
 struct LaneOrder: ~Copyable {
   /// Operations of one priority.
-  struct Level {
+  struct Level: HashNode {
     typealias Pointer = UnsafeMutablePointer<Level>
 
     let priority: Int64
+    var key: Int64 { priority }
+    var nextInBucket: Pointer?
     var jobs = JobBuffer()
     /// Where the heap has it; -1 while nothing is pending in it.
     var position = -1
@@ -40,7 +42,7 @@ struct LaneOrder: ~Copyable {
   /// The level of priority zero, which there always is.
   private let plain = Level.Pointer.allocate(capacity: 1)
   /// The others. Some that are empty are kept for what comes next.
-  private var byPriority: [Int64: Level.Pointer] = [:]
+  private var byPriority = HashTable<Level>()
   private var keptLevels: Int { 64 }
   /// The levels by when one of theirs was started last: the longest ago first.
   private var firstTurn: Level.Pointer?
@@ -59,10 +61,12 @@ struct LaneOrder: ~Copyable {
 
   /// When its lane is gone, and nothing is pending.
   deinit {
-    for level in [plain] + byPriority.values {
+    func drop(_ level: Level.Pointer) {
       level.pointee.jobs.release()
       level.deallocate()
     }
+    drop(plain)
+    byPriority.forEach(drop)
   }
 }
 
@@ -73,7 +77,7 @@ extension UnsafeMutablePointer<LaneOrder> {
       var jobs = jobs
       jobs.release()
     } else {
-      pointee.level(0).pointee.jobs = jobs
+      pointee.plainLevel().pointee.jobs = jobs
     }
   }
 
@@ -84,9 +88,9 @@ extension UnsafeMutablePointer<LaneOrder> {
   }
 
   /// Puts a job behind the fence. False when memory runs out.
-  func putBehind(_ job: Job) -> Bool {
+  func putBehind(_ job: Job, isOwed: Bool = false) -> Bool {
     job.slot?.pointee.flags.insert(.isBehind)
-    return pointee.behind.append(job)
+    return pointee.behind.append(job, isOwed: isOwed)
   }
 
   private var isFenceReady: Bool {
@@ -97,13 +101,16 @@ extension UnsafeMutablePointer<LaneOrder> {
   // MARK: In
 
   /// Puts a job where it can be started from. False when memory runs out.
-  func push(_ job: Job, priority: Int64) -> Bool {
-    pointee.level(priority).pointee.jobs.append(job)
+  func push(_ job: Job, priority: Int64, isOwed: Bool = false) -> Bool {
+    guard let level = pointee.level(priority, isOwed: isOwed) else { return false }
+    if level.pointee.jobs.append(job, isOwed: isOwed) { return true }
+    if level.pointee.jobs.isEmpty { pointee.removeLevel(level) }
+    return false
   }
 
-  /// Puts a job before all others of its priority. False when memory runs out.
-  func pushFirst(_ job: Job, priority: Int64) -> Bool {
-    pointee.level(priority).pointee.jobs.prepend(job)
+  /// Puts an owed job before all others of its priority.
+  func pushFirst(_ job: Job, priority: Int64) {
+    pointee.level(priority, isOwed: true)!.pointee.jobs.prepend(job)
   }
 
   /// Puts jobs of no special priority at the end.
@@ -115,14 +122,16 @@ extension UnsafeMutablePointer<LaneOrder> {
       }
       pointee.behind.append(&jobs)
     } else if !jobs.isEmpty {
-      pointee.level(0).pointee.jobs.append(&jobs)
+      pointee.plainLevel().pointee.jobs.append(&jobs)
     }
   }
 
   /// Puts an operation where it belongs that no fence holds back. False when memory runs out.
-  func admit(_ slot: OperationSlot.Pointer) -> Bool {
+  func admit(_ slot: OperationSlot.Pointer, isOwed: Bool = false) -> Bool {
     // One that was cancelled behind a fence only waits to be passed over.
-    if slot.loadWord().contains(.claimed) { return push(Job(slot: slot), priority: slot.level) }
+    if slot.loadWord().contains(.claimed) {
+      return push(Job(slot: slot), priority: slot.level, isOwed: isOwed)
+    }
     if slot.plan?.pointee.isBarrier == true {
       pointee.fence = slot
       slot.pointee.flags.insert(.isFence)
@@ -132,8 +141,10 @@ extension UnsafeMutablePointer<LaneOrder> {
       block(slot)
       return true
     }
-    if slot.plan?.pointee.comesNext == true { return pointee.front.append(Job(slot: slot)) }
-    return push(Job(slot: slot), priority: slot.level)
+    if slot.plan?.pointee.comesNext == true {
+      return pointee.front.append(Job(slot: slot), isOwed: isOwed)
+    }
+    return push(Job(slot: slot), priority: slot.level, isOwed: isOwed)
   }
 
   func block(_ slot: OperationSlot.Pointer) {
@@ -167,6 +178,14 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   private static func slot(_ index: UInt32) -> OperationSlot.Pointer {
     Engine.current.pointee.operations.pointer(at: index).unsafelyUnwrapped
+  }
+
+  var firstBlocked: OperationSlot.Pointer? {
+    pointee.firstBlocked == 0 ? nil : Self.slot(pointee.firstBlocked)
+  }
+
+  func blocked(after slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
+    slot.pointee.link == 0 ? nil : Self.slot(slot.pointee.link)
   }
 
   func forEachBlocked(_ body: (OperationSlot.Pointer) -> Bool) -> Bool {
@@ -213,21 +232,22 @@ extension UnsafeMutablePointer<LaneOrder> {
     pointee.isFenceRunning = false
     while pointee.fence == nil, let job = pointee.behind.pop() {
       job.slot?.pointee.flags.remove(.isBehind)
-      let isKept = job.slot.map(admit) ?? push(job, priority: 0)
-      if !isKept { Lane.Pointer.outOfMemory() }
+      _ = job.slot.map { admit($0, isOwed: true) } ?? push(job, priority: 0, isOwed: true)
     }
     pointee.behind.release()
   }
 
   /// Takes everything out that is in a buffer.
-  func takeAll() -> [Chunk.Pointer] {
-    var lists: [Chunk.Pointer?] = [pointee.front.takeAll() ?? nil]
+  func takeAll() -> Chunk.Pointer? {
+    var all = JobBuffer()
+    func take(_ jobs: inout JobBuffer) { if jobs.front() != nil { all.append(&jobs) } }
+    take(&pointee.front)
     while let level = pointee.highest {
-      lists.append(level.pointee.jobs.takeAll() ?? nil)
+      take(&level.pointee.jobs)
       pointee.removeLevel(level)
     }
-    lists.append(pointee.behind.takeAll() ?? nil)
-    return lists.compactMap { $0 }
+    take(&pointee.behind)
+    return all.head
   }
 
   /// As the buffers' own; one after the other.
@@ -286,28 +306,43 @@ extension LaneOrder {
   fileprivate var levelCount: Int { heap.count }
   fileprivate func level(at position: Int) -> Level.Pointer { heap[position] }
 
-  /// The level of a priority, into which something is put.
+  /// The level of a priority, into which something is put. Nil when memory runs out, but not for
+  /// something that is owed.
   @inline(__always)
-  fileprivate mutating func level(_ priority: Int64) -> Level.Pointer {
-    let level = priority == 0 ? plain : specialLevel(priority)
+  fileprivate mutating func level(_ priority: Int64, isOwed: Bool) -> Level.Pointer? {
+    if priority == 0 { return plainLevel() }
+    guard let level = specialLevel(priority, isOwed: isOwed) else { return nil }
+    use(level)
+    return level
+  }
+
+  @inline(__always)
+  fileprivate mutating func plainLevel() -> Level.Pointer {
+    use(plain)
+    return plain
+  }
+
+  @inline(__always)
+  private mutating func use(_ level: Level.Pointer) {
     if level.pointee.position < 0 {
       heap.insert(level)
       appendTurn(level)
     }
-    return level
   }
 
   /// What a priority's level keeps of its memory, for tests.
   func chunk(of priority: Int64) -> Chunk.Pointer? {
-    (priority == 0 ? plain : byPriority[priority])?.pointee.jobs.head
+    (priority == 0 ? plain : byPriority.find(priority))?.pointee.jobs.head
   }
 
   @inline(never)
-  private mutating func specialLevel(_ priority: Int64) -> Level.Pointer {
-    if let level = byPriority[priority] { return level }
+  private mutating func specialLevel(_ priority: Int64, isOwed: Bool) -> Level.Pointer? {
+    if let level = byPriority.find(priority) { return level }
+    // With the plain one.
+    if !heap.reserve(byPriority.count + 2, isOwed: isOwed) { return nil }
     let level = Level.Pointer.allocate(capacity: 1)
     level.initialize(to: Level(priority: priority))
-    byPriority[priority] = level
+    byPriority.insert(level)
     return level
   }
 
@@ -321,7 +356,7 @@ extension LaneOrder {
 
   @inline(never)
   private mutating func drop(_ level: Level.Pointer) {
-    byPriority[level.pointee.priority] = nil
+    byPriority.remove(level)
     level.pointee.jobs.release()
     level.deallocate()
   }

@@ -21,9 +21,26 @@ struct LevelHeap: ~Copyable {
   /// A copy, in no order.
   var all: [LaneOrder.Level.Pointer] { Array(UnsafeBufferPointer(start: levels, count: count)) }
 
+  /// Makes room for so many. False when memory runs out, but not where it is owed.
+  mutating func reserve(_ count: Int, isOwed: Bool) -> Bool {
+    if count <= capacity { return true }
+    let larger = isOwed ? .allocate(capacity: 2 * capacity) : Self.memory(2 * capacity)
+    guard let larger else { return false }
+    larger.moveInitialize(from: levels, count: self.count)
+    levels.deallocate()
+    levels = larger
+    capacity *= 2
+    return true
+  }
+
+  private static func memory(_ count: Int) -> UnsafeMutablePointer<LaneOrder.Level.Pointer>? {
+    malloc(count * MemoryLayout<LaneOrder.Level.Pointer>.stride)?
+      .bindMemory(to: LaneOrder.Level.Pointer.self, capacity: count)
+  }
+
+  /// There is room for it.
   @inline(__always)
   mutating func insert(_ level: LaneOrder.Level.Pointer) {
-    if count == capacity { grow() }
     count += 1
     place(level, at: count - 1)
     if count > 1 { siftUp(level) }
@@ -39,15 +56,6 @@ struct LevelHeap: ~Copyable {
     place(last, at: position)
     siftUp(last)
     siftDown(last)
-  }
-
-  @inline(never)
-  private mutating func grow() {
-    let larger = UnsafeMutablePointer<LaneOrder.Level.Pointer>.allocate(capacity: 2 * capacity)
-    larger.moveInitialize(from: levels, count: count)
-    levels.deallocate()
-    levels = larger
-    capacity *= 2
   }
 
   private func siftUp(_ level: LaneOrder.Level.Pointer) {

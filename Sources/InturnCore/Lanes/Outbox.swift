@@ -42,6 +42,13 @@ struct Outbox {
     firstOver = slot
   }
 
+  /// Drops a reference of an operation's; if that is the last one, once the lock is given up.
+  mutating func dropReference(of slot: OperationSlot.Pointer) {
+    if !slot.dropReferenceWithoutRecycling() { return }
+    slot.addReference()
+    letGo(of: slot)
+  }
+
   mutating func deliver(_ states: [StagedState]) {
     if states.isEmpty { return }
     if staged == nil {

@@ -111,7 +111,6 @@ extension UnsafeMutablePointer<OperationDetails> {
     var party: Party?
     pointee.onCancel.destroyContext()
     pointee.onPreempt.destroyContext()
-    free(pointee.label)
     pointee.timer?.giveUp()
     pointee.plan?.destroy()
     if let groups = pointee.groups {

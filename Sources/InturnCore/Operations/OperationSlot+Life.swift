@@ -36,14 +36,16 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// A slot of a lane in the state that the flags say, with so many references; nil without memory.
+  /// `isKept`: one of those that are kept to start operations that have none.
   /// They are all given at once: who looks at the slot by a stale handle adds one for a moment, and
   /// that is not to be lost.
   @inline(__always)
   static func take(
     for lane: Lane.Pointer, _ laneGeneration: UInt32, _ flags: OperationWord.Flags,
-    references: UInt32 = 1
+    references: UInt32 = 1, isKept: Bool = false
   ) -> Self? {
-    guard let (index, slot) = Engine.current.pointee.operations.take() else { return nil }
+    guard let (index, slot) = Engine.current.pointee.operations.take(isKept: isKept)
+    else { return nil }
     let generation = Swift.max(
       1,
       OperationWord(

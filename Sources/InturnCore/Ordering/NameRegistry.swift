@@ -9,7 +9,7 @@ final class NameRegistry: @unchecked Sendable {
 
   /// Taken while a lane's lock is held, never the other way round.
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var lines: [Bytes: NameLine] = [:]
+  @exclusivity(unchecked) private var lines = HashTable<NameLine>()
   /// How many operations have got into the lines so far.
   @exclusivity(unchecked) private var claimed: UInt64 = 0
 
@@ -21,19 +21,25 @@ final class NameRegistry: @unchecked Sendable {
     claimed += 1
     claims.turn = claimed
     for place in claims.places {
-      let line = lines[place.name] ?? NameLine()
-      lines[place.name] = line
+      let line = lines.find(place.name) ?? addLineLocked(place.name)
       place.line = line
-      place.previous = line.last
-      if let last = line.last {
+      place.previous = line.pointee.last
+      if let last = line.pointee.last {
         last.next = place
         claims.waitingFor += 1
       } else {
-        line.first = place
+        line.pointee.first = place
       }
-      line.last = place
+      line.pointee.last = place
     }
     return claims.waitingFor == 0
+  }
+
+  private func addLineLocked(_ name: Bytes) -> UnsafeMutablePointer<NameLine> {
+    let line = UnsafeMutablePointer<NameLine>.allocate(capacity: 1)
+    line.initialize(to: NameLine(key: name))
+    lines.insert(line)
+    return line
   }
 
   /// Takes an operation out of its lines. Gives the operations that have all their names now, in the
@@ -48,7 +54,7 @@ final class NameRegistry: @unchecked Sendable {
       if let previous = place.previous {
         previous.next = next
       } else {
-        line.first = next
+        line.pointee.first = next
         if let claims = next?.claims {
           claims.waitingFor -= 1
           if claims.waitingFor == 0, let slot = claims.slot {
@@ -57,8 +63,12 @@ final class NameRegistry: @unchecked Sendable {
           }
         }
       }
-      if let next { next.previous = place.previous } else { line.last = place.previous }
-      if line.first == nil { lines[place.name] = nil }
+      if let next { next.previous = place.previous } else { line.pointee.last = place.previous }
+      if line.pointee.first == nil {
+        lines.remove(line)
+        line.deinitialize(count: 1)
+        line.deallocate()
+      }
       place.line = nil
       place.next = nil
       place.previous = nil
@@ -75,7 +85,7 @@ final class NameRegistry: @unchecked Sendable {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     for place in claims.places {
-      let ahead = place.line == nil ? lines[place.name]?.last : place.previous
+      let ahead = place.line == nil ? lines.find(place.name)?.pointee.last : place.previous
       if let slot = ahead?.claims?.slot, slot.tryAddReference() { slots.append(slot) }
     }
   }
@@ -113,7 +123,7 @@ final class NamePlace: @unchecked Sendable {
 
   let name: Bytes
   @exclusivity(unchecked) fileprivate(set) unowned(unsafe) var claims: NameClaims?
-  @exclusivity(unchecked) fileprivate var line: NameLine?
+  @exclusivity(unchecked) fileprivate var line: UnsafeMutablePointer<NameLine>?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: NamePlace?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var next: NamePlace?
 
@@ -121,7 +131,9 @@ final class NamePlace: @unchecked Sendable {
 }
 
 /// Who stands in line for a name: the first one has it.
-private final class NameLine {
+private struct NameLine: HashNode {
+  let key: Bytes
+  var nextInBucket: UnsafeMutablePointer<NameLine>?
   unowned(unsafe) var first: NamePlace?
   unowned(unsafe) var last: NamePlace?
 }

@@ -46,7 +46,8 @@ package final class QueuedCall {
           $0.work()
         }
         _ = Engine.end(Handle(bits: token), as: .finished)
-      }, context: context.toOpaque(), destroy: { Unmanaged<QueuedCall>.fromOpaque($0!).release() })
+      }, context: context.toOpaque(), destroy: { Unmanaged<QueuedCall>.fromOpaque($0!).release() },
+      isOwed: true)
     if status != .ok {
       isDone = true
       context.release()

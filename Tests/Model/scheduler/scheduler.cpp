@@ -463,6 +463,9 @@ int64_t inturn_system_thread_time(int64_t) { return -1; }
 uintptr_t inturn_system_thread(void) { return uintptr_t(current + 1); }
 bool inturn_system_is_main_thread(void) { return current <= 0; }
 int inturn_system_processors(void) { return 2; }
+
+uint32_t inturn_system_store_used;
+bool inturn_system_finds_memory(void) { return true; }
 void inturn_system_object_barrier(void) {}
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {

@@ -1,0 +1,96 @@
+// Memory that is there when the system has none left.
+//
+// Swift cannot say no: an object or an array that finds no memory ends the
+// process. So in the C library, Swift's memory comes from here. When the system
+// refuses, it comes from a store that is part of the library; and calls that
+// can be refused ask before they change anything whether the store is full
+// enough for them and for those that cannot. What grows with what a program
+// does comes from `malloc`, which may say no.
+//
+// Nothing here takes a lock, so that a fork leaves none locked.
+#define _GNU_SOURCE
+#include "CInturnSystem.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum {
+  BLOCK = 128, // bytes
+  WORDS = 32,  // of 64 blocks each
+  BLOCKS = WORDS * 64,
+  // What may be in use while refusable calls go on without asking the system.
+  SPARE = BLOCKS / 8,
+  // What the system has to have for one that goes on nevertheless.
+  PROBE = 1 << 16,
+};
+
+// The first block of a piece knows how many there are.
+static _Alignas(BLOCK) unsigned char store[BLOCKS][BLOCK];
+static uint8_t lengths[BLOCKS];
+// One bit for each block that is in use; set with acquiring, cleared with
+// releasing order, as a piece's next user writes after its last one.
+static uint64_t used[WORDS];
+// How many blocks there are; only to be compared.
+uint32_t inturn_system_store_used;
+
+static uint64_t bits(unsigned count) {
+  return count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+}
+
+// Takes `count` blocks of a word; their place in it, or -1.
+static int take(uint64_t *word, unsigned count) {
+  uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
+  for (unsigned place = 0; place + count <= 64; place++) {
+    uint64_t wanted = bits(count) << place;
+    while ((now & wanted) == 0)
+      if (__atomic_compare_exchange_n(word, &now, now | wanted, true,
+                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return (int)place;
+  }
+  return -1;
+}
+
+static void *take_from_store(size_t alignment, size_t size) {
+  size_t count = size == 0 ? 1 : (size + BLOCK - 1) / BLOCK;
+  if (alignment > BLOCK || count > 64)
+    return NULL;
+  for (unsigned word = 0; word < WORDS; word++) {
+    int place = take(&used[word], (unsigned)count);
+    if (place < 0)
+      continue;
+    unsigned first = word * 64 + (unsigned)place;
+    lengths[first] = (uint8_t)count;
+    __atomic_add_fetch(&inturn_system_store_used, (uint32_t)count,
+                       __ATOMIC_RELAXED);
+    return store[first];
+  }
+  return NULL;
+}
+
+int inturn_system_allocate(void **memory, uintptr_t alignment, uintptr_t size) {
+  if (posix_memalign(memory, alignment, size) == 0)
+    return 0;
+  *memory = take_from_store(alignment, size);
+  return *memory == NULL ? ENOMEM : 0;
+}
+
+void inturn_system_free(void *memory) {
+  uintptr_t offset = (uintptr_t)memory - (uintptr_t)store;
+  if (offset >= sizeof store) {
+    free(memory);
+    return;
+  }
+  unsigned first = (unsigned)(offset / BLOCK), count = lengths[first];
+  __atomic_sub_fetch(&inturn_system_store_used, count, __ATOMIC_RELAXED);
+  __atomic_and_fetch(&used[first / 64], ~(bits(count) << first % 64),
+                     __ATOMIC_RELEASE);
+}
+
+bool inturn_system_finds_memory(void) {
+  if (__atomic_load_n(&inturn_system_store_used, __ATOMIC_RELAXED) <= SPARE)
+    return true;
+  void *probe = malloc(PROBE);
+  free(probe);
+  return probe != NULL;
+}
