@@ -270,6 +270,7 @@ void check_refusals(handle_kind kind, uint64_t bits, inturn_status expected) {
     if (call->kind != kind || (bits == 0 && call->null_allowed))
       continue;
     inturn_status status = refused_call(call, bits);
+    CHECK_NOT_REFUSED(status);
     if (status != expected)
       FAIL("%s gives %s, not %s", call->name, inturn_status_name(status),
            inturn_status_name(expected));

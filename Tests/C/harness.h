@@ -88,6 +88,13 @@ void refused_at(const char *file, int line, const char *call);
 
 enum { REFUSED = 75 };
 
+/* For who takes several statuses, but not that one. */
+#define CHECK_NOT_REFUSED(status)                                              \
+  do {                                                                         \
+    if ((status) == INTURN_E_NO_MEMORY)                                        \
+      refused_at(__FILE__, __LINE__, #status);                                 \
+  } while (0)
+
 /* Gates ------------------------------------------------------------------- */
 
 /* A count that only grows, and that threads can wait for. */

@@ -74,6 +74,7 @@ static void check_late(inturn_status status) {
 
 /* And these to who may come to a queue that is gone. */
 static bool is_there(inturn_status status) {
+  CHECK_NOT_REFUSED(status);
   if (status != INTURN_OK && status != INTURN_E_STALE &&
       status != INTURN_E_WRONG_KIND && status != INTURN_E_UNSUPPORTED)
     FAIL("%s", inturn_status_name(status));

@@ -46,8 +46,10 @@ static void enqueue_some(void) {
         count_destroys, NULL);
     if (status == INTURN_OK)
       atomic_fetch_add(&accepted, i % 2);
-    else
+    else {
+      CHECK_NOT_REFUSED(status);
       CHECK(status == INTURN_E_CLOSED || status == INTURN_E_STALE);
+    }
   }
 }
 

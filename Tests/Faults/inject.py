@@ -25,11 +25,11 @@ import tempfile
 import time
 
 # The order of preload.c.
-KINDS = ("thread", "event", "wait", "wake", "same", "late")
+KINDS = ("thread", "event", "wait", "wake", "same", "late", "memory")
 COUNTS = struct.Struct(f"{len(KINDS) + 1}Q")
 REFUSED = 75
 # Only these faults leave the library without something that it needs.
-EXPLAINS_A_REFUSAL = {"thread", "event"}
+EXPLAINS_A_REFUSAL = {"thread", "event", "memory"}
 # The calls of a kind up to which `--long` takes each; beyond, it takes as many at random.
 EACH = 200
 # What the harness says of something that does not happen.
@@ -39,6 +39,11 @@ LATE = re.compile(
 )
 # How the faults of these kinds come, besides "once" and "ever".
 WHEN = dict.fromkeys(EXPLAINS_A_REFUSAL, ("once", "while", "ever"))
+
+# Tests that calls of the library without memory still end, by a signal: `wait` looks for a ring
+# through thousands of operations, and lists them. Not to become longer; `--long` refuses what is
+# here in vain.
+STILL_ENDED = {"rings an_operation_that_comes_after_many_is_looked_at_wholly"}
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -182,9 +187,14 @@ def main() -> int:
     runner = Runner(arguments.preload, arguments.limit)
     end = time.monotonic() + (arguments.seconds or float("inf"))
     seed = arguments.seed
-    tally = dict.fromkeys(("ok", "refused", "starved", "failed"), 0)
+    tally = dict.fromkeys(("ok", "refused", "starved", "known", "failed"), 0)
+    ended = set()
 
     def count(scenario: Scenario, fault: Fault | None, outcome: Outcome) -> None:
+        is_memory = fault is not None and fault.kind == "memory"
+        if is_memory and str(scenario) in STILL_ENDED and "SIG" in outcome.verdict:
+            outcome.verdict = "known"
+            ended.add(str(scenario))
         known = outcome.verdict in tally
         tally[outcome.verdict if known else "failed"] += 1
         if not known:
@@ -212,6 +222,9 @@ def main() -> int:
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         reached = sum(pool.map(explore, all_scenarios))
     print(f"{reached} of {len(all_scenarios)} tests reached")
+    for name in STILL_ENDED - ended if arguments.long and not arguments.filter else ():
+        print(f"FAILED {name} is in STILL_ENDED in vain")
+        tally["failed"] += 1
     print(", ".join(f"{count} {verdict}" for verdict, count in tally.items()))
     print(f"{sum(tally.values()) - tally['failed']} passed, {tally['failed']} failed")
     return 1 if tally["failed"] else 0

@@ -17,6 +17,7 @@
  *   wake     a futex wake comes 3 ms late       each eighth does, 1 ms
  *   same     the clock stands still for a call  it moves by 4 ms at a time
  *   late     a call of the clock takes 3 ms     each 32nd does, 1 ms
+ *   memory   malloc and its like give none      each does
  *
  * "while" is as "ever", for 30 ms from the first of them on. All of these are
  * what a system may do at any time.
@@ -41,10 +42,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum kind { THREAD, EVENT, WAIT, WAKE, SAME, LATE, KINDS };
+enum kind { THREAD, EVENT, WAIT, WAKE, SAME, LATE, MEMORY, KINDS };
 
-static const char *const names[KINDS] = {"thread", "event", "wait",
-                                         "wake",   "same",  "late"};
+static const char *const names[KINDS] = {"thread", "event", "wait",  "wake",
+                                         "same",   "late",  "memory"};
 
 struct counts {
   _Atomic uint64_t calls[KINDS];
@@ -89,6 +90,8 @@ static void resolve(void) {
   *(void **)&real_clock = dlsym(RTLD_NEXT, "clock_gettime");
 }
 
+static void set_fault(const char *fault);
+
 __attribute__((constructor)) static void begin(void) {
   resolve();
   dl_iterate_phdr(find_library, NULL);
@@ -102,10 +105,13 @@ __attribute__((constructor)) static void begin(void) {
     close(file);
   }
   const char *fault = getenv("INTURN_FAULT");
+  if (fault != NULL)
+    set_fault(fault);
+}
+
+static void set_fault(const char *fault) {
   char name[8], when[8];
   unsigned long long number;
-  if (fault == NULL)
-    return;
   if (sscanf(fault, "%7s %llu %7s", name, &number, when) == 3)
     for (int i = 0; i < KINDS; i++)
       if (strcmp(names[i], name) == 0)
@@ -117,6 +123,18 @@ __attribute__((constructor)) static void begin(void) {
   fault_number = number;
   for_once = strcmp(when, "once") == 0;
   for_a_while = strcmp(when, "while") == 0;
+}
+
+/* For programs that say it themselves: from now on, counted from here; NULL for
+   no more. Gives how many faults there were before. */
+uint64_t inturn_fault_set(const char *fault) {
+  uint64_t before = atomic_load(&counts->faults);
+  fault_kind = KINDS;
+  for (int i = 0; i < KINDS; i++)
+    atomic_store(&counts->calls[i], 0);
+  if (fault != NULL)
+    set_fault(fault);
+  return before;
 }
 
 /* When the first call failed, 0 before that. */
@@ -225,4 +243,37 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   time->tv_sec = now / 1000000000;
   time->tv_nsec = now % 1000000000;
   return result;
+}
+
+/* Memory. The C library's own functions by their other names: to look for them
+   would take memory. */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+void *malloc(size_t size) {
+  if (fails(MEMORY, __builtin_return_address(0), 1))
+    return NULL;
+  return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+  if (fails(MEMORY, __builtin_return_address(0), 1))
+    return NULL;
+  return __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size) {
+  if (fails(MEMORY, __builtin_return_address(0), 1))
+    return NULL;
+  return __libc_realloc(memory, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+  if (fails(MEMORY, __builtin_return_address(0), 1))
+    return ENOMEM;
+  *memory = __libc_memalign(alignment, size);
+  return *memory == NULL ? ENOMEM : 0;
 }
