@@ -194,8 +194,10 @@
  * INTURN_E_NO_MEMORY, and have changed nothing. What was accepted goes on: it
  * is run, ended, told, cancelled, drained and destroyed. inturn_queue_suspend,
  * _resume, _cancel_all, _close, _drain and _destroy, inturn_operation_cancel,
- * _wait and _release and the functions that end a token never need memory. For
- * the little that goes on behind them, 256 KiB are part of the library.
+ * _wait and _release and the functions that end a token need no memory but the
+ * little that goes on behind them, for which 256 KiB are part of the library:
+ * the first suspend of a queue without options takes 400 bytes. Should that be
+ * used up, too, the process ends with a message.
  *
  * 12. Fork and exit
  * -----------------

@@ -213,27 +213,6 @@ static void suspended_queues(void) {
     CHECK_OK(inturn_queue_suspend(queues[--count]));
 }
 
-static void take_event(void *context, const inturn_event *event) {
-  (void)context;
-  (void)event;
-}
-
-/* The events of their ends find no memory. */
-static void events_of_a_cancel(void) {
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  inturn_operation_options labelled = INTURN_OPERATION_OPTIONS_INIT;
-  inturn_queue queue;
-  labelled.label = "a label";
-  options.on_event = take_event;
-  CHECK_OK(inturn_executor_create(NULL, &options.executor));
-  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
-  CHECK_OK(inturn_queue_suspend(queue));
-  while (inturn_queue_enqueue_with(queue, &labelled, work, NULL,
-                                   count_destroyed, NULL) == INTURN_OK)
-    continue;
-  CHECK_OK(inturn_queue_cancel_all(queue));
-}
-
 static void many_owners(void) {
   inturn_owner owner;
   while (inturn_owner_create(0, &owner) == INTURN_OK)
@@ -281,7 +260,6 @@ static const struct {
   void (*run)(void);
 } still_ended[] = {
     {"suspended_queues", suspended_queues},
-    {"events_of_a_cancel", events_of_a_cancel},
     {"many_owners", many_owners},
     {"many_clocks", many_clocks},
     {"many_observers", many_observers},
