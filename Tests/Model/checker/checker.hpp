@@ -143,6 +143,9 @@ private:
 
 // Queues -------------------------------------------------------------------
 
+// A deadline that does not pass while anything else can be done.
+enum : int64_t { FAR_NS = 1000000000 };
+
 // How an operation is enqueued, when not by inturn_queue_enqueue.
 struct With {
   bool handle = false;
@@ -150,7 +153,6 @@ struct With {
   std::function<void(inturn_operation_options &)> set = {};
   // Something that the checker does not see may end it: another's end, say.
   bool endsWithOthers = false;
-  bool hasDeadline = false; // that may pass
   bool isBare() const { return !onEnd && !set; }
 };
 

@@ -45,7 +45,6 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
   operation.hasOnEnd = with.onEnd;
   operation.hasOptions = bool(with.set);
   operation.cancelsBegun += with.endsWithOthers;
-  operation.mayBeCutOff = operation.mayBeCutOff || with.hasDeadline;
   bool wasClosed = isClosed, wasDestroyed = isDestroyed;
   inturn_operation *out = with.handle ? &operation.handle : nullptr;
   inturn_status status;
@@ -61,6 +60,9 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
     }
     if (with.set)
       with.set(options);
+    // It may be by then, before this returns.
+    for (int64_t limit : {options.max_wait_ns, options.max_run_ns})
+      operation.mayBeCutOff |= limit > 0 && limit < FAR_NS;
     status = inturn_queue_enqueue_with(handle, &options, Operation::work,
                                        &operation, Operation::destroyed, out);
   }

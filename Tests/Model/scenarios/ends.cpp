@@ -91,7 +91,6 @@ SCENARIO(finish_meets_a_deadline_that_holds_the_place) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 1000; }));
-  x.mayBeCutOff = true;
   queue.add("y", finishes);
   together({[&] {
               x.awaitCall();
@@ -108,7 +107,6 @@ SCENARIO(the_start_meets_a_deadline) {
   Operation &first = queue.add("first", keeps);
   Operation &x =
       queue.add("x", finishes, with([](auto &o) { o.max_wait_ns = 1000; }));
-  x.mayBeCutOff = true;
   together({[&] {
               first.awaitCall();
               first.finish();
@@ -135,9 +133,7 @@ SCENARIO(a_deadline_meets_the_destruction) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 1000; }));
-  x.mayBeCutOff = true;
-  queue.add("y", finishes, with([](auto &o) { o.max_wait_ns = 2000; }))
-      .mayBeCutOff = true;
+  queue.add("y", finishes, with([](auto &o) { o.max_wait_ns = 2000; }));
   together({[&] {
               x.awaitCall();
               x.finish();

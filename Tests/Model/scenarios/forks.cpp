@@ -55,9 +55,7 @@ SCENARIO(two_first_uses_in_a_child) {
     auto use = [] {
       Queue own(INTURN_QUEUE_FIFO);
       own.add("x", finishes,
-              {.onEnd = true,
-               .set = [](auto &o) { o.max_run_ns = 1000000; },
-               .hasDeadline = true});
+              {.onEnd = true, .set = [](auto &o) { o.max_run_ns = 1000000; }});
       own.drain();
     };
     together({use, use});

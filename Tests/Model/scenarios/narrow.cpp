@@ -186,7 +186,6 @@ SCENARIO(one_that_is_cut_off_does_not_run_for_who_looks_later) {
   Operation &x =
       queue.add("x", keeps,
                 withOptions([](auto &options) { options.max_run_ns = 1000; }));
-  x.mayBeCutOff = true;
   x.awaitCall();
   model_settle(true);
   CHECK(x.ends == 1);

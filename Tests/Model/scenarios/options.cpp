@@ -30,7 +30,6 @@ SCENARIO(advancing_a_clock_meets_finish) {
   Queue queue = clock.queue(INTURN_QUEUE_FIFO);
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
-  x.mayBeCutOff = true;
   queue.add("y", finishes);
   together({[&] {
               x.awaitCall();
@@ -48,7 +47,6 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
   Queue queue = clock.queue(INTURN_QUEUE_FIFO);
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
-  x.mayBeCutOff = true;
   together({[&] {
     x.awaitCall();
     clock.advance(10);
@@ -66,7 +64,6 @@ SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
     o.max_wait_ns = 5;
     o.label = "limited";
   });
-  limited.hasDeadline = true;
   together({[&] { queue.add("x", finishes, limited); },
             [&] { clock.advance(10); }, [&] { queue.destroy(); }});
 }
@@ -77,11 +74,9 @@ SCENARIO(arming_meets_the_advance_past_its_moment) {
   Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
   queue.suspend();
   With limited = with([](auto &o) { o.max_wait_ns = 5; });
-  limited.hasDeadline = true;
   Operation *x = nullptr;
   together({[&] { x = &queue.add("x", finishes, limited); },
             [&] { clock.advance(10); }});
-  x->mayBeCutOff = true;
   model_settle(false);
   const bool wasOver = x->isOver();
   clock.advance(0);
