@@ -18,29 +18,4 @@ import Testing
     #expect(!pin.start(DrainSession(core, PlainPriority(tag: 0)), turn))
     core.release()
   }
-
-  @Test func `a resume may meet the cancel that lets go of the actor`() async {
-    for round in 0..<3_000 {
-      let queue = ActorQueue<Account>()
-      func adopt() {
-        let account = Account()
-        queue.adoptExecutionContext(of: account)
-        queue.suspend()
-        queue.enqueue { $0.touch() }
-      }
-      adopt()
-      let mayGo = Counter()
-      let hasCancelled = Gate()
-      Threads.run {
-        while mayGo.value == 0 {}
-        queue.cancelAll()
-        hasCancelled.open()
-      }
-      mayGo.add()
-      for _ in 0..<(round % 100) { _ = mayGo.value }
-      queue.resume()
-      await queue.drain()
-      await hasCancelled.wait(for: "the cancel")
-    }
-  }
 }

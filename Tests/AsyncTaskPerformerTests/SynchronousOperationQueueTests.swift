@@ -189,7 +189,7 @@ import Testing
   @Test func `an empty list takes its turn, and can be cancelled before it comes`() async throws {
     let queue = Queue(
       defaultValue: 5, type: .nonConcurrent, completionQueue: DispatchQueue(label: "turns"))
-    let completions = Completions()
+    let completions = Completions(count: 3)
     let (firstBegins, firstMayEnd) = (Signal(), Signal())
     let first = Member { member in
       firstBegins.raise()
