@@ -72,7 +72,7 @@ final class Onboarding: Sendable {
   private func ask(_ step: Step, _ presentation: Presentation) {
     terminal.ask(step.label, step.question) { [self] line in
       guard let line else {
-        Task { await leave(step) }
+        Task { await leave(step, presentation) }
         return true
       }
       guard let outcome = step.answer(line) else { return false }
@@ -88,13 +88,17 @@ final class Onboarding: Sendable {
     isServiceUp ? finish(step, presentation, "finished (skipped)") : ask(step, presentation)
   }
 
-  /// The user has gone: nothing more is shown, the open interaction must end.
-  private func leave(_ step: Step) async {
+  /// The user has gone: nothing more is shown, the open interaction must end. It is held until it
+  /// has: one that nobody holds is abandoned.
+  private func leave(_ step: Step, _ presentation: Presentation) async {
     await background.drain()  // all are added
     interactions.onViewWillDisappear()
     interactions.close()
     let open = Step.all.firstIndex { $0.label == step.label }!
-    added.withLock { $0[open] }.cancel()
+    let interaction = added.withLock { $0[open] }
+    interaction.cancel()
+    _ = await interaction.end
+    withExtendedLifetime(presentation) {}
   }
 
   /// Says how an interaction ends, and ends it: what is said comes before the next one.
