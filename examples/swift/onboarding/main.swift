@@ -35,9 +35,8 @@ final class Onboarding: Sendable {
     for (step, interaction) in zip(Step.all, added.withLock { $0 }) {
       let end = await interaction.end
       let isTold = summary.withLock { lines in lines.contains { $0.hasPrefix(step.label) } }
-      if !isTold {
-        tell(step, end == .cancelled(.request) ? "cancelled (never started)" : "\(end)")
-      }
+      if isTold { continue }
+      tell(step, end == .cancelled(.request) ? "cancelled (never started)" : "\(end)")
     }
     print("\nHow they ended, in order:")
     for line in summary.withLock({ $0 }) { print("  \(line)") }
@@ -88,17 +87,14 @@ final class Onboarding: Sendable {
     isServiceUp ? finish(step, presentation, "finished (skipped)") : ask(step, presentation)
   }
 
-  /// The user has gone: nothing more is shown, the open interaction must end. It is held until it
-  /// has: one that nobody holds is abandoned.
+  /// The user has gone: nothing more is shown, the open interaction must end, and is held until then.
   private func leave(_ step: Step, _ presentation: Presentation) async {
     await background.drain()  // all are added
     interactions.onViewWillDisappear()
     interactions.close()
-    let open = Step.all.firstIndex { $0.label == step.label }!
-    let interaction = added.withLock { $0[open] }
+    let interaction = added.withLock { $0[Step.all.firstIndex { $0.label == step.label }!] }
     interaction.cancel()
-    _ = await interaction.end
-    withExtendedLifetime(presentation) {}
+    _ = (await interaction.end, presentation)
   }
 
   /// Says how an interaction ends, and ends it: what is said comes before the next one.
