@@ -25,6 +25,8 @@ static uint64_t (*set_fault)(const char *fault);
 static char fault[32];
 static bool is_failing;
 
+const char *const names[2] = {"door", "window"};
+
 int worked, accepted;
 static int made_count, destroyed_count, refusals;
 
@@ -51,6 +53,16 @@ void *made(void) {
 void destroyed(void *context) {
   CHECK(context == &made_count);
   destroyed_count++;
+}
+
+void told(void *context, const inturn_end *end) {
+  (void)context;
+  CHECK(end->outcome != 0);
+}
+
+void told_event(void *context, const inturn_event *event) {
+  (void)context;
+  CHECK(event->kind != 0);
 }
 
 void work(void *context, inturn_token token) {

@@ -45,6 +45,16 @@ bool enqueue(inturn_queue queue, const inturn_operation_options *options,
 bool enqueue_work(inturn_queue queue, const inturn_operation_options *options,
                   inturn_work_fn function, inturn_operation *operation);
 
+/* Enough for tables and lists to grow. */
+enum { SOME = 20 };
+
+/* Of operations that want more than one name. */
+extern const char *const names[2];
+
+/* For who is told an end, or an event: each has its kind. */
+void told(void *context, const inturn_end *end);
+void told_event(void *context, const inturn_event *event);
+
 /* The queue of the scenario, which is drained by hand, with a clock of its own;
    made before anything fails. */
 extern stage own;

@@ -5,8 +5,6 @@
  */
 #include "memory.h"
 
-enum { SOME = 20 };
-
 /* Executors and clocks ---------------------------------------------------- */
 
 static void executors(void) {

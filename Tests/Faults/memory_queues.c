@@ -5,20 +5,6 @@
  */
 #include "memory.h"
 
-enum { SOME = 20 };
-
-static const char *const names[] = {"door", "window"};
-
-static void told(void *context, const inturn_end *end) {
-  (void)context;
-  CHECK(end->outcome != 0);
-}
-
-static void told_event(void *context, const inturn_event *event) {
-  (void)context;
-  CHECK(event->kind != 0);
-}
-
 static bool is_worth_it(void *context, int32_t code, uint32_t attempts) {
   (void)context;
   (void)code;

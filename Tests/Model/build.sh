@@ -67,11 +67,11 @@ if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
     -c "${exports[@]}" -o "$output/exports.o"
   echo "$stamp" >"$output/stamp"
 fi
-objects=("$output"/{core,exports,atomic,memory}.o)
+objects=("$output"/{core,exports,atomic,system}.o)
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"
 "$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
-  -c "$model/seam/memory.c" -o "$output/memory.o"
+  -c "$model/seam/system.c" -o "$output/system.o"
 # What has not changed since, nor any header, is compiled already, here or for
 # another build.
 headers=$(cat "$model"/{*/*.hpp,*/*.h,build.sh} include/inturn.h | sha256sum)

@@ -108,11 +108,11 @@ compile_embedded() {
       swift_flags+=(-Xcc "$flag")
     done
   fi
-  mapfile -t sources < <(find Sources/InturnCore -name '*.swift')
+  mapfile -t sources < <(find Sources/InturnCore -name '*.swift' | sort)
   swiftc "${swift_flags[@]}" -module-name InturnCore -emit-module \
     -emit-module-path "$work/InturnCore.swiftmodule" -c "${sources[@]}" \
     -o "$work/core.o"
-  mapfile -t sources < <(find Sources/InturnC -name '*.swift')
+  mapfile -t sources < <(find Sources/InturnC -name '*.swift' | sort)
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
   # What Swift allocates comes from where it is not refused: see Memory.c.

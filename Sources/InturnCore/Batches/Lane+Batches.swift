@@ -198,14 +198,14 @@ extension UnsafeMutablePointer<Lane> {
   private func takeOutLocked(_ job: Job, _ outbox: inout Outbox) {
     if job.hasStarted || isBeingStartedLocked(job) { return }
     let extra = needExtra()
-    _ = extra.pointee.graveyard.append(job, isOwed: true)
+    _ = extra.pointee.backlog.graveyard.append(job, isOwed: true)
     pointee.machine.flags.insert(.hasDeliveries)
     job.markTakenOut()
     Batch.addTombstoneLocked(job)
     pointee.pending -= 1
-    extra.pointee.cancelled += 1
+    extra.pointee.ends.add(.cancelled)
     countEndLocked(wasRunning: false, &outbox)
-    extra.pointee.tombstones += 1
+    extra.pointee.backlog.tombstones += 1
     compactLocked()
   }
 
@@ -220,7 +220,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Passes over a job that was taken out. Called with the lock, which it may give up and take again;
   /// false when the process is not the same any more.
   func dropTombstoneLocked(_ job: Job, _ budget: inout DrainBudget) -> Bool {
-    pointee.extra!.pointee.tombstones -= 1
+    pointee.extra!.pointee.backlog.tombstones -= 1
     let rest = Batch.dropTombstoneLocked(job)
     guard let destroy = rest.destroy else { return true }
     unlockForCall(&budget)

@@ -6,24 +6,8 @@
 extension UnsafeMutablePointer<Lane> {
   /// A batch without slots has been accepted with this graph.
   func addLocked(_ graph: BatchGraph.Pointer) {
-    let extra = needExtra()
     pointee.pending += graph.pointee.held
-    extra.pointee.held += graph.pointee.held
-    graph.pointee.next = extra.pointee.firstGraph
-    extra.pointee.firstGraph?.pointee.previous = graph
-    extra.pointee.firstGraph = graph
-  }
-
-  private func removeLocked(_ graph: BatchGraph.Pointer) {
-    let (previous, next) = (graph.pointee.previous, graph.pointee.next)
-    if let previous {
-      previous.pointee.next = next
-    } else {
-      pointee.extra.unsafelyUnwrapped.pointee.firstGraph = next
-    }
-    next?.pointee.previous = previous
-    graph.pointee.previous = nil
-    graph.pointee.next = nil
+    needExtra().pointee.graphs.add(graph)
   }
 
   /// An operation of a batch without slots has ended: tells some of those that come after it. What
@@ -38,9 +22,8 @@ extension UnsafeMutablePointer<Lane> {
       _ =
         order?.push(job, priority: 0, isOwed: true) ?? pointee.buffer.append(job, isOwed: true)
     }
-    let extra = pointee.extra.unsafelyUnwrapped
-    extra.pointee.held -= before - graph.pointee.held
-    if graph.pointee.held == 0 && before > 0 { removeLocked(graph) }
+    pointee.extra.unsafelyUnwrapped.pointee.graphs.release(
+      before - graph.pointee.held, of: graph)
   }
 
   /// An operation of a batch has ended: tells those that come after it, some at a time. No lock is
@@ -95,23 +78,18 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Takes all that is held out of the graphs, as cancelled.
   func cancelGraphsLocked() {
-    while let graph = pointee.extra?.pointee.firstGraph { cancelLocked(graph) }
+    while let graph = pointee.extra?.pointee.graphs.first { cancelLocked(graph) }
   }
 
   /// Takes all that a graph without slots holds out of it, as cancelled. Takes no time for each:
   /// deliveries do that, one by one.
   func cancelLocked(_ graph: BatchGraph.Pointer) {
-    let held = graph.pointee.held
-    if graph.pointee.hasSlots || graph.pointee.isCancelled || held == 0 { return }
+    if graph.pointee.hasSlots || graph.pointee.isCancelled || graph.pointee.held == 0 { return }
     let extra = pointee.extra.unsafelyUnwrapped
-    removeLocked(graph)
-    graph.pointee.cancel()
-    graph.pointee.next = extra.pointee.firstCancelledGraph
-    extra.pointee.firstCancelledGraph = graph
+    let held = extra.pointee.graphs.cancel(graph)
     pointee.machine.flags.insert(.hasDeliveries)
-    extra.pointee.held -= held
     pointee.pending -= held
-    extra.pointee.cancelled += UInt64(held)
+    extra.pointee.ends.add(.cancelled, UInt64(held))
     countCancelledLocked(held)
   }
 
@@ -121,7 +99,7 @@ extension UnsafeMutablePointer<Lane> {
     let place = graph.pointee.takeHeld()
     // The batch may be gone with the last one.
     if graph.pointee.held == 0 {
-      pointee.extra.unsafelyUnwrapped.pointee.firstCancelledGraph = graph.pointee.next
+      pointee.extra.unsafelyUnwrapped.pointee.graphs.firstCancelledIsEmpty()
       noteDeliveriesLocked()
     }
     guard let place else { return true }
@@ -135,7 +113,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells how many are held, of each graph.
   func forEachHeldLocked(_ body: () -> Bool) {
-    var next = pointee.extra?.pointee.firstGraph
+    var next = pointee.extra?.pointee.graphs.first
     while let graph = next {
       for _ in 0..<graph.pointee.held where !body() { return }
       next = graph.pointee.next

@@ -20,7 +20,7 @@ extension Engine {
     let lane = slot.lane
     let limit = lane.pointee.lock.withLock {
       slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])
-        ? lane.pointee.extra?.pointee.limit ?? 1 : 1
+        ? lane.pointee.extra?.pointee.settings.limit ?? 1 : 1
     }
     slot.dropReference()
     return Int(limit)

@@ -41,7 +41,7 @@ extension UnsafeMutablePointer<Lane> {
     let takesAllBefore = isBehindFence || !isSelective
     var places: UInt64 = 0
     if pointee.machine.traits.contains(.limited) {
-      places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.limit)
+      places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.settings.limit)
     }
     let drainers = UInt64(pointee.machine.maximumDrainers(view))
     if let names = slot.plan?.pointee.names {

@@ -73,7 +73,7 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Job? {
     // The gate's operation, which is over, still has its place: as many as the limit may run.
     guard pointee.machine.traits.contains(.limited),
-      pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.limit,
+      pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.settings.limit,
       pointee.machine.goesStraightOn, budget.outbox.isEmpty, order == nil, budget.remaining > 0,
       gate.isClean, gate.pointee.destroy == nil,
       gate.loadWord().generation < OperationSlot.lastGeneration,
@@ -132,7 +132,7 @@ extension UnsafeMutablePointer<Lane> {
       let plan = details.pointee.plan, plan.pointee.blockers == 1,
       !later.loadWord().contains(.claimed), let order, order.pointee.isEmpty,
       plan.pointee.priority == 0, later.pointee.flags.contains(.isBlocked),
-      pointee.machine.canStartNext(limit: pointee.extra.unsafelyUnwrapped.pointee.limit),
+      pointee.machine.canStartNext(limit: pointee.extra.unsafelyUnwrapped.pointee.settings.limit),
       !budget.outbox.hasNews, budget.remaining > 0, !othersWaitLocked
     else { return nil }
     edge.pointee.next = nil

@@ -11,28 +11,34 @@ extension UnsafeMutablePointer<Lane> {
   var isSelective: Bool { pointee.machine.traits.contains(.selective) }
 
   @inline(__always)
-  var order: UnsafeMutablePointer<LaneOrder>? { pointee.extra?.pointee.order }
+  var order: UnsafeMutablePointer<LaneOrder>? { pointee.extra?.pointee.backlog.order }
 
   /// The order, made if there is none yet.
   func needOrder() -> UnsafeMutablePointer<LaneOrder> {
     let extra = needExtra()
-    if let order = extra.pointee.order { return order }
+    if let order = extra.pointee.backlog.order { return order }
     let order = UnsafeMutablePointer<LaneOrder>.allocate(capacity: 1)
     order.initialize(to: LaneOrder())
     if isSelective {
       order.adopt(pointee.buffer)
       pointee.buffer = JobBuffer()
     }
-    extra.pointee.order = order
+    extra.pointee.backlog.order = order
     return order
   }
 
   var hasJobsLocked: Bool {
     @inline(__always) get {
       guard let order else { return !pointee.buffer.isEmpty }
-      let isFree = pointee.machine.running == 0 && pointee.extra.unsafelyUnwrapped.pointee.held == 0
-      return order.hasStartable(isFree: isFree) || !pointee.buffer.isEmpty
+      return hasJobsLocked(order)
     }
+  }
+
+  @inline(never)
+  private func hasJobsLocked(_ order: UnsafeMutablePointer<LaneOrder>) -> Bool {
+    let extra = pointee.extra.unsafelyUnwrapped
+    let isFree = pointee.machine.running == 0 && extra.pointee.graphs.count == 0
+    return order.hasStartable(isFree: isFree) || !pointee.buffer.isEmpty
   }
 
   /// Puts a job at the end of those of no special priority. False when memory runs out.
@@ -70,15 +76,15 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.flags.remove(.headBlocked)
       return order.pointee.front.append(job, isOwed: isOwed)
     }
-    extra.pointee.mayHaveBegun = true
+    extra.pointee.backlog.mayHaveBegun = true
     pointee.machine.flags.remove(.headBlocked)
     return pointee.buffer.append(job, isOwed: isOwed)
   }
 
   /// Brings those of an actor lane before what has to wait. False when there are none.
   func bringBegunForwardLocked() -> Bool {
-    guard let extra = pointee.extra, extra.pointee.mayHaveBegun else { return false }
-    extra.pointee.mayHaveBegun = false
+    guard let extra = pointee.extra, extra.pointee.backlog.mayHaveBegun else { return false }
+    extra.pointee.backlog.mayHaveBegun = false
     let order = needOrder()
     var budget = Int.max
     _ = pointee.buffer.squeeze(nil, isRead: false, &budget) { job in
@@ -131,8 +137,8 @@ extension UnsafeMutablePointer<Lane> {
   /// goes on with the round that was begun. So a queue that stands still while operations come and are
   /// cancelled does not grow.
   func compactLocked() {
-    guard let extra = pointee.extra, extra.pointee.tombstones > 64,
-      extra.pointee.tombstones > pointee.pending
+    guard let extra = pointee.extra, extra.pointee.backlog.tombstones > 64,
+      extra.pointee.backlog.tombstones > pointee.pending
     else { return }
     func isDead(_ job: Job) -> Bool {
       if let slot = job.slot {
@@ -140,23 +146,24 @@ extension UnsafeMutablePointer<Lane> {
         slot.dropReference()
       } else {
         guard job.isTakenOut else { return false }
-        Batch.buryTombstoneLocked(job, in: &extra.pointee.graveyard)
+        Batch.buryTombstoneLocked(job, in: &extra.pointee.backlog.graveyard)
         noteDeliveriesLocked()
       }
-      extra.pointee.tombstones -= 1
+      extra.pointee.backlog.tombstones -= 1
       return true
     }
     // A chunk is looked at as a whole; for that, some cancels after it have nothing to look at.
     let pay = 64
-    extra.pointee.squeezeBudget = Swift.min(extra.pointee.squeezeBudget + pay, pay)
-    let round = extra.pointee.round
-    guard extra.pointee.squeezeBudget > 0,
+    extra.pointee.backlog.squeezeBudget = Swift.min(extra.pointee.backlog.squeezeBudget + pay, pay)
+    let round = extra.pointee.backlog.round
+    guard extra.pointee.backlog.squeezeBudget > 0,
       pointee.buffer.squeeze(
-        round, isRead: pointee.machine.flags.contains(.bursting), &extra.pointee.squeezeBudget,
+        round, isRead: pointee.machine.flags.contains(.bursting),
+        &extra.pointee.backlog.squeezeBudget,
         where: isDead),
-      order?.squeeze(round, &extra.pointee.squeezeBudget, where: isDead) != false
+      order?.squeeze(round, &extra.pointee.backlog.squeezeBudget, where: isDead) != false
     else { return }
-    extra.pointee.round = round &+ 1
+    extra.pointee.backlog.round = round &+ 1
   }
 
   /// Takes a pending operation out that has just been cut off: at once where that can be, else by
@@ -170,7 +177,7 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
       return
     }
-    needExtra().pointee.tombstones += 1
+    needExtra().pointee.backlog.tombstones += 1
     compactLocked()
   }
 }

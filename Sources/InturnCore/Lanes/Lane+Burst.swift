@@ -88,9 +88,9 @@ struct Burst {
     let others = UInt64(failed) + UInt64(cancelled) + UInt64(abandoned)
     if others == 0 { return }
     let extra = lane.needExtra()
-    extra.pointee.failed += UInt64(failed)
-    extra.pointee.cancelled += UInt64(cancelled)
-    extra.pointee.abandoned += UInt64(abandoned)
+    extra.pointee.ends.add(.failed, UInt64(failed))
+    extra.pointee.ends.add(.cancelled, UInt64(cancelled))
+    extra.pointee.ends.add(.abandoned, UInt64(abandoned))
     lane.pointee.finished -= others
   }
 }

@@ -15,7 +15,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .wrongKind
     }
-    needExtra().pointee.limit = limit
+    needExtra().pointee.settings.limit = limit
     unlock()
     return .ok
   }
@@ -24,16 +24,11 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
     let extra = needExtra()
-    if extra.pointee.suspends == UInt32.max {
+    if !extra.pointee.suspensions.add(reason.map(Bytes.init)) {
       pointee.lock.unlock()
       return .full
     }
-    extra.pointee.suspends += 1
-    if let reason {
-      extra.pointee.reasons[Bytes(reason), default: 0] += 1
-      extra.pointee.suspendsForReasons += 1
-    }
-    if extra.pointee.suspends == 1 { noteLocked(.suspended) }
+    if extra.pointee.suspensions.count == 1 { noteLocked(.suspended) }
     pointee.machine.flags.insert(.suspended)
     stopBurstLocked()
     unlock()
@@ -44,12 +39,14 @@ extension UnsafeMutablePointer<Lane> {
   func resume(generation: UInt32, reason: String? = nil) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    guard let extra = pointee.extra, extra.pointee.takeSuspendBack(reason) else {
+    guard let extra = pointee.extra,
+      extra.pointee.suspensions.takeBack(reason.map(Bytes.init))
+    else {
       pointee.lock.unlock()
       return .notSuspended
     }
     var outbox = Outbox()
-    if extra.pointee.suspends == 0 {
+    if extra.pointee.suspensions.count == 0 {
       pointee.machine.flags.remove(.suspended)
       noteLocked(.resumed)
       askToGiveWayLocked(&outbox)
@@ -119,12 +116,12 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
     // Keeps the lane from being cleared away while the lock is given up in between.
-    needExtra().pointee.outside += 1
+    needExtra().pointee.quiet.outside += 1
     stopBurstLocked()
     var outbox = Outbox()
     forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
     cancelPendingLocked(.request, &outbox)
-    needExtra().pointee.outside -= 1
+    needExtra().pointee.quiet.outside -= 1
     unlock(&outbox)
     return .ok
   }
@@ -135,7 +132,7 @@ extension UnsafeMutablePointer<Lane> {
     let extra = pointee.extra
     let keepsSegments =
       cause == .request
-      && ((extra?.pointee.segments ?? 0) > 0 || extra?.pointee.hasObstinate == true)
+      && ((extra?.pointee.backlog.segments ?? 0) > 0 || extra?.pointee.backlog.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.bursting)
     cancelGraphsLocked()
     let jobs = pointee.buffer.takeAll(isRead: isRead)
@@ -193,7 +190,7 @@ extension UnsafeMutablePointer<Lane> {
       let job = chunk.jobs[position]
       guard let slot = job.slot else {
         if job.isTakenOut {
-          extra.pointee.tombstones -= 1
+          extra.pointee.backlog.tombstones -= 1
           chunk.jobs[position] = Batch.dropTombstoneLocked(job)
           continue
         }
@@ -202,7 +199,7 @@ extension UnsafeMutablePointer<Lane> {
           chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
         } else {
           job.markTakenOut()
-          extra.pointee.cancelled += 1
+          extra.pointee.ends.add(.cancelled)
           countEndLocked(wasRunning: false, &outbox)
         }
         continue
@@ -214,7 +211,7 @@ extension UnsafeMutablePointer<Lane> {
           pointee.pending += 1
           continue
         }
-        extra.pointee.segments -= 1
+        extra.pointee.backlog.segments -= 1
         // Its context goes with the dead ones; the slot itself is not needed for that.
         chunk.jobs[position] = Job(
           work: nil, context: slot.pointee.context, destroy: slot.pointee.destroy)
@@ -233,29 +230,14 @@ extension UnsafeMutablePointer<Lane> {
       // The buffer's reference goes; for one that was cancelled before, that is all.
       cutOffLocked(slot, .cancelled, cause, &outbox)
       outbox.dropReference(of: slot)
-      extra.pointee.tombstones -= 1
+      extra.pointee.backlog.tombstones -= 1
     }
   }
 
   /// Leaves a chunk of cancelled jobs to whoever destroys their contexts.
   func buryLocked(_ chunk: Chunk.Pointer) {
     var jobs = JobBuffer(head: chunk, tail: chunk)
-    needExtra().pointee.graveyard.append(&jobs)
+    needExtra().pointee.backlog.graveyard.append(&jobs)
     pointee.machine.flags.insert(.hasDeliveries)
-  }
-}
-
-extension LaneExtra {
-  /// Whether there is a suspend of this reason, or of none, which is taken back then.
-  fileprivate mutating func takeSuspendBack(_ reason: String?) -> Bool {
-    if let reason = reason.map(Bytes.init) {
-      guard let count = reasons[reason] else { return false }
-      reasons[reason] = count > 1 ? count - 1 : nil
-      suspendsForReasons -= 1
-    } else if suspends == suspendsForReasons {
-      return false
-    }
-    suspends -= 1
-    return true
   }
 }

@@ -26,17 +26,17 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func applyLocked(_ options: borrowing QueueOptions) {
+    if let label = options.label { pointee.more.setLabel(label.copied()) }
     let isPlain =
-      options.label == nil && options.executor == nil && options.clock == nil
+      options.executor == nil && options.clock == nil
       && options.onEvent == nil && options.capacity == 0 && options.rate == nil
       && options.traits.isDisjoint(with: [.limited, .selective])
     if isPlain { return }
     let extra = needExtra()
-    extra.pointee.label = options.label?.copied()
-    extra.pointee.executor = options.executor.map { Unmanaged.passRetained($0) }
-    extra.pointee.clock = options.clock.map { Unmanaged.passRetained($0) }
-    extra.pointee.capacity = options.capacity
-    extra.pointee.limit = options.limit
+    extra.pointee.executors = LaneExecutors(options.executor)
+    extra.pointee.settings.clock = options.clock.map { Unmanaged.passRetained($0) }
+    extra.pointee.settings.capacity = options.capacity
+    extra.pointee.settings.limit = options.limit
     if let onEvent = options.onEvent {
       extra.pointee.events = LaneEvents(onEvent)
       pointee.machine.flags.insert(.isObserved)
@@ -58,6 +58,7 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.extra == nil && isQuiet && pointee.machine.scheduled == 0
       && pointee.buffer.head == nil
     {
+      pointee.more.release()
       freeLocked(handle.index, handle.generation, countsOut: true)
       return .ok
     }
@@ -76,26 +77,24 @@ extension UnsafeMutablePointer<Lane> {
     stopBurstLocked()
     pointee.machine.flags.formUnion([.closed, .destroyed])
     let extra = needExtra()
-    extra.pointee.index = handle.index
+    extra.pointee.settings.index = handle.index
     Engine.current.pointee.lanes.countOut()
-    extra.pointee.isBeingDestroyed = !isInside
-    Engine.releaseUse(
-      of: extra.pointee.executor?.takeUnretainedValue(),
-      extra.pointee.clock?.takeUnretainedValue())
-    for former in extra.pointee.formerExecutors {
-      Engine.releaseUse(of: former.takeUnretainedValue(), nil)
+    extra.pointee.quiet.isBeingDestroyed = !isInside
+    Engine.releaseUse(of: nil, extra.pointee.settings.clock?.takeUnretainedValue())
+    for executor in extra.pointee.executors.all {
+      Engine.releaseUse(of: executor.takeUnretainedValue(), nil)
     }
-    extra.pointee.outside += 1
+    extra.pointee.quiet.outside += 1
     var outbox = Outbox()
     if let timer = extra.pointee.pace?.pointee.timer { clock.disarm(timer) }
     cutOffRunningLocked(&outbox)
     cancelPendingLocked(.destroyed, &outbox)
-    extra.pointee.outside -= 1
+    extra.pointee.quiet.outside -= 1
     if isInside {
       pointee.lock.unlock()
     } else {
       waitUntilUnusedLocked()
-      extra.pointee.isBeingDestroyed = false
+      extra.pointee.quiet.isBeingDestroyed = false
       unlock(&outbox)
     }
     return .ok
@@ -165,7 +164,7 @@ extension UnsafeMutablePointer<Lane> {
   func leaveDestroyedLocked(_ outbox: inout Outbox) {
     let extra = pointee.extra!
     performLocked(&outbox)
-    if isInUse || extra.pointee.isBeingDestroyed {
+    if isInUse || extra.pointee.quiet.isBeingDestroyed {
       if !isInUse { wakeWaitersLocked() }
       pointee.lock.unlock()
       return
@@ -178,11 +177,11 @@ extension UnsafeMutablePointer<Lane> {
     }
     tellLastStatesLocked()
     letOthersGoLocked()
-    if extra.pointee.waiters > 0 {
+    if extra.pointee.quiet.waiters > 0 {
       extra.wakeups.pointee.wrappingAdd(1, ordering: .releasing)
       extra.wakeups.wakeAll()
     }
-    if pointee.machine.scheduled > 0 || extra.pointee.waiters > 0 || isInUse {
+    if pointee.machine.scheduled > 0 || extra.pointee.quiet.waiters > 0 || isInUse {
       pointee.lock.unlock()
       return
     }
@@ -190,27 +189,21 @@ extension UnsafeMutablePointer<Lane> {
       pointee.buffer = JobBuffer()
       Engine.current.pointee.chunks.giveBack(chunk)
     }
-    let (executor, clock, index) = (
-      extra.pointee.executor, extra.pointee.clock, extra.pointee.index
-    )
-    let formerExecutors = extra.pointee.formerExecutors
-    if let order = extra.pointee.order {
+    let (clock, index) = (extra.pointee.settings.clock, extra.pointee.settings.index)
+    let executors = extra.pointee.executors.all
+    if let order = extra.pointee.backlog.order {
       order.pointee.front.release()
       order.pointee.behind.release()
       order.deinitialize(count: 1)
       order.deallocate()
     }
-    extra.pointee.label?.deallocate()
     if let pace = extra.pointee.pace {
       pace.pointee.timer?.giveUp()
       pace.deallocate()
     }
-    extra.deinitialize(count: 1)
-    extra.deallocate()
-    pointee.extra = nil
+    pointee.more.release()
     freeLocked(index, pointee.generation, countsOut: false)
-    executor?.release()
-    formerExecutors.forEach { $0.release() }
+    executors.forEach { $0.release() }
     clock?.release()
   }
 
@@ -220,15 +213,15 @@ extension UnsafeMutablePointer<Lane> {
   private func letOthersGoLocked() {
     let extra = pointee.extra!
     let events = extra.pointee.events.map { Unmanaged.passRetained($0) }
-    let quietCalls = takeQuietCallsLocked()
+    let quietCalls = extra.pointee.quiet.takeCalls()
     if events == nil && quietCalls.isEmpty { return }
     extra.pointee.events = nil
-    extra.pointee.outside += 1
+    extra.pointee.quiet.outside += 1
     pointee.lock.unlock()
     events?.release()
     for call in quietCalls { call() }
     pointee.lock.lock()
-    extra.pointee.outside -= 1
+    extra.pointee.quiet.outside -= 1
   }
 
   /// Gives the lane back to the slab, and the lock up.

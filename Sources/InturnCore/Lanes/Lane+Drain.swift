@@ -55,8 +55,8 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   var othersWaitLocked: Bool {
     let drainers = pointee.machine.scheduled
-    if let extra = pointee.extra, let executor = extra.pointee.executor {
-      let drainers = extra.pointee.awayDrainers.reduce(drainers) { $0 - $1.count }
+    if let extra = pointee.extra, let executor = extra.pointee.executors.current {
+      let drainers = drainers - extra.pointee.executors.awayCount
       return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: drainers) }
     }
     return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef {
@@ -125,7 +125,7 @@ extension UnsafeMutablePointer<Lane> {
   func dropTombstoneLocked(
     _ slot: OperationSlot.Pointer, _ budget: inout DrainBudget
   ) -> Bool {
-    pointee.extra?.pointee.tombstones -= 1
+    pointee.extra?.pointee.backlog.tombstones -= 1
     unlockForCall(&budget)
     slot.dropReference()
     return relock(budget)
@@ -213,7 +213,7 @@ extension UnsafeMutablePointer<Lane> {
     if !relock(budget) { return .stop }
     if !wasDetached { return .goOn }
     // The lane has gone on without this drainer.
-    pointee.extra!.pointee.outside -= 1
+    pointee.extra!.pointee.quiet.outside -= 1
     leaveLocked(&budget.outbox)
     return .stop
   }
@@ -222,7 +222,7 @@ extension UnsafeMutablePointer<Lane> {
     _ segment: OperationSlot.Pointer, _ budget: inout DrainBudget
   ) -> Progress {
     pointee.pending -= 1
-    pointee.extra!.pointee.segments -= 1
+    pointee.extra!.pointee.backlog.segments -= 1
     // The operation's own slot, of which the segment holds a reference.
     let operation = segment.segmentOperation
     let word = operation.loadWord()

@@ -67,17 +67,17 @@ extension UnsafeMutablePointer<Lane> {
       if isInCall && !isAwaited {
         slot.pointee.flags.insert(.detached)
         pointee.machine.drainerLeaves()
-        needExtra().pointee.outside += 1
+        needExtra().pointee.quiet.outside += 1
       }
       if !word.contains(.placeHeld) && !(isInCall && isAwaited) {
         slot.pointee.flags.insert(.placeReleased)
         removeRunningLocked(slot)
-        if wasCounted { pointee.extra!.pointee.endedRunning -= 1 }
+        if wasCounted { pointee.extra!.pointee.ends.keepingPlaces -= 1 }
         releaseNamesLocked(slot, &outbox)
         if slot.pointee.flags.contains(.isFence) { order!.liftFence(slot) }
         if pointee.machine.traits.contains(.view) && !endedInsideCall { holdForGapLocked() }
       } else if !wasCounted {
-        needExtra().pointee.endedRunning += 1
+        needExtra().pointee.ends.keepingPlaces += 1
       }
     }
     noteIdleLocked()
@@ -97,15 +97,8 @@ extension UnsafeMutablePointer<Lane> {
   func countLocked(_ outcome: Outcome) {
     if outcome == .finished {
       pointee.finished += 1
-      return
-    }
-    let extra = needExtra()
-    switch outcome {
-    case .finished: break
-    case .failed: extra.pointee.failed += 1
-    case .cancelled: extra.pointee.cancelled += 1
-    case .timedOut: extra.pointee.timedOut += 1
-    case .abandoned: extra.pointee.abandoned += 1
+    } else {
+      needExtra().pointee.ends.add(outcome)
     }
   }
 
@@ -114,20 +107,15 @@ extension UnsafeMutablePointer<Lane> {
   func queueDeliveryLocked(_ slot: OperationSlot.Pointer) {
     let extra = needExtra()
     slot.pointee.flags.insert(.inDelivery)
-    slot.pointee.nextDelivery = nil
     let startsBefore =
       !pointee.machine.traits.contains(.overlapping) && slot.loadWord().contains(.started)
-    if startsBefore, let first = extra.pointee.firstDelivery, !first.loadWord().contains(.started) {
-      slot.pointee.nextDelivery = first
-      extra.pointee.firstDelivery = slot
-      return
-    }
-    if let last = extra.pointee.lastDelivery {
-      last.pointee.nextDelivery = slot
+    if startsBefore, let first = extra.pointee.deliveries.first,
+      !first.loadWord().contains(.started)
+    {
+      extra.pointee.deliveries.prepend(slot)
     } else {
-      extra.pointee.firstDelivery = slot
+      extra.pointee.deliveries.append(slot)
     }
-    extra.pointee.lastDelivery = slot
     pointee.machine.flags.insert(.hasDeliveries)
   }
 
@@ -140,15 +128,13 @@ extension UnsafeMutablePointer<Lane> {
       budget.remaining -= 1
       return tellEventLocked(events, &budget)
     }
-    if let slot = extra.pointee.firstDelivery {
-      extra.pointee.firstDelivery = slot.pointee.nextDelivery
-      if extra.pointee.firstDelivery == nil { extra.pointee.lastDelivery = nil }
+    if let slot = extra.pointee.deliveries.pop() {
       noteDeliveriesLocked()
       return deliverLocked(slot, &budget)
     }
-    if let graph = extra.pointee.firstCancelledGraph { return deliverHeldLocked(graph, &budget) }
+    if let graph = extra.pointee.graphs.firstCancelled { return deliverHeldLocked(graph, &budget) }
     // Not by `pop`: a host's jobs have numbers for their work, and one of those is an optional's none.
-    while let grave = extra.pointee.graveyard.front() {
+    while let grave = extra.pointee.backlog.graveyard.front() {
       let job = grave.jobs[Int(grave.pointee.start)]
       grave.pointee.start += 1
       guard let destroy = job.destroy else { continue }
@@ -157,7 +143,7 @@ extension UnsafeMutablePointer<Lane> {
       destroy(job.context)
       return relock(budget)
     }
-    extra.pointee.graveyard.release()
+    extra.pointee.backlog.graveyard.release()
     noteDeliveriesLocked()
     return true
   }
@@ -166,8 +152,8 @@ extension UnsafeMutablePointer<Lane> {
     let extra = pointee.extra!
     pointee.machine.set(
       .hasDeliveries,
-      extra.pointee.firstDelivery != nil || extra.pointee.graveyard.head != nil
-        || extra.pointee.firstCancelledGraph != nil || extra.pointee.events?.canBeTold == true)
+      extra.pointee.deliveries.first != nil || extra.pointee.backlog.graveyard.head != nil
+        || extra.pointee.graphs.firstCancelled != nil || extra.pointee.events?.canBeTold == true)
   }
 
   /// One call at most: of the end's callback, a retry policy's function, a handler. What is destroyed
@@ -212,10 +198,7 @@ extension UnsafeMutablePointer<Lane> {
       && !pointee.machine.flags.contains(.destroyed)
     if isToldHere && hasCalled {
       // That is a call by itself.
-      let extra = pointee.extra!
-      slot.pointee.nextDelivery = extra.pointee.firstDelivery
-      extra.pointee.firstDelivery = slot
-      if extra.pointee.lastDelivery == nil { extra.pointee.lastDelivery = slot }
+      pointee.extra!.pointee.deliveries.prepend(slot)
       noteDeliveriesLocked()
       return true
     }

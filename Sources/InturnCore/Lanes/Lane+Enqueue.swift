@@ -64,7 +64,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return .noMemory
     }
-    if isObstinate { needExtra().pointee.hasObstinate = true }
+    if isObstinate { needExtra().pointee.backlog.hasObstinate = true }
     unlock()
     return .ok
   }
@@ -130,7 +130,7 @@ extension UnsafeMutablePointer<Lane> {
     if !areAllHere { slot.addReference() }
     // Only now does a handle with these bits name an operation.
     if wantsHandle { _ = slot.set(.handleHeld) }
-    if flags.contains(.obstinate) { needExtra().pointee.hasObstinate = true }
+    if flags.contains(.obstinate) { needExtra().pointee.backlog.hasObstinate = true }
     if hasOwnClock {
       _ = slot.set(.ownClock)
       slot.pointee.enqueuedAt = clock.now
@@ -194,7 +194,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     slot.addReference()
     pointee.pending += 1
-    needExtra().pointee.segments += 1
+    needExtra().pointee.backlog.segments += 1
     if pointee.machine.flags.contains(.rated) { applyPaceLocked() }
     unlock()
     return .ok
@@ -206,8 +206,8 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.generation != generation { return .stale }
     if pointee.machine.flags.contains(.closed) { return .closed }
     if UInt64(pointee.pending) + count > UInt64(UInt32.max) { return .noMemory }
-    guard let extra = pointee.extra, extra.pointee.capacity != 0 else { return .ok }
-    return waitingCountLocked + count > extra.pointee.capacity ? .full : .ok
+    guard let extra = pointee.extra, extra.pointee.settings.capacity != 0 else { return .ok }
+    return waitingCountLocked + count > extra.pointee.settings.capacity ? .full : .ok
   }
 
   /// Whether this kind of queue has a place for what the plan asks.
@@ -221,7 +221,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Operations that are pending just now, also during a burst.
   var waitingCountLocked: UInt64 {
     countBurstLocked()
-    return UInt64(pointee.pending) - UInt64(pointee.extra?.pointee.segments ?? 0)
+    return UInt64(pointee.pending) - UInt64(pointee.extra?.pointee.backlog.segments ?? 0)
   }
 }
 

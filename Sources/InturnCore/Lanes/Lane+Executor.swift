@@ -10,30 +10,15 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return (refusal, true) }
     defer { pointee.lock.unlock() }
-    let extra = needExtra()
-    let new = Unmanaged.passUnretained(executor)
-    let old = extra.pointee.executor
-    if old?.toOpaque() == new.toOpaque() { return (.ok, true) }
-    let away = extra.pointee.awayDrainers.reduce(0) { $0 + $1.count }
-    if pointee.machine.scheduled > away {
-      let former = UnsafeRawPointer(Unmanaged.passUnretained(self.executor).toOpaque())
-      extra.pointee.awayDrainers.append((former, pointee.machine.scheduled - away))
-    }
-    extra.pointee.awayDrainers.removeAll { $0.executor == new.toOpaque() }
-    let place = extra.pointee.formerExecutors.firstIndex { $0.toOpaque() == new.toOpaque() }
-    if let place { extra.pointee.formerExecutors.remove(at: place) }
-    if let old { extra.pointee.formerExecutors.append(old) }
-    extra.pointee.executor = place == nil ? new.retain() : new
-    return (.ok, place != nil)
+    let scheduled = pointee.machine.scheduled
+    let isNew = needExtra().pointee.executors.change(
+      to: executor, scheduled: scheduled, pool: Engine.current.pointee.pool)
+    return (.ok, !isNew)
   }
 
   /// A drainer comes from an executor, perhaps not the lane's any more.
   func drainerArrivesLocked(from executor: UnsafeRawPointer?) {
     pointee.machine.drainerArrives()
-    guard let extra = pointee.extra, !extra.pointee.awayDrainers.isEmpty,
-      let place = extra.pointee.awayDrainers.firstIndex(where: { $0.executor == executor })
-    else { return }
-    extra.pointee.awayDrainers[place].count -= 1
-    if extra.pointee.awayDrainers[place].count == 0 { extra.pointee.awayDrainers.remove(at: place) }
+    pointee.extra?.pointee.executors.drainerArrives(from: executor)
   }
 }

@@ -79,7 +79,7 @@ extension UnsafeMutablePointer<Lane> {
     let nextStart = pace.pointee.nextStart
     let isHeld = isHeldByPaceLocked
     // Segments are not held: one after the other, it is looked whether it is one.
-    pointee.machine.set(.held, isHeld && pointee.extra!.pointee.segments == 0)
+    pointee.machine.set(.held, isHeld && pointee.extra!.pointee.backlog.segments == 0)
     if !isHeld { pointee.machine.flags.remove(.headBlocked) }
     // A lane whose queue is gone has disarmed its timer, and will free it.
     if let nextStart, isHeld, !pointee.machine.flags.contains(.destroyed) {

@@ -13,14 +13,14 @@ extension UnsafeMutablePointer<Lane> {
     }
     // Keeps the lane in its place while the lock is given up.
     let extra = needExtra()
-    extra.pointee.waiters += 1
+    extra.pointee.quiet.waiters += 1
     pointee.lock.unlock()
     let entry = WaitGraph.enter(.queue(self))
     pointee.lock.lock()
     let status =
       entry == nil
       ? .deadlock : sleepUntilQuietLocked(extra, generation, timeoutNanoseconds)
-    extra.pointee.waiters -= 1
+    extra.pointee.quiet.waiters -= 1
     unlock()
     if let entry { WaitGraph.leave(entry) }
     return status
@@ -52,7 +52,8 @@ extension UnsafeMutablePointer<Lane> {
     result.pending = waitingCountLocked
     result.nextStart = nextStartLocked
     result.finished = pointee.finished
-    result.running = UInt64(pointee.machine.running - (pointee.extra?.pointee.endedRunning ?? 0))
+    result.running = UInt64(
+      pointee.machine.running - (pointee.extra?.pointee.ends.keepingPlaces ?? 0))
     // The one that was started last may have ended without its queue having heard of that. What a
     // batch starts counts as finished until it turns out otherwise.
     if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
@@ -63,11 +64,11 @@ extension UnsafeMutablePointer<Lane> {
       }
     }
     if let extra = pointee.extra {
-      result.suspends = extra.pointee.suspends
-      result.failed = extra.pointee.failed
-      result.cancelled = extra.pointee.cancelled
-      result.timedOut = extra.pointee.timedOut
-      result.abandoned = extra.pointee.abandoned
+      result.suspends = extra.pointee.suspensions.count
+      result.failed = extra.pointee.ends.failed
+      result.cancelled = extra.pointee.ends.cancelled
+      result.timedOut = extra.pointee.ends.timedOut
+      result.abandoned = extra.pointee.ends.abandoned
     }
     return (.ok, result)
   }

@@ -30,72 +30,29 @@ struct Lane: ~Copyable {
   /// otherwise.
   var finished: UInt64
   /// What most lanes do without.
-  var extra: UnsafeMutablePointer<LaneExtra>?
+  var more: LaneMore
+
+  var extra: UnsafeMutablePointer<LaneExtra>? {
+    @inline(__always) get { more.extra }
+  }
 }
 
-/// What a lane has when its queue has options or its life is not the simplest.
+/// What a lane has whose queue has options, or whose life is not the simplest. Each part is a value
+/// that knows neither lane nor lock.
 struct LaneExtra: ~Copyable {
-  var label: UnsafeMutablePointer<CChar>?
-  /// Retained. Nil: the library's pool.
-  var executor: Unmanaged<Executor>?
-  /// Retained: those that it had before. They live as long as the lane, so that who has read one
-  /// under the lock may submit to it after.
-  var formerExecutors: [Unmanaged<Executor>] = []
-  /// Drainers that still wait at executors which the lane had before; none of these have none.
-  var awayDrainers: [(executor: UnsafeRawPointer, count: UInt16)] = []
-  /// Retained. Nil: the system's clock.
-  var clock: Unmanaged<Clock>?
-  var capacity: UInt64 = 0
-  var limit: UInt32 = 0
-  var suspends: UInt32 = 0
-  /// How many of the jobs in the buffer are segments.
-  var segments: UInt32 = 0
-  /// Of an actor lane: whether the buffer may have jobs of operations that have begun, which do not
-  /// wait behind one that has not.
-  var mayHaveBegun = false
-  /// How many of the jobs in the buffer were cancelled and only wait to be passed over.
-  var tombstones: UInt32 = 0
-  /// The round in which those are squeezed out, and how many jobs it may look at now.
-  var round: UInt32 = 1
-  var squeezeBudget = 0
-  /// How many of the running operations have ended, as the queue knows, and keep their places.
-  var endedRunning: UInt32 = 0
-  /// Calls that are under way without a drainer: cut-off work, cancel handlers.
-  var outside: UInt32 = 0
-  /// Threads that sleep until the lane is quiet.
-  var waiters: UInt32 = 0
-  /// Operations were accepted that a cancel of all does not end before their start.
-  var hasObstinate = false
-  /// What is called once when the lane is quiet.
-  var quietCalls: [@Sendable () -> Void] = []
-  /// A thread that destroys the queue waits for its calls, and delivers what is left itself.
-  var isBeingDestroyed = false
-  /// Of a destroyed lane: its place in the slab.
-  var index: UInt32 = 0
-  var failed: UInt64 = 0
-  var cancelled: UInt64 = 0
-  var timedOut: UInt64 = 0
-  var abandoned: UInt64 = 0
-  var firstDelivery: OperationSlot.Pointer?
-  var lastDelivery: OperationSlot.Pointer?
-  var order: UnsafeMutablePointer<LaneOrder>?
-  var keys: KeyTable?
-  var events: LaneEvents?
-  var states: LaneStates?
-  /// How often it was suspended for each reason, and for all of them; those are among `suspends`.
-  var reasons: [Bytes: UInt32] = [:]
-  var suspendsForReasons: UInt32 = 0
-  /// Graphs of batches that hold operations; how many those are.
-  var firstGraph: BatchGraph.Pointer?
-  var held: UInt32 = 0
-  /// Graphs that were cancelled, and the contexts of what they hold are to be destroyed.
-  var firstCancelledGraph: BatchGraph.Pointer?
-  /// Operations without slots that were cancelled and whose contexts are to be destroyed.
-  var graveyard = JobBuffer()
+  var settings = LaneSettings()
+  var executors = LaneExecutors()
+  var backlog = LaneBacklog()
+  var suspensions = Suspensions()
   /// Nil: nothing is held back for a time.
   var pace: UnsafeMutablePointer<Pace>?
-  /// Changes when a waiter must look again.
-  let wakeups = Atomic<UInt32>(0)
+  var ends = EndCounts()
+  var deliveries = Deliveries()
+  var quiet = Quiet()
+  var graphs = HeldGraphs()
+  var keys: KeyTable?
+  var events: LaneEvents?
+  var states: UnsafeMutablePointer<LaneStates>?
 }
 
 // MARK: Views and small steps; the lane is locked
@@ -110,17 +67,19 @@ extension UnsafeMutablePointer<Lane> {
       let traits = pointee.machine.traits
       if traits.contains(.oneAtATime) { return 1 }
       if !traits.contains(.limited) { return UInt32.max }
-      return pointee.extra.unsafelyUnwrapped.pointee.limit
+      return pointee.extra.unsafelyUnwrapped.pointee.settings.limit
     }
   }
 
   var executor: Executor {
-    if let executor = pointee.extra?.pointee.executor { return executor.takeUnretainedValue() }
+    if let executor = pointee.extra?.pointee.executors.current {
+      return executor.takeUnretainedValue()
+    }
     return Engine.current.pointee.pool
   }
 
   var clock: Clock {
-    if let clock = pointee.extra?.pointee.clock { return clock.takeUnretainedValue() }
+    if let clock = pointee.extra?.pointee.settings.clock { return clock.takeUnretainedValue() }
     return Engine.current.pointee.systemClock
   }
 
@@ -129,18 +88,15 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   var hasOwnClock: Bool {
-    @inline(__always) get { pointee.extra?.pointee.clock != nil }
+    @inline(__always) get { pointee.extra?.pointee.settings.clock != nil }
   }
 
-  var label: UnsafePointer<CChar>? { pointee.extra?.pointee.label.map { UnsafePointer($0) } }
+  var label: UnsafePointer<CChar>? { pointee.more.label.map { UnsafePointer($0) } }
 
   /// The extra part, made if there is none yet.
   func needExtra() -> UnsafeMutablePointer<LaneExtra> {
     if let extra = pointee.extra { return extra }
-    let extra = UnsafeMutablePointer<LaneExtra>.allocate(capacity: 1)
-    extra.initialize(to: LaneExtra())
-    pointee.extra = extra
-    return extra
+    return pointee.more.addExtra()
   }
 
   // MARK: Giving the lock back
@@ -150,26 +106,41 @@ extension UnsafeMutablePointer<Lane> {
   /// lane clears it away. Who has changed nothing may just unlock.
   @inline(__always)
   func unlock(_ outbox: inout Outbox) {
-    let flags = pointee.machine.flags
-    if outbox.hasNews || !flags.isDisjoint(with: [.watched, .destroyed]) {
-      unlockSlowly(&outbox)
-    } else if pointee.machine.askForDrainer(view) {
-      let executor = self.executor
-      pointee.lock.unlock()
-      executor.submit(ReadyRing.Item(lane: self))
-    } else if flags.contains(.waitedFor) && isQuiet {
-      unlockSlowly(&outbox)
-    } else {
-      pointee.lock.unlock()
-    }
+    if outbox.hasNews || needsSlowUnlock { unlockSlowly(&outbox) } else { unlockQuickly() }
     outbox.dropOver()
   }
 
   /// The same for who has nothing in an outbox.
   @inline(__always)
   func unlock() {
+    if needsSlowUnlock { unlockSlowly() } else { unlockQuickly() }
+  }
+
+  private var needsSlowUnlock: Bool {
+    @inline(__always) get {
+      let flags = pointee.machine.flags
+      return !flags.isDisjoint(with: [.watched, .destroyed])
+        || (flags.contains(.waitedFor) && isQuiet)
+    }
+  }
+
+  @inline(__always)
+  private func unlockQuickly() {
+    let asks = pointee.machine.askForDrainer(view)
+    if !asks {
+      pointee.lock.unlock()
+      return
+    }
+    let executor = self.executor
+    pointee.lock.unlock()
+    executor.submit(ReadyRing.Item(lane: self))
+  }
+
+  @inline(never)
+  private func unlockSlowly() {
     var outbox = Outbox()
-    unlock(&outbox)
+    unlockSlowly(&outbox)
+    outbox.dropOver()
   }
 
   @inline(never)
@@ -181,7 +152,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     let executor = self.executor
     let asks = pointee.machine.askForDrainer(view)
-    let calls = isQuiet ? takeQuietCallsLocked() : []
+    let calls = isQuiet ? pointee.extra?.pointee.quiet.takeCalls() ?? [] : []
     if isQuiet { wakeWaitersLocked() }
     pointee.lock.unlockAfterReadingObject()
     outbox.perform(executor, asks ? self : nil)
@@ -194,11 +165,11 @@ extension UnsafeMutablePointer<Lane> {
     if outbox.isEmpty { return }
     let extra = needExtra()
     let executor = pointee.machine.flags.contains(.destroyed) ? nil : self.executor
-    extra.pointee.outside += 1
+    extra.pointee.quiet.outside += 1
     pointee.lock.unlockAfterReadingObject()
     outbox.perform(executor)
     pointee.lock.lock()
-    extra.pointee.outside -= 1
+    extra.pointee.quiet.outside -= 1
   }
 
   /// Wakes who sleeps until the lane is quiet, or not in use.
@@ -214,14 +185,14 @@ extension UnsafeMutablePointer<Lane> {
   var isQuiet: Bool {
     let machine = pointee.machine
     return pointee.pending == 0 && machine.running == 0 && machine.active == 0
-      && !machine.flags.contains(.hasDeliveries) && (pointee.extra?.pointee.outside ?? 0) == 0
+      && !machine.flags.contains(.hasDeliveries) && (pointee.extra?.pointee.quiet.outside ?? 0) == 0
   }
 
   /// Whether calls are under way; of a destroyed lane, also whether somebody is about to go on with
   /// an operation that it ended.
   var isInUse: Bool {
     let machine = pointee.machine
-    return machine.active > 0 || (pointee.extra?.pointee.outside ?? 0) > 0
+    return machine.active > 0 || (pointee.extra?.pointee.quiet.outside ?? 0) > 0
       || (machine.running > 0 && machine.flags.contains(.destroyed))
   }
 
@@ -273,6 +244,8 @@ extension UnsafeMutablePointer<Lane> {
 extension UnsafeMutablePointer<LaneExtra> {
   /// An atomic never moves, so its address is good as long as the extra part lives.
   var wakeups: UnsafeMutablePointer<Atomic<UInt32>> {
-    withUnsafePointer(to: pointee.wakeups) { UnsafeMutablePointer<Atomic<UInt32>>(mutating: $0) }
+    withUnsafePointer(to: pointee.quiet.wakeups) {
+      UnsafeMutablePointer<Atomic<UInt32>>(mutating: $0)
+    }
   }
 }

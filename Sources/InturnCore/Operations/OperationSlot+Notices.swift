@@ -98,7 +98,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
     let handler = takeHandlerLocked(for: due)
     let token = self.handle(.token)
-    lane.needExtra().pointee.outside += 1
+    lane.needExtra().pointee.quiet.outside += 1
     lane.pointee.lock.unlock()
 
     var frame = CallFrame(lane: lane)
@@ -117,7 +117,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     lane.pointee.lock.unlock()
     dropReference()
     lane.pointee.lock.lock()
-    lane.pointee.extra!.pointee.outside -= 1
+    lane.pointee.extra!.pointee.quiet.outside -= 1
     lane.leaveLocked(&outbox)
     return true
   }

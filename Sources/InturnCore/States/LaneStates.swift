@@ -52,11 +52,13 @@ extension UnsafeMutablePointer<Lane> {
     // The others are told before what has changed before.
     stageStatesLocked(&outbox)
     if extra.pointee.states == nil {
-      extra.pointee.states = makeStatesLocked()
+      let states = UnsafeMutablePointer<LaneStates>.allocate(capacity: 1)
+      states.initialize(to: makeStatesLocked())
+      extra.pointee.states = states
       pointee.machine.flags.insert(.watched)
     }
     trail.assume(momentLocked.state(trail.aspect))
-    extra.pointee.states!.trails.add(trail)
+    extra.pointee.states!.pointee.trails.add(trail)
     unlock(&outbox)
     return .ok
   }
@@ -66,10 +68,8 @@ extension UnsafeMutablePointer<Lane> {
     stopBurstLocked()
     var states = LaneStates()
     let extra = needExtra()
-    states.ended = Int64(
-      pointee.finished + extra.pointee.failed + extra.pointee.cancelled + extra.pointee.timedOut
-        + extra.pointee.abandoned)
-    states.running = Int64(pointee.machine.running - extra.pointee.endedRunning)
+    states.ended = Int64(pointee.finished + extra.pointee.ends.sum)
+    states.running = Int64(pointee.machine.running - extra.pointee.ends.keepingPlaces)
     if let slot = firstRunningSlot, isGateOfBurstLocked(slot) {
       // It counts as ended from its start on; between two operations it has returned.
       states.hasGate = !slot.loadWord().contains(.returned)
@@ -83,16 +83,16 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func countStartLocked() {
     if !pointee.machine.countsStarts { return }
-    pointee.extra!.pointee.states?.running += 1
+    pointee.extra!.pointee.states?.pointee.running += 1
     if pointee.machine.flags.contains(.rated) { countStartForRateLocked() }
   }
 
   @inline(__always)
   func countEndLocked(wasRunning: Bool, _ outbox: inout Outbox) {
     if !pointee.machine.flags.contains(.watched) { return }
-    pointee.extra!.pointee.states!.ended += 1
+    pointee.extra!.pointee.states!.pointee.ended += 1
     if !wasRunning { return }
-    pointee.extra!.pointee.states!.running -= 1
+    pointee.extra!.pointee.states!.pointee.running -= 1
     // The lane may start another one before it gives the lock up.
     stageStatesLocked(&outbox)
   }
@@ -100,20 +100,22 @@ extension UnsafeMutablePointer<Lane> {
   /// So many that were pending have ended.
   func countCancelledLocked(_ count: UInt32) {
     if pointee.machine.flags.contains(.watched) {
-      pointee.extra!.pointee.states!.ended += Int64(count)
+      pointee.extra!.pointee.states!.pointee.ended += Int64(count)
     }
   }
 
   /// The operation that was running goes back to those that are pending.
   func countRestartLocked() {
-    if pointee.machine.flags.contains(.watched) { pointee.extra!.pointee.states!.running -= 1 }
+    if pointee.machine.flags.contains(.watched) {
+      pointee.extra!.pointee.states!.pointee.running -= 1
+    }
   }
 
   /// The batch that was under way when the lane began to count is over.
   @inline(__always)
   func countGateLocked(_ outbox: inout Outbox) {
     if !pointee.machine.flags.contains(.watched) { return }
-    if pointee.extra!.pointee.states!.hasGate { countEndLocked(wasRunning: true, &outbox) }
+    if pointee.extra!.pointee.states!.pointee.hasGate { countEndLocked(wasRunning: true, &outbox) }
   }
 
   // MARK: Telling
@@ -126,17 +128,12 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func stageStatesSlowlyLocked(_ outbox: inout Outbox) {
-    let extra = pointee.extra!
+    let states = pointee.extra!.pointee.states!
     let moment = momentLocked
-    if extra.pointee.states!.staged == moment { return }
-    var states = extra.pointee.states.take()!
-    states.staged = moment
-    let staged = states.trails.stage { moment.state($0) }
-    if states.trails.isEmpty {
-      pointee.machine.flags.remove(.watched)
-    } else {
-      extra.pointee.states = states
-    }
+    if states.pointee.staged == moment { return }
+    states.pointee.staged = moment
+    let staged = states.pointee.trails.stage { moment.state($0) }
+    if states.pointee.trails.isEmpty { dropStatesLocked() }
     outbox.deliver(staged)
   }
 
@@ -144,7 +141,7 @@ extension UnsafeMutablePointer<Lane> {
     let pending = Int64(waitingCountLocked)
     let states = pointee.extra!.pointee.states!
     return LaneStates.Moment(
-      running: states.running, ended: states.ended, pending: pending,
+      running: states.pointee.running, ended: states.pointee.ended, pending: pending,
       isSuspended: pointee.machine.flags.contains(.suspended), nextStart: nextStartLocked)
   }
 
@@ -154,11 +151,19 @@ extension UnsafeMutablePointer<Lane> {
     let extra = pointee.extra!
     var outbox = Outbox()
     stageStatesLocked(&outbox)
-    pointee.machine.flags.remove(.watched)
-    if let states = extra.pointee.states.take() {
-      outbox.deliver(states.trails.map { StagedState(trail: $0, isLast: true) })
+    if let states = extra.pointee.states {
+      outbox.deliver(states.pointee.trails.map { StagedState(trail: $0, isLast: true) })
+      dropStatesLocked()
     }
     performLocked(&outbox)
+  }
+
+  /// Nobody is told of the states any more.
+  private func dropStatesLocked() {
+    let states = pointee.extra!.pointee.states.take().unsafelyUnwrapped
+    states.deinitialize(count: 1)
+    states.deallocate()
+    pointee.machine.flags.remove(.watched)
   }
 
   /// Stages what has changed of one of its operations.

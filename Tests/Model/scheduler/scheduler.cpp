@@ -464,8 +464,6 @@ uintptr_t inturn_system_thread(void) { return uintptr_t(current + 1); }
 bool inturn_system_is_main_thread(void) { return current <= 0; }
 int inturn_system_processors(void) { return 2; }
 
-uint32_t inturn_system_store_used;
-bool inturn_system_finds_memory(void) { return true; }
 void inturn_system_object_barrier(void) {}
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
@@ -497,10 +495,4 @@ bool inturn_model_unlocks_nothing(const void *lock) {
     }
   return false;
 }
-
-// A descriptor that is no file's: nobody polls it here.
-int inturn_system_event_open(int *write_end) { return *write_end = 1000; }
-void inturn_system_event_signal(int) {}
-void inturn_system_event_clear(int) {}
-void inturn_system_event_close(int, int) {}
 }

@@ -1,0 +1,21 @@
+/// How a queue's operations have ended, but for those that finished.
+struct EndCounts {
+  private(set) var failed: UInt64 = 0
+  private(set) var cancelled: UInt64 = 0
+  private(set) var timedOut: UInt64 = 0
+  private(set) var abandoned: UInt64 = 0
+  /// Running operations that have ended, as the queue knows, and keep their places.
+  var keepingPlaces: UInt32 = 0
+
+  var sum: UInt64 { failed + cancelled + timedOut + abandoned }
+
+  mutating func add(_ outcome: Outcome, _ times: UInt64 = 1) {
+    switch outcome {
+    case .finished: break
+    case .failed: failed += times
+    case .cancelled: cancelled += times
+    case .timedOut: timedOut += times
+    case .abandoned: abandoned += times
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// A clock that the scenario advances, and what waits for it.
+#include "../checker/checker.hpp"
+
+using namespace model;
+
+namespace {
+
+struct ManualClock {
+  inturn_clock handle = {0};
+  ManualClock() {
+    expect("clock_create", inturn_clock_create_manual(&handle), {INTURN_OK});
+    advance(1); // so that what starts at once does not start at 0
+  }
+  void advance(int64_t by) {
+    expect("clock_advance", inturn_clock_advance(handle, by), {INTURN_OK});
+  }
+  ~ManualClock() {
+    model_settle(true);
+    expect("clock_destroy", inturn_clock_destroy(handle), {INTURN_OK});
+  }
+  Queue queue(inturn_queue_kind kind) {
+    return Queue(kind, {0}, [this](auto &o) { o.clock = handle; });
+  }
+};
+
+} // namespace
+
+SCENARIO(advancing_a_clock_meets_finish) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  Operation &x =
+      queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
+  queue.add("y", finishes);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] {
+              clock.advance(10);
+              clock.advance(10);
+            }});
+}
+
+// A deadline counts from a beginning that nobody can see before it counts.
+SCENARIO(a_deadline_counts_once_the_work_is_called) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  Operation &x =
+      queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
+  together({[&] {
+    x.awaitCall();
+    clock.advance(10);
+    x.wait(-1);
+  }});
+  x.finish(); // gives the place up
+  queue.drain();
+  CHECK(x.end.outcome == INTURN_TIMED_OUT);
+}
+
+SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+  With limited = with([](auto &o) {
+    o.max_wait_ns = 5;
+    o.label = "limited";
+  });
+  together({[&] { queue.add("x", finishes, limited); },
+            [&] { clock.advance(10); }, [&] { queue.destroy(); }});
+}
+
+// What is armed just as the clock passes its moment waits for no other advance.
+SCENARIO(arming_meets_the_advance_past_its_moment) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+  queue.suspend();
+  With limited = with([](auto &o) { o.max_wait_ns = 5; });
+  Operation *x = nullptr;
+  together({[&] { x = &queue.add("x", finishes, limited); },
+            [&] { clock.advance(10); }});
+  model_settle(false);
+  const bool wasOver = x->isOver();
+  clock.advance(0);
+  model_settle(false);
+  CHECK(x->isOver() == wasOver);
+  queue.resume();
+}
+
+SCENARIO(a_retry_waits_for_a_clock) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  retry.delay_ns = 10;
+  Operation &x = queue.add(
+      "x",
+      [](Operation &it) {
+        it.mayRestart = true;
+        it.calls == 1 ? it.fail(1) : it.finish();
+      },
+      with([&](auto &o) { o.retry = &retry; }));
+  x.mayRestart = true;
+  together({[&] {
+              x.awaitCall();
+              while (x.calls < 2 && !x.isOver()) {
+                clock.advance(10);
+                model_settle(false);
+              }
+            },
+            [&] { queue.add("y", finishes); }});
+}
