@@ -3,23 +3,30 @@ import Synchronization
 
 /// A lock for critical sections of a few dozen instructions.
 ///
-/// It spins, then yields, then sleeps for ever longer, and never enters the kernel to hand over:
-/// for sections this short that costs a third of a lock that parks. It is not fair and not
-/// recursive. No user code is ever called while one is held.
+/// It spins, then yields, then takes naps, and never enters the kernel to hand over: for sections
+/// this short that costs a third of a lock that parks. Whoever comes takes it, which keeps it where
+/// its cache line is; but once somebody has waited for a few naps, those who have waited for less
+/// leave it alone. It is not recursive. No user code is ever called while one is held.
 @usableFromInline
 package struct BriefLock: ~Copyable {
   /// 1 while it is held. Taken with acquiring, given back with releasing order: what one holder
   /// wrote, the next one reads.
-  @usableFromInline let word = Atomic<UInt32>(0)
+  @usableFromInline let word = Atomic<UInt16>(0)
+  /// How many have waited for long. Relaxed: who does not see it in time only comes before them.
+  @usableFromInline let impatient = Atomic<UInt16>(0)
 
   @inlinable
   package init() {}
 
   @inlinable @inline(__always)
   package borrowing func lock() {
-    if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
-      lockSlowly()
-    }
+    if !take() { lockSlowly() }
+  }
+
+  @inlinable @inline(__always)
+  borrowing func take() -> Bool {
+    impatient.load(ordering: .relaxed) == 0
+      && word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
   }
 
   /// The same for a thread that only gets on with what others bring. When one of them has the lock,
@@ -28,9 +35,7 @@ package struct BriefLock: ~Copyable {
   /// microseconds before each look: both get on faster, one after the other.
   @inline(__always)
   borrowing func lockPatiently() {
-    if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
-      waitPatiently()
-    }
+    if !take() { waitPatiently() }
   }
 
   @inlinable @inline(__always)
@@ -62,7 +67,7 @@ package struct BriefLock: ~Copyable {
   private borrowing func waitPatiently() {
     for _ in 0..<16 {
       inturn_system_spin(3_000)
-      if word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { return }
+      if take() { return }
     }
     // The holder may have been preempted.
     lockSlowly()
@@ -71,9 +76,21 @@ package struct BriefLock: ~Copyable {
   @inline(never) @usableFromInline
   borrowing func lockSlowly() {
     var backoff = Backoff()
+    while word.load(ordering: .relaxed) != 0 || !take() {
+      backoff.pause()
+      if backoff.isLong && impatient.load(ordering: .relaxed) < UInt16.max / 2 {
+        return lockImpatiently(&backoff)
+      }
+    }
+  }
+
+  @inline(never)
+  private borrowing func lockImpatiently(_ backoff: inout Backoff) {
+    impatient.wrappingAdd(1, ordering: .relaxed)
     repeat {
       while word.load(ordering: .relaxed) != 0 { backoff.pause() }
     } while !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
+    impatient.wrappingSubtract(1, ordering: .relaxed)
   }
 }
 
@@ -85,6 +102,9 @@ package struct Backoff {
 
   /// Whether the other thread has had but little time so far.
   package var isShort: Bool { round < 128 }
+
+  /// Whether it has taken a few naps.
+  package var isLong: Bool { round > 258 }
 
   package mutating func pause() {
     round &+= 1

@@ -77,6 +77,9 @@ void inturn_model_atomic(inturn_model_access access, void *address,
   case 1:
     CASES(uint8_t);
     break;
+  case 2:
+    CASES(uint16_t);
+    break;
   case 4:
     CASES(uint32_t);
     break;
@@ -119,6 +122,9 @@ bool inturn_model_compare_exchange(void *address, uint32_t size, void *expected,
   switch (size) {
   case 1:
     exchanged = PAIRS(uint8_t);
+    break;
+  case 2:
+    exchanged = PAIRS(uint16_t);
     break;
   case 4:
     exchanged = PAIRS(uint32_t);

@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import InturnCore
+
+@Suite struct BriefLockTests {
+  /// A lock, and a number that it protects.
+  private final class Guarded: @unchecked Sendable {
+    // Safe to share: `lock` protects `number`.
+    let lock = BriefLock()
+    var number = 0
+  }
+
+  @Test func `a lock that somebody has waited for long is left to them`() async throws {
+    let guarded = Guarded()
+    guarded.lock.lock()
+    let waiter = Thread {
+      guarded.lock.lock()
+      guarded.number = 1
+      guarded.lock.unlock()
+    }
+    waiter.start()
+    let isImpatient = await comesTrue { guarded.lock.impatient.load(ordering: .relaxed) == 1 }
+    try #require(isImpatient)
+    guarded.lock.unlock()
+    // Whoever comes now finds it either taken or left alone.
+    while !guarded.lock.take() {}
+    #expect(guarded.number == 1)
+    guarded.lock.unlock()
+    let isDone = await comesTrue { waiter.isFinished }
+    try #require(isDone)
+    #expect(guarded.lock.impatient.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func `one at a time has the lock, however long the others have waited`() async throws {
+    let guarded = Guarded()
+    let rounds = 2_000
+    let threads = (0..<4).map { number in
+      Thread {
+        for round in 0..<rounds {
+          guarded.lock.lock()
+          let before = guarded.number
+          // Now and then for long enough for the others to lose patience.
+          if round % 500 == number { Thread.sleep(forTimeInterval: 0.002) }
+          guarded.number = before + 1
+          guarded.lock.unlock()
+        }
+      }
+    }
+    for thread in threads { thread.start() }
+    let areDone = await comesTrue { threads.allSatisfy(\.isFinished) }
+    try #require(areDone)
+    #expect(guarded.number == 4 * rounds)
+    #expect(guarded.lock.impatient.load(ordering: .relaxed) == 0)
+  }
+}
