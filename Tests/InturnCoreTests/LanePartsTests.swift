@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import InturnCore
@@ -10,34 +11,35 @@ import Testing
     var suspensions = Suspensions()
     let (upload, login) = (Bytes("upload"), Bytes("login"))
     let added = [upload, upload, nil].map { suspensions.add($0) }
-    #expect(added == [true, true, true] && suspensions.count == 3)
+    let count = suspensions.count
+    #expect(added == [true, true, true] && count == 3)
     // The second one without a reason, the others have one; and the third one with that of theirs.
     let back = [login, nil, nil, upload, upload, upload].map { suspensions.takeBack($0) }
-    #expect(back == [false, true, false, true, true, false] && suspensions.count == 0)
+    let left = suspensions.count
+    #expect(back == [false, true, false, true, true, false] && left == 0)
   }
 
-  /// Against a bag of reasons, under every script of six steps.
-  @Test func `suspensions are a bag`() {
-    let reasons: [Bytes?] = [nil, Bytes("a"), Bytes("b")]
-    func explore(_ suspensions: Suspensions, _ bag: [Int], _ steps: Int) {
-      #expect(suspensions.count == UInt32(bag.count))
-      if steps == 0 { return }
-      for (number, reason) in reasons.enumerated() {
-        var more = suspensions
-        let isAdded = more.add(reason)
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func `suspensions are a bag`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var suspensions = Suspensions()
+    var bag: [Int: Int] = [:]
+    for step in 0..<20_000 {
+      // Many at first, then fewer.
+      let number = Int.random(in: 0..<500, using: &random)
+      let reason = number == 0 ? nil : Bytes("reason \(number)")
+      if Int.random(in: 0..<20_000, using: &random) > step {
+        let isAdded = suspensions.add(reason)
         #expect(isAdded)
-        explore(more, bag + [number], steps - 1)
-        var less = suspensions
-        let place = bag.firstIndex(of: number)
-        let isThere = less.takeBack(reason)
-        #expect(isThere == (place != nil))
-        guard let place else { continue }
-        var rest = bag
-        rest.remove(at: place)
-        explore(less, rest, steps - 1)
+        bag[number, default: 0] += 1
+      } else {
+        let isThere = suspensions.takeBack(reason)
+        #expect(isThere == (bag[number] != nil))
+        bag[number] = bag[number].flatMap { $0 > 1 ? $0 - 1 : nil }
       }
+      let count = suspensions.count
+      #expect(count == UInt32(bag.values.reduce(0, +)))
     }
-    explore(Suspensions(), [], 6)
   }
 
   // MARK: Ends

@@ -147,6 +147,41 @@ import Testing
     }
   }
 
+  private struct Node: HashNode {
+    let key: Int
+    var nextInBucket: UnsafeMutablePointer<Node>?
+  }
+
+  @Test(arguments: [8, 9] as [UInt64])
+  func `a hash table knows what a dictionary knows, also while it grows`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var table = HashTable<Node>()
+    var live: [Int: UnsafeMutablePointer<Node>] = [:]
+    for step in 0..<60_000 {
+      let key = Int.random(in: 0..<4_000, using: &random)
+      let found = table.find(key)
+      #expect(found == live[key])
+      // It grows, shrinks, grows again.
+      let isGrowing = step / 20_000 != 1
+      if let node = live[key] {
+        if isGrowing && Int.random(in: 0..<4, using: &random) > 0 { continue }
+        table.remove(node)
+        live[key] = nil
+        node.deallocate()
+      } else if isGrowing {
+        let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
+        node.initialize(to: Node(key: key))
+        table.insert(node)
+        live[key] = node
+      }
+    }
+    var told: Set<Int> = []
+    table.forEach { told.insert($0.pointee.key) }
+    let count = table.count
+    #expect(count == live.count && told == Set(live.keys))
+    for node in live.values { node.deallocate() }
+  }
+
   @Test func `a handle gives back what it was made of`() {
     for kind in HandleKind.allCases {
       for index in [1, 4095, 4096, Handle.maximumIndex] {

@@ -6,94 +6,138 @@ protocol HashNode {
 }
 
 /// Nodes by their keys, no two of which are equal. Where there is no memory, it only gets slower: its
-/// buckets stay as few as they are. Its user's lock protects it.
+/// buckets stay as few as they are. It grows by and by, a few buckets at a time, so that nobody waits
+/// long for its user's lock, which protects it.
 struct HashTable<Node: HashNode>: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Node>
 
-  /// Zero, or a power of two.
-  private var bucketCount = 0
-  private var buckets: UnsafeMutablePointer<Pointer?>?
+  private struct Buckets {
+    /// A power of two.
+    let count: Int
+    let first: UnsafeMutablePointer<Pointer?>
+
+    /// Nil when memory runs out.
+    init?(_ count: Int) {
+      guard let memory = calloc(count, MemoryLayout<Pointer?>.stride) else { return nil }
+      self.count = count
+      first = memory.bindMemory(to: Pointer?.self, capacity: count)
+    }
+
+    func place(_ hash: Int) -> Int { hash & (count - 1) }
+  }
+
+  /// Nil while there are few.
+  private var buckets: Buckets?
+  /// Those that there were before, from the place on that is moved next.
+  private var old: Buckets?
+  private var moved = 0
   /// The only bucket while there are no others.
   private var few: Pointer?
   private(set) var count = 0
 
-  deinit { free(buckets) }
+  deinit {
+    free(buckets?.first)
+    free(old?.first)
+  }
 
   func find(_ key: Node.Key) -> Pointer? {
-    var next = first(in: bucket(of: key))
+    var next = bucket(of: key)?.pointee ?? few
     while let node = next, node.pointee.key != key { next = node.pointee.nextInBucket }
     return next
   }
 
   /// Adds a node whose key no other one has.
   mutating func insert(_ node: Pointer) {
-    if count >= 8 && count >= bucketCount { grow() }
+    if old != nil {
+      moveSome()
+    } else if count >= 8 && count >= buckets?.count ?? 0 {
+      grow()
+    }
     put(node)
     count += 1
   }
 
+  @inline(never)
   mutating func remove(_ node: Pointer) {
     let bucket = bucket(of: node.pointee.key)
-    let first = first(in: bucket)
-    if first == node {
-      setFirst(node.pointee.nextInBucket, in: bucket)
-    } else {
-      var before = first.unsafelyUnwrapped
-      while before.pointee.nextInBucket != node {
-        before = before.pointee.nextInBucket.unsafelyUnwrapped
+    var next = bucket?.pointee ?? few
+    if next == node {
+      if let bucket {
+        bucket.pointee = node.pointee.nextInBucket
+      } else {
+        few = node.pointee.nextInBucket
       }
-      before.pointee.nextInBucket = node.pointee.nextInBucket
+    } else {
+      while let before = next, before.pointee.nextInBucket != node {
+        next = before.pointee.nextInBucket
+      }
+      next.unsafelyUnwrapped.pointee.nextInBucket = node.pointee.nextInBucket
     }
     count -= 1
   }
 
   /// Tells all, each of which may go away by that when it is the last time.
   func forEach(_ body: (Pointer) -> Void) {
-    for bucket in 0..<max(1, bucketCount) {
-      var next = first(in: bucket)
+    func tell(_ first: Pointer?) {
+      var next = first
       while let node = next {
         next = node.pointee.nextInBucket
         body(node)
       }
     }
+    tell(few)
+    for place in 0..<(buckets?.count ?? 0) { tell(buckets!.first[place]) }
+    for place in 0..<(old?.count ?? 0) { tell(old!.first[place]) }
   }
 
+  /// Nil: there is but one.
   @inline(__always)
-  private func bucket(of key: Node.Key) -> Int {
-    bucketCount == 0 ? 0 : key.hashValue & (bucketCount - 1)
-  }
-
-  @inline(__always)
-  private func first(in bucket: Int) -> Pointer? {
-    if let buckets { buckets[bucket] } else { few }
-  }
-
-  @inline(__always)
-  private mutating func setFirst(_ node: Pointer?, in bucket: Int) {
-    if let buckets { buckets[bucket] = node } else { few = node }
+  private func bucket(of key: Node.Key) -> UnsafeMutablePointer<Pointer?>? {
+    guard let buckets else { return nil }
+    let hash = key.hashValue
+    if let old, old.place(hash) >= moved { return old.first + old.place(hash) }
+    return buckets.first + buckets.place(hash)
   }
 
   private mutating func put(_ node: Pointer) {
-    let bucket = bucket(of: node.pointee.key)
-    node.pointee.nextInBucket = first(in: bucket)
-    setFirst(node, in: bucket)
+    if let bucket = bucket(of: node.pointee.key) {
+      node.pointee.nextInBucket = bucket.pointee
+      bucket.pointee = node
+    } else {
+      node.pointee.nextInBucket = few
+      few = node
+    }
   }
 
   @inline(never)
   private mutating func grow() {
-    let larger = max(16, 2 * bucketCount)
-    guard let memory = calloc(larger, MemoryLayout<Pointer?>.stride) else { return }
-    var all: Pointer?
-    forEach {
-      $0.pointee.nextInBucket = all
-      all = $0
-    }
-    free(buckets)
-    buckets = memory.bindMemory(to: Pointer?.self, capacity: larger)
-    bucketCount = larger
+    guard let larger = Buckets(max(16, 2 * (buckets?.count ?? 0))) else { return }
+    (old, moved) = (buckets, 0)
+    buckets = larger
+    if old != nil { return }
+    move(few)
     few = nil
-    while let node = all {
-      all = node.pointee.nextInBucket
+  }
+
+  /// More than one for each that is added, so that all are moved before it grows again.
+  @inline(never)
+  private mutating func moveSome() {
+    guard let from = old else { return }
+    for _ in 0..<4 where moved < from.count {
+      let first = from.first[moved]
+      from.first[moved] = nil
+      moved += 1
+      move(first)
+    }
+    if moved < from.count { return }
+    free(from.first)
+    old = nil
+  }
+
+  private mutating func move(_ first: Pointer?) {
+    var next = first
+    while let node = next {
+      next = node.pointee.nextInBucket
       put(node)
     }
   }

@@ -1,9 +1,18 @@
 /// How often a lane is suspended, and for which reasons.
-struct Suspensions {
+struct Suspensions: ~Copyable {
+  private struct Reason: HashNode {
+    let key: Bytes
+    var count: UInt32 = 0
+    var nextInBucket: UnsafeMutablePointer<Reason>?
+  }
+
   /// All of them, those with a reason among them.
   private(set) var count: UInt32 = 0
   private var countOfReasons: UInt32 = 0
-  private var reasons: [Bytes: UInt32] = [:]
+  /// None of them has a count of zero.
+  private var reasons = HashTable<Reason>()
+
+  deinit { reasons.forEach(Self.drop) }
 
   /// Adds one. False when no more can be counted.
   mutating func add(_ reason: Bytes?) -> Bool {
@@ -11,20 +20,37 @@ struct Suspensions {
     count += 1
     guard let reason else { return true }
     countOfReasons += 1
-    reasons[reason, default: 0] += 1
+    let known = reasons.find(reason) ?? insert(reason)
+    known.pointee.count += 1
     return true
   }
 
   /// Takes one of this reason back, or one without a reason. False when there is none.
   mutating func takeBack(_ reason: Bytes?) -> Bool {
     if let reason {
-      guard let before = reasons[reason] else { return false }
-      reasons[reason] = before > 1 ? before - 1 : nil
+      guard let known = reasons.find(reason) else { return false }
+      known.pointee.count -= 1
+      if known.pointee.count == 0 {
+        reasons.remove(known)
+        Self.drop(known)
+      }
       countOfReasons -= 1
     } else if count == countOfReasons {
       return false
     }
     count -= 1
     return true
+  }
+
+  private mutating func insert(_ reason: Bytes) -> UnsafeMutablePointer<Reason> {
+    let node = UnsafeMutablePointer<Reason>.allocate(capacity: 1)
+    node.initialize(to: Reason(key: reason))
+    reasons.insert(node)
+    return node
+  }
+
+  private static func drop(_ node: UnsafeMutablePointer<Reason>) {
+    node.deinitialize(count: 1)
+    node.deallocate()
   }
 }
