@@ -4,7 +4,11 @@ package final class Owner: @unchecked Sendable {
 
   /// Taken while a lane's lock is held, never the other way round.
   private let lock = BriefLock()
+  /// The newest and the oldest one.
   @exclusivity(unchecked) private var first: OperationSlot.Pointer?
+  @exclusivity(unchecked) private var last: OperationSlot.Pointer?
+  /// Once it is gone: the next one that is to be cancelled.
+  @exclusivity(unchecked) private var next: OperationSlot.Pointer?
   @exclusivity(unchecked) private var count: UInt64 = 0
   @exclusivity(unchecked) private var isGone = false
   /// 0 for no limit.
@@ -21,7 +25,7 @@ package final class Owner: @unchecked Sendable {
     let groups = slot.groups!
     groups.pointee.ownedBefore = nil
     groups.pointee.ownedAfter = first
-    first?.groups!.pointee.ownedBefore = slot
+    if let first { first.groups!.pointee.ownedBefore = slot } else { last = slot }
     first = slot
     count += 1
     return .ok
@@ -34,29 +38,26 @@ package final class Owner: @unchecked Sendable {
     let groups = slot.groups!
     let (before, after) = (groups.pointee.ownedBefore, groups.pointee.ownedAfter)
     if let before { before.groups!.pointee.ownedAfter = after } else { first = after }
-    if let after { after.groups!.pointee.ownedBefore = before }
+    if let after { after.groups!.pointee.ownedBefore = before } else { last = before }
+    if next == slot { next = before }
     count -= 1
   }
 
-  /// Goes away: cancels all that have not ended.
+  /// Goes away: cancels all that have not ended, in the order in which they came.
   func goAway() {
     lock.lock()
     isGone = true
-    var slots: [OperationSlot.Pointer] = []
-    slots.reserveCapacity(Int(count))
-    var next = first
+    next = last
     while let slot = next {
-      next = slot.groups!.pointee.ownedAfter
+      next = slot.groups!.pointee.ownedBefore
       // It is in the list, so it has not ended and the engine refers to it.
       slot.addReference()
-      slots.append(slot)
-    }
-    lock.unlock()
-    // In the order in which they came.
-    for slot in slots.reversed() {
+      lock.unlock()
       _ = slot.lane.cancel(slot, cause: .owner)
       slot.dropReference()
+      lock.lock()
     }
+    lock.unlock()
   }
 
   /// How many of its operations have not ended.

@@ -175,25 +175,9 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Tells the operations of a list of edges. One that ends by that has others come after it, which
-  /// get to the list's end: a long chain takes no stack. No lock is held.
-  static func tell(_ edges: Edge.Pointer?) {
-    var next = edges
-    var outcome: Outcome?
-    var rest: [Edge.Pointer] = []
-    while let edge = next ?? rest.popLast() {
-      outcome = edge.pointee.outcome ?? outcome
-      let slot = edge.pointee.later
-      if slot.lane.tellSome(edge, &outcome, rest: &next) { continue }
-      next = edge.pointee.next
-      if let more = slot.lane.tell(slot, edge, outcome!) { rest.append(more) }
-      slot.dropReference()
-    }
-  }
-
   /// Tells those of this lane that are first in a list, some at a time; `rest` is what is left of the
   /// list then. False, with nothing done, when the first one ends by that, or has ended.
-  private func tellSome(
+  func tellSome(
     _ first: Edge.Pointer, _ outcome: inout Outcome?, rest: inout Edge.Pointer?
   ) -> Bool {
     pointee.lock.lock()
@@ -218,9 +202,9 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Gives what follows from that.
-  private func tell(
+  func tell(
     _ slot: OperationSlot.Pointer, _ edge: Edge.Pointer, _ outcome: Outcome
-  ) -> Edge.Pointer? {
+  ) -> Followup {
     pointee.lock.lock()
     var outbox = Outbox()
     let plan = slot.plan!
@@ -230,10 +214,10 @@ extension UnsafeMutablePointer<Lane> {
     // Of one that has ended, the queue may be gone, and the lane be free or another one's.
     if slot.loadWord().contains(.claimed) {
       pointee.lock.unlock()
-      return nil
+      return Followup()
     }
     startOrCutOffLocked(slot, plan, isLost: outcome != .finished, &outbox)
-    let more = outbox.takeEdges()
+    let more = outbox.takeFollowup()
     unlock(&outbox)
     return more
   }

@@ -45,7 +45,8 @@ extension UnsafeMutablePointer<Lane> {
     guard let groups = slot.groups, groups.pointee.joins, let key = groups.pointee.key
     else { return nil }
     guard let first = pointee.extra?.pointee.keys?.first(key), first != slot else { return nil }
-    return first.groups!.pointee.party?.leader ?? first
+    guard let party = first.groups!.pointee.party else { return first }
+    return party.isEnding ? nil : party.leader
   }
 
   /// Lets an operation wait for another one's end, which will be its own. False when memory runs
@@ -91,11 +92,37 @@ extension UnsafeMutablePointer<Lane> {
       promoteLocked(first, in: party, &outbox)
       return
     }
-    while let slot = party.firstFollower {
-      let payload = OperationSlot.Pointer.Payload(
-        code: leader.pointee.code, result: leader.pointee.result)
-      cutOffLocked(slot, outcome, .joined, payload: payload, &outbox)
+    party.isEnding = true
+    if !endSomeLocked(of: party, &outbox) { outbox.end(party) }
+  }
+
+  /// Ends some of those that have joined an operation which has ended. False when others are left.
+  private func endSomeLocked(of party: Party, _ outbox: inout Outbox) -> Bool {
+    let leader = party.leader
+    let payload = OperationSlot.Pointer.Payload(
+      code: leader.pointee.code, result: leader.pointee.result)
+    for _ in 0..<Self.portion {
+      guard let slot = party.firstFollower else { return true }
+      cutOffLocked(slot, leader.loadWord().outcome!, .joined, payload: payload, &outbox)
     }
+    return party.firstFollower == nil
+  }
+
+  /// Ends the others, some at a time. Gives whom else that lets go on. No lock is held.
+  static func end(_ party: Party) -> Followup {
+    let lane = party.leader.lane
+    lane.pointee.lock.lock()
+    if party.firstFollower == nil {
+      // The queue may be gone, and the lane be free or another one's.
+      lane.pointee.lock.unlock()
+      return Followup()
+    }
+    var outbox = Outbox()
+    let isDone = lane.endSomeLocked(of: party, &outbox)
+    if !isDone { outbox.end(party) }
+    let followup = outbox.takeFollowup()
+    lane.unlock(&outbox)
+    return followup
   }
 
   private func promoteLocked(

@@ -9,6 +9,8 @@ struct Outbox {
   /// Who is to be told that an operation has ended, or that it has its names.
   private var firstEdge: Edge.Pointer?
   private var lastEdge: Edge.Pointer?
+  /// Operations that have ended, and more have joined them than were ended with them at once.
+  private var firstEnding: Unmanaged<Party>?
   /// Operations that are over, of each of which the engine's reference is to go.
   private var firstOver: OperationSlot.Pointer?
   /// Behind a pointer, so that an outbox has nothing that is counted: most stay empty.
@@ -19,7 +21,9 @@ struct Outbox {
 
   /// Whether there is anything that somebody waits for.
   @inline(__always)
-  var hasNews: Bool { firstNotice != nil || firstEdge != nil || staged != nil }
+  var hasNews: Bool {
+    firstNotice != nil || firstEdge != nil || staged != nil || firstEnding != nil
+  }
 
   // MARK: In
 
@@ -35,6 +39,12 @@ struct Outbox {
     first.pointee.outcome = outcome
     if let lastEdge { lastEdge.pointee.next = first } else { firstEdge = first }
     lastEdge = last
+  }
+
+  /// Those that are left of a party are to end.
+  mutating func end(_ party: Party) {
+    party.nextEnding = firstEnding
+    firstEnding = .passRetained(party)
   }
 
   mutating func letGo(of slot: OperationSlot.Pointer) {
@@ -60,9 +70,9 @@ struct Outbox {
 
   // MARK: Out
 
-  mutating func takeEdges() -> Edge.Pointer? {
-    defer { (firstEdge, lastEdge) = (nil, nil) }
-    return firstEdge
+  mutating func takeFollowup() -> Followup {
+    defer { (firstEdge, lastEdge, firstEnding) = (nil, nil, nil) }
+    return Followup(edges: firstEdge, ending: firstEnding)
   }
 
   /// The first that is to be told, and what.
@@ -98,7 +108,7 @@ struct Outbox {
       }
     }
     if let lane { executor!.submit(ReadyRing.Item(lane: lane)) }
-    Lane.Pointer.tell(takeEdges())
+    takeFollowup().perform()
     dropOver()
     takeStaged()?.deliver()
   }
@@ -109,6 +119,45 @@ struct Outbox {
     while let slot = firstOver {
       firstOver = slot.pointee.nextDelivery
       slot.dropReference()
+    }
+  }
+}
+
+/// Who hears of ends, which may end others, and so on.
+struct Followup {
+  /// Who is to be told.
+  var edges: Edge.Pointer?
+  /// Whose followers are to end.
+  var ending: Unmanaged<Party>?
+
+  /// Does all of it. What follows from one gets to the end of the list: a long chain takes no stack.
+  /// No lock is held.
+  func perform() {
+    var next = edges
+    var ending = ending
+    var outcome: Outcome?
+    var rest: [Edge.Pointer] = []
+    func add(_ more: Followup) {
+      if let edges = more.edges { rest.append(edges) }
+      // One at most: of the one operation that has ended.
+      guard let party = more.ending else { return }
+      party._withUnsafeGuaranteedRef { $0.nextEnding = ending }
+      ending = party
+    }
+    while true {
+      if let edge = next ?? rest.popLast() {
+        outcome = edge.pointee.outcome ?? outcome
+        let slot = edge.pointee.later
+        if slot.lane.tellSome(edge, &outcome, rest: &next) { continue }
+        next = edge.pointee.next
+        add(slot.lane.tell(slot, edge, outcome!))
+        slot.dropReference()
+      } else if let party = ending?.takeRetainedValue() {
+        ending = party.nextEnding
+        add(Lane.Pointer.end(party))
+      } else {
+        return
+      }
     }
   }
 }

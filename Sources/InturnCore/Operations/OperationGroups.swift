@@ -39,6 +39,10 @@ final class Party: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var leader: OperationSlot.Pointer
   @exclusivity(unchecked) private(set) var firstFollower: OperationSlot.Pointer?
   @exclusivity(unchecked) private var lastFollower: OperationSlot.Pointer?
+  /// Its leader has ended so, and those that are left are about to.
+  @exclusivity(unchecked) var isEnding = false
+  /// The next one of those in an outbox, which refers to it.
+  @exclusivity(unchecked) var nextEnding: Unmanaged<Party>?
 
   init(leader: OperationSlot.Pointer) {
     self.leader = leader

@@ -118,6 +118,39 @@ SCENARIO(joining_meets_cancel) {
             }});
 }
 
+// More than end with their leader in one hold of the lock: others come between.
+static void many_join(const std::function<void(Queue &, Operation &)> &other) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, joining());
+  Operation *last = nullptr;
+  for (int i = 0; i < 34; i++)
+    last = &queue.add("y", finishes, joining());
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { other(queue, *last); }});
+}
+
+SCENARIO(the_end_of_many_meets_joining) {
+  many_join([](Queue &queue, Operation &) {
+    queue.add("z", finishes, joining());
+    queue.add("w", finishes);
+  });
+}
+
+SCENARIO(the_end_of_many_meets_cancel) {
+  many_join([](Queue &, Operation &last) { last.cancel(); });
+}
+
+SCENARIO(the_end_of_many_meets_cancel_of_all) {
+  many_join([](Queue &queue, Operation &) { queue.cancelAll(); });
+}
+
+SCENARIO(the_end_of_many_meets_destruction) {
+  many_join([](Queue &queue, Operation &) { queue.destroy(); });
+}
+
 // Whoever stands in does so in its own place, for the one after it to start.
 static void standing_in(inturn_queue_kind kind) {
   Queue queue(kind);
