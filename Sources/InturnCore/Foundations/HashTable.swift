@@ -40,6 +40,7 @@ struct HashTable<Node: HashNode>: ~Copyable {
     free(old?.first)
   }
 
+  @inline(never)
   func find(_ key: Node.Key) -> Pointer? {
     var next = bucket(of: key)?.pointee ?? few
     while let node = next, node.pointee.key != key { next = node.pointee.nextInBucket }
@@ -47,6 +48,7 @@ struct HashTable<Node: HashNode>: ~Copyable {
   }
 
   /// Adds a node whose key no other one has.
+  @inline(never)
   mutating func insert(_ node: Pointer) {
     if old != nil {
       moveSome()
@@ -91,7 +93,6 @@ struct HashTable<Node: HashNode>: ~Copyable {
   }
 
   /// Nil: there is but one.
-  @inline(__always)
   private func bucket(of key: Node.Key) -> UnsafeMutablePointer<Pointer?>? {
     guard let buckets else { return nil }
     let hash = key.hashValue
