@@ -76,8 +76,8 @@
  *     When the call that takes a callback fails, the function is never
  *     called. The destroy function is called exactly once in every case,
  *     after the last call that uses the context; when the call fails, before
- *     it returns. (A struct with a wrong `size` is not read: what it
- *     holds is not touched. A context that inturn_executor_take has
+ *     it returns. (A struct that this version cannot read, see 13, is
+ *     not touched, nor what it holds. A context that inturn_executor_take has
  *     given is the caller's, and not destroyed.)
  *
  * No callback is called while the library holds a lock. A callback may call
@@ -211,8 +211,13 @@
  * -----------------
  * INTURN_VERSION is the header's version, inturn_version() the library's. A
  * library serves programs that were built with a header of the same major
- * version and the same or a smaller minor version. Option structs begin with
- * their size, so that they can grow.
+ * version and the same or a smaller minor version. Structs that begin
+ * with their size can grow: the library takes a shorter one, of an older
+ * header, and a longer one, of a newer header, as long as what it does not know
+ * of is zero (else E_INVALID_ARGUMENT). A struct of zeros is the default:
+ * `inturn_queue_options options = {0};` works, as does
+ * INTURN_QUEUE_OPTIONS_INIT, which also says the size that this header knows. A
+ * size of 0 is that of 0.1.
  */
 #ifndef INTURN_H
 #define INTURN_H
@@ -627,10 +632,12 @@ typedef struct inturn_rate {
   int64_t interval_ns; /* positive; times the burst less than 2^62 */
 } inturn_rate;
 
-/* Zero in a field means its default, but for the two delays, where zero means
-   no delay: initialise with INTURN_QUEUE_OPTIONS_INIT. */
+/* Of a delay: there is none. (Zero is the default.) */
+#define INTURN_NO_DELAY (-1)
+
+/* Zero in a field means its default. */
 typedef struct inturn_queue_options {
-  uint32_t size; /* sizeof(inturn_queue_options) */
+  uint32_t size; /* sizeof(inturn_queue_options), or 0: that of 0.1 */
   /* Concurrent queues: how many operations run at most. 0: as many as the
      library's pool has workers. Other kinds: 0 or 1. */
   uint32_t max_concurrent;
@@ -638,9 +645,10 @@ typedef struct inturn_queue_options {
   inturn_executor executor;          /* null: the kind's default */
   uint64_t capacity;  /* how many operations may be pending; 0: no limit */
   inturn_clock clock; /* of its delays and deadlines; null: the system's */
-  /* Interaction queues, nanoseconds, not negative: from the view's appearing
-     to the first start; from one end to the next start. An interaction that
-     has ended by the time its work returns has shown nothing: no gap. */
+  /* Interaction queues, nanoseconds: from the view's appearing to the first
+     start, by default 500 ms; from one end to the next start, by default 250
+     ms. INTURN_NO_DELAY: none. An interaction that has ended by the time its
+     work returns has shown nothing: no gap. */
   int64_t settle_ns;
   int64_t gap_ns;
   inturn_rate rate; /* see inturn_queue_set_rate */
@@ -654,8 +662,8 @@ typedef struct inturn_queue_options {
 
 #define INTURN_QUEUE_OPTIONS_INIT                                              \
   {                                                                            \
-    sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 500000000, 250000000,  \
-        {0, 0, 0}, NULL, NULL, NULL                                            \
+    sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 0, 0, {0, 0, 0}, NULL, \
+        NULL, NULL                                                             \
   }
 
 /* Creates a queue. An interaction queue starts with its view not visible; the
@@ -732,14 +740,15 @@ typedef struct inturn_retry {
   uint32_t max_attempts; /* the first one included; 0: no limit but the 500
                             million that any operation has */
   int64_t delay_ns;      /* before the second attempt; not negative */
-  double factor;         /* each further delay is so many times longer; >= 1 */
+  double factor;         /* each further delay is so many times longer; at
+                            least 1, which is the default (0) */
   int64_t max_delay_ns;  /* none is longer; 0: no limit */
   double jitter;         /* 0 to 1: at most this part of each is left out */
   inturn_retry_fn INTURN_NULLABLE decide; /* NULL: each failure is worth it */
 } inturn_retry;
 
 #define INTURN_RETRY_INIT                                                      \
-  { sizeof(inturn_retry), 0, 0, 1.0, 0, 0.0, NULL }
+  { sizeof(inturn_retry), 0, 0, 0.0, 0, 0.0, NULL }
 
 /* Zero in a field means none. Times are nanoseconds of the queue's clock and
    not negative. What the pointers point to is copied. */

@@ -7,18 +7,17 @@ public func inturn_queue_get_statistics(
 ) -> inturn_status {
   let (status, statistics) = Engine.statistics(of: Handle(queue))
   if !status.isOK { return inturn_status(status) }
-  guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
-  out_statistics.pointee.suspends = statistics.suspends
-  out_statistics.pointee.pending = statistics.pending
-  out_statistics.pointee.running = statistics.running
-  out_statistics.pointee.finished = statistics.finished
-  out_statistics.pointee.failed = statistics.failed
-  out_statistics.pointee.cancelled = statistics.cancelled
-  out_statistics.pointee.next_start_ns = statistics.nextStart
-  out_statistics.pointee.timed_out = statistics.timedOut
-  out_statistics.pointee.abandoned = statistics.abandoned
+  var result = inturn_queue_statistics()
+  result.suspends = statistics.suspends
+  result.pending = statistics.pending
+  result.running = statistics.running
+  result.finished = statistics.finished
+  result.failed = statistics.failed
+  result.cancelled = statistics.cancelled
+  result.next_start_ns = statistics.nextStart
+  result.timed_out = statistics.timedOut
+  result.abandoned = statistics.abandoned
+  guard let out_statistics, fill(out_statistics, result) else { return INTURN_E_INVALID_ARGUMENT }
   return INTURN_OK
 }
 
@@ -71,18 +70,17 @@ private func copy(_ text: UnsafePointer<CChar>, to room: UnsafeMutableRawBufferP
 public func inturn_get_statistics(
   _ out_statistics: UnsafeMutablePointer<inturn_library_statistics>?
 ) -> inturn_status {
-  guard let out_statistics, sized(UnsafePointer(out_statistics)) != nil else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
   guard Engine.isThere else { return INTURN_E_NO_MEMORY }
   let statistics = Engine.statistics
-  out_statistics.pointee.workers = statistics.workers
-  out_statistics.pointee.queues = statistics.queues
-  out_statistics.pointee.operations = statistics.operations
-  out_statistics.pointee.executors = statistics.executors
-  out_statistics.pointee.clocks = statistics.clocks
-  out_statistics.pointee.values = statistics.values
-  out_statistics.pointee.observations = statistics.observations
+  var result = inturn_library_statistics()
+  result.workers = statistics.workers
+  result.queues = statistics.queues
+  result.operations = statistics.operations
+  result.executors = statistics.executors
+  result.clocks = statistics.clocks
+  result.values = statistics.values
+  result.observations = statistics.observations
+  guard let out_statistics, fill(out_statistics, result) else { return INTURN_E_INVALID_ARGUMENT }
   return INTURN_OK
 }
 

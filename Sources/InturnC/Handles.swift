@@ -43,13 +43,6 @@ struct CallbackContext: @unchecked Sendable {
   func release() { destroy?(context) }
 }
 
-/// Reads a struct that begins with its size; nil when the size is not this version's. Then nothing
-/// but the size has been read, for there may be nothing else.
-func sized<Struct>(_ pointer: UnsafePointer<Struct>) -> Struct? {
-  let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
-  return size == MemoryLayout<Struct>.size ? pointer.pointee : nil
-}
-
 /// An array of the caller's, of which nothing has been read; nil when it is none, or has more elements
 /// than anybody can mean.
 @inline(__always)

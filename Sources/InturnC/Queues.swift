@@ -27,17 +27,25 @@ private func queueOptions(
   guard let kind = QueueKind(rawValue: UInt8(clamping: kind.rawValue)) else { return nil }
   var result = QueueOptions(kind: kind)
   guard let options else { return result }
-  guard isValidLabel(options.label), options.settle_ns >= 0, options.gap_ns >= 0,
+  guard isValidLabel(options.label), let settle = delay(options.settle_ns, result.settle),
+    let gap = delay(options.gap_ns, result.gap),
     kind == .concurrent || options.max_concurrent <= 1, let rate = startRate(options.rate)
   else { return nil }
   result.label = options.label
   result.capacity = options.capacity
   result.limit = options.max_concurrent
-  result.settle = options.settle_ns
-  result.gap = options.gap_ns
+  result.settle = settle
+  result.gap = gap
   result.rate = rate
   result.onEvent = eventHandler(options)
   return result
+}
+
+/// A delay, if it is valid; zero is its default.
+private func delay(_ given: Int64, _ byDefault: Int64) -> Int64? {
+  if given == 0 { return byDefault }
+  if given == Int64(INTURN_NO_DELAY) { return 0 }
+  return given > 0 ? given : nil
 }
 
 /// The rate, if it is valid, or that there is none.
@@ -115,7 +123,8 @@ private func enqueue(
 /// knows of. They are looked at where they are: they are large, and to copy them takes time.
 private func leanOptions(_ options: UnsafePointer<inturn_operation_options>) -> LeanOptions? {
   let size = UnsafeRawPointer(options).load(as: UInt32.self)
-  guard size == MemoryLayout<inturn_operation_options>.size,
+  let layout = MemoryLayout<inturn_operation_options>.size
+  guard size == layout || (size == 0 && inturn_operation_options.firstSize == layout),
     options.pointee.label == nil, options.pointee.exclusive_count == 0,
     options.pointee.condition == nil, options.pointee.retry == nil,
     options.pointee.max_wait_ns | options.pointee.max_run_ns | options.pointee.stall_ns
@@ -227,7 +236,7 @@ private func addNamesAndRetry(
   var policy = RetryPolicy()
   policy.maximumAttempts = retry.max_attempts
   policy.delay = retry.delay_ns
-  policy.factor = retry.factor
+  policy.factor = retry.factor == 0 ? 1 : retry.factor
   policy.maximumDelay = retry.max_delay_ns
   policy.jitter = retry.jitter
   policy.decide = retry.decide

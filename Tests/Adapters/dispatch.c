@@ -193,7 +193,7 @@ static void interactions_and_the_main_actor_share_a_loop(void) {
   inturn_executor executor;
   inturn_queue queue;
   begin();
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   CHECK_OK(inturn_executor_main(&executor));
   CHECK_OK(inturn_glib_attach(executor, NULL));
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &queue));

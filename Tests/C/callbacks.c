@@ -42,7 +42,7 @@ static void blocked_create(blocked *self, inturn_operation_options options,
                            inturn_work_fn work) {
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
   self->asked = (gate)GATE_INIT;
-  queue_options.settle_ns = queue_options.gap_ns = 0;
+  queue_options.settle_ns = queue_options.gap_ns = INTURN_NO_DELAY;
   queue_options.label = "dialogs";
   CHECK_OK(inturn_executor_pool(&queue_options.executor));
   CHECK_OK(inturn_clock_create_manual(&self->clock));
@@ -287,7 +287,7 @@ static void create_told(inturn_event_kind kind, uint64_t operation,
   awaited_operation = operation;
   meanwhile = what;
   context_destroyed = (gate)GATE_INIT;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   options.on_event = when_awaited;
   options.event_context = &context_destroyed;
   options.event_destroy = count_destroy;

@@ -326,7 +326,7 @@ static void a_verdict_is_no_failure_to_retry(void) {
 
 static void a_skipped_interaction_leaves_no_gap(void) {
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
-  queue_options.settle_ns = 0;
+  queue_options.settle_ns = INTURN_NO_DELAY;
   queue_options.gap_ns = 1000;
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, queue_options);
   CHECK_OK(inturn_queue_view_did_appear(stage.queue));

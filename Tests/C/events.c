@@ -22,7 +22,7 @@ static void tell(void *context, const inturn_event *event) {
 static stage stage_create_told(inturn_queue_kind kind, inturn_event_fn on_event,
                                void *context, inturn_destroy_fn destroy) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   options.on_event = on_event;
   options.event_context = context;
   options.event_destroy = destroy;

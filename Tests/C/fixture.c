@@ -186,8 +186,8 @@ stage stage_create_with(inturn_queue_kind kind, inturn_queue_options options) {
 stage stage_create_of(inturn_queue_kind kind, uint32_t max_concurrent) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.max_concurrent = max_concurrent;
-  options.settle_ns = 0;
-  options.gap_ns = 0;
+  options.settle_ns = INTURN_NO_DELAY;
+  options.gap_ns = INTURN_NO_DELAY;
   stage stage = stage_create_with(kind, options);
   if (kind == INTURN_QUEUE_INTERACTION)
     CHECK_OK(inturn_queue_view_did_appear(stage.queue));
@@ -251,8 +251,8 @@ void stage_destroy(const stage *stage) {
 inturn_queue pool_queue_create(inturn_queue_kind kind, const char *label) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = label;
-  options.settle_ns = 0;
-  options.gap_ns = 0;
+  options.settle_ns = INTURN_NO_DELAY;
+  options.gap_ns = INTURN_NO_DELAY;
   CHECK_OK(inturn_executor_pool(&options.executor));
   inturn_queue queue = {0};
   CHECK_OK(inturn_queue_create(kind, &options, &queue));

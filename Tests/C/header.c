@@ -37,9 +37,9 @@ int main(void) {
   REQUIRE(of_queue.size == sizeof of_queue);
   REQUIRE(of_library.size == sizeof of_library);
 
-  /* The delays are the only defaults that are not zero. */
-  REQUIRE(queue_options.settle_ns == 500000000);
-  REQUIRE(queue_options.gap_ns == 250000000);
+  /* Zero is the default, also of what has another one than none. */
+  REQUIRE(queue_options.settle_ns == 0);
+  REQUIRE(queue_options.gap_ns == 0);
 
   /* Handles are 64 bits, and so is what callers own for good. */
   REQUIRE(sizeof queue == 8 && sizeof operation == 8 && sizeof token == 8);

@@ -139,7 +139,7 @@ static void an_idle_process_is_not_woken(void) {
   CHECK_OK(inturn_executor_create(&host_options, &host));
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.executor = host;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   inturn_queue dialogs, work;
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &dialogs));
   CHECK_OK(inturn_queue_view_did_appear(dialogs));

@@ -237,8 +237,8 @@ static void a_suspended_queue_settles_and_waits_for_its_resume(void) {
 
 static void zero_means_no_delay(void) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.settle_ns = 0;
-  options.gap_ns = 0;
+  options.settle_ns = INTURN_NO_DELAY;
+  options.gap_ns = INTURN_NO_DELAY;
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, options);
   job first = JOB("a"), second = JOB("b");
   job_enqueue(stage.queue, &first, work_hold);

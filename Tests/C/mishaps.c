@@ -143,7 +143,7 @@ static void a_condition_that_blocks_is_reported_and_cut_off(void) {
   job blocking = JOB("blocking"), next = JOB("next");
   reports reports;
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
-  queue_options.settle_ns = 0;
+  queue_options.settle_ns = INTURN_NO_DELAY;
   queue_options.gap_ns = 3;
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, queue_options);
   CHECK_OK(inturn_queue_view_did_appear(stage.queue));

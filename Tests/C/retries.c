@@ -330,7 +330,7 @@ static void check_refused(const inturn_retry *retry) {
 }
 
 static void a_policy_that_makes_no_sense_is_refused(void) {
-  static const double factors[] = {0, 0.999, -1, NAN, INFINITY, -INFINITY};
+  static const double factors[] = {0.001, 0.999, -1, NAN, INFINITY, -INFINITY};
   static const double jitters[] = {-0.001, 1.001, NAN, INFINITY, -INFINITY};
   inturn_retry retry = INTURN_RETRY_INIT;
   for (int i = 0; i < 6; i++) {
@@ -350,8 +350,6 @@ static void a_policy_that_makes_no_sense_is_refused(void) {
   check_refused(&retry);
   retry.max_delay_ns = 0;
   retry.size = sizeof retry - 1;
-  check_refused(&retry);
-  retry.size = 0;
   check_refused(&retry);
 }
 

@@ -229,8 +229,8 @@ static void check_capacity(inturn_queue_kind kind) {
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
   queue_options.capacity = 1;
   queue_options.max_concurrent = 1;
-  queue_options.settle_ns = 0;
-  queue_options.gap_ns = 0;
+  queue_options.settle_ns = INTURN_NO_DELAY;
+  queue_options.gap_ns = INTURN_NO_DELAY;
   flaky a = flaky_create("a");
   job next = JOB("next");
   stage stage = stage_create_with(kind, queue_options);

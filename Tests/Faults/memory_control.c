@@ -226,6 +226,8 @@ static void set_executor(void) {
 
 static void view(void) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.settle_ns = 500;
+  options.gap_ns = 250;
   own = stage_create_with(INTURN_QUEUE_INTERACTION, options);
   CHECK(enqueue(own.queue, NULL, NULL));
   CHECK(enqueue(own.queue, NULL, NULL));

@@ -319,7 +319,7 @@ static void create_queues(void) {
     inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
     options.executor = pool;
     options.capacity = CAPACITY;
-    options.settle_ns = options.gap_ns = 0;
+    options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
     if (kind_of(i) == INTURN_QUEUE_CONCURRENT)
       options.max_concurrent = 1 + i / 4 % 8;
     CHECK_OK(inturn_queue_create(kind_of(i), &options, &queues[i]));

@@ -253,8 +253,8 @@ static void create_queue(input *input) {
   queue->executors = 1 << executor.index;
   queue->clock = clock.index;
   options.capacity = queue->capacity = choice & 1 ? 1 + (choice >> 4) : 0;
-  options.settle_ns = choice & 2 ? 100 : 0;
-  options.gap_ns = choice & 4 ? 50 : 0;
+  options.settle_ns = choice & 2 ? 100 : INTURN_NO_DELAY;
+  options.gap_ns = choice & 4 ? 50 : INTURN_NO_DELAY;
   queue->max_concurrent =
       queue->kind == INTURN_QUEUE_CONCURRENT ? 1 + (choice >> 6) : 1;
   options.max_concurrent = queue->max_concurrent;

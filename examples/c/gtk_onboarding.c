@@ -470,7 +470,7 @@ int main(int argc, char **argv) {
     return g_printerr("gtk_onboarding: there is no display\n"), 1;
   options.label = "onboarding";
   if (fast)
-    options.settle_ns = options.gap_ns = 0;
+    options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   CHECK(inturn_executor_main(&executor));
   CHECK(inturn_glib_attach(executor, NULL));
   CHECK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &queue));

@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
     *(is_fast ? &fast : &service_up) = true;
   }
   if (fast)
-    delays.settle_ns = delays.gap_ns = 0;
+    delays.settle_ns = delays.gap_ns = INTURN_NO_DELAY;
   CHECK(inturn_executor_main(&main_thread));
   CHECK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &delays, &interactions));
   CHECK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &background));

@@ -140,6 +140,7 @@ def test_delays_grow_up_to_a_limit() -> None:
         inturn.Retry(attempts=2**32),
         inturn.Retry(delay=-1),
         inturn.Retry(factor=0.5),
+        inturn.Retry(factor=0),
         inturn.Retry(factor=float("nan")),
         inturn.Retry(max_delay=float("nan")),
         inturn.Retry(jitter=2),

@@ -313,7 +313,8 @@ private:
   void take_retry(const retry &retry) {
     retry_.max_attempts = retry.max_attempts;
     retry_.delay_ns = retry.delay.count();
-    retry_.factor = retry.factor;
+    // To C, 0 is the default; here it is as wrong as any below 1.
+    retry_.factor = retry.factor == 0 ? -1 : retry.factor;
     retry_.max_delay_ns = retry.max_delay.count();
     retry_.jitter = retry.jitter;
     if (retry.decide)

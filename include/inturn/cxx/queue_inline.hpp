@@ -10,6 +10,17 @@
 
 namespace inturn {
 
+namespace detail {
+
+/* None is none here, and less than that is refused. */
+inline std::int64_t c_delay(std::chrono::nanoseconds delay) noexcept {
+  if (delay.count() == 0)
+    return INTURN_NO_DELAY;
+  return delay.count() < 0 ? INT64_MIN : delay.count();
+}
+
+} // namespace detail
+
 inline queue::queue(queue_kind kind, queue_options options) {
   const detail::for_c<event_callback> c(std::move(options.on_event));
   inturn_queue_options raw = INTURN_QUEUE_OPTIONS_INIT;
@@ -18,8 +29,8 @@ inline queue::queue(queue_kind kind, queue_options options) {
   raw.executor = options.executor.raw();
   raw.capacity = options.capacity;
   raw.clock = options.clock.raw();
-  raw.settle_ns = options.settle.count();
-  raw.gap_ns = options.gap.count();
+  raw.settle_ns = detail::c_delay(options.settle);
+  raw.gap_ns = detail::c_delay(options.gap);
   raw.rate = detail::c_rate(options.rate.value_or(rate()));
   raw.on_event = c.function(tell_event);
   raw.event_context = c.context;

@@ -239,7 +239,11 @@ class InteractionQueue(Queue):
         on_event: OnEvent | None = None,
         events: bool = False,
     ) -> None:
-        delays = {"settle_ns": nanoseconds(settle), "gap_ns": nanoseconds(gap)}
+        # To C, 0 is the default, and -1 is none.
+        delays = {
+            "settle_ns": nanoseconds(settle) or -1,
+            "gap_ns": nanoseconds(gap) or -1,
+        }
         super().__init__(label, executor, capacity, rate, clock, on_event, events, **delays)
 
     def view_did_appear(self) -> None:

@@ -116,7 +116,8 @@ def _set_retry(fields: dict[str, Any], retry: Retry | None) -> None:
     structure = c.inturn_retry(
         max_attempts=retry.attempts,
         delay_ns=nanoseconds(retry.delay),
-        factor=retry.factor,
+        # To C, 0 is the default; here it is as wrong as any below 1.
+        factor=retry.factor or -1.0,
         max_delay_ns=nanoseconds(retry.max_delay),
         jitter=retry.jitter,
     )

@@ -1,0 +1,66 @@
+import CInturn
+
+/// A struct of the caller's that begins with its size. It may grow with each version: programs that
+/// were compiled with another header than the library's give a shorter or a longer one.
+protocol Sized {
+  /// What it took in 0.1, which is meant by a size of zero.
+  static var firstSize: Int { get }
+}
+
+/// No struct is ever larger, so that nobody reads far behind a size that is none.
+private let largestSize = 4096
+
+/// Reads a struct. What the caller's version does not have is zero. Nil when its size is none, or
+/// when it has more than this version knows, and that is not zero: then it is not looked at further.
+@inline(__always)
+func sized<Struct: Sized>(_ pointer: UnsafePointer<Struct>) -> Struct? {
+  let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
+  return size == MemoryLayout<Struct>.size ? pointer.pointee : converted(pointer, size)
+}
+
+@inline(never)
+private func converted<Struct: Sized>(
+  _ pointer: UnsafePointer<Struct>, _ size: UInt32
+) -> Struct? {
+  let bytes = UnsafeRawPointer(pointer)
+  guard let size = realSize(of: Struct.self, size) else { return nil }
+  let known = min(size, MemoryLayout<Struct>.size)
+  for place in known..<size where bytes.load(fromByteOffset: place, as: UInt8.self) != 0 {
+    return nil
+  }
+  return withUnsafeTemporaryAllocation(of: Struct.self, capacity: 1) { memory in
+    let result = UnsafeMutableRawBufferPointer(memory)
+    result.initializeMemory(as: UInt8.self, repeating: 0)
+    result.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: known))
+    return memory[0]
+  }
+}
+
+private func realSize<Struct: Sized>(of type: Struct.Type, _ size: UInt32) -> Int? {
+  let size = size == 0 ? Struct.firstSize : Int(size)
+  return (Struct.firstSize...largestSize).contains(size) ? size : nil
+}
+
+/// Writes a struct, but for its size. What the caller's version has more is zero. False when its size
+/// is none.
+func fill<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>, _ value: Struct) -> Bool {
+  let head = MemoryLayout<UInt32>.size
+  let bytes = UnsafeMutableRawPointer(target)
+  guard let size = realSize(of: Struct.self, bytes.load(as: UInt32.self)) else { return false }
+  let known = min(size, MemoryLayout<Struct>.size)
+  withUnsafeBytes(of: value) {
+    (bytes + head).copyMemory(from: $0.baseAddress! + head, byteCount: known - head)
+  }
+  (bytes + known).initializeMemory(as: UInt8.self, repeating: 0, count: size - known)
+  return true
+}
+
+extension inturn_executor_options: Sized { static var firstSize: Int { 48 } }
+extension inturn_queue_options: Sized { static var firstSize: Int { 96 } }
+extension inturn_operation_options: Sized { static var firstSize: Int { 152 } }
+extension inturn_retry: Sized { static var firstSize: Int { 48 } }
+extension inturn_batch_options: Sized { static var firstSize: Int { 64 } }
+extension inturn_value_options: Sized { static var firstSize: Int { 32 } }
+extension inturn_observe_options: Sized { static var firstSize: Int { 24 } }
+extension inturn_queue_statistics: Sized { static var firstSize: Int { 72 } }
+extension inturn_library_statistics: Sized { static var firstSize: Int { 56 } }
