@@ -10,7 +10,10 @@ import Testing
     nonisolated(unsafe) var turns: [OutsideExecutor.Turn] = []
     nonisolated(unsafe) var notices: [OutsideExecutor.CancelNotice] = []
 
+    nonisolated(unsafe) var kept: [UInt] = []
+
     func laneIsReady(_ turn: OutsideExecutor.Turn) { turns.append(turn) }
+    func keep(_ context: UInt) { kept.append(context) }
     func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) { notices.append(notice) }
   }
 
@@ -176,12 +179,9 @@ import Testing
         queue, options: options, context: word, destroy: { _ in }, isObstinate: false,
         wantsHandle: false
       ).0 == .ok)
-    guard case .operation(_, let token) = LaneDrainer(host.turns.removeFirst()).step(0) else {
-      Issue.record("an operation is next")
-      return
-    }
+    guard let claim = Self.claimNext(of: queue, host, word) else { return }
     let status = Engine.onCancel(
-      token, handler: { word, _ in word!.assumingMemoryBound(to: Int.self).pointee += 1 },
+      claim.token, handler: { word, _ in word!.assumingMemoryBound(to: Int.self).pointee += 1 },
       context: word, destroy: { $0!.assumingMemoryBound(to: Int.self).pointee += 10 })
     #expect(status == .ok)
     #expect(clock.advance(by: 1))
@@ -256,32 +256,142 @@ import Testing
     host.turns = []
     #expect(Engine.resume(queue) == .ok)
     for place in [0, 2] {
-      guard
-        case .operation(let context, let token) = LaneDrainer(host.turns.removeFirst()).step(place)
-      else {
-        Issue.record("an operation is next")
-        return
-      }
-      #expect(context == UnsafeMutableRawPointer(number + place))
-      #expect(Engine.isCancelled(token).1)
-      #expect(Engine.end(token, as: .finished) == .ok)
+      guard let claim = Self.claimNext(of: queue, host, number + place) else { return }
+      #expect(Engine.isCancelled(claim.token).1)
+      #expect(Engine.end(claim.token, as: .finished) == .ok)
     }
     #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
     #expect(Engine.destroy(queue: queue) == .ok)
   }
-}
 
-extension LaneDrainer {
-  /// The next step of a lane that goes on with one operation, whose call returns at once.
-  fileprivate func step(_ place: Int) -> Step {
-    let step = next(tag: nil)
-    if case .operation = step {
-      #expect(operationReturned())
-      guard case .left = next(tag: nil) else {
-        Issue.record("operation \(place) holds the lane")
-        return .left
-      }
+  // MARK: Offer and claim
+
+  /// Takes the turn, in which the operation of this context is offered, and claims it.
+  private static func claimNext(
+    of queue: Handle, _ host: Host, _ context: UnsafeMutablePointer<Int>
+  ) -> OutsideExecutor.Claim? {
+    let context = UInt(bitPattern: context)
+    expectOffer(context, host)
+    let claim = Engine.claim(context, of: queue)
+    #expect(claim != nil, "what is offered can be claimed")
+    return claim
+  }
+
+  private static func expectOffer(
+    _ context: UInt, _ host: Host, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    guard !host.turns.isEmpty,
+      case .offered(context) = LaneDrainer(host.turns.removeFirst()).next(tag: nil)
+    else {
+      Issue.record("the operation is offered", sourceLocation: sourceLocation)
+      return
     }
-    return step
+    #expect(host.kept.last == context, sourceLocation: sourceLocation)
+  }
+
+  private static func enqueueSlot(
+    _ queue: Handle, _ context: UInt, _ options: OperationOptions? = nil
+  ) -> Handle {
+    let (status, operation) = Engine.enqueue(
+      queue, options: options, context: UnsafeMutableRawPointer(bitPattern: context)!,
+      destroy: { _ in }, isObstinate: false, wantsHandle: true)
+    #expect(status == .ok)
+    return operation
+  }
+
+  @Test(arguments: [QueueKind.fifo, .actor])
+  func `what is offered is pending until it is claimed, and a suspend holds it back`(
+    kind: QueueKind
+  ) {
+    let (queue, host) = Self.makeQueue(kind)
+    let operation = Self.enqueueSlot(queue, 8)
+    Self.expectOffer(8, host)
+    let (_, counts) = Engine.statistics(of: queue)
+    #expect(counts.pending == 1 && counts.running == 0)
+    #expect(Engine.suspend(queue) == .ok)
+    #expect(Engine.claim(8, of: queue) == nil)
+    #expect(Engine.state(of: operation).1 == .pending)
+    #expect(host.turns.isEmpty)
+    #expect(Engine.resume(queue) == .ok)
+    Self.expectOffer(8, host)
+    // It makes no difference in between.
+    #expect(Engine.suspend(queue) == .ok && Engine.resume(queue) == .ok)
+    guard let claim = Engine.claim(8, of: queue) else {
+      Issue.record("a queue that goes on lets it be claimed")
+      return
+    }
+    #expect(Engine.claim(8, of: queue) == nil)
+    #expect(Engine.state(of: operation).1 == .running)
+    #expect(Engine.end(claim.token, as: .finished) == .ok)
+    #expect(Engine.release(operation) == .ok)
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test(arguments: [QueueKind.fifo, .actor])
+  func `what is cancelled while it is offered makes room for the next offer`(kind: QueueKind) {
+    let (queue, host) = Self.makeQueue(kind)
+    let operations = [8, 16].map { Self.enqueueSlot(queue, $0) }
+    Self.expectOffer(8, host)
+    #expect(host.turns.isEmpty)
+    #expect(Engine.cancel(operations[0]) == .ok)
+    Self.expectOffer(16, host)
+    #expect(Engine.claim(8, of: queue) == nil)
+    // That claim has taken the offer back.
+    Self.expectOffer(16, host)
+    let claim = Engine.claim(16, of: queue)
+    #expect(claim != nil)
+    _ = Engine.end(claim?.token ?? Handle(bits: 0), as: .finished)
+    for operation in operations { #expect(Engine.release(operation) == .ok) }
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `deadlines count up to the claim and from it`() {
+    let clock = Clock(isManual: true)
+    let (queue, host) = Self.makeQueue(.fifo, clock: clock)
+    var options = OperationOptions()
+    options.maxWait = 10
+    options.maxRun = 20
+    let operations = [8, 16].map { Self.enqueueSlot(queue, $0, options) }
+    Self.expectOffer(8, host)
+    #expect(clock.advance(by: 9))
+    let claim = Engine.claim(8, of: queue)
+    #expect(clock.advance(by: 19))
+    #expect(operations.map { Engine.state(of: $0).1 } == [.running, .ended])
+    #expect(Engine.end(claim?.token ?? Handle(bits: 0), as: .finished) == .ok)
+    for turn in host.turns { _ = LaneDrainer(turn).next(tag: nil) }
+    host.turns = []
+    let late = Self.enqueueSlot(queue, 24, options)
+    Self.expectOffer(24, host)
+    #expect(clock.advance(by: 10))
+    #expect(Engine.claim(24, of: queue) == nil)
+    #expect(Engine.state(of: late).1 == .ended)
+    for turn in host.turns { _ = LaneDrainer(turn).next(tag: nil) }
+    for operation in operations + [late] { #expect(Engine.release(operation) == .ok) }
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
+  }
+
+  @Test func `a plain operation that is claimed is over for its lane, and the next is offered`() {
+    let (queue, host) = Self.makeQueue(.actor)
+    let contexts = (1...3).map { Self.bits($0, LaneDrainer.claimedTag) }
+    for context in contexts {
+      #expect(Engine.enqueueObstinate(queue, context: context, destroy: { _ in }) == .ok)
+    }
+    Self.expectOffer(contexts[0], host)
+    var begun = 0
+    for (place, context) in contexts.enumerated() {
+      let claim = Engine.claim(context, of: queue) { begun += 1 }
+      #expect(claim?.offered == (place < 2 ? contexts[place + 1] : nil))
+      #expect(claim?.isAskedToEnd == (place == 2))
+      if place == 1 { #expect(Engine.cancelAll(queue) == .ok) }
+      #expect(begun == place + 1)
+      #expect(Engine.statistics(of: queue).1.finished == UInt64(begun))
+      // The offer was taken back by the cancel.
+      if place == 1 { Self.expectOffer(contexts[2], host) }
+    }
+    #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)
+    #expect(Engine.destroy(queue: queue) == .ok)
   }
 }

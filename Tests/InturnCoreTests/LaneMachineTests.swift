@@ -66,12 +66,29 @@ import Testing
             if stopped || $0.machine.running > $0.limit { $0.hasErred = true }
           }
           events.event { $0.machine.drainerGoesBack() }
+          // What a host drains may have to be claimed.
+          events.event(!machine.traits.contains(.overlapping)) {
+            if $0.machine.flags.contains(.offered) { $0.hasErred = true }
+            $0.machine.flags.insert(.offered)
+            $0.machine.drainerLeaves()
+            $0.ask()
+          }
         case .leave:
           events.event {
             $0.machine.drainerLeaves()
             $0.ask()
           }
         }
+      }
+      // It is claimed, or the offer is taken back.
+      events.event(machine.flags.contains(.offered) && isOpen && suspended < Self.most) {
+        $0.machine.flags.remove(.offered)
+        if $0.machine.active == 0 && $0.machine.canStart($0.view) {
+          $0.jobs -= 1
+          $0.machine.start()
+          $0.suspended += 1
+        }
+        $0.ask()
       }
       // The work returns with its operation ended, or unfinished.
       events.event(inCall > 0) {
@@ -100,6 +117,7 @@ import Testing
       // A pending operation is cancelled.
       events.event(jobs > 0 && deliveries < Self.most && isOpen) {
         $0.jobs -= 1
+        $0.machine.flags.remove(.offered)
         $0.setDeliveries($0.deliveries + 1)
         $0.ask()
       }

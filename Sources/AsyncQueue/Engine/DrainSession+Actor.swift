@@ -32,7 +32,7 @@ extension DrainSession {
       guard case .plain(let work, let context, let token) = step else {
         state = .done
         core.end(self)
-        _ = core.handle(step, of: drainer)
+        core.handle(step)
         core.pin?.unpin(core)
         core.progressed()
         return

@@ -85,9 +85,7 @@ final class DrainSession: @unchecked Sendable {
       guard case .plain(let work, let context, let token) = step else {
         // Before the lane gets another session, which begins anew.
         core.end(self)
-        if !core.handle(step, of: drainer) { return }
-        core.begin(self)
-        continue
+        return core.handle(step)
       }
       core.progressed()
       await Self.call(PlainClosure(work: work, context: context))
@@ -107,13 +105,10 @@ final class DrainSession: @unchecked Sendable {
     core.begin(self)
     var rest = Self.operationsInARow
     while true {
-      let step = drainer.next(tag: Ticket.tag, isPatient: true)
+      let step = drainer.next(tag: HeldTask.tag, isPatient: true)
       guard case .plain(let work, let context, let token) = step else {
         core.end(self)
-        if core.handle(step, of: drainer) {
-          core.begin(self)
-          continue
-        }
+        core.handle(step)
         break
       }
       core.progressed()

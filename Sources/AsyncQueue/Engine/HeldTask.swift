@@ -45,19 +45,17 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
     adopt(task)
     let context = Unmanaged.passRetained(self)
     let status = Engine.enqueueObstinate(
-      core.queue, context: UInt(bitPattern: context.toOpaque()) | Ticket.tag,
-      destroy: { HeldTask.reference(UInt(bitPattern: $0)).release() })
+      core.queue, context: UInt(bitPattern: context.toOpaque()) | Self.tag,
+      destroy: { OwnedFrame.reference(UInt(bitPattern: $0)).release() })
     if status != .ok { core.stop(core.error(for: status), file, line) }
   }
 
-  /// The one that a plain operation is.
-  static func of(_ context: UInt) -> HeldTask { reference(context).takeUnretainedValue() }
+  /// Says that a plain operation is one. No priority has this tag.
+  static var tag: UInt { 7 }
 
   /// The one of a plain operation that has started.
-  static func take(_ context: UInt) -> HeldTask { reference(context).takeRetainedValue() }
-
-  private static func reference(_ context: UInt) -> Unmanaged<HeldTask> {
-    .fromOpaque(UnsafeRawPointer(bitPattern: context & ~LaneDrainer.tagMask).unsafelyUnwrapped)
+  static func take(_ context: UInt) -> HeldTask {
+    unsafeDowncast(reference(context).takeRetainedValue(), to: HeldTask.self)
   }
 
   /// Runs the task until it suspends or ends. False when it has suspended: then it goes on with the
@@ -65,7 +63,7 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
   func run(_ token: Handle, _ drainer: LaneDrainer, isAskedToEnd: Bool) -> Bool {
     self.drainer = drainer
     isMarked = isAskedToEnd
-    grant(token)
+    isClaimed(token)
     core.escalateIfUrgent(self)
     job.unsafelyUnwrapped.runSynchronously(on: asUnownedTaskExecutor())
     lock.lock()

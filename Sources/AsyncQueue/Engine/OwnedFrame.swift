@@ -3,14 +3,17 @@ internal import InturnCore
 /// One operation that has a place in its queue, and its body a task, mostly of its own: `Ticket` and
 /// `Turn` say what the place is. It is the frame of its body, too.
 ///
-///     pending ──the queue starts it──▶ granted ──the body ends──▶ over
+///     pending ──its queue offers it, its task claims it──▶ claimed ──the body ends──▶ over
 ///        └──cancelled, too late──▶ refused
+///
+/// What is offered is pending still. The claim is the first thing that its task does when it goes on, on
+/// the actor that the body runs on: so nothing has started before.
 @usableFromInline
 class OwnedFrame: Frame, @unchecked Sendable {
   // Safe to share: `lock` protects all that changes, but for `token`, which is written before
-  // `stage` says that it is granted.
+  // `stage` says that it is claimed.
 
-  enum Stage { case pending, granted, refused, over }
+  enum Stage { case pending, claimed, refused, over }
 
   /// Keeps the core, of which a frame does not, beyond the operation's end, which is still told.
   private let keptCore: QueueCore
@@ -20,7 +23,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   final let origin: Origin
   /// Who can cancel its task together with others', and knows it until it is over.
   private let registry: TaskRegistry?
-  /// Of an operation that has been granted.
+  /// Of an operation that has been claimed; null where the lane does not know it any more.
   private(set) final nonisolated(unsafe) var token = Handle(bits: 0)
 
   /// In the core's list of those whose bodies run and that the lane does not know; its lock protects
@@ -31,6 +34,8 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Protects what follows, and what subclasses add. Nothing is called while it is held.
   final let lock = BriefLock()
   @exclusivity(unchecked) private(set) final var stage = Stage.pending
+  /// Whether its queue has offered it, and it was not claimed since.
+  @exclusivity(unchecked) private final var isOffered = false
   @exclusivity(unchecked) private final var waiter: UnsafeContinuation<Void, Never>?
   /// The task that runs the body, where it is the operation's own and known, until it is over: that
   /// long the task lives. So long it is in the table of these, too.
@@ -53,15 +58,28 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   // MARK: The queue's side
 
-  /// The queue has started the operation.
-  final func grant(_ token: Handle) {
+  /// The one that a context of the lane's stands for.
+  static func reference(_ context: UInt) -> Unmanaged<OwnedFrame> {
+    .fromOpaque(UnsafeRawPointer(bitPattern: context & ~LaneDrainer.tagMask).unsafelyUnwrapped)
+  }
+
+  /// The queue offers the operation: its task is to claim it.
+  final func offer() {
     lock.lock()
-    self.token = token
-    stage = .granted
+    isOffered = true
     let waiter = self.waiter
     self.waiter = nil
     lock.unlock()
     waiter?.resume()
+    core.escalateIfUrgent(self)
+  }
+
+  /// The operation has started.
+  final func isClaimed(_ token: Handle) {
+    self.token = token
+    lock.lock()
+    stage = .claimed
+    lock.unlock()
   }
 
   /// The operation has ended before its start. False when it has been started, or refused before.
@@ -114,11 +132,11 @@ class OwnedFrame: Frame, @unchecked Sendable {
     }
     identifyLocked(task)
     let isAskedToEnd = self.isAskedToEnd
-    let isGranted = stage == .granted
+    let isOfferedOrClaimed = isOffered || stage == .claimed
     lock.unlock()
     if isAskedToEnd { task.task?.cancel() }
     // Who began to wait before could not know the task.
-    if isGranted { core.escalateIfUrgent(self) }
+    if isOfferedOrClaimed { core.escalateIfUrgent(self) }
   }
 
   /// The body's task is the operation's own, and this one. The task itself may know that before who
@@ -149,24 +167,35 @@ class OwnedFrame: Frame, @unchecked Sendable {
     return stage == .over || stage == .refused
   }
 
-  /// Whether the turn has come, so that there is nothing to wait for.
-  @usableFromInline
-  final var isGranted: Bool {
+  /// Whether it runs, or has run.
+  final var hasStarted: Bool {
     lock.lock()
     defer { lock.unlock() }
-    return stage == .granted
+    return stage == .claimed || stage == .over
   }
 
-  /// Waits until the operation is granted; nothing else can become of it.
+  /// Claims the operation if it is offered. Whether it is decided what becomes of it: claimed or
+  /// refused. Between that and its body, the task does not leave its actor.
   @usableFromInline
-  final nonisolated(nonsending) func waitInAnyCase() async { await waitForDecision() }
+  final func decide() -> Bool {
+    lock.lock()
+    let isPending = stage == .pending
+    let isOffered = self.isOffered
+    self.isOffered = false
+    lock.unlock()
+    return !isPending || (isOffered && claim())
+  }
 
-  final nonisolated(nonsending) func waitForDecision() async {
+  /// Starts the operation, if it is its turn still.
+  func claim() -> Bool { fatalError("a subclass says how") }
+
+  /// Waits until there may be something to decide: it is offered or refused.
+  @usableFromInline
+  final nonisolated(nonsending) func waitForOffer() async {
     core.waitBegins(TaskPriority(rawValue: RuntimeTask.priority))
     defer { core.waitEnds() }
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-      await waitForResume()
-      return
+      return await waitForResume()
     }
     let isolation = #isolation
     await withTaskPriorityEscalationHandler {
@@ -182,7 +211,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   private final nonisolated(nonsending) func waitForResume() async {
     await withUnsafeContinuation { continuation in
       lock.lock()
-      if stage == .pending {
+      if stage == .pending && !isOffered {
         waiter = continuation
         lock.unlock()
       } else {
@@ -214,7 +243,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   final func letGo() {
     registry?.remove(self)
     lock.lock()
-    if stage == .granted { stage = .over }
+    if stage == .claimed { stage = .over }
     let task = self.task
     self.task = .none
     if task != .none { TaskTable.remove(task) }

@@ -132,7 +132,8 @@ extension QueueCore {
       let entry = try TaskWaits.enter(.turn(self))
       defer { TaskWaits.leave(entry) }
       turn = try await turnForCaller(isObstinate: !Self.canThrow(Failure.self), limits: limits)
-      if let refusal = await turn.wait() {
+      while !turn.decide() { await turn.wait() }
+      if let refusal = turn.decidedRefusal {
         turn.release()
         throw refusal
       }
@@ -159,7 +160,8 @@ extension Turn {
   nonisolated(nonsending) func perform<Value>(
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
-    if !isGranted, let refusal = await wait() {
+    while !decide() { await wait() }
+    if let refusal = decidedRefusal {
       release()
       throw refusal
     }
@@ -192,7 +194,7 @@ extension OwnedFrame {
   nonisolated(nonsending) func performInAnyCase<Value>(
     _ body: nonisolated(nonsending) () async -> Value
   ) async -> Value {
-    if !isGranted { await waitInAnyCase() }
+    while !decide() { await waitForOffer() }
     begin()
     let value = isFoundByTask ? await body() : await bind(isolation: #isolation, body).get()
     finish()
@@ -205,7 +207,7 @@ extension OwnedFrame {
   func performInAnyCase<ActorType: Actor, Value: Sendable>(
     on actor: isolated ActorType, _ body: (isolated ActorType) async -> Value
   ) async -> Value {
-    if !isGranted { await waitInAnyCase() }
+    while !decide() { await waitForOffer() }
     begin()
     let value =
       isFoundByTask

@@ -8,11 +8,13 @@ extension QueueCore {
     frame.next = firstFrame
     firstFrame?._withUnsafeGuaranteedRef { $0.previous = reference }
     firstFrame = reference
-    frameCount += 1
     lock.unlock()
   }
 
-  func end(_ frame: OwnedFrame) {
+  /// One of them has begun for the lane, whose lock is held.
+  func noteBegun() { begun.wrappingAdd(1, ordering: .relaxed) }
+
+  func end(_ frame: OwnedFrame, hasBegun: Bool = false) {
     lock.lock()
     if let previous = frame.previous {
       previous._withUnsafeGuaranteedRef { $0.next = frame.next }
@@ -20,15 +22,11 @@ extension QueueCore {
       firstFrame = frame.next
     }
     frame.next?._withUnsafeGuaranteedRef { $0.previous = frame.previous }
-    frameCount -= 1
+    if hasBegun { begun.wrappingSubtract(1, ordering: .relaxed) }
     lock.unlock()
   }
 
-  var runningFrameCount: Int {
-    lock.lock()
-    defer { lock.unlock() }
-    return frameCount
-  }
+  var runningFrameCount: Int { lock.withLock { begun.load(ordering: .relaxed) } }
 
   var runningPlainFrames: [OwnedFrame] {
     var frames: [OwnedFrame] = []

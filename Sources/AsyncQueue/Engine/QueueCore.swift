@@ -33,9 +33,10 @@ final class QueueCore: @unchecked Sendable {
   @exclusivity(unchecked) private var session: DrainSession?
   /// Made when it is first asked for.
   @exclusivity(unchecked) private var madeStates: QueueStates?
-  /// Those that run and that the lane does not know.
+  /// Those that run and that the lane does not know, or that are about to.
   @exclusivity(unchecked) var firstFrame: Unmanaged<OwnedFrame>?
-  @exclusivity(unchecked) var frameCount = 0
+  /// How many of them have begun on an actor. Counted up under the lane's lock, down under this one.
+  let begun = Atomic<Int>(0)
 
   /// What somebody wants to hear of. Relaxed where only the common case is asked for, that it is
   /// nothing: who sets a bit looks at the queue himself afterwards.
@@ -125,6 +126,8 @@ final class QueueCore: @unchecked Sendable {
 
     func laneIsReady(_ turn: OutsideExecutor.Turn) { core.drive(LaneDrainer(turn)) }
 
+    func keep(_ context: UInt) { _ = OwnedFrame.reference(context).retain() }
+
     func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) {
       notice.deliver()
       // As long as a handler is being called, the lane is not quiet.
@@ -132,44 +135,25 @@ final class QueueCore: @unchecked Sendable {
     }
   }
 
-  /// Grants turns for as long as these are next.
+  /// Has what is next come to its task.
   func drive(_ drainer: LaneDrainer) {
-    while handle(drainer.next(tag: kind == .actor ? Ticket.tag : nil), of: drainer) {}
+    handle(drainer.next(tag: nil))
     progressed()
   }
 
-  /// Does what a step says that is no closure. False when the drainer is done here.
-  func handle(_ step: LaneDrainer.Step, of drainer: LaneDrainer) -> Bool {
+  /// Does what a step says for which the drainer itself is of no use any more.
+  func handle(_ step: LaneDrainer.Step) {
     switch step {
-    case .plain(let work, let context, let token):
-      let ticket = Ticket.take(context)
-      ticket.grant(token, drainer, isAskedToEnd: work == LaneDrainer.askedToEnd)
-      escalateIfUrgent(ticket)
-      return false
-    case .operation(let context, let token):
-      let turn = Unmanaged<Turn>.fromOpaque(context).takeRetainedValue()
-      if kind == .actor {
-        turn.grant(token, keeping: drainer)
-        escalateIfUrgent(turn)
-        return false
-      }
-      // First, so that an operation whose body runs is always one that has returned to the engine.
-      let goesOn = drainer.operationReturned()
-      turn.grant(token, keeping: nil)
-      escalateIfUrgent(turn)
-      return goesOn
-    case .wentBack(let turn, let tag, let context):
-      if tag != Ticket.tag {
-        startSession(turn, PlainPriority(tag: tag))
-      } else if kind == .actor {
-        drive(LaneDrainer(turn))
-      } else {
-        startTasks(turn, HeldTask.of(context).priority)
-      }
-      return false
-    case .left: return false
+    case .offered(let context): offer(context)
+    case .wentBack(let turn, HeldTask.tag, let context):
+      startTasks(turn, OwnedFrame.reference(context).takeUnretainedValue().priority)
+    case .wentBack(let turn, let tag, _): startSession(turn, PlainPriority(tag: tag))
+    case .plain, .left: break
     }
   }
+
+  /// Tells an operation that it is offered, which was kept for that.
+  func offer(_ context: UInt) { OwnedFrame.reference(context).takeRetainedValue().offer() }
 
   /// Has plain operations run, in a task of their priority.
   private func startSession(_ turn: OutsideExecutor.Turn, _ priority: PlainPriority) {
@@ -280,8 +264,8 @@ final class QueueCore: @unchecked Sendable {
   private func runningFrames(areAskedToEnd: Bool = false) -> [OwnedFrame] {
     var frames: [OwnedFrame] = runningPlainFrames
     Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
-      // Its task holds the turn until the engine, which is locked now, has heard of the end.
-      frames.append(Unmanaged<Turn>.fromOpaque($0).takeUnretainedValue())
+      // Its queue or its task holds it until the engine, which is locked now, has heard of the end.
+      frames.append(OwnedFrame.reference(UInt(bitPattern: $0)).takeUnretainedValue())
     }
     return frames
   }

@@ -27,7 +27,7 @@ final class TaskRegistry: @unchecked Sendable {
     lock.lock()
     var frames = self.frames.values.map(\.self)
     lock.unlockAfterReadingObject()
-    _ = frames.partition { $0.isGranted }
+    _ = frames.partition { $0.hasStarted }
     for frame in frames { frame.askToEnd() }
   }
 

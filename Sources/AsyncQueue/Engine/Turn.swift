@@ -19,8 +19,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   @exclusivity(unchecked) private var isReleased = false
   /// Of a turn that was refused.
   @exclusivity(unchecked) private var refusal: (any Error)?
-  /// The lane's drainer, from the grant of an actor's operation until that begins.
-  @exclusivity(unchecked) private var drainer: LaneDrainer?
   /// Whether nobody is to be told any more that the queue has accepted it.
   @exclusivity(unchecked) private var isAcceptanceTold = true
 
@@ -114,15 +112,15 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
   }
 
-  /// The queue has started the operation, and gives it the reference that it had. An actor's
-  /// operation keeps the drainer until it begins.
-  func grant(_ token: Handle, keeping drainer: LaneDrainer?) {
-    if let drainer {
-      lock.lock()
-      self.drainer = drainer
-      lock.unlock()
-    }
-    grant(token)
+  override func claim() -> Bool {
+    let reference = Unmanaged.passUnretained(self)
+    guard let claim = Engine.claim(UInt(bitPattern: reference.toOpaque()), of: core.queue)
+    else { return false }
+    // The queue's.
+    reference.release()
+    isClaimed(claim.token)
+    if let next = claim.offered { core.offer(next) }
+    return true
   }
 
   /// The operation has ended before its start: it was cancelled.
@@ -159,30 +157,29 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   // MARK: The body's side
 
-  /// Waits until the turn is granted or refused; says which. An obstinate one is not refused.
+  /// Waits until the turn is offered or refused. A cancelled task's leaves the queue, unless it is
+  /// obstinate.
   @usableFromInline
-  nonisolated(nonsending) func wait() async -> (any Error)? {
-    if isObstinate {
-      await waitForDecision()
-      return nil
-    }
+  nonisolated(nonsending) func wait() async {
+    if isObstinate { return await waitForOffer() }
     let isolation = #isolation
     await withTaskCancellationHandler {
       _ = isolation
-      await waitForDecision()
+      await waitForOffer()
     } onCancel: {
       cancelPending()
     }
-    return decidedRefusal
   }
 
-  private var decidedRefusal: (any Error)? {
+  /// Why it never runs, once that is decided.
+  @usableFromInline
+  var decidedRefusal: (any Error)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     return stage == .refused ? refusal : nil
   }
 
-  /// The body begins, in a task of its own: on an actor, the next operation may come to its door.
+  /// The body begins, in a task of its own.
   @usableFromInline override func begin() {
     isRun(by: RuntimeTask.current)
     beginWhereItIs()
@@ -190,13 +187,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// The same in its caller's task.
   func beginWhereItIs() {
-    lock.lock()
-    let drainer = self.drainer
-    self.drainer = nil
-    lock.unlockAfterReadingObject()
     tellAccepted()
     core.emit(.started(name: name))
-    if let drainer, drainer.operationReturned() { core.drive(drainer) }
+    core.progressed()
     // Later than that, who cancels all finds the operation himself.
     if Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
     if hasLimits { hearOfCutOff(token) }

@@ -66,6 +66,16 @@ extension Engine {
     return status == .stale ? queue.refusal(for: .queue) : status
   }
 
+  /// Starts an operation that was offered, whose context this is, with the tag of a plain one. Nil when
+  /// it is not its turn, or not its turn any more: then it is offered again, or has ended. `whenPlain`
+  /// is called under the lane's lock before one without a slot is over for the lane.
+  @inline(__always)
+  package static func claim(
+    _ context: UInt, of queue: Handle, whenPlain: () -> Void = {}
+  ) -> OutsideExecutor.Claim? {
+    hostedLane(queue)?.claim(generation: queue.generation, context, whenPlain: whenPlain)
+  }
+
   /// Begins an operation where the caller is. False when the queue is not free for that.
   @inline(__always)
   package static func enter(_ queue: Handle) -> Bool {

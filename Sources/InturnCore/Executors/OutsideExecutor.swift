@@ -5,6 +5,10 @@ package protocol LaneHost: AnyObject, Sendable {
   /// calls of the engine.
   func laneIsReady(_ turn: OutsideExecutor.Turn)
 
+  /// An operation of this context is offered: it is to be there when its host hears of that, even if
+  /// it is cancelled meanwhile. Called under the lane's lock.
+  func keep(_ context: UInt)
+
   /// The cancel handler of an operation is due.
   func cancelIsDue(_ notice: OutsideExecutor.CancelNotice)
 }
@@ -25,7 +29,7 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
     package func deliver() { _ = slot.deliverNotice() }
   }
 
-  private let host: any LaneHost
+  let host: any LaneHost
 
   /// The host lives as long as the queue.
   package init(host: any LaneHost) {

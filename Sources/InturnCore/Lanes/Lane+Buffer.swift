@@ -170,7 +170,8 @@ extension UnsafeMutablePointer<Lane> {
   /// and by.
   func removePendingLocked(_ slot: OperationSlot.Pointer) {
     pointee.pending -= 1
-    pointee.machine.flags.remove(.headBlocked)
+    // It may have been what was offered.
+    pointee.machine.flags.subtract([.headBlocked, .offered])
     leaveLeaderLocked(slot)
     if let order, order.remove(slot) {
       // The buffer's reference; the engine's is still there.

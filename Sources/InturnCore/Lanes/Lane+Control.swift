@@ -134,6 +134,7 @@ extension UnsafeMutablePointer<Lane> {
       cause == .request
       && ((extra?.pointee.backlog.segments ?? 0) > 0 || extra?.pointee.backlog.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.bursting)
+    pointee.machine.flags.remove(.offered)
     cancelGraphsLocked()
     let jobs = pointee.buffer.takeAll(isRead: isRead)
     var (inOrder, standIns): (Chunk.Pointer?, Chunk.Pointer?)

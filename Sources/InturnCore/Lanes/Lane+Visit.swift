@@ -29,8 +29,8 @@ extension UnsafeMutablePointer<Lane> {
     unlock(&outbox)
   }
 
-  /// Tells the context of each operation with a slot that runs and whose call has returned; only of
-  /// those that were asked to end, if so wanted. `body` is called under the lock and must only copy:
+  /// Tells the context of each operation with a slot that runs and whose call has returned, and that of
+  /// the one that is offered; or only those of running ones that were asked to end. `body` is called under the lock and must only copy:
   /// until the lock is given up, the engine does not hear of an end, so that a context which its
   /// operation keeps until then is still there.
   func forEachRunning(
@@ -40,6 +40,9 @@ extension UnsafeMutablePointer<Lane> {
     defer { pointee.lock.unlock() }
     if pointee.generation != generation { return }
     stopBurstLocked()
+    if !areAskedToEnd, let context = offeredLocked {
+      body(UnsafeMutableRawPointer(bitPattern: context & ~LaneDrainer.tagMask).unsafelyUnwrapped)
+    }
     forEachRunningLocked { slot in
       let word = slot.loadWord()
       let isMeant = !areAskedToEnd || word.contains(.cancelRequested)

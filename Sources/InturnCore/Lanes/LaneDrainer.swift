@@ -14,9 +14,9 @@ package final class LaneDrainer: @unchecked Sendable {
   package enum Step {
     /// A plain operation has started: end it, then call `plainReturned`.
     case plain(work: UInt, context: UInt, token: Handle)
-    /// An operation with a slot has started; its context is the caller's now. Call
-    /// `operationReturned` when others may follow.
-    case operation(context: UnsafeMutableRawPointer, token: Handle)
+    /// An operation that is to be claimed is next: its host has kept its context, and this drainer is
+    /// done. Those are all that have slots, and plain ones of `claimedTag`.
+    case offered(context: UInt)
     /// A plain operation of another tag is next. The turn has to be taken again, for that one.
     case wentBack(OutsideExecutor.Turn, tag: UInt, context: UInt)
     /// There is nothing to do; this drainer is done.
@@ -26,12 +26,14 @@ package final class LaneDrainer: @unchecked Sendable {
   private let turn: OutsideExecutor.Turn
   private var budget = DrainBudget(remaining: Int.max)
   private var burst: Burst?
-  /// The operation whose work is being called, where it has a slot of its own.
+  /// The plain operation whose work is being called, where it has a slot of its own.
   private var slot: OperationSlot.Pointer?
 
   private var lane: Lane.Pointer { turn.lane }
 
   package static var tagMask: UInt { 7 }
+  /// Of plain operations that are offered, and over for the lane when they are claimed.
+  package static var claimedTag: UInt { 6 }
   /// The work of a plain operation that a cancel of all only marks, before that and afterwards: no
   /// function has such an address. Nor are they among the smaller ones, by which an optional job says
   /// that it is none.
@@ -46,7 +48,7 @@ package final class LaneDrainer: @unchecked Sendable {
     lane.pointee.lock.unlock()
   }
 
-  /// Starts the next operation. `tag` is that of the plain operations which the caller can take;
+  /// Starts the next operation, or offers it. `tag` is that of the plain operations which the caller can take;
   /// nil for none. It is asked for under the lane's lock where an operation could be one that was
   /// enqueued a moment ago, so that it sees all that came before that enqueue. One that is patient
   /// waits a moment for another operation before it leaves.
@@ -76,6 +78,12 @@ package final class LaneDrainer: @unchecked Sendable {
   private func nextLocked(_ askForTag: () -> UInt?) -> Step {
     while lane.comeToStartLocked(&budget) {
       guard let chunk = lane.frontLocked() else { continue }
+      if let context = lane.offerLocked() {
+        lane.pointee.machine.drainerLeaves()
+        unlockAndDeliver()
+        budget.dropSpareGate()
+        return .offered(context: context)
+      }
       let job = chunk.jobs[Int(chunk.pointee.start)]
       if job.work != nil {
         let tag = askForTag()
@@ -84,8 +92,8 @@ package final class LaneDrainer: @unchecked Sendable {
         burst = lane.beginBurstLocked(chunk, &budget)
         if let step = nextOfBurst(tag) { return step }
         if !endBurst() { return .left }
-      } else if let step = startLocked(lane.popLocked()!.slot!) {
-        return step
+      } else if !lane.dropTombstoneLocked(lane.popLocked()!.slot!, &budget) {
+        return .left
       }
     }
     budget.dropSpareGate()
@@ -112,9 +120,8 @@ package final class LaneDrainer: @unchecked Sendable {
   /// The plain operation's work has returned. When it has not ended, it has suspended: others of an
   /// actor lane may follow.
   package func plainReturned() {
-    if slot != nil {
-      // It has no deadline and no grace time: the lane has not gone on without this drainer.
-      _ = operationReturned()
+    if let slot {
+      operationReturned(slot)
     } else if let word = burst!.returned(keeping: nil, nil) {
       burst!.count(word)
     } else {
@@ -162,46 +169,29 @@ package final class LaneDrainer: @unchecked Sendable {
     }
   }
 
-  // MARK: Operations with slots
-
-  private func startLocked(_ slot: OperationSlot.Pointer) -> Step? {
-    if slot.loadWord().contains(.claimed) {
-      return lane.dropTombstoneLocked(slot, &budget) ? nil : .left
-    }
-    lane.beginLocked(slot, &budget.outbox)
-    self.slot = slot
-    let context = slot.pointee.context.unsafelyUnwrapped
-    slot.pointee.destroy = nil
-    let token = slot.handle(.token)
-    unlockAndDeliver()
-    return .operation(context: context, token: token)
-  }
-
-  /// The call of the operation's work has returned, whether or not it has ended. False when the
-  /// lane has gone on without this drainer, which is done then.
-  package func operationReturned() -> Bool {
-    let slot = self.slot.unsafelyUnwrapped
+  /// The same for one with a slot. It has no deadline and no grace time: the lane has not gone on
+  /// without this drainer.
+  private func operationReturned(_ slot: OperationSlot.Pointer) {
     self.slot = nil
-    switch lane.callReturned(slot, &budget) {
-    case .goOn:
+    if lane.callReturned(slot, &budget) == .goOn {
       lane.unlock(&budget.outbox)
-      return true
-    case .stop:
+    } else {
       budget.dropSpareGate()
-      return false
     }
   }
 }
 
 extension Job {
   @inline(__always)
-  fileprivate var tag: UInt { UInt(bitPattern: context) & LaneDrainer.tagMask }
+  var tag: UInt { UInt(bitPattern: context) & LaneDrainer.tagMask }
 
   /// Whether a cancel of all only marks it.
   var isObstinate: Bool {
     let bits = unsafeBitCast(work, to: UInt.self)
     return bits == LaneDrainer.obstinate || bits == LaneDrainer.askedToEnd
   }
+
+  var isAskedToEnd: Bool { unsafeBitCast(work, to: UInt.self) == LaneDrainer.askedToEnd }
 
   /// The same job, marked.
   var askedToEnd: Job {

@@ -6,7 +6,7 @@
 ///
 /// - when something can be done, a drainer is scheduled or active;
 /// - no more operations run than the limit, and no more drainers exist than can be of use;
-/// - a suspended, held or destroyed lane starts nothing.
+/// - a suspended, held or destroyed lane starts nothing, and one that has made an offer nothing else.
 struct LaneMachine: Hashable {
   struct Flags: OptionSet, Hashable {
     let rawValue: UInt16
@@ -32,6 +32,8 @@ struct LaneMachine: Hashable {
     static let watched = Flags(rawValue: 1 << 10)
     /// There is a rate of starts.
     static let rated = Flags(rawValue: 1 << 7)
+    /// The next operation is offered, and nobody has claimed it: nothing else starts.
+    static let offered = Flags(rawValue: 1 << 11)
   }
 
   var flags: Flags = []
@@ -57,7 +59,7 @@ struct LaneMachine: Hashable {
   @inline(__always)
   var countsStarts: Bool { !flags.isDisjoint(with: [.watched, .rated]) }
 
-  private static var stopped: Flags { [.suspended, .held, .destroyed, .headBlocked] }
+  private static var stopped: Flags { [.suspended, .held, .destroyed, .headBlocked, .offered] }
 
   @inline(__always)
   func canStart(_ view: View) -> Bool {

@@ -8,14 +8,20 @@ final class Host: LaneHost, @unchecked Sendable {
 
   typealias Function = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
   private let ready: Function
+  private let kept: @convention(c) (UInt) -> Void
   private let context: UnsafeMutableRawPointer
 
-  init(_ ready: @escaping Function, _ context: UnsafeMutableRawPointer) {
+  init(
+    _ ready: @escaping Function, _ kept: @escaping @convention(c) (UInt) -> Void,
+    _ context: UnsafeMutableRawPointer
+  ) {
     self.ready = ready
+    self.kept = kept
     self.context = context
   }
 
   func laneIsReady(_ turn: OutsideExecutor.Turn) { ready(context, turn.bits) }
+  func keep(_ context: UInt) { kept(context) }
   func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) { notice.deliver() }
 }
 
@@ -28,10 +34,12 @@ extension OutsideExecutor.Turn {
 
 @_cdecl("model_hosted_create")
 func create(
-  _ kind: UInt8, _ ready: Host.Function, _ context: UnsafeMutableRawPointer
+  _ kind: UInt8, _ capacity: UInt64, _ ready: Host.Function,
+  _ kept: @convention(c) (UInt) -> Void, _ context: UnsafeMutableRawPointer
 ) -> UInt64 {
-  let options = QueueOptions(kind: QueueKind(rawValue: kind)!)
-  return Engine.createQueue(options, host: Host(ready, context), clock: nil).1.bits
+  var options = QueueOptions(kind: QueueKind(rawValue: kind)!)
+  options.capacity = capacity
+  return Engine.createQueue(options, host: Host(ready, kept, context), clock: nil).1.bits
 }
 
 @_cdecl("model_hosted_enqueue_plain")
@@ -49,12 +57,17 @@ func enqueuePlain(
 
 @_cdecl("model_hosted_enqueue")
 func enqueue(
-  _ queue: UInt64, _ context: UnsafeMutableRawPointer, _ isObstinate: Bool,
+  _ queue: UInt64, _ context: UnsafeMutableRawPointer, _ isObstinate: Bool, _ maxWait: Int64,
   _ destroy: @convention(c) (UnsafeMutableRawPointer?) -> Void,
   _ handle: UnsafeMutablePointer<UInt64>
 ) -> Int32 {
+  var options: OperationOptions?
+  if maxWait > 0 {
+    options = OperationOptions()
+    options!.maxWait = maxWait
+  }
   let (status, operation) = Engine.enqueue(
-    Handle(bits: queue), options: nil, context: context, destroy: destroy,
+    Handle(bits: queue), options: options, context: context, destroy: destroy,
     isObstinate: isObstinate, wantsHandle: true)
   handle.pointee = operation.bits
   return status.rawValue
@@ -72,14 +85,13 @@ func look(_ queue: UInt64, _ asker: UnsafeMutableRawPointer, _ told: Host.Functi
   Engine.forEachRunning(of: Handle(bits: queue), areAskedToEnd: false) { told(asker, $0) }
 }
 
-/// Takes a turn. The drainer is there until `next` says that it has left or gone back, or
-/// `operationReturned` that the lane has gone on without it.
+/// Takes a turn. The drainer is there until `next` says that it has left, gone back or made an offer.
 @_cdecl("model_drainer_make")
 func makeDrainer(_ turn: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
   Unmanaged.passRetained(LaneDrainer(unsafeBitCast(turn, to: OutsideExecutor.Turn.self))).toOpaque()
 }
 
-/// The next step: 0 for one that has left, 1 for a plain operation, 2 for one with a slot, 3 for one
+/// The next step: 0 for one that has left, 1 for a plain operation, 2 for one that is offered, 3 for one
 /// that went back, with the tag that was wanted in the turn's lowest bits. A tag that is too large is
 /// none.
 @_cdecl("model_drainer_next")
@@ -93,8 +105,9 @@ func next(
   case .plain(_, let its, let handle):
     (context.pointee, token.pointee) = (its, handle.bits)
     return 1
-  case .operation(let its, let handle):
-    (context.pointee, token.pointee) = (UInt(bitPattern: its), handle.bits)
+  case .offered(let its):
+    context.pointee = its
+    kept.release()
     return 2
   case .wentBack(let turn, let tag, _):
     context.pointee = UInt(bitPattern: turn.bits) | tag
@@ -111,10 +124,16 @@ func plainReturned(_ drainer: UnsafeMutableRawPointer) {
   Unmanaged<LaneDrainer>.fromOpaque(drainer).takeUnretainedValue().plainReturned()
 }
 
-@_cdecl("model_drainer_operation_returned")
-func operationReturned(_ drainer: UnsafeMutableRawPointer) -> Bool {
-  let kept = Unmanaged<LaneDrainer>.fromOpaque(drainer)
-  let goesOn = kept.takeUnretainedValue().operationReturned()
-  if !goesOn { kept.release() }
-  return goesOn
+/// Claims what was offered. 0 when it is not its turn, else 1, and 3 when a cancel of all has marked
+/// it. Null tokens are those of operations that are over; no next one is zero.
+@_cdecl("model_claim")
+func claim(
+  _ queue: UInt64, _ context: UInt, _ token: UnsafeMutablePointer<UInt64>,
+  _ next: UnsafeMutablePointer<UInt>, _ begun: @convention(c) (UInt) -> Void
+) -> Int32 {
+  let claim = Engine.claim(context, of: Handle(bits: queue)) { begun(context) }
+  guard let claim else { return 0 }
+  token.pointee = claim.token.bits
+  next.pointee = claim.offered ?? 0
+  return claim.isAskedToEnd ? 3 : 1
 }

@@ -1,12 +1,14 @@
 #include "hosted.hpp"
 
 extern "C" {
-uint64_t model_hosted_create(uint8_t kind, void (*ready)(void *, void *),
-                             void *context);
+uint64_t model_hosted_create(uint8_t kind, uint64_t capacity,
+                             void (*ready)(void *, void *),
+                             void (*kept)(uintptr_t), void *context);
 int32_t model_hosted_enqueue_plain(uint64_t queue, uintptr_t context,
                                    bool isObstinate, void (*destroy)(void *));
 int32_t model_hosted_enqueue(uint64_t queue, void *context, bool isObstinate,
-                             void (*destroy)(void *), uint64_t *handle);
+                             int64_t maxWait, void (*destroy)(void *),
+                             uint64_t *handle);
 bool model_hosted_enter(uint64_t queue);
 void model_hosted_leave(uint64_t queue);
 void model_hosted_look(uint64_t queue, void *asker,
@@ -15,28 +17,35 @@ void *model_drainer_make(void *turn);
 int32_t model_drainer_next(void *drainer, uintptr_t tag, bool isPatient,
                            uintptr_t *context, uint64_t *token);
 void model_drainer_plain_returned(void *drainer);
-bool model_drainer_operation_returned(void *drainer);
+int32_t model_claim(uint64_t queue, uintptr_t context, uint64_t *token,
+                    uintptr_t *next, void (*begun)(uintptr_t));
 }
 
 namespace model {
 
 // What model_drainer_next says.
-enum : int32_t { stepLeft, stepPlain, stepOperation, stepWentBack };
+enum : int32_t { stepLeft, stepPlain, stepOffered, stepWentBack };
 
 // Tags of plain operations, in the lowest bits of their contexts.
-constexpr uintptr_t closureTag = 0, taskTag = 7, tagMask = 7, noTag = 8;
+constexpr uintptr_t closureTag = 0, claimedTag = 6, taskTag = 7, tagMask = 7,
+                    noTag = 8;
 
-// What who is told of a turn can begin without a session.
-static uintptr_t tagAtOnce(inturn_queue_kind kind) {
-  return kind == INTURN_QUEUE_ACTOR ? taskTag : noTag;
+static HostedQueue::Item &itemOf(uintptr_t context) {
+  return *reinterpret_cast<HostedQueue::Item *>(context & ~tagMask);
 }
 
-HostedQueue::HostedQueue(inturn_queue_kind kind) : kind(kind) {
+HostedQueue::HostedQueue(inturn_queue_kind kind, uint64_t capacity)
+    : kind(kind) {
   handle.bits = model_hosted_create(
-      uint8_t(kind),
+      uint8_t(kind), capacity,
       [](void *context, void *turn) {
         auto &self = *static_cast<HostedQueue *>(context);
-        self.drive(model_drainer_make(turn), tagAtOnce(self.kind), false);
+        self.drive(model_drainer_make(turn), noTag, false);
+      },
+      [](uintptr_t context) {
+        Item &item = itemOf(context);
+        if (item.begins + item.drops > 0)
+          model_fail("%s is offered, and was used", item.name.c_str());
       },
       this);
 }
@@ -72,21 +81,23 @@ void HostedQueue::checkCounts() {
     dropped += item->isAccepted && item->drops > 0;
   }
   CHECK(counts.pending == 0 && counts.running == 0);
-  CHECK(counts.finished + counts.failed + counts.cancelled ==
+  CHECK(counts.finished + counts.failed + counts.cancelled + counts.timed_out ==
         begun + dropped + visits);
-  CHECK(counts.failed == failures && counts.cancelled >= dropped);
+  CHECK(counts.failed == failures &&
+        counts.cancelled + counts.timed_out >= dropped);
 }
 
 // Enqueueing ---------------------------------------------------------------
 
-HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body) {
+HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
+                                    int64_t maxWait) {
   items.emplace_back(new Item);
   Item &item = *items.back();
   item.queue = this;
   item.name = name;
   item.form = form;
   item.body = body;
-  item.isAskedToEnd = isDestroying || cancelsUnderWay > 0;
+  item.isAskedToEnd = isDestroying || cancelsUnderWay > 0 || maxWait > 0;
   item.enqueueBegan = ++order;
   bool wasDestroyed = isDestroyed;
   auto context = reinterpret_cast<uintptr_t>(&item);
@@ -94,10 +105,12 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body) {
       item.isPlain()
           ? model_hosted_enqueue_plain(
                 handle.bits,
-                context | (form == Form::task ? taskTag : closureTag),
+                context | (form != Form::task           ? closureTag
+                           : kind == INTURN_QUEUE_ACTOR ? claimedTag
+                                                        : taskTag),
                 form == Form::task, dropped)
           : model_hosted_enqueue(handle.bits, &item, form == Form::guarded,
-                                 dropped, &item.handle.bits);
+                                 maxWait, dropped, &item.handle.bits);
   item.enqueuedAt = ++order;
   model_note("enqueue of %s: %d", name, status);
   if (status == INTURN_OK) {
@@ -106,11 +119,13 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body) {
     return item;
   }
   item.isAccepted = false;
+  item.drops = 1; // what is refused is its caller's
+  if (status == INTURN_E_FULL && item.begins == 0)
+    return item;
   if (!isDestroying || (status != INTURN_E_CLOSED && status != INTURN_E_STALE))
     model_fail("enqueue of %s gives %d", name, status);
-  if (item.begins + item.drops > 0)
+  if (item.begins > 0 || item.drops > 1)
     model_fail("%s was refused, and is used", name);
-  item.drops = 1; // what is refused is its caller's
   return item;
 }
 
@@ -136,32 +151,13 @@ void HostedQueue::drive(void *drainer, uintptr_t tag, bool isSession) {
                                       &context, &token.bits);
     if (step == stepLeft)
       return;
-    uintptr_t wanted = context & tagMask;
-    context -= wanted;
+    if (step == stepOffered)
+      return offer(context);
     if (step == stepWentBack) {
-      auto turn = reinterpret_cast<void *>(context);
-      if (wanted != tagAtOnce(kind)) {
-        startSession(turn, wanted);
-        return;
-      }
-      drainer = model_drainer_make(turn);
-      tag = wanted;
-      isSession = false;
-      continue;
+      uintptr_t wanted = context & tagMask;
+      return startSession(reinterpret_cast<void *>(context - wanted), wanted);
     }
-    Item &item = *reinterpret_cast<Item *>(context);
-    if (step == stepOperation) {
-      // A body may be long, and it has the place until it ends.
-      bool isFirst = kind == INTURN_QUEUE_FIFO, goesOn = true;
-      if (isFirst)
-        goesOn = model_drainer_operation_returned(drainer);
-      begin(item, token);
-      if (!isFirst)
-        goesOn = model_drainer_operation_returned(drainer);
-      if (!goesOn)
-        return;
-      continue;
-    }
+    Item &item = itemOf(context);
     begin(item, token);
     if (!item.hasEnded && kind == INTURN_QUEUE_FIFO) {
       item.drainer = drainer;
@@ -170,6 +166,61 @@ void HostedQueue::drive(void *drainer, uintptr_t tag, bool isSession) {
     }
     model_drainer_plain_returned(drainer);
   }
+}
+
+// Its task comes when it comes, and finds then whether it may begin.
+void HostedQueue::offer(uintptr_t context) {
+  sessions++;
+  model_start(
+      "task", false,
+      [](void *context) {
+        Item &item = itemOf(uintptr_t(context));
+        item.queue->claim(item, uintptr_t(context));
+        item.queue->sessions--;
+      },
+      reinterpret_cast<void *>(context));
+}
+
+void HostedQueue::claim(Item &item, uintptr_t context) {
+  takeActor();
+  bool wasSuspended = suspends > 0;
+  int resumesBefore = resumes;
+  uintptr_t next = 0;
+  int32_t status = model_claim(
+      handle.bits, context, &item.token.bits, &next, [](uintptr_t own) {
+        Item &item = itemOf(own);
+        if (item.begins + item.drops > 0)
+          model_fail("%s is claimed, and was used", item.name.c_str());
+        item.isOverWhenClaimed = true;
+      });
+  if (status == 0) {
+    model_note("%s is not claimed", item.name.c_str());
+  } else {
+    if (wasSuspended && resumes == resumesBefore)
+      model_fail("%s begins in a queue that is suspended", item.name.c_str());
+    begin(item, item.token);
+  }
+  leaveActor();
+  if (next != 0)
+    offer(next);
+}
+
+// What begins on an actor has it to itself meanwhile.
+void HostedQueue::takeActor() {
+  if (kind != INTURN_QUEUE_ACTOR)
+    return;
+  // Several may have waited for the same moment.
+  while (isActorTaken)
+    await("the actor", [&] { return !isActorTaken; });
+  isActorTaken = true;
+  model_acquire(&isActorTaken);
+}
+
+void HostedQueue::leaveActor() {
+  if (kind != INTURN_QUEUE_ACTOR)
+    return;
+  model_release(&isActorTaken);
+  isActorTaken = false;
 }
 
 void HostedQueue::startSession(void *turn, uintptr_t tag) {
@@ -184,7 +235,9 @@ void HostedQueue::startSession(void *turn, uintptr_t tag) {
       [](void *context) {
         std::unique_ptr<Session> session(static_cast<Session *>(context));
         HostedQueue &queue = session->queue;
+        queue.takeActor();
         queue.drive(model_drainer_make(session->turn), session->tag, true);
+        queue.leaveActor();
         queue.sessions--;
       },
       new Session{*this, turn, tag});
@@ -212,9 +265,12 @@ void HostedQueue::begin(Item &item, inturn_token token) {
   model_touch(&payload);
   item.token = token;
   model_release(&item);
+  // The next one of a FIFO queue may begin as soon as this one has ended.
+  bool isOverBefore = kind == INTURN_QUEUE_FIFO && !item.isPlain();
+  inCall -= isOverBefore;
   if (item.body != Body::keeps)
     item.finish(item.body == Body::fails);
-  inCall--;
+  inCall -= !isOverBefore;
 }
 
 void HostedQueue::Item::awaitBegin() {
@@ -228,6 +284,8 @@ void HostedQueue::Item::finish(bool fails) {
   if (begins == 0)
     return;
   finishes++;
+  if (isOverWhenClaimed)
+    return;
   bool mayHaveEnded = isAskedToEnd;
   inturn_status status =
       fails ? inturn_token_fail(token, 1) : inturn_token_finish(token);
@@ -243,7 +301,7 @@ void HostedQueue::Item::finish(bool fails) {
     return;
   model_acquire(this);
   model_drainer_plain_returned(drainer);
-  queue->drive(drainer, tagAtOnce(queue->kind), false);
+  queue->drive(drainer, noTag, false);
 }
 
 void HostedQueue::Item::cancel() {
@@ -285,6 +343,7 @@ void HostedQueue::suspend() {
 
 void HostedQueue::resume() {
   suspends--;
+  resumes++;
   expect("resume", inturn_queue_resume(handle),
          {INTURN_OK, isDestroying ? INTURN_E_STALE : INTURN_OK});
 }
@@ -310,7 +369,7 @@ void HostedQueue::drain() {
   if (status != INTURN_OK)
     return;
   for (Item *item : before)
-    if (!item->isOver())
+    if (!item->isOver() && !item->isOverWhenClaimed)
       model_fail("drained, and %s is not over", item->name.c_str());
 }
 

@@ -6,7 +6,8 @@
 // engine that is. Plain operations go back to a session, which is a thread of
 // its own. One that has not ended when its call returns holds a FIFO queue's
 // drainer, and who ends it goes on with that; an actor queue's drainer goes on
-// at once.
+// at once. What has a task of its own is offered, and a thread claims it: an
+// actor queue's once nothing else has the actor.
 #ifndef MODEL_HOSTED_HPP
 #define MODEL_HOSTED_HPP
 
@@ -18,7 +19,7 @@ class HostedQueue {
 public:
   enum class Form {
     closure, // plain; a cancel of all ends it before its start
-    task,    // plain; a cancel of all only marks it
+    task,    // plain; a cancel of all only marks it; an actor's is claimed
     turn,    // with a slot, so that it can be cancelled alone
     guarded, // with a slot; a cancel of all only asks it to end
   };
@@ -36,8 +37,9 @@ public:
     uint64_t enqueueBegan = 0, enqueuedAt = 0;
     uint32_t begins = 0, finishes = 0, drops = 0; // drops: by the engine
     bool isAskedToEnd = false;
-    bool hasEnded = false;   // the engine has heard of it
-    void *drainer = nullptr; // that goes on then
+    bool hasEnded = false;          // the engine has heard of it
+    bool isOverWhenClaimed = false; // for the engine
+    void *drainer = nullptr;        // that goes on then
     bool isPlain() const { return form == Form::closure || form == Form::task; }
     bool isOver() const { return finishes > 0 || drops > 0; }
     void awaitBegin();
@@ -47,11 +49,12 @@ public:
 
   inturn_queue handle = {0};
 
-  explicit HostedQueue(inturn_queue_kind kind);
+  explicit HostedQueue(inturn_queue_kind kind, uint64_t capacity = 0);
   // Finishes what is left, drains, destroys and checks all.
   ~HostedQueue();
 
-  Item &add(const char *name, Form form, Body body = Body::finishes);
+  Item &add(const char *name, Form form, Body body = Body::finishes,
+            int64_t maxWait = 0);
   // Holds the place where the caller is, if the queue is free; says so.
   bool visit();
   // Asks for what runs, which is to be this queue's own.
@@ -68,14 +71,19 @@ private:
   uint64_t order = 0;
   int inCall = 0;
   uint64_t visits = 0, failures = 0;
-  int sessions = 0; // threads that run plain operations
-  int suspends = 0;
+  int sessions = 0; // threads that run operations
+  int suspends = 0, resumes = 0;
+  bool isActorTaken = false;
   int cancelsUnderWay = 0;
   bool isDestroying = false, isDestroyed = false;
   int payload = 0; // of all that runs one after the other
   void drive(void *drainer, uintptr_t tag, bool isSession);
   void begin(Item &item, inturn_token token);
   void startSession(void *turn, uintptr_t tag);
+  void offer(uintptr_t context);
+  void claim(Item &item, uintptr_t context);
+  void takeActor();
+  void leaveActor();
   void finishAll();
   void checkCounts();
   static void dropped(void *context);

@@ -100,6 +100,106 @@ SCENARIO(suspend_meets_an_actor_queues_drainer) {
   suspendMeetsTheDrainer(INTURN_QUEUE_ACTOR);
 }
 
+// Offer and claim -----------------------------------------------------------
+
+// An offer is no start: what comes before the claim counts.
+static void suspendMeetsTheClaim(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  together({[&] {
+              queue.add("a", Form::turn);
+              queue.add("b", Form::task);
+              queue.add("c", Form::guarded);
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+  queue.suspend();
+  queue.add("d", Form::turn);
+  model_settle(false);
+  queue.resume();
+  queue.drain();
+}
+
+SCENARIO(suspend_meets_the_claim_of_a_fifo_queue) {
+  suspendMeetsTheClaim(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(suspend_meets_the_claim_of_an_actor_queue) {
+  suspendMeetsTheClaim(INTURN_QUEUE_ACTOR);
+}
+
+static void cancelMeetsTheClaim(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  auto &a = queue.add("a", Form::turn);
+  together({[&] { a.cancel(); }, [&] { queue.cancelAll(); },
+            [&] {
+              queue.add("b", Form::task);
+              queue.add("c", Form::closure);
+              queue.add("d", Form::turn);
+            }});
+  queue.drain();
+}
+
+SCENARIO(cancel_meets_the_claim_of_a_fifo_queue) {
+  cancelMeetsTheClaim(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(cancel_meets_the_claim_of_an_actor_queue) {
+  cancelMeetsTheClaim(INTURN_QUEUE_ACTOR);
+}
+
+// It begins in time, or never.
+static void deadlineMeetsTheClaim(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  queue.suspend();
+  queue.add("a", Form::turn, Body::finishes, 1000);
+  together({[] { model_settle(true); }, [&] { queue.resume(); },
+            [&] {
+              queue.add("b", Form::task);
+              queue.add("c", Form::turn, Body::finishes, 1);
+            }});
+  queue.drain();
+}
+
+SCENARIO(a_deadline_meets_the_claim_of_a_fifo_queue) {
+  deadlineMeetsTheClaim(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(a_deadline_meets_the_claim_of_an_actor_queue) {
+  deadlineMeetsTheClaim(INTURN_QUEUE_ACTOR);
+}
+
+// What is offered has its place in the queue until it is claimed.
+SCENARIO(room_meets_the_claim) {
+  HostedQueue queue(INTURN_QUEUE_FIFO, 1);
+  together({[&] { queue.add("a", Form::turn); },
+            [&] { queue.add("b", Form::turn); },
+            [&] { queue.add("c", Form::closure); }});
+  queue.drain();
+  if (!queue.add("d", Form::turn).isAccepted)
+    model_fail("an empty queue has room");
+}
+
+// As it goes when its actor is gone: nobody claims what was offered any more.
+static void destructionMeetsTheClaim(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  queue.add("a", Form::turn);
+  together({[&] {
+              queue.add("b", Form::turn);
+              queue.add("c", Form::task);
+            },
+            [&] { queue.destroy(); }});
+}
+
+SCENARIO(the_destruction_meets_the_claim_of_a_fifo_queue) {
+  destructionMeetsTheClaim(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(the_destruction_meets_the_claim_of_an_actor_queue) {
+  destructionMeetsTheClaim(INTURN_QUEUE_ACTOR);
+}
+
 // The destruction waits for the drainer, which what runs may hold.
 static void destructionMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
