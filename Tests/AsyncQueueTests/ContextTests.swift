@@ -142,4 +142,24 @@ import Testing
     queue.resume()
     await task.value
   }
+
+  @Test func `a body prefers no executor, nor do its child tasks`() async {
+    @Sendable func prefersOne() -> Bool {
+      withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil }
+    }
+    let queue = FIFOQueue()
+    let found = await Task.detached {
+      await Task(on: queue) {
+        async let child = prefersOne()
+        let inGroup = await withTaskGroup { group in
+          group.addTask { prefersOne() }
+          return await group.next()!
+        }
+        await Task.yield()
+        let inTask = await Task { prefersOne() }.value
+        return [prefersOne(), await child, inGroup, inTask]
+      }.value
+    }.value
+    #expect(found == [false, false, false, false])
+  }
 }

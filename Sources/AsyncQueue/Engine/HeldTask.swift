@@ -2,15 +2,14 @@ internal import InturnCore
 
 /// The place of a task in a FIFO queue that cannot be refused, and has neither name nor limits.
 ///
-/// It is the executor that the task prefers: so the runtime hands it the task's first job, and the
-/// task begins when the queue has come to it, without having to wait in between. What the task does
-/// after it has suspended, and what its child tasks do, goes to the process's usual executor.
+/// It is the executor of an actor on which the task begins, and does nothing: so the runtime hands it
+/// the task's first job, and the task begins when the queue has come to it, without having to wait in
+/// between. The jobs up to the body's first wait are run on the spot, as on no actor; the body runs where
+/// it belongs, prefers no executor, and its child tasks inherit nothing.
 @usableFromInline
-final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
-  // Safe to share: as its superclass; `job` is written before the operation is in the queue, what
-  // else has no lock before it begins.
+final class HeldTask: OwnedFrame, SerialExecutor, @unchecked Sendable {
+  // Safe to share: as its superclass; what has no lock is written before it begins.
 
-  private nonisolated(unsafe) var job: UnownedJob?
   private nonisolated(unsafe) var drainer: LaneDrainer?
   /// Whether it was asked to end before it started.
   private nonisolated(unsafe) var isMarked = false
@@ -18,15 +17,20 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
   // The superclass's `lock` protects what follows: who comes second goes on with the queue.
   @exclusivity(unchecked) private var hasReturned = false
   @exclusivity(unchecked) private var hasSuspended = false
+  /// What the task does next, and whether whoever starts it is still to come for that.
+  @exclusivity(unchecked) private var job: UnownedJob?
+  @exclusivity(unchecked) private var isOpen = true
 
-  /// Takes the first job of the task, which is being created; passes others on.
+  /// Takes the first job of the task, which is being created, and those that follow while it is
+  /// started; passes others on.
   @usableFromInline
   func enqueue(_ job: consuming ExecutorJob) {
-    if self.job == nil {
-      self.job = UnownedJob(job)
-    } else {
-      globalConcurrentExecutor.enqueue(job)
-    }
+    let job = UnownedJob(job)
+    lock.lock()
+    let isTaken = isOpen
+    if isTaken { self.job = job }
+    lock.unlock()
+    if !isTaken { globalConcurrentExecutor.enqueue(job) }
   }
 
   // MARK: In the queue
@@ -41,7 +45,6 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
 
   @usableFromInline
   func enqueue(_ task: TaskAddress, from file: StaticString, _ line: UInt) {
-    precondition(job != nil, "A task's first job is handed to its executor when it is created.")
     adopt(task)
     let context = Unmanaged.passRetained(self)
     let status = Engine.enqueueObstinate(
@@ -65,12 +68,21 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
     isMarked = isAskedToEnd
     isClaimed(token)
     core.escalateIfUrgent(self)
-    job.unsafelyUnwrapped.runSynchronously(on: asUnownedTaskExecutor())
+    while let job = takeJob() { job.runSynchronously(on: Self.noActor) }
     lock.lock()
     let hasReturned = self.hasReturned
     hasSuspended = !hasReturned
     lock.unlock()
     return hasReturned
+  }
+
+  private func takeJob() -> UnownedJob? {
+    lock.lock()
+    defer { lock.unlock() }
+    let job = self.job
+    self.job = nil
+    isOpen = job != nil
+    return job
   }
 
   // MARK: The body's side
@@ -101,4 +113,34 @@ final class HeldTask: OwnedFrame, TaskExecutor, @unchecked Sendable {
     }
     return false
   }
+}
+
+extension HeldTask {
+  /// The executor of what is on no actor is null.
+  private static var noActor: UnownedSerialExecutor {
+    unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
+  }
+
+  /// Runs the body.
+  @inlinable
+  @concurrent
+  func performHeld<Value>(_ body: () async -> Value) async -> Value {
+    // It has been claimed, or the task would not run.
+    begin()
+    let value = isFoundByTask ? await body() : await bind(isolation: nil, body).get()
+    finish()
+    return value
+  }
+}
+
+/// Where such a task begins: at a door that its place keeps. It does nothing there.
+@usableFromInline
+actor HeldDoor {
+  @usableFromInline let place: HeldTask
+
+  @usableFromInline
+  init(_ place: HeldTask) { self.place = place }
+
+  @usableFromInline
+  nonisolated var unownedExecutor: UnownedSerialExecutor { place.asUnownedSerialExecutor() }
 }

@@ -14,9 +14,7 @@ extension Task where Failure == Never {
     if let holder = fifoQueue.underlyingQueue.core.holder(
       name, priority, in: fifoQueue.registry, from: file, line)
     {
-      self.init(executorPreference: holder, priority: priority) {
-        await holder.performInAnyCase { await operation() }
-      }
+      self.init(priority: priority, in: holder) { await operation() }
       holder.enqueue(self, from: file, line)
       return
     }
@@ -43,9 +41,7 @@ extension Task where Failure == Never {
     if let holder = fifoQueue.underlyingQueue.core.holder(
       name, priority, in: fifoQueue.registry, from: file, line)
     {
-      self.init(executorPreference: holder, priority: priority) {
-        await holder.performInAnyCase { await operation(isolatedActor) }
-      }
+      self.init(priority: priority, in: holder) { await operation(isolatedActor) }
       holder.enqueue(self, from: file, line)
       return
     }

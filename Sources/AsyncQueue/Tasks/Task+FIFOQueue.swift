@@ -27,9 +27,7 @@ extension Task where Failure == Never {
   ) {
     let priority = priority ?? fifoQueue.priority
     if let holder = fifoQueue.core.holder(name, priority, from: file, line) {
-      self.init(executorPreference: holder, priority: priority) {
-        await holder.performInAnyCase { await operation() }
-      }
+      self.init(priority: priority, in: holder) { await operation() }
       holder.enqueue(self, from: file, line)
       return
     }
@@ -52,9 +50,7 @@ extension Task where Failure == Never {
   ) {
     let priority = priority ?? fifoQueue.priority
     if let holder = fifoQueue.core.holder(name, priority, from: file, line) {
-      self.init(executorPreference: holder, priority: priority) {
-        await holder.performInAnyCase { await operation(isolatedActor) }
-      }
+      self.init(priority: priority, in: holder) { await operation(isolatedActor) }
       holder.enqueue(self, from: file, line)
       return
     }

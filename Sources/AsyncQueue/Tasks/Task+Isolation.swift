@@ -31,6 +31,30 @@ extension Task where Failure == Never {
   }
 }
 
+extension Task where Failure == Never {
+  @usableFromInline
+  typealias HeldBody = () async -> Success
+
+  /// A task that its place in a FIFO queue holds.
+  @inlinable
+  init(priority: TaskPriority?, in place: HeldTask, _ operation: sending @escaping HeldBody) {
+    typealias Isolated = (isolated HeldDoor, TaskPriority?, sending @escaping HeldBody) -> Task
+    typealias Anywhere = (HeldDoor, TaskPriority?, sending @escaping HeldBody) -> Task
+    let create: Isolated = Self.created
+    self = unsafeBitCast(create, to: Anywhere.self)(HeldDoor(place), priority, operation)
+  }
+
+  @inlinable
+  static func created(
+    at door: isolated HeldDoor, _ priority: TaskPriority?,
+    _ operation: sending @escaping HeldBody
+  ) -> Task {
+    // Called once, by the task that it is for.
+    nonisolated(unsafe) let operation = operation
+    return Task(priority: priority) { await door.place.performHeld(operation) }
+  }
+}
+
 extension Task where Failure == any Error {
   @usableFromInline
   typealias ThrowingBody<ActorType: Actor> = @Sendable (isolated ActorType) async throws -> Success
