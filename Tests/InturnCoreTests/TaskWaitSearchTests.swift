@@ -88,4 +88,29 @@ import Testing
     waits[count - 1].needs = []
     #expect(TaskWaitSearch.ring(of: waits) == nil)
   }
+
+  @Test func `a wait looks at no other one, unless it depends on it and is depended on`() throws {
+    var looks = 0
+    func enter(_ holder: Int, needing queue: Int) throws -> TaskWaitGraph.Entry {
+      // Numbers that no queue of another test has.
+      try TaskWaitGraph.enter {
+        looks += 1
+        return [Self.holder(1_000_000 + holder, holder)]
+      } needing: { _ in
+        looks += 1
+        return [.place(in: Self.queue(1_000_000 + queue))]
+      }
+    }
+    let count = 1_000
+    // All wait for one, then each for the one before it.
+    var entries = try (1...count).map { try enter($0, needing: 0) }
+    entries += try (1...count).map { try enter(count + $0, needing: count + $0 - 1) }
+    #expect(looks == 4 * count)
+    // What nobody waits for does not wait for them; and who closes the ring looks at those in it.
+    entries.append(try enter(5 * count, needing: 6 * count))
+    #expect(throws: TaskWaitGraph.Deadlock.self) { try enter(count, needing: 2 * count) }
+    for entry in entries { TaskWaitGraph.leave(entry) }
+    // As nothing is left, nothing is found.
+    TaskWaitGraph.leave(try enter(count, needing: 2 * count))
+  }
 }

@@ -18,7 +18,12 @@ package enum TaskWaitGraph {
   }
 
   private struct Wait {
-    /// The operations that it is inside of, which keep their places meanwhile.
+    /// The queues of its holders when it began, and of what it needed then. Null stands for what is in
+    /// no queue yet.
+    let queues: Set<Handle>
+    let needed: Set<Handle>
+    /// The operations that it is inside of and that keep their places meanwhile: never more than there
+    /// were when it began.
     let holders: () -> [Holder]
     /// Without what it cannot end, as things are. What it looks at on the way is kept until after the
     /// lock.
@@ -30,6 +35,9 @@ package enum TaskWaitGraph {
     // held; no user code is called, and no object let go of.
     let lock = BriefLock()
     @exclusivity(unchecked) var waits: [UInt64: Wait] = [:]
+    /// The waits by what they hold up, and by what they need.
+    @exclusivity(unchecked) var inside: [Handle: Set<UInt64>] = [:]
+    @exclusivity(unchecked) var needing: [Handle: Set<UInt64>] = [:]
     @exclusivity(unchecked) var nextID: UInt64 = 1
   }
 
@@ -38,20 +46,28 @@ package enum TaskWaitGraph {
   /// Enters a wait, unless it could never end. Both closures are called under a lock, as long as the
   /// wait lasts; they look, and do nothing else.
   ///
-  /// As all waits are entered under one lock, it is the last one of a ring that finds it. It looks
-  /// at those of the waits that it depends on, and at each of these once.
+  /// As all waits are entered under one lock, it is the last one of a ring that finds it. Where nobody
+  /// needs what it holds up, there is none; else it looks at those of the waits that it depends on, and
+  /// at each of these once.
   package static func enter(
     inside holders: @escaping () -> [Holder], needing needs: @escaping (inout [AnyObject]) -> [Need]
   ) throws(Deadlock) -> Entry {
-    let wait = Wait(holders: holders, needs: needs)
     var kept: [AnyObject] = []
     storage.lock.lock()
-    let ring = TaskWaitSearch.ring(of: connectedLocked(wait, &kept))
+    let wait = Wait(
+      queues: Set(holders().map { $0.queue }), needed: Set(needs(&kept).map { $0.queue }),
+      holders: holders, needs: needs)
+    let isNeeded =
+      storage.needing[Handle(bits: 0)] != nil
+      || wait.queues.contains { wait.needed.contains($0) || storage.needing[$0] != nil }
+    let ring = isNeeded ? TaskWaitSearch.ring(of: connectedLocked(wait, &kept)) : nil
     var entry = Entry.none
     if ring == nil {
       entry = Entry(id: storage.nextID)
       storage.nextID += 1
       storage.waits[entry.id] = wait
+      for queue in wait.queues { storage.inside[queue, default: []].insert(entry.id) }
+      for queue in wait.needed { storage.needing[queue, default: []].insert(entry.id) }
     }
     storage.lock.unlockAfterReadingObject()
     withExtendedLifetime(kept) {}
@@ -65,32 +81,37 @@ package enum TaskWaitGraph {
   package static func leave(_ entry: Entry) {
     if entry.id == 0 { return }
     storage.lock.lock()
-    let wait = storage.waits.removeValue(forKey: entry.id)
+    let wait = storage.waits.removeValue(forKey: entry.id).unsafelyUnwrapped
+    for queue in wait.queues { remove(entry, from: &storage.inside[queue]) }
+    for queue in wait.needed { remove(entry, from: &storage.needing[queue]) }
     storage.lock.unlockAfterReadingObject()
     withExtendedLifetime(wait) {}
+  }
+
+  private static func remove(_ entry: Entry, from waits: inout Set<UInt64>?) {
+    waits?.remove(entry.id)
+    if waits?.isEmpty == true { waits = nil }
   }
 
   /// The wait, and all that it may depend on.
   private static func connectedLocked(
     _ first: Wait, _ kept: inout [AnyObject]
   ) -> [TaskWaitSearch.Wait] {
-    var found = [TaskWaitSearch.Wait(holders: first.holders(), needs: first.needs(&kept))]
-    var rest = storage.waits.values.map { (wait: $0, holders: $0.holders()) }
+    var found: [TaskWaitSearch.Wait] = []
+    func add(_ wait: Wait) {
+      found.append(TaskWaitSearch.Wait(holders: wait.holders(), needs: wait.needs(&kept)))
+    }
+    add(first)
     var queues = Set<Handle>()
+    var seen = Set<UInt64>()
     var next = 0
-    while next < found.count && !rest.isEmpty {
-      let new = found[next].needs.map { $0.queue }.filter { queues.insert($0).inserted }
-      next += 1
-      if new.isEmpty { continue }
-      var others: [(wait: Wait, holders: [Holder])] = []
-      for (wait, holders) in rest {
-        if holders.contains(where: { new.contains($0.queue) }) {
-          found.append(TaskWaitSearch.Wait(holders: holders, needs: wait.needs(&kept)))
-        } else {
-          others.append((wait, holders))
+    while next < found.count {
+      for need in found[next].needs where queues.insert(need.queue).inserted {
+        for id in storage.inside[need.queue] ?? [] where seen.insert(id).inserted {
+          add(storage.waits[id].unsafelyUnwrapped)
         }
       }
-      rest = others
+      next += 1
     }
     return found
   }

@@ -1,9 +1,8 @@
 /// Which waits could never end, as a value: who holds which place, and what each wait needs.
 ///
 /// A wait is *stuck* when something that it needs is held by operations that are stuck themselves: of
-/// a queue that runs several at a time, all places. An operation is stuck when a wait in it is. All
-/// waits are taken for stuck first, and those let go that can end, until none is left that can: what
-/// remains waits for itself, round whatever way.
+/// a queue that runs several at a time, all places. An operation is stuck when a wait in it is. So an
+/// operation is a wait, too, to `StuckWaits`: each one in it keeps it.
 package struct TaskWaitSearch {
   /// An operation that keeps its place until the waits in it are over.
   package struct Holder: Hashable {
@@ -13,7 +12,7 @@ package struct TaskWaitSearch {
   }
 
   /// What a wait cannot end without: the end of an operation, or one of a queue's places.
-  package struct Need {
+  package struct Need: Hashable {
     var queue: Handle
     /// Nil for a place.
     var operation: UInt?
@@ -39,72 +38,72 @@ package struct TaskWaitSearch {
 
   /// The first is that of who asks; the others are those that it may depend on.
   private let waits: [Wait]
-  /// How many waits there are in each operation that are taken for stuck.
-  private var waitsIn: [Holder: Int] = [:]
-  /// How many operations of each queue are stuck.
-  private var stuckIn: [Handle: Int] = [:]
-  private var isStuck: [Bool]
+  private var isStuck: [Bool] = []
+  /// Each operation's number to `StuckWaits`, and those of each queue's.
+  private var numbers: [Holder: Int] = [:]
+  private var numbersIn: [Handle: [Int]] = [:]
+  /// Of each operation, by its number after the waits', the waits in it.
+  private var waitsIn: [[Int]] = []
 
   /// The queues from what is waited for round to who waits, if the first wait could never end.
   static func ring(of waits: [Wait]) -> [Handle]? {
-    var search = TaskWaitSearch(waits)
-    search.letGo()
+    var search = TaskWaitSearch(waits: waits)
+    search.solve()
     return search.isStuck[0] ? search.path() : nil
   }
 
-  private init(_ waits: [Wait]) {
+  private init(waits: [Wait]) {
     self.waits = waits
-    isStuck = Array(repeating: true, count: waits.count)
-    for holder in waits.flatMap({ $0.holders }) {
-      let count = waitsIn[holder, default: 0]
-      if count == 0 { stuckIn[holder.queue, default: 0] += 1 }
-      waitsIn[holder] = count + 1
-    }
-  }
-
-  private func isHeld(_ need: Need) -> Bool {
-    guard let operation = need.operation else {
-      return stuckIn[need.queue, default: 0] >= need.places
-    }
-    return waitsIn[Holder(queue: need.queue, operation: operation), default: 0] > 0
-  }
-
-  /// Lets go of the waits that can end. Who has been let go of lets those go that need what he holds.
-  private mutating func letGo() {
-    var waitsFor: [Handle: [Int]] = [:]
     for (index, wait) in waits.enumerated() {
-      for queue in Set(wait.needs.map { $0.queue }) { waitsFor[queue, default: []].append(index) }
-    }
-    var open = Array(waits.indices)
-    while let index = open.popLast() {
-      if !isStuck[index] || waits[index].needs.contains(where: isHeld) { continue }
-      isStuck[index] = false
-      for holder in waits[index].holders {
-        waitsIn[holder]! -= 1
-        if waitsIn[holder]! > 0 { continue }
-        stuckIn[holder.queue]! -= 1
-        open += waitsFor[holder.queue, default: []]
+      for holder in wait.holders {
+        if numbers[holder] == nil {
+          numbers[holder] = waits.count + waitsIn.count
+          numbersIn[holder.queue, default: []].append(waits.count + waitsIn.count)
+          waitsIn.append([])
+        }
+        waitsIn[numbers[holder].unsafelyUnwrapped - waits.count].append(index)
       }
     }
+  }
+
+  private mutating func solve() {
+    var stuck = StuckWaits(waits: waits.count + waitsIn.count)
+    func add(_ places: Int, _ holders: [Int]) -> Int? {
+      stuck.add(places: UInt64(places), holders: holders.map { .init(wait: $0, places: 1) })
+    }
+    for (number, inside) in waitsIn.enumerated() {
+      for wait in inside { stuck.keep(waits.count + number, by: add(1, [wait]).unsafelyUnwrapped) }
+    }
+    var hindrances: [Need: Int?] = [:]
+    for (index, wait) in waits.enumerated() {
+      for need in Set(wait.needs) {
+        let known = hindrances[need] ?? add(need.places, holders(of: need))
+        hindrances[need] = .some(known)
+        if let known { stuck.keep(index, by: known) }
+      }
+    }
+    isStuck = stuck.solve()
+  }
+
+  /// The operations that what is needed may wait for.
+  private func holders(of need: Need) -> [Int] {
+    guard let operation = need.operation else { return numbersIn[need.queue] ?? [] }
+    return numbers[Holder(queue: need.queue, operation: operation)].map { [$0] } ?? []
   }
 
   /// A way from the first wait back to it, among the stuck ones; each is looked at once. Where there
   /// is none, as others wait for each other already, just what the first one waits for.
   private func path() -> [Handle] {
-    var inside: [Handle: [Int]] = [:]
-    for index in waits.indices where isStuck[index] {
-      for queue in Set(waits[index].holders.map { $0.queue }) {
-        inside[queue, default: []].append(index)
-      }
-    }
     var from: [Int: (wait: Int, queue: Handle)] = [:]
     var open = [0]
     var next = 0
     while next < open.count {
       let index = open[next]
       next += 1
-      for need in waits[index].needs where isHeld(need) {
-        for other in inside[need.queue, default: []] where holds(waits[other], need) {
+      for need in waits[index].needs {
+        let stuck = holders(of: need).filter { isStuck[$0] }
+        if stuck.count < need.places { continue }
+        for other in stuck.flatMap({ waitsIn[$0 - waits.count] }) where isStuck[other] {
           if other == 0 {
             var queues = [need.queue]
             var step = index
@@ -122,12 +121,6 @@ package struct TaskWaitSearch {
       }
     }
     return waits[0].needs.map { $0.queue }
-  }
-
-  private func holds(_ wait: Wait, _ need: Need) -> Bool {
-    wait.holders.contains {
-      $0.queue == need.queue && (need.operation ?? $0.operation) == $0.operation
-    }
   }
 }
 
