@@ -217,7 +217,9 @@
  * of is zero (else E_INVALID_ARGUMENT). A struct of zeros is the default:
  * `inturn_queue_options options = {0};` works, as does
  * INTURN_QUEUE_OPTIONS_INIT, which also says the size that this header knows. A
- * size of 0 is that of 0.1.
+ * size of 0 is that of 0.1. What the library fills, it fills as far as the size
+ * goes, and what it does not know of with zeros; a struct that a callback is
+ * given says the library's size.
  */
 #ifndef INTURN_H
 #define INTURN_H
@@ -351,6 +353,7 @@ typedef enum inturn_cause {
    start is 0 for an operation that never started, as one that has joined
    another one and does not stand in for it. */
 typedef struct inturn_end {
+  uint32_t size; /* sizeof(inturn_end) */
   inturn_outcome outcome;
   inturn_cause cause;
   int32_t code;      /* of inturn_token_fail, else 0 */
@@ -361,8 +364,13 @@ typedef struct inturn_end {
   int64_t enqueued_ns;
   int64_t started_ns;
   int64_t ended_ns;
-  uint64_t reserved64[3]; /* 0 */
 } inturn_end;
+
+#define INTURN_END_INIT                                                        \
+  {                                                                            \
+    sizeof(inturn_end), (inturn_outcome)0, INTURN_CAUSE_NONE, 0, 0, NULL,      \
+        NULL, 0, 0, 0                                                          \
+  }
 
 /* Work: starts an operation, or goes on with one (inturn_token_resume).
    Called once, by the queue's executor. It may finish the token, hand it to
@@ -601,6 +609,7 @@ typedef enum inturn_event_kind {
 
 /* An event of a queue. */
 typedef struct inturn_event {
+  uint32_t size; /* sizeof(inturn_event) */
   inturn_event_kind kind;
   inturn_outcome outcome; /* ENDED; else 0 */
   inturn_cause cause;     /* ENDED */
@@ -1125,13 +1134,17 @@ typedef struct inturn_batch_edge {
 
 /* The end of a batch. */
 typedef struct inturn_batch_end {
+  uint32_t size;      /* sizeof(inturn_batch_end) */
+  int32_t code;       /* of the operation that decided, else 0 */
   inturn_batch batch; /* for inturn_batch_get_end, during the call */
   inturn_outcome outcome;
-  int32_t code;      /* of the operation that decided, else 0 */
   size_t count;      /* operations */
   size_t finished;   /* those that ended as finished */
   size_t decided_by; /* the operation's place in the list; else `count` */
 } inturn_batch_end;
+
+#define INTURN_BATCH_END_INIT                                                  \
+  { sizeof(inturn_batch_end), 0, {0}, (inturn_outcome)0, 0, 0, 0 }
 
 /* Tells a batch's end, when each of its operations has ended and its context is
    destroyed. Called exactly once for each accepted batch, by the queue's
@@ -1390,8 +1403,8 @@ typedef enum inturn_change_kind {
 
 /* A change of a value. */
 typedef struct inturn_change {
+  uint32_t size; /* sizeof(inturn_change) */
   inturn_change_kind kind;
-  uint32_t reserved; /* 0 */
   /* From 1; of an initial value, that of the change that made it, or 0; of
      changes that were joined, that of the last. */
   uint64_t number;
@@ -1615,16 +1628,21 @@ inturn_status inturn_queue_get_statistics(
 
 /* One operation that has not ended. */
 typedef struct inturn_operation_info {
+  uint32_t size; /* sizeof(inturn_operation_info) */
   inturn_operation_state state;
   bool cancelled;      /* it was asked to end */
-  char label[51];      /* cut at a character's end; empty when it has none */
+  char label[55];      /* cut at a character's end; empty when it has none */
   int64_t enqueued_ns; /* 0 for one without options or handle */
   int64_t started_ns;
 } inturn_operation_info;
 
+#define INTURN_OPERATION_INFO_INIT                                             \
+  { sizeof(inturn_operation_info), (inturn_operation_state)0, false, {0}, 0, 0 }
+
 /* Lists operations that have not ended: running ones first, then pending ones
-   in order, at most `room` of them. out_count gets how many were written; a
-   room of 0 with infos NULL is allowed.
+   in order, at most `room` of them. The size of the first of infos is that of
+   each: all zero, or INTURN_OPERATION_INFO_INIT. out_count gets how many were
+   written; a room of 0 with infos NULL is allowed.
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_list(inturn_queue queue,
                                 inturn_operation_info *INTURN_NULLABLE infos,
@@ -1666,6 +1684,7 @@ typedef enum inturn_report_kind {
 
 /* A report to the handler of inturn_set_report_handler. */
 typedef struct inturn_report {
+  uint32_t size; /* sizeof(inturn_report) */
   inturn_report_kind kind;
   const char *INTURN_NONNULL message;          /* one line, no line end */
   const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */

@@ -85,6 +85,7 @@ extension inturn_batch_end {
   fileprivate init?(_ batch: Batch) {
     guard let summary = batch.summary else { return nil }
     self.init()
+    size = UInt32(MemoryLayout<Self>.size)
     self.batch.bits = batch.handle.bits
     outcome = inturn_outcome(UInt32(summary.outcome.rawValue))
     code = summary.code
@@ -119,9 +120,11 @@ public func inturn_batch_get_end(
 ) -> inturn_status {
   let (status, batch) = Engine.batch(Handle(batch))
   guard let batch else { return inturn_status(status) }
-  guard let out_end, (0..<batch.count).contains(place) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_end, canBeFilled(out_end), (0..<batch.count).contains(place) else {
+    return INTURN_E_INVALID_ARGUMENT
+  }
   guard let end = batch.end(of: place) else { return INTURN_E_BUSY }
-  out_end.pointee = inturn_end(end)
+  fill(out_end, inturn_end(end))
   return INTURN_OK
 }
 
@@ -131,8 +134,9 @@ public func inturn_batch_wait(
 ) -> inturn_status {
   let (status, batch) = Engine.batch(Handle(batch))
   guard let batch else { return inturn_status(status) }
+  guard canBeFilled(out_end) else { return INTURN_E_INVALID_ARGUMENT }
   let result = batch.wait(timeoutNanoseconds: timeout_ns)
-  if result.isOK, let end = inturn_batch_end(batch) { out_end?.pointee = end }
+  if result.isOK, let out_end, let end = inturn_batch_end(batch) { fill(out_end, end) }
   return inturn_status(result)
 }
 

@@ -29,14 +29,18 @@ public func inturn_queue_list(
   // Room that no number of operations fills is as good as any.
   let room = Int(clamping: UInt(bitPattern: room))
   var count = 0
+  // Without room, not even the first one's size is there to be read.
+  let stride = infos.flatMap { room > 0 ? sizeOfEach(in: $0) : nil }
   let status = Engine.list(Handle(queue)) { info in
-    guard let infos, count < room else { return false }
-    infos[count] = inturn_operation_info(info)
+    guard let infos, let stride, count < room else { return false }
+    let place = UnsafeMutableRawPointer(infos) + count * stride
+    place.storeBytes(of: UInt32(stride), as: UInt32.self)
+    fill(place.assumingMemoryBound(to: inturn_operation_info.self), inturn_operation_info(info))
     count += 1
     return count < room
   }
   if !status.isOK { return inturn_status(status) }
-  guard let out_count, infos != nil || room == 0 else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_count, stride != nil || room == 0 else { return INTURN_E_INVALID_ARGUMENT }
   out_count.pointee = count
   return INTURN_OK
 }
@@ -106,6 +110,7 @@ public func inturn_set_report_handler(
           withOptionalCString(report.operationLabel) { operationLabel in
             report.message.withCString { message in
               var report = inturn_report(
+                size: UInt32(MemoryLayout<inturn_report>.size),
                 kind: inturn_report_kind(UInt32(report.kind.rawValue)), message: message,
                 queue_label: queueLabel, operation_label: operationLabel)
               handler(callback.context, &report)

@@ -19,6 +19,7 @@ public func inturn_value_observe(
     ObserverCallback(
       call: { entry in
         var change = inturn_change()
+        change.size = UInt32(MemoryLayout<inturn_change>.size)
         change.kind = inturn_change_kind(UInt32(entry.kind.rawValue))
         change.number = entry.number
         if let old = entry.old { change.before = inturn_datum(old) }

@@ -21,8 +21,9 @@ public func inturn_operation_cancel(_ operation: inturn_operation) -> inturn_sta
 public func inturn_operation_wait(
   _ operation: inturn_operation, _ timeout_ns: Int64, _ out_end: UnsafeMutablePointer<inturn_end>?
 ) -> inturn_status {
+  guard canBeFilled(out_end) else { return INTURN_E_INVALID_ARGUMENT }
   let (status, end) = Engine.wait(for: Handle(operation), timeoutNanoseconds: timeout_ns)
-  if let end { out_end?.pointee = inturn_end(end) }
+  if let end, let out_end { fill(out_end, inturn_end(end)) }
   return inturn_status(status)
 }
 
@@ -47,6 +48,7 @@ public func inturn_operation_release(_ operation: inturn_operation) -> inturn_st
 extension inturn_end {
   init(_ end: OperationEnd) {
     self.init()
+    size = UInt32(MemoryLayout<Self>.size)
     outcome = inturn_outcome(UInt32(end.outcome.rawValue))
     cause = inturn_cause(UInt32(end.cause.rawValue))
     code = end.code

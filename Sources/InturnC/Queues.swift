@@ -70,6 +70,7 @@ private func eventHandler(_ options: inturn_queue_options) -> (@Sendable (QueueE
 extension inturn_event {
   fileprivate init(_ event: QueueEvent) {
     self.init()
+    size = UInt32(MemoryLayout<Self>.size)
     kind = inturn_event_kind(event.kind.rawValue)
     if let ended = event.outcome { outcome = inturn_outcome(UInt32(ended.rawValue)) }
     cause = inturn_cause(UInt32(event.cause.rawValue))

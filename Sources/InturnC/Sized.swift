@@ -41,8 +41,22 @@ private func realSize<Struct: Sized>(of type: Struct.Type, _ size: UInt32) -> In
   return (Struct.firstSize...largestSize).contains(size) ? size : nil
 }
 
+/// Whether a struct that is to be filled says a size, or there is none to fill.
+func canBeFilled<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>?) -> Bool {
+  guard let target else { return true }
+  let size = UnsafeRawPointer(target).load(as: UInt32.self)
+  return realSize(of: Struct.self, size) != nil
+}
+
+/// How far one struct of the caller's array is from the next, which the first one says. Nil when that
+/// is no size.
+func sizeOfEach<Struct: Sized>(in array: UnsafeMutablePointer<Struct>) -> Int? {
+  realSize(of: Struct.self, UnsafeRawPointer(array).load(as: UInt32.self))
+}
+
 /// Writes a struct, but for its size. What the caller's version has more is zero. False when its size
 /// is none.
+@discardableResult
 func fill<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>, _ value: Struct) -> Bool {
   let head = MemoryLayout<UInt32>.size
   let bytes = UnsafeMutableRawPointer(target)
@@ -64,3 +78,6 @@ extension inturn_value_options: Sized { static var firstSize: Int { 32 } }
 extension inturn_observe_options: Sized { static var firstSize: Int { 24 } }
 extension inturn_queue_statistics: Sized { static var firstSize: Int { 72 } }
 extension inturn_library_statistics: Sized { static var firstSize: Int { 56 } }
+extension inturn_end: Sized { static var firstSize: Int { 64 } }
+extension inturn_batch_end: Sized { static var firstSize: Int { 48 } }
+extension inturn_operation_info: Sized { static var firstSize: Int { 80 } }

@@ -161,7 +161,7 @@ static void judge(bool has_contexts, bool may_start_all,
     node *node = &storm.nodes[i];
     CHECK(atomic_load(&node->starts) <= 1);
     CHECK_INT(atomic_load(&node->destroys), has_contexts);
-    inturn_end one;
+    inturn_end one = {0};
     CHECK_OK(inturn_batch_get_end(storm.batch, i, &one));
     finished += one.outcome == INTURN_FINISHED;
     if (one.outcome == INTURN_FINISHED || one.outcome == INTURN_FAILED)
@@ -196,7 +196,7 @@ static void run_round(uint64_t *random) {
   CHECK_OK(inturn_queue_enqueue_batch(storm.queue, &options, storm.items,
                                       storm.count, &storm.batch));
   on_another_thread(meddle, NULL);
-  inturn_batch_end end;
+  inturn_batch_end end = {0};
   CHECK_OK(inturn_batch_wait(storm.batch, LIMIT_NS, &end));
   bool may_start_all = storm.meddling != CANCEL_BATCH &&
                        storm.meddling != CANCEL_ALL &&

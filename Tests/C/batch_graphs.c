@@ -269,7 +269,7 @@ static void give_its_name(void *name, inturn_token token) {
 }
 
 static void read_the_name_before(void *name, inturn_token token) {
-  inturn_end end;
+  inturn_end end = {0};
   CHECK_OK(inturn_batch_get_end(known, 0, &end));
   CHECK_TEXT(end.result, name);
   CHECK_OK(inturn_token_finish(token));
@@ -287,7 +287,7 @@ static void read_what_was_given_before(void) {
   options.edge_count = 1;
   CHECK_OK(inturn_queue_enqueue_batch(stage.queue, &options, items, 2, &known));
   stage_drain(&stage);
-  inturn_batch_end end;
+  inturn_batch_end end = {0};
   CHECK_OK(inturn_batch_wait(known, 0, &end));
   CHECK_INT(end.finished, 2);
   CHECK_OK(inturn_batch_release(known));
@@ -318,7 +318,7 @@ static void run_large(const inturn_batch_item *items, size_t count,
   options.edges = edges;
   options.edge_count = edge_count;
   inturn_batch batch;
-  inturn_batch_end end;
+  inturn_batch_end end = {0};
   atomic_store(&ran, 0);
   CHECK_OK(inturn_queue_enqueue_batch(queue, &options, items, count, &batch));
   CHECK_OK(inturn_batch_wait(batch, LIMIT_NS, &end));

@@ -89,7 +89,7 @@ static inline inturn_end end_at(const set *set, size_t place) {
 /* Checks that all have ended and each context is destroyed once, and gives
    everything back. */
 static inline void set_end(set *set) {
-  inturn_batch_end end;
+  inturn_batch_end end = {0};
   CHECK_OK(inturn_batch_wait(set->batch, 0, &end));
   CHECK_INT(set->end.batch.bits, set->batch.bits);
   CHECK_INT(set->end.count, JOBS);

@@ -63,7 +63,7 @@ static void ends_are_in_the_order_of_the_list(void) {
     stage_drain(&set.stage);
   }
   for (size_t i = 0; i < 4; i++) {
-    inturn_end end;
+    inturn_end end = {0};
     CHECK_OK(inturn_batch_get_end(set.batch, i, &end));
     CHECK_INT(*(int *)end.result, (int)i);
   }
@@ -102,7 +102,7 @@ static void keep_own_results(inturn_queue_kind kind) {
   CHECK_OK(inturn_queue_enqueue_batch(stage.queue, NULL, items, 4, &batch));
   stage_drain(&stage);
   for (size_t i = 0; i < 4; i++) {
-    inturn_end end;
+    inturn_end end = {0};
     CHECK_OK(inturn_batch_get_end(batch, i, &end));
     CHECK(end.result == (i % 2 == 0 ? &results[i] : NULL));
   }
@@ -198,8 +198,8 @@ static void a_batch_can_be_cancelled_once(void) {
 static void progress_and_ends_can_be_read_while_it_runs(void) {
   set set;
   size_t ended, count;
-  inturn_end end;
-  inturn_batch_end batch_end;
+  inturn_end end = {0};
+  inturn_batch_end batch_end = {0};
   inturn_batch_options options = batch_options(INTURN_BATCH_ALL, &set.end);
   set_begin(&set, INTURN_QUEUE_FIFO, 0, options, work_hold);
   stage_drain(&set.stage);
@@ -320,7 +320,7 @@ static void a_million_operations_make_one_end(void) {
   long count = scaled(1000000);
   inturn_batch_item *items = calloc((size_t)count, sizeof *items);
   gate works = GATE_INIT;
-  inturn_batch_end end;
+  inturn_batch_end end = {0};
   inturn_batch batch;
   for (long i = 0; i < count; i++)
     items[i] = (inturn_batch_item){just_finish, &works, NULL};

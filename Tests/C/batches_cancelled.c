@@ -71,12 +71,12 @@ static void row_cancel(row *row, int first) {
   stage_drain(&row->stage);
   CHECK_INT(gate_count(&row->gone), (BATCHES - first) * SIZE);
   for (int i = first; i < BATCHES; i++) {
-    inturn_batch_end end;
+    inturn_batch_end end = {0};
     CHECK_OK(inturn_batch_wait(row->batches[i], 0, &end));
     CHECK_INT(end.outcome, INTURN_CANCELLED);
   }
   CHECK_INT(statistics_of(row->stage.queue).pending, OTHERS + first * SIZE);
-  static inturn_operation_info infos[OTHERS + BATCHES * SIZE];
+  static inturn_operation_info infos[OTHERS + BATCHES * SIZE] = {0};
   size_t count;
   CHECK_OK(inturn_queue_list(row->stage.queue, infos,
                              sizeof infos / sizeof *infos, &count));

@@ -172,8 +172,8 @@ static inturn_verdict condition(void *context) {
 }
 
 static void ask_for_things(void) {
-  inturn_operation_info infos[3];
-  inturn_end end;
+  inturn_operation_info infos[3] = {0};
+  inturn_end end = {0};
   size_t count;
   int64_t now;
   gate refused = GATE_INIT;

@@ -103,7 +103,7 @@ static void who_just_asks_is_not_refused(void) {
 }
 
 static void ask_for_the_one_before(void *context, inturn_token token) {
-  inturn_end end;
+  inturn_end end = {0};
   CHECK_OK(inturn_operation_wait(own_operation, -1, &end));
   CHECK_INT(end.outcome, INTURN_FINISHED);
   just_finish(context, token);

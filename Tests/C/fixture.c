@@ -301,7 +301,7 @@ inturn_queue_statistics statistics_of(inturn_queue queue) {
 }
 
 inturn_end end_of(inturn_operation operation) {
-  inturn_end end;
+  inturn_end end = {0};
   CHECK_OK(inturn_operation_wait(operation, LIMIT_NS, &end));
   return end;
 }

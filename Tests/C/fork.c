@@ -279,7 +279,7 @@ static void drain_the_main_executor(void *context) {
   inturn_queue queue;
   gate worked = GATE_INIT;
   CHECK(context == NULL);
-  options.settle_ns = 0;
+  options.settle_ns = INTURN_NO_DELAY;
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &queue));
   CHECK_OK(inturn_queue_view_did_appear(queue));
   CHECK_OK(inturn_queue_enqueue(queue, count_work, &worked, NULL, NULL));

@@ -249,6 +249,7 @@ inturn_status refused_call(const handle_call *call, uint64_t bits) {
   outputs before;
   memset(&out, 0x5a, sizeof out);
   out.statistics.size = sizeof out.statistics;
+  out.end.size = sizeof out.end;
   memcpy(&before, &out, sizeof out);
   long destroyed_before = gate_count(&destroyed);
   inturn_status status = call->call(bits);

@@ -44,7 +44,7 @@ int main(void) {
   /* Handles are 64 bits, and so is what callers own for good. */
   REQUIRE(sizeof queue == 8 && sizeof operation == 8 && sizeof token == 8);
   REQUIRE(sizeof executor == 8 && sizeof clock == 8);
-  REQUIRE(sizeof(inturn_end) == 80 && sizeof(inturn_operation_info) == 72);
+  REQUIRE(sizeof(inturn_datum) == 64 && sizeof(inturn_taken) == 16);
 
   /* The functions have C names in C++ too, or this would not link. */
   REQUIRE(inturn_version() / 1000000 == INTURN_VERSION / 1000000);

@@ -236,7 +236,7 @@ static void hide_at_first_start(void *context, const inturn_event *event) {
 static void one_whose_view_disappears_when_its_start_is_told_goes_back(void) {
   inturn_queue told = {0};
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.settle_ns = 0;
+  options.settle_ns = INTURN_NO_DELAY;
   options.on_event = hide_at_first_start;
   options.event_context = &told;
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, options);
@@ -280,7 +280,7 @@ static void hide_and_show_again(void *context) {
 static void whatever_goes_back_is_presented_once_and_in_order(void) {
   enum { COUNT = 2000 };
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, options);
   thread hiding;
   raced = stage.queue;

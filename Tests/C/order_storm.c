@@ -172,8 +172,8 @@ static inturn_queue create_queue(inturn_queue_kind kind) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue queue;
   options.executor = pool;
-  options.settle_ns = 0;
-  options.gap_ns = 0;
+  options.settle_ns = INTURN_NO_DELAY;
+  options.gap_ns = INTURN_NO_DELAY;
   options.max_concurrent = kind == INTURN_QUEUE_CONCURRENT ? 3 : 0;
   CHECK_OK(inturn_queue_create(kind, &options, &queue));
   if (kind == INTURN_QUEUE_INTERACTION)
@@ -260,7 +260,7 @@ static void disturb(inturn_operation *recent, uint64_t *seed) {
   inturn_queue queue = place_at(next_random(seed)).queue;
   inturn_operation operation = recent[next_random(seed) % RECENT];
   inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
-  inturn_operation_info infos[8];
+  inturn_operation_info infos[8] = {0};
   size_t count;
   switch (next_random(seed) % 64) {
   case 0:

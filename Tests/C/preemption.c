@@ -236,7 +236,7 @@ static void it_is_asked_when_the_urgent_one_need_not_wait_any_more(void) {
 
 static void it_is_asked_when_it_runs_in_the_gap_too(void) {
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
-  queue_options.settle_ns = 0;
+  queue_options.settle_ns = INTURN_NO_DELAY;
   queue_options.gap_ns = 100;
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, queue_options);
   CHECK_OK(inturn_queue_view_did_appear(stage.queue));

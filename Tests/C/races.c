@@ -12,7 +12,7 @@ static stage board;
 static inturn_token token;
 static inturn_operation operation;
 static atomic_int wins, ends, destroys, calls;
-static inturn_end last_end;
+static inturn_end last_end = {0};
 
 static void count_destroys(void *context) {
   CHECK(context == &destroys);
@@ -93,7 +93,7 @@ static void destroy_queue(void) { CHECK_OK(inturn_queue_destroy(board.queue)); }
 static void drain_board(void) { stage_drain(&board); }
 
 static void wait_for_operation(void) {
-  inturn_end end;
+  inturn_end end = {0};
   inturn_status status = inturn_operation_wait(operation, LIMIT_NS, &end);
   CHECK(status == INTURN_OK || status == INTURN_E_STALE);
 }

@@ -35,7 +35,7 @@ static void begin(rated *rated, inturn_queue_kind kind, inturn_rate rate) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.clock = rated->clock;
   options.executor = rated->executor;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   options.rate = rate;
   CHECK_OK(inturn_queue_create(kind, &options, &rated->queue));
   if (kind == INTURN_QUEUE_INTERACTION)

@@ -187,7 +187,7 @@ static void a_cancel_handler_stays_for_further_attempts(void) {
 static void check_wait(inturn_queue_kind kind) {
   flaky a = flaky_create("a");
   inturn_retry retry = retry_with(0, 100);
-  inturn_end end;
+  inturn_end end = {0};
   stage stage = create_with(kind, &a, &retry, work_hold);
   stage_fail(&stage, &a.job);
   CHECK_STATUS(inturn_operation_wait(a.operation, 0, &end), INTURN_E_TIMED_OUT);

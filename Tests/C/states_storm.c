@@ -90,7 +90,7 @@ static void check_storm(inturn_queue_kind kind) {
   inturn_executor pool;
   CHECK_OK(inturn_executor_pool(&pool));
   options.executor = pool;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   CHECK_OK(inturn_queue_create(kind, &options, &busy));
   if (kind == INTURN_QUEUE_INTERACTION)
     CHECK_OK(inturn_queue_view_did_appear(busy));
@@ -124,7 +124,7 @@ static void check_late_look(inturn_queue_kind kind) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   CHECK_OK(inturn_executor_pool(&pool));
   options.executor = pool;
-  options.settle_ns = options.gap_ns = 0;
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   for (long round = 0; round < scaled(200); round++) {
     CHECK_OK(inturn_queue_create(kind, &options, &busy));
     if (kind == INTURN_QUEUE_INTERACTION)

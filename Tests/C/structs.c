@@ -133,9 +133,67 @@ static void statistics_that_the_library_does_not_know_are_zero(void) {
   stage_destroy(&stage);
 }
 
+static void an_end_is_as_large_as_its_size_says(void) {
+  struct {
+    inturn_end now;
+    uint64_t later, behind;
+  } end;
+  memset(&end, 0xAA, sizeof end);
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  gate called = GATE_INIT;
+  inturn_operation operation;
+  CHECK_OK(inturn_queue_enqueue(stage.queue, work, &called, NULL, &operation));
+  stage_drain(&stage);
+  /* What says no size is refused, before anybody waits. */
+  CHECK_STATUS(inturn_operation_wait(operation, -1, &end.now),
+               INTURN_E_INVALID_ARGUMENT);
+  end.now.size = sizeof end.now + sizeof end.later;
+  CHECK_OK(inturn_operation_wait(operation, -1, &end.now));
+  CHECK_INT(end.now.outcome, INTURN_FINISHED);
+  CHECK_INT(end.later, 0);
+  CHECK(end.behind == 0xAAAAAAAAAAAAAAAA);
+  CHECK_OK(inturn_operation_release(operation));
+  stage_destroy(&stage);
+}
+
+/* A list is written in steps of what the first one says. */
+static void a_list_of_larger_structs_is_written_in_larger_steps(void) {
+  struct {
+    inturn_operation_info now;
+    uint64_t later;
+  } infos[3];
+  memset(infos, 0xAA, sizeof infos);
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  gate called = GATE_INIT;
+  const char *const labels[] = {"a", "b", "c"};
+  for (int i = 0; i < 3; i++) {
+    inturn_operation_options options = {0};
+    options.label = labels[i];
+    CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, work, &called,
+                                       NULL, NULL));
+  }
+  size_t count;
+  CHECK_STATUS(inturn_queue_list(stage.queue, &infos[0].now, 3, &count),
+               INTURN_E_INVALID_ARGUMENT);
+  infos[0].now.size = sizeof infos[0];
+  CHECK_OK(inturn_queue_list(stage.queue, &infos[0].now, 3, &count));
+  CHECK_INT(count, 3);
+  for (int i = 0; i < 3; i++) {
+    CHECK_INT(infos[i].now.size, sizeof infos[i]);
+    CHECK_TEXT(infos[i].now.label, labels[i]);
+    CHECK_INT(infos[i].later, 0);
+  }
+  CHECK_OK(inturn_queue_resume(stage.queue));
+  stage_drain(&stage);
+  stage_destroy(&stage);
+}
+
 PROGRAM(structs, TEST(zeros_are_the_defaults_of_each_kind),
         TEST(no_delay_is_said_by_its_name),
         TEST(zeros_of_a_retry_are_its_defaults),
         TEST(zeros_are_the_defaults_of_values_and_batches),
         TEST(what_the_library_does_not_know_may_be_zero_only),
-        TEST(statistics_that_the_library_does_not_know_are_zero))
+        TEST(statistics_that_the_library_does_not_know_are_zero),
+        TEST(an_end_is_as_large_as_its_size_says),
+        TEST(a_list_of_larger_structs_is_written_in_larger_steps))

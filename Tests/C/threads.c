@@ -94,7 +94,7 @@ static void waits_end_by_their_limits_while_no_thread_can_be_had(void) {
 static void meet_a_deadline(void *context) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   inturn_queue refused_queue = {0};
-  inturn_end end;
+  inturn_end end = {0};
   CHECK(context == NULL);
   atomic_store(&refusals, 1);
   CHECK_STATUS(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &refused_queue),

@@ -153,8 +153,8 @@ static bool enqueue_batch(inturn_queue_kind kind, inturn_batch_options *options,
 
 static void run_batch(inturn_queue_kind kind, inturn_batch_options *options) {
   inturn_batch batch;
-  inturn_batch_end batch_end;
-  inturn_end end;
+  inturn_batch_end batch_end = {0};
+  inturn_end end = {0};
   size_t ended = 0, count = 0;
   bool is_there = enqueue_batch(kind, options, &batch);
   CHECK_OK(inturn_queue_resume(own.queue));
@@ -210,7 +210,7 @@ static void batch_options(void) {
 static void cancel_batch(inturn_operation_options *operation) {
   inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
   inturn_batch batch;
-  inturn_end end;
+  inturn_end end = {0};
   options.operation = operation;
   bool is_there = enqueue_batch(INTURN_QUEUE_CONCURRENT, &options, &batch);
   if (is_there)

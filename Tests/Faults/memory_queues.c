@@ -195,7 +195,7 @@ static void with_owner(void) {
 
 static void with_handles(void) {
   inturn_operation operations[SOME];
-  inturn_end end;
+  inturn_end end = {0};
   begin(INTURN_QUEUE_FIFO);
   fail_from_here();
   for (int i = 0; i < SOME; i++)

@@ -41,7 +41,7 @@ void step_operation(input *input) {
     EXPECT(inturn_operation_cancel(handle), allowed);
     break;
   case 4: {
-    inturn_end end;
+    inturn_end end = {0};
     int64_t timeout = take(input) % 4 ? 0 : 1;
     if (EXPECT(inturn_operation_wait(handle, timeout, &end),
                waiting(allowed, timeout)))
@@ -156,7 +156,7 @@ void step_batch(input *input) {
   allowed allowed = pick.allowed;
   inturn_batch handle = {pick.bits};
   size_t ended, count;
-  inturn_end end;
+  inturn_end end = {0};
   switch (choice % 8) {
   case 3:
     allowed.may |= BIT(INTURN_E_CANCELLED) | BIT(INTURN_E_ALREADY_FINISHED);
@@ -177,7 +177,7 @@ void step_batch(input *input) {
   }
   case 6: {
     int64_t timeout = take(input) % 4 ? 0 : 1;
-    inturn_batch_end batch_end;
+    inturn_batch_end batch_end = {0};
     if (EXPECT(inturn_batch_wait(handle, timeout, &batch_end),
                waiting(allowed, timeout)) &&
         !the_world.has_two_threads)

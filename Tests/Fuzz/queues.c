@@ -419,7 +419,7 @@ void step_queue(input *input) {
     break;
   }
   case 30: {
-    inturn_operation_info infos[4];
+    inturn_operation_info infos[4] = {0};
     size_t written = 0;
     if (EXPECT(inturn_queue_list(handle, infos, 4, &written), allowed))
       HOLDS(written <= 4);

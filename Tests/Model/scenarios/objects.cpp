@@ -244,7 +244,7 @@ SCENARIO(enqueue_meets_an_owners_end) {
               expect("owner_destroy", inturn_owner_destroy(owner), {INTURN_OK});
             }});
   if (status == INTURN_OK) {
-    inturn_end end;
+    inturn_end end = {};
     expect("wait", inturn_operation_wait(x, -1, &end), {INTURN_OK});
     CHECK(end.outcome == INTURN_CANCELLED);
     expect("release", inturn_operation_release(x), {INTURN_OK});

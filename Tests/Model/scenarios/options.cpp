@@ -205,7 +205,7 @@ SCENARIO(looking_meets_everything) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
   auto look = [&] {
-    inturn_operation_info infos[4];
+    inturn_operation_info infos[4] = {};
     size_t count = 0;
     expect("list", inturn_queue_list(queue.handle, infos, 4, &count),
            {INTURN_OK});
@@ -276,7 +276,7 @@ SCENARIO(a_batchs_ends_meet_its_release) {
               a.finish();
             },
             [&] {
-              inturn_end end;
+              inturn_end end = {};
               expect("get_end", inturn_batch_get_end(batch.handle, 0, &end),
                      {INTURN_OK, INTURN_E_BUSY});
               size_t ended = 0, count = 0;

@@ -63,6 +63,7 @@ class inturn_observation(t.Structure):
 
 class inturn_end(t.Structure):
     _fields_ = (
+        ("size", _u32),
         ("outcome", _enum),
         ("cause", _enum),
         ("code", _i32),
@@ -72,7 +73,6 @@ class inturn_end(t.Structure):
         ("enqueued_ns", _i64),
         ("started_ns", _i64),
         ("ended_ns", _i64),
-        ("reserved64", _u64 * 3),
     )
 
 
@@ -88,6 +88,7 @@ inturn_retry_fn = t.CFUNCTYPE(_bool, _pointer, _i32, _u32)
 
 class inturn_event(t.Structure):
     _fields_ = (
+        ("size", _u32),
         ("kind", _enum),
         ("outcome", _enum),
         ("cause", _enum),
@@ -202,9 +203,10 @@ class inturn_batch_edge(t.Structure):
 
 class inturn_batch_end(t.Structure):
     _fields_ = (
+        ("size", _u32),
+        ("code", _i32),
         ("batch", inturn_batch),
         ("outcome", _enum),
-        ("code", _i32),
         ("count", _size),
         ("finished", _size),
         ("decided_by", _size),
@@ -264,8 +266,8 @@ class inturn_value_options(_Sized):
 
 class inturn_change(t.Structure):
     _fields_ = (
+        ("size", _u32),
         ("kind", _enum),
-        ("reserved", _u32),
         ("number", _u64),
         ("before", inturn_datum),
         ("after", inturn_datum),
@@ -304,9 +306,10 @@ class inturn_queue_statistics(_Sized):
 
 class inturn_operation_info(t.Structure):
     _fields_ = (
+        ("size", _u32),
         ("state", _enum),
         ("cancelled", _bool),
-        ("label", t.c_char * 51),
+        ("label", t.c_char * 55),
         ("enqueued_ns", _i64),
         ("started_ns", _i64),
     )
@@ -327,6 +330,7 @@ class inturn_library_statistics(_Sized):
 
 class inturn_report(t.Structure):
     _fields_ = (
+        ("size", _u32),
         ("kind", _enum),
         ("message", _string),
         ("queue_label", _string),
