@@ -24,6 +24,13 @@ let package = Package(
     // synchronous code into Swift concurrency.
     .library(name: "AsyncQueue", targets: ["AsyncQueue"]),
   ],
+  traits: [
+    .trait(
+      name: "ReadsTasks",
+      description: "An enqueue looks into its task, where the runtime is known, and makes none."
+    ),
+    .default(enabledTraits: ["ReadsTasks"]),
+  ],
   targets: [
     // What the engine needs of the operating system and Swift cannot express.
     .target(name: "CInturnSystem"),
@@ -68,7 +75,9 @@ let package = Package(
     // What the Swift runtime tells of tasks, as a C header.
     .target(name: "CSwiftTask"),
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
-    .target(name: "AsyncQueue", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"]),
+    .target(
+      name: "AsyncQueue", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"],
+      swiftSettings: [.define("INTURN_READS_TASKS", .when(traits: ["ReadsTasks"]))]),
     .testTarget(
       name: "AsyncQueueTests",
       dependencies: ["AsyncQueue", "ConcurrentKVO", "InturnCore", "TestSupport"]),

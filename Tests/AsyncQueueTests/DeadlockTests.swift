@@ -255,26 +255,25 @@ import Testing
     #expect(message.contains("DeadlockTests.swift:"))
   }
 
-  @Test func `where the runtime does not tell parents, it is all the same`() async {
-    await #expect(processExitsWith: .success) {
-      await RuntimeParents.neverFind()
-      let queue = FIFOQueue(name: "own")
-      let notes = Notes()
-      let onActor = ActorQueue(of: notes)
-      let refused = Counter()
-      @Sendable func waitForOneself() async {
-        await withTaskGroup { group in
-          group.addTask {
-            do { try await queue.run { () async throws in } } catch { refused.add() }
-          }
+  @Test func `a child task of each form is inside the operation`() async {
+    let queue = FIFOQueue(name: "own")
+    let onActor = ActorQueue(of: Notes())
+    let refused = Counter()
+    @Sendable func waitForOneself() async {
+      await withTaskGroup { group in
+        group.addTask {
+          do { try await queue.run { () async throws in } } catch { refused.add() }
         }
       }
-      queue.enqueue(waitForOneself)
-      await Task(on: queue) { await waitForOneself() }.value
-      try? await Task(on: queue) { () async throws in await waitForOneself() }.value
-      await queue.run { await Task(on: onActor) { _ in }.value }
-      precondition(refused.value == 3)
     }
+    queue.enqueue(waitForOneself)
+    await Task(on: queue) { await waitForOneself() }.value
+    try? await Task(on: queue) { () async throws in await waitForOneself() }.value
+    await queue.run {
+      await waitForOneself()
+      try? await Task(on: onActor) { (_) async throws in }.value
+    }
+    #expect(refused.value == 4)
   }
 
   @Test func `where it cannot throw, it stops, and names the queue and the line`() async {

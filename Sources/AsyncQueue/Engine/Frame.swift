@@ -3,9 +3,7 @@ import Synchronization
 
 /// That a task is inside an operation of a queue, and inside which ones further out.
 ///
-/// The frame of an operation that has a task of its own is found by that task, in `TaskTable`, as
-/// far as `RuntimeParents` knows the tasks that child tasks belong to. Each other one
-/// is bound to a task-local value for as long as the operation's body runs. A structured
+/// It is bound to a task-local value for as long as the operation's body runs. A structured
 /// child task sees its parent's binding itself, but a task that is only created inside has a copy
 /// of it: the address of the binding tells the two apart. So a frame counts for the operation's task
 /// and its children, for which it waits, and for no task that may outlive it. A copy may live longer
@@ -91,19 +89,8 @@ class Frame: @unchecked Sendable {
   deinit { if let cell { Self.freeCells.giveBack(cell) } }
 
   /// The innermost operation that the current task is inside, or none.
-  static var current: Frame? {
-    // In a body that runs in its caller's task, no operation begins that has a task of its own.
-    if let frame = boundOne { return frame }
-    var next = RuntimeTask.current
-    while let task = next {
-      if let frame = TaskTable.find(TaskAddress(task)) { return frame }
-      next = RuntimeParents.parent(of: task)
-    }
-    return nil
-  }
-
   @inline(__always)
-  private static var boundOne: Frame? {
+  static var current: Frame? {
     guard let place = RuntimeLocals.binding(of: key) else { return nil }
     let binding = place.assumingMemoryBound(to: Binding.self).pointee
     guard let cell = UnsafeMutablePointer<Cell>(bitPattern: binding.cell),
@@ -116,9 +103,7 @@ class Frame: @unchecked Sendable {
   /// What is to be bound for the current task, which keeps the frame for as long.
   @usableFromInline
   func binding() -> Binding {
-    // One that is found by its task, too, has none further out.
-    let current = Self.current
-    outer = current === self ? nil : current
+    outer = Self.current
     if self.cell == nil {
       let cell = Self.freeCells.take()
       cell.pointee.frame = Unmanaged.passUnretained(self)

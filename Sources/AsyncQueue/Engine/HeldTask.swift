@@ -127,7 +127,7 @@ extension HeldTask {
   func performHeld<Value>(_ body: () async -> Value) async -> Value {
     // It has been claimed, or the task would not run.
     begin()
-    let value = isFoundByTask ? await body() : await bind(isolation: nil, body).get()
+    let value = await bind(isolation: nil, body).get()
     finish()
     return value
   }

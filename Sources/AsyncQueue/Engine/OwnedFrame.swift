@@ -154,12 +154,6 @@ class OwnedFrame: Frame, @unchecked Sendable {
     TaskTable.add(self, of: task)
   }
 
-  /// Whether the body's task and its child tasks find the frame by the task, so that it need not be
-  /// bound for them.
-  @usableFromInline
-  @inline(__always)
-  final var isFoundByTask: Bool { RuntimeParents.areFound }
-
   /// Whether it is over, or will be without its queue's doing.
   final var hasEnded: Bool {
     lock.lock()

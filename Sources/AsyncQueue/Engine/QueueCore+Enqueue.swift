@@ -168,8 +168,7 @@ extension Turn {
     begin()
     do {
       try Task.checkCancellation()
-      let value =
-        isFoundByTask ? try await body() : try await bind(isolation: #isolation, body).get()
+      let value = try await bind(isolation: #isolation, body).get()
       if !finish() { return value }
     } catch {
       finish(throwing: error)
@@ -196,7 +195,7 @@ extension OwnedFrame {
   ) async -> Value {
     while !decide() { await waitForOffer() }
     begin()
-    let value = isFoundByTask ? await body() : await bind(isolation: #isolation, body).get()
+    let value = await bind(isolation: #isolation, body).get()
     finish()
     return value
   }
@@ -209,9 +208,7 @@ extension OwnedFrame {
   ) async -> Value {
     while !decide() { await waitForOffer() }
     begin()
-    let value =
-      isFoundByTask
-      ? await body(actor) : await bind(isolation: actor) { await body(actor) }.get()
+    let value = await bind(isolation: actor) { await body(actor) }.get()
     finish()
     return value
   }

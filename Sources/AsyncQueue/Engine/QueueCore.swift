@@ -63,7 +63,6 @@ final class QueueCore: @unchecked Sendable {
     takesParameter: Bool = true
   ) {
     precondition(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
-    RuntimeParents.find()
     self.pin = pin
     self.takesParameter = takesParameter
     self.kind = kind

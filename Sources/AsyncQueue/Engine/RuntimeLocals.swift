@@ -1,5 +1,4 @@
 internal import CSwiftTask
-import Synchronization
 
 /// What the Swift runtime says of task-local values that the standard library does not.
 enum RuntimeLocals {
@@ -23,56 +22,29 @@ enum RuntimeLocals {
   // MARK: Whether anything is bound
 
   /// Whether task-local values are bound that work has to be given. True, too, where that cannot
-  /// be told.
+  /// be told: then an enqueue makes a task, which has them.
   ///
-  /// There is no call for it. A task has the address of its last binding in a word of its own. Which
-  /// word that is, is found out at the first use, by binding a value and looking which word has its
-  /// address, and before and afterwards that of the binding which the new one names as its former
-  /// one. Where none, or more than one, behaves like that, and outside of tasks, a value is bound
-  /// each time to see what was bound before it.
+  /// There is no call for it. A task has the address of its last binding in a word of its own; outside
+  /// of tasks, a value is bound each time to see what was bound before it. Both are so in runtimes whose
+  /// version and size of a task are those that the tests have seen, and nothing is read in others, nor
+  /// in a build without the package's trait `ReadsTasks`.
   @inline(__always)
   static var areBound: Bool {
-    guard let task = RuntimeTask.current else { return areBoundBeforeProbe }
-    let place = wordOfTask.load(ordering: .relaxed)
-    if place <= 0 { return place == 0 ? findWord(in: task) : areBoundBeforeProbe }
-    return isForeign(task.load(fromByteOffset: place, as: UInt.self))
-  }
-
-  /// Where a task has the address of its last binding; 0 when that is not known yet, -1 when it
-  /// cannot be. The same in all tasks: relaxed.
-  private static let wordOfTask = Atomic<Int>(0)
-
-  @inline(never)
-  private static func findWord(in task: UnsafeRawPointer) -> Bool {
-    if !isLayoutKnown {
-      wordOfTask.store(-1, ordering: .relaxed)
+    #if INTURN_READS_TASKS
+      guard cswift_task_is_known() else { return true }
+      guard let task = RuntimeTask.current else { return areBoundOutside }
+      return isForeign(UInt(bitPattern: cswift_task_last_binding(task)))
+    #else
       return true
-    }
-    // Any task is longer than that: its own part, and its first stack.
-    let places = Array(stride(from: 16, to: 256, by: MemoryLayout<UInt>.stride))
-    func words() -> [UInt] { places.map { task.load(fromByteOffset: $0, as: UInt.self) } }
-    let before = words()
-    let (own, previous, during): (UInt, UInt, [UInt]) = $probe.withValue(1) {
-      // Its layout is known, so that it is bound.
-      let value = binding(of: probeKey).unsafelyUnwrapped
-      return (UInt(bitPattern: value) - headerSize, Header(before: value).previous, words())
-    }
-    let after = words()
-    let found = places.indices.filter {
-      during[$0] == own && after[$0] == before[$0] && before[$0] & ~3 == previous & ~3
-    }
-    let place = found.count == 1 ? places[found[0]] : -1
-    wordOfTask.store(place, ordering: .relaxed)
-    return place < 0 ? areBoundBeforeProbe : isForeign(before[found[0]])
+    #endif
   }
 
   @TaskLocal private static var probe: UInt = 0
   private static let probeKey = key(of: $probe)
 
   @inline(never)
-  private static var areBoundBeforeProbe: Bool {
-    if !isLayoutKnown { return true }
-    return $probe.withValue(1) {
+  private static var areBoundOutside: Bool {
+    $probe.withValue(1) {
       guard let own = binding(of: probeKey) else { return true }
       return isForeign(Header(before: own).previous)
     }
@@ -107,19 +79,4 @@ enum RuntimeLocals {
   }
 
   private static var headerSize: UInt { 3 * UInt(MemoryLayout<UInt>.size) }
-
-  /// Whether headers are what they are taken for: known values are bound, and looked for.
-  private static let isLayoutKnown: Bool = $probe.withValue(1) {
-    guard let outer = binding(of: probeKey), Header(before: outer).key == probeKey.bits else {
-      return false
-    }
-    return $probe.withValue(2) {
-      guard let inner = binding(of: probeKey), inner != outer,
-        inner.load(as: UInt.self) == 2, outer.load(as: UInt.self) == 1
-      else { return false }
-      let header = Header(before: inner)
-      return header.key == probeKey.bits
-        && header.previous == UInt(bitPattern: outer) - headerSize
-    }
-  }
 }
