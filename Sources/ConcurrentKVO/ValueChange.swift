@@ -2,6 +2,7 @@
 ///
 /// The changes that an observer is told of are a trail: each one's old value is the new value of
 /// the one before, none is missing and none comes twice.
+@frozen
 public struct ValueChange<T> {
   /// When an observer is told.
   public enum Kind: Sendable {

@@ -6,6 +6,7 @@ struct TaskAddress: Equatable, Sendable {
 
   static let none = TaskAddress(bits: 0)
 
+  @usableFromInline
   init(bits: UInt) { self.bits = bits }
 
   init(_ task: UnsafeRawPointer?) { bits = UInt(bitPattern: task) }
@@ -13,7 +14,7 @@ struct TaskAddress: Equatable, Sendable {
   /// A task is one reference, and nothing else.
   @inlinable
   init<Success, Failure>(of task: Task<Success, Failure>) {
-    bits = unsafeBitCast(task, to: UInt.self)
+    self.init(bits: unsafeBitCast(task, to: UInt.self))
   }
 
   /// The task, which is kept from now on, to be cancelled or escalated; its type is not its own, so

@@ -8,6 +8,7 @@ import Synchronization
 /// its cache line is; but once somebody has waited for a few naps, those who have waited for less
 /// leave it alone. It is not recursive. No user code is ever called while one is held.
 @usableFromInline
+@frozen
 package struct BriefLock: ~Copyable {
   /// 1 while it is held. Taken with acquiring, given back with releasing order: what one holder
   /// wrote, the next one reads.

@@ -2,6 +2,7 @@
 ///
 /// Taking an element moves it out and destroys nothing, so that it may be done under a lock.
 @usableFromInline
+@frozen
 package struct Backlog<Element> {
   @usableFromInline var items: [Element?] = []
   /// How many of `items` have been taken.

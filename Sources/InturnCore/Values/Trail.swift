@@ -20,7 +20,7 @@ package final class Trail<Value>: TrailBase, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var machine = TrailMachine<Value>()
   @exclusivity(unchecked) @usableFromInline var stored: Value
 
-  @inlinable
+  @usableFromInline
   package init(_ value: Value, label: String? = nil) {
     stored = value
     words = ValueBits<Value>.areWords ? ValueBits<Value>.makeWords(value) : nil

@@ -11,6 +11,7 @@ package enum TrailKind: UInt8 {
 
 /// One notification that is due: a change, or the value that an observation begins with.
 @usableFromInline
+@frozen
 package struct TrailEntry<Value> {
   /// The number of the change, from 1; of an initial value, that of the change that made it.
   @usableFromInline package let number: UInt64
@@ -41,6 +42,7 @@ extension TrailEntry: Hashable where Value: Hashable {}
 
 /// How an observer wants to be told.
 @usableFromInline
+@frozen
 package struct TrailManner: Hashable, Sendable {
   /// What happens to changes that nobody has taken from the mailbox yet.
   @usableFromInline

@@ -9,12 +9,14 @@
 /// An observer with a mailbox is not called but gets the entry into it; it has a small life of its
 /// own: posted (somebody has been asked to look into the mailbox), running (it is being called).
 @usableFromInline
+@frozen
 package struct TrailMachine<Value> {
   @usableFromInline
   package typealias Entry = TrailEntry<Value>
 
   /// One observer's place. It goes when the observation is cancelled and no call is under way.
   @usableFromInline
+  @frozen
   package struct Place {
     /// Observations are numbered from 1, and stand in that order.
     @usableFromInline package let id: UInt64
@@ -49,6 +51,7 @@ package struct TrailMachine<Value> {
 
   /// What the delivering thread has to do next.
   @usableFromInline
+  @frozen
   package struct Step {
     @usableFromInline
     package enum Action {

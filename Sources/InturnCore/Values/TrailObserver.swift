@@ -15,7 +15,7 @@ package final class TrailObserver<Value> {
   /// The queue that calls it, when that is its own.
   @usableFromInline let ownQueue: Handle?
 
-  @inlinable
+  @usableFromInline
   package init(call: @escaping Call, post: Post? = nil, ownQueue: Handle? = nil) {
     self.call = call
     self.post = post
