@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ._asyncio_home import Home
-from ._asyncio_turns import is_cancelled
-from ._callbacks import drop, give_back, register, start_anywhere, take_out, waits_for_loop
-from ._library import quick, refusal
+from ._asyncio_turns import FIRST_STEP, begun, enqueue, is_cancelled
+from ._callbacks import drop, register, start_anywhere, waits_for_loop
+from ._library import quick
 
 if TYPE_CHECKING:
     from ._queues import Queue
@@ -52,26 +51,26 @@ class _Segment:
 
     def _dropped(self) -> None:
         if not self._has_come:
-            self._actor._lose()
+            self._actor._miss()
 
 
 class Actor:
     """A coroutine's operation, and the segment that it is in or waits for."""
 
-    _awaited = None  # it has no place while it waits
+    _awaited = _task = None  # it has no place while it waits
 
     def __init__(self, queue: Queue, home: Home) -> None:
         self._queue = queue  # alive for as long as it has operations
         self._home = home
-        self._loop = home.loop
+        self._loop = asyncio.get_running_loop()
         self._operation = 0
         self._token = 0
         self._gate: threading.Event | None = None  # opened when the segment is over
         self._waiter: asyncio.Future[None] | None = None
-        self._task: asyncio.Task[Any] | None = None
+        self._runner: asyncio.Task[Any] | None = None
         self._is_in_place = False  # while the library calls a segment, or will for all we know
         self._has_heeded = False  # its operation was cancelled, and so it was asked to end
-        self._has_lost = False  # a segment never came
+        self._has_missed = False  # a segment never came
         self._is_unwanted = False
         self._is_over = False
 
@@ -83,7 +82,7 @@ class Actor:
             quick.token_cancel(token)
             return
         self._is_in_place = True
-        self._queue._holders.add(self)
+        self._queue._holders[self] = None
         gate = threading.Event()
         self._home.gates.add(gate)
         if self._queue._is_cut:
@@ -100,10 +99,9 @@ class Actor:
             waits_for_loop.discard(get_ident())
         self._home.gates.discard(gate)
 
-    def _lose(self) -> None:
-        self._has_lost = True
-        with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._wake)
+    def _miss(self) -> None:
+        self._has_missed = True
+        self._home.call(self._wake)
 
     # What the queue asks of it ---------------------------------------------------------------
 
@@ -113,13 +111,27 @@ class Actor:
                 gate.set()
 
     def _heed(self) -> None:
-        task = self._task
+        task = self._runner
         if task is not None and not self._has_heeded and is_cancelled(self._token):
             self._has_heeded = True
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(task.cancel)
+            self._home.call(task.cancel)
 
     # On the loop's thread --------------------------------------------------------------------
+
+    def _adopt(self, task: asyncio.Task[Any]) -> None:
+        if not self._is_over:
+            self._runner = task
+            self._home.turns[task] = self
+            if self._queue._is_cut:
+                self._heed()
+
+    def _lose(self) -> None:
+        """The loop has gone."""
+        self._is_over = self._is_unwanted = True
+        if self._token:
+            quick.token_cancel(self._token)
+        else:
+            quick.operation_cancel(self._operation)
 
     def _admit(self, gate: threading.Event) -> None:
         if self._is_over:  # its task was destroyed while it waited
@@ -135,7 +147,7 @@ class Actor:
         """Waits for the segment; returns that the task was cancelled meanwhile."""
         cancelled = None
         while self._gate is None:
-            if self._has_lost:
+            if self._has_missed:
                 if not self._token:
                     raise asyncio.CancelledError
                 return cancelled  # cut off, by its queue's end: what is left runs all the same
@@ -145,8 +157,6 @@ class Actor:
             except asyncio.CancelledError as error:
                 cancelled = error
                 if not self._token:  # it never runs
-                    self._is_unwanted = True
-                    quick.operation_cancel(self._operation)
                     raise
         return cancelled
 
@@ -159,6 +169,8 @@ class Actor:
     async def run(self, function: Callable[..., Coroutine[Any, Any, Any]], call: Any) -> Any:
         """The task."""
         try:
+            self._operation = enqueue(self._queue, self._home, _Segment(self))
+            await FIRST_STEP
             cancelled = await self._segment()
             if cancelled is not None:
                 raise cancelled
@@ -186,8 +198,8 @@ class Actor:
                 cancelled = await self._segment()
                 if cancelled is not None:
                     given, step = cancelled, coroutine.throw
-        except asyncio.CancelledError:
-            quick.token_cancel(self._token)
+        except (asyncio.CancelledError, GeneratorExit):
+            self._lose()
             raise
         except BaseException:
             self._is_unwanted = True  # without a token yet, it is cancelled when it comes
@@ -195,7 +207,9 @@ class Actor:
             raise
         finally:
             self._is_over = True
-            self._queue._holders.discard(self)
+            self._queue._holders.pop(self, None)
+            self._home.turns.pop(self._runner, None)
+            self._runner = None
             self._leave()
 
     def __del__(self) -> None:
@@ -208,12 +222,7 @@ def act(
 ) -> asyncio.Task[Any]:
     """`Queue.run` of an actor queue."""
     actor = Actor(queue, home)
-    out = take_out()
-    first = register(_Segment(actor))
-    status = quick.queue_enqueue(queue._bits, start_anywhere, first, drop, out[1])
-    if status:
-        raise refusal("inturn_queue_enqueue", status)
-    actor._operation = out[0].value or 0
-    give_back(out)
-    task = actor._task = home.loop.create_task(actor.run(function, (arguments, keywords)))
+    coroutine = begun(actor.run(function, (arguments, keywords)))
+    task = actor._loop.create_task(coroutine)
+    actor._adopt(task)
     return task

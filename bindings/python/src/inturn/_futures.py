@@ -117,7 +117,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         """
         if getattr(fn, "__module__", None) == "asyncio.futures":
             try:
-                self._queue._refuse_await(self)
+                self._queue._refuse_await()
             except DeadlockError:
                 self.cancel()
                 raise

@@ -431,21 +431,22 @@ class Queue(TurnTaker):
 
     def run(
         self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> asyncio.Future[T]:
+    ) -> asyncio.Task[T]:
         """Adds a coroutine, which the running loop runs when its turn comes; await the result.
 
-        It is enqueued by this call, not by the await, and runs in a copy of the caller's context.
-        Its turn lasts until it has ended; on an actor queue, until it is suspended, and it goes
-        on in another turn.  Cancelling what this returns cancels it: it never runs, or
-        ``asyncio.CancelledError`` is raised in it; then its end is still waited for.
+        It is enqueued by this call, not by the await, and is a task of the loop's own, whose first
+        step waits for the turn: so it runs in a copy of the caller's context, and is cancelled as
+        any task is.  Its turn lasts until it has ended; on an actor queue, until it is suspended,
+        and it goes on in another turn.
 
         :raises TypeError: the function is not callable.
         :raises RuntimeError: no loop runs on this thread.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity allows.
-        :raises DeadlockError: by the await, inside a coroutine that has the turn itself.
+        :raises DeadlockError: by the await, inside a coroutine that has the turn itself and awaits
+            this at once.
         """
-        result: asyncio.Future[T]
+        result: asyncio.Task[T]
         result = asyncio_part().run(self, function, args, kwargs)
         return result
 
@@ -469,7 +470,7 @@ class Queue(TurnTaker):
         return result
 
     async def __aenter__(self) -> Self:
-        """Waits for a turn of the queue, which lasts until the block ends.
+        """Waits for a turn of the queue, which lasts until the block ends, in whatever task.
 
         :raises DeadlockError: inside a coroutine that has the turn itself.
         """

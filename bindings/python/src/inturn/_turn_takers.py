@@ -37,7 +37,7 @@ class TurnTaker(NotCopied):
 
     _bits = c_void_p()
     _home: Home | None = None
-    _holders: set[Turn | Actor]  # the coroutines and blocks that have begun and not ended
+    _holders: dict[Turn | Actor, None]  # the coroutines and blocks that have begun and not ended
     _places = 1  # how many operations run at a time
     _is_cut = False  # some of the holders were asked to end, or will be
     _is_ending = False  # it is being destroyed, or was
@@ -47,7 +47,7 @@ class TurnTaker(NotCopied):
 
     def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
         self = super().__new__(cls)
-        self._holders = set()
+        self._holders = {}
         return self
 
     def _prepare(self) -> None:
@@ -77,7 +77,7 @@ class TurnTaker(NotCopied):
         """
         return None if _asyncio is None else _asyncio.look(self, is_pending)
 
-    def _refuse_await(self, awaited: object) -> None:
+    def _refuse_await(self) -> None:
         """Refuses that the calling task waits for a pending operation which can never start."""
         if _asyncio is not None:
-            _asyncio.refuse_await(self, awaited)
+            _asyncio.refuse_await(self)
