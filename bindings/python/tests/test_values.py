@@ -12,7 +12,7 @@ from typing import Any, Callable
 import pytest
 
 import inturn
-from inturn import Change, ChangeKind, _observed, _values
+from inturn import Change, ChangeKind, _callbacks, _values
 from support import LIMIT, Gate, join, run_python
 
 
@@ -35,7 +35,7 @@ def nothing_is_left() -> Any:
     yield
     gc.collect()
     assert not _values._objects
-    assert not _observed._observers
+    assert not _callbacks.listeners
 
 
 def test_any_object_is_read_as_it_was_set() -> None:
@@ -391,7 +391,7 @@ def test_an_async_for_that_is_cancelled_ends_its_observation() -> None:
     with inturn.Value(0) as value:
         asyncio.run(asyncio.wait_for(follow(), LIMIT))
         gc.collect()
-        assert not _observed._observers
+        assert not _callbacks.listeners
 
 
 def test_an_observer_that_is_not_callable_is_refused() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import Error
 from ._executors import Executor, give_back_at_exit
-from ._library import quick, refusal
+from ._library import quick, raise_interrupt, refusal
 
 if TYPE_CHECKING:
     from ._asyncio_actor import Actor
@@ -134,6 +134,7 @@ class Home:
         finally:
             borrowed.discard(thread)
             self._is_draining = False
+        raise_interrupt()
 
     def advance(self, token: int) -> None:
         """On the loop's thread: finishes an operation, and lets the next one have its turn."""

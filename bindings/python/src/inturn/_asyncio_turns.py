@@ -82,6 +82,10 @@ class Turn(NotCopied):
         if self._is_over or home.is_gone():  # nobody waits for it any more
             self._lose()
 
+    def _failed(self, _error: BaseException) -> None:
+        self._token = 0
+        self._dropped()
+
     def _dropped(self) -> None:
         if not (self._token or self._is_over):
             self._is_refused = True

@@ -2,22 +2,25 @@
 
 The library holds no Python object: the context of a callback is a key, and what it stands for is
 an entry of a table. An entry is added before the library is given its key, and goes when the
-library destroys the context, which it does exactly once.
+library destroys the context, which it does exactly once. What only listens is kept alive by what
+the user holds, and the table has a weak reference: so who listens to its own is collected.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import sys
 import threading
 import time
+import weakref
 from ctypes import byref, c_void_p, cast
 from types import CoroutineType
 from typing import Any, Callable, NoReturn, Protocol
 
 from ._errors import TimedOutError
-from ._library import quick
+from ._library import interrupts, on_main_thread, quick
 from ._prototypes import (
     inturn_batch_end_fn,
     inturn_condition_fn,
@@ -44,6 +47,7 @@ class Entry(Protocol):
 
 
 entries: dict[int, Any] = {}
+listeners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 new_key: Callable[[], int] = itertools.count(1).__next__
 
 if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -52,6 +56,12 @@ if not getattr(sys, "_is_gil_enabled", lambda: True)():
     def new_key() -> int:
         with _key_lock:
             return _unlocked()
+
+    def _renew_after_fork() -> None:
+        global _key_lock
+        _key_lock = threading.Lock()
+
+    os.register_at_fork(after_in_child=_renew_after_fork)
 
 
 # Where the library writes a handle, each with the reference that it is given. They are used again,
@@ -79,11 +89,6 @@ borrowed: set[int] = set()
 waits_for_loop: set[int] = set()
 
 
-# The KeyboardInterrupt or SystemExit that left a callback on the main thread, to be raised
-# again by the call that the callback was in.
-_interrupts: list[BaseException] = []
-
-
 def register(entry: object) -> int:
     """A context for a callback."""
     key = new_key()
@@ -91,8 +96,11 @@ def register(entry: object) -> int:
     return key
 
 
-def on_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def register_listener(listener: object) -> int:
+    """A context for a callback of what somebody else keeps alive."""
+    key = new_key()
+    listeners[key] = listener
+    return key
 
 
 def call(function: Callable[[Any], object], argument: Any) -> None:
@@ -100,10 +108,9 @@ def call(function: Callable[[Any], object], argument: Any) -> None:
     never reaches the library; but an interrupt of the main thread is kept for `raise_interrupt`."""
     try:
         function(argument)
-    except (KeyboardInterrupt, SystemExit) as error:
-        if not on_main_thread():
+    except BaseException as error:
+        if not keep_interrupt(error):
             raise
-        _interrupts.append(error)
 
 
 def refuse_coroutine(coroutine: CoroutineType[Any, Any, Any], function: object) -> NoReturn:
@@ -112,16 +119,12 @@ def refuse_coroutine(coroutine: CoroutineType[Any, Any, Any], function: object) 
     raise TypeError(f"a coroutine function is for `run`, not for this: {function!r}")
 
 
-def keep_interrupt(error: BaseException) -> None:
-    """Keeps an interrupt of the main thread for `raise_interrupt`."""
+def keep_interrupt(error: BaseException) -> bool:
+    """Keeps an interrupt of the main thread for `raise_interrupt`; whether it is one."""
     if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
-        _interrupts.append(error)
-
-
-def raise_interrupt() -> None:
-    """Raises what interrupted a callback on the main thread, if anything did."""
-    if _interrupts and on_main_thread():
-        raise _interrupts.pop(0)
+        interrupts.append(error)
+        return True
+    return False
 
 
 # The trampolines, made once and never freed. A token comes as its bits: see `_library`.
@@ -129,54 +132,78 @@ _work_fn = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 _destroy_fn = ctypes.CFUNCTYPE(None, c_void_p)
 
 
+# None of these keeps what it calls: an exception leads to its frames, and is not to lead to more.
 def _start(key: int, token: int) -> None:
-    call(entries[key]._start, token)
+    try:
+        entries[key]._start(token)
+    except BaseException as error:
+        if not _fail(key, token, error):
+            raise
 
 
 def _start_where_it_may_stay(key: int, token: int) -> None:
-    if borrowed and threading.get_ident() in borrowed:
-        entry = entries[key]
-        entry._queue._pool.hand_on(entry._start, token)
-    else:
-        call(entries[key]._start, token)
+    try:
+        if borrowed and threading.get_ident() in borrowed:
+            entries[key]._queue._pool.hand_on(entries[key]._start, token)
+        else:
+            entries[key]._start(token)
+    except BaseException as error:
+        if not _fail(key, token, error):
+            raise
 
 
 def _post(key: int, token: int) -> None:
-    queue, function = entries[key]
-    if borrowed and threading.get_ident() in borrowed:
-        queue._pool.hand_on(_run_post, function, token)
-        return
     try:
-        result = function()
-        if type(result) is CoroutineType:
-            refuse_coroutine(result, function)
+        queue, function = entries[key]
+        if borrowed and threading.get_ident() in borrowed:
+            queue._pool.hand_on(_run_post, key, function, token)
+        else:
+            del queue
+            _call_post(function, token)
     except BaseException as error:
-        _fail_post(token, error)
-    else:
-        _finish(token)
+        if not _fail(key, token, error):
+            raise
 
 
-def _run_post(function: Callable[[], object], token: int) -> None:
+def _run_post(key: int, function: Callable[[], object], token: int) -> None:
     try:
-        result = function()
-        if type(result) is CoroutineType:
-            refuse_coroutine(result, function)
+        _call_post(function, token)
     except BaseException as error:
-        _fail_post(token, error)
-    else:
-        _finish(token)
+        if not _fail(key, token, error):
+            raise
 
 
-def _fail_post(token: int, error: BaseException) -> None:
-    """Nobody is told of this end, so the exception is reported as unraisable."""
-    quick.token_fail(token, 1)
-    if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
-        _interrupts.append(error)
-    else:
-        raise error
+def _call_post(function: Callable[[], object], token: int) -> None:
+    result = function()
+    if type(result) is CoroutineType:
+        refuse_coroutine(result, function)
+    _finish(token)
+
+
+def _fail(key: int, token: int, error: BaseException) -> bool:
+    """Work has raised, or something came between, maybe before the work had taken its token: then
+    nobody else has that. Whether the error is kept for `raise_interrupt`; what is not, ctypes
+    reports as unraisable, so that it never reaches the library."""
+    quick.token_fail(token, 1)  # which does nothing to what has ended
+    failed = getattr(entries.get(key), "_failed", None)
+    if failed is not None:
+        failed(error)
+    return keep_interrupt(error)
 
 
 _finish = quick.token_finish
+
+
+def _listen(key: int, told: Any) -> None:
+    listener = listeners.get(key)
+    if listener is not None:
+        call(listener._tell, told)
+
+
+def _end_listener(key: int) -> None:
+    listener = listeners.pop(key, None)
+    if listener is not None:
+        listener._end()
 
 
 def _address(trampoline: Any) -> c_void_p:
@@ -195,11 +222,14 @@ start_post = _address(_work_fn(_post))
 forget = _address(_destroy_fn(entries.pop))
 drop = _address(_destroy_fn(lambda key: entries.pop(key)._dropped()))
 # For callbacks whose entry is a function of one argument.
-call_with_token = _address(_work_fn(lambda key, token: call(entries[key], token)))
 call_with_end = inturn_end_fn(lambda key, end: call(entries[key], end.contents))
 call_with_batch_end = inturn_batch_end_fn(lambda key, end: call(entries[key], end.contents))
-call_with_event = inturn_event_fn(lambda key, event: call(entries[key]._tell, event.contents))
 forget_end = cast(forget, inturn_destroy_fn)
+# For listeners.
+call_with_token = _address(_work_fn(_listen))
+call_with_event = inturn_event_fn(lambda key, event: _listen(key, event.contents))
+forget_listener = _address(_destroy_fn(_end_listener))
+forget_event = cast(forget_listener, inturn_destroy_fn)
 drop_end = cast(drop, inturn_destroy_fn)
 # These are asked of an operation; neither raises.
 ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())

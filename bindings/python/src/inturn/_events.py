@@ -77,7 +77,7 @@ class Hub:
         if self._on_event is not None:
             self._on_event(event)
 
-    def _dropped(self) -> None:
+    def _end(self) -> None:
         """The queue is gone, and its last event was told."""
         self._on_event = None
         with self._lock:

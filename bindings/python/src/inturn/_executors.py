@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _callbacks
 from . import _prototypes as c
-from ._callbacks import drop, raise_interrupt, register, start_anywhere, text, wait
+from ._callbacks import drop, register, start_anywhere, text, wait
 from ._errors import ClosedError, Error, TimedOutError
 from ._handles import NotCopied
 from ._library import lib, quick, refusal, waiting
@@ -71,7 +71,6 @@ class Executor(NotCopied):
         """
         calls = c_uint32()
         lib.inturn_executor_drain(self._handle, max_calls, byref(calls))
-        raise_interrupt()
         return calls.value
 
     def wait(self, timeout: float | None = None) -> None:
@@ -87,7 +86,6 @@ class Executor(NotCopied):
         :raises WrongThreadError: as many threads as may drain it already.
         """
         lib.inturn_executor_run(self._handle)
-        raise_interrupt()
 
     def stop(self) -> None:
         """Makes `run` return after the call that it is in; when none runs, the next one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import sys
 import threading
 import time
@@ -16,10 +17,10 @@ from concurrent.futures._base import (
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ._callbacks import on_main_thread, refuse_coroutine, wait
+from ._callbacks import refuse_coroutine, wait
 from ._errors import DeadlockError, ForkedError, TimedOutError
 from ._handles import NotCopied
-from ._library import quick, refusal, waiting
+from ._library import on_main_thread, quick, refusal, waiting
 
 T = TypeVar("T")
 
@@ -31,6 +32,14 @@ _DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
 # Protects that a future without a condition ends, or gets one. Nothing is called, and nothing made,
 # while it is held; a signal handler may come.
 _lock = threading.RLock()
+
+
+def _renew_after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_after_fork)
 
 
 class Future(NotCopied, concurrent.futures.Future[T]):
@@ -228,6 +237,12 @@ class Future(NotCopied, concurrent.futures.Future[T]):
                 self._give(result)
             finally:  # whatever a callback raises
                 quick.token_finish(token)
+
+    def _failed(self, error: BaseException) -> None:
+        """Something came between, maybe before the function was called."""
+        self._claim()
+        if not self.done():
+            self._give_exception(error)
 
     def _dropped(self) -> None:
         """The library is done with it: it was started, or never will be."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _prototypes as c
 from ._callbacks import nanoseconds
-from ._errors import StaleError
+from ._errors import DeadlockError, StaleError
 from ._executors import Executor, pool
 from ._futures import Future
 from ._library import lib
@@ -59,8 +59,14 @@ class _Pooled(Queue):
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if error is None:
             self.close()
-            with suppress(StaleError):  # it was destroyed in the block
-                self.drain()
+            try:
+                with suppress(StaleError):  # it was destroyed in the block
+                    self.drain()
+            except DeadlockError:
+                raise
+            except BaseException:  # what interrupts that cancels the rest
+                self.destroy()
+                raise
         self.destroy()
 
 

@@ -102,7 +102,24 @@ def refusal(name: str, status: int) -> Error:
     return error
 
 
+# The KeyboardInterrupt or SystemExit that left a callback on the main thread, to be raised
+# again by the call that the callback was in.
+interrupts: list[BaseException] = []
+
+
+def on_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def raise_interrupt() -> None:
+    """Raises what interrupted a callback on the main thread, if anything did."""
+    if interrupts and on_main_thread():
+        raise interrupts.pop(0)
+
+
 def _check(status: int, function: Any, _arguments: object) -> int:
+    if interrupts:
+        raise_interrupt()
     if status != 0:
         raise refusal(function.__name__, status)
     return status

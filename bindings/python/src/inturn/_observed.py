@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import queue
 import sys
 import threading
@@ -15,7 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
-from ._callbacks import nanoseconds, wait
+from ._callbacks import listeners, nanoseconds, register_listener, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied
 from ._library import lib
@@ -50,12 +49,6 @@ class Change(NamedTuple):
 
 
 Observer = Callable[[Change], object]
-
-# What the library holds, by keys from 1 on: observers until it destroys their contexts.  An entry
-# is added before the library is given its key.
-_observers: dict[int, _ObserverEntry] = {}
-_keys = itertools.count(1)
-_keys_lock = threading.RLock()  # one key at a time; a finaliser may run while it is held
 
 
 class _Interrupts(threading.local):
@@ -94,16 +87,13 @@ class _ObserverEntry:
         self.keeps = keeps
 
 
-def new_key() -> int:
-    with _keys_lock:
-        return next(_keys)
-
-
 def _tell(key: int, change: Any) -> None:
     # What is raised from here, ctypes reports as unraisable: it never reaches the library.
     told = change.contents
     try:
-        entry = _observers[key]
+        entry = listeners.get(key)
+        if entry is None:  # its observation was dropped
+            return
         before = entry.read(told.before) if told.before.type else None
         entry.observer(Change(ChangeKind(told.kind), told.number, before, entry.read(told.after)))
     except (KeyboardInterrupt, SystemExit) as error:
@@ -113,7 +103,7 @@ def _tell(key: int, change: Any) -> None:
 
 
 def _end(key: int) -> None:
-    entry = _observers.pop(key, None)
+    entry = listeners.pop(key, None)
     if entry is not None and entry.on_end is not None:
         entry.on_end()
 
@@ -187,9 +177,8 @@ class Observed(NotCopied, Generic[T]):
         return self._observe(_ObserverEntry(observer, None, keeps, self._read), options)
 
     def _observe(self, entry: _ObserverEntry, options: c.inturn_observe_options) -> Observation:
-        key = new_key()
-        _observers[key] = entry
-        observation = Observation()
+        observation = Observation(entry)
+        key = register_listener(entry)
         with interrupts:
             lib.inturn_value_observe(
                 self._handle,
@@ -287,7 +276,8 @@ class Observed(NotCopied, Generic[T]):
 class Observation(NotCopied):
     """An observation, as long as it lasts; dropped, it ends without waiting for its observer."""
 
-    def __init__(self) -> None:
+    def __init__(self, entry: _ObserverEntry) -> None:
+        self._entry = entry  # alive for as long as this
         self._handle = c.inturn_observation()
 
     def cancel(self, timeout: float | None = None) -> None:
@@ -331,7 +321,7 @@ async def _follow(value: Observed[Any], latest: bool) -> AsyncIterator[Change]:
     loop = asyncio.get_running_loop()
     pending: deque[Change] = deque()
     woken = asyncio.Event()
-    lock = threading.Lock()  # protects the joining of changes
+    lock = threading.RLock()  # protects the joining of changes; a signal handler may change, too
     is_over = False
 
     def wake() -> None:

@@ -14,17 +14,17 @@ from . import _prototypes as c
 from ._callbacks import (
     call_with_token,
     drop,
-    forget,
-    on_main_thread,
+    forget_listener,
     refuse_coroutine,
     register,
+    register_listener,
     start,
     wait,
 )
 from ._errors import AlreadyFinishedError, CancelledError, Error, WrongKindError
 from ._handles import NotCopied
-from ._library import quick, refusal, waiting
-from ._segments import LatestToken, Segment, handling
+from ._library import on_main_thread, quick, refusal, waiting
+from ._segments import Handler, LatestToken, Segment
 
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
@@ -117,6 +117,7 @@ class Operation(NotCopied):
         "_exception",
         "_extras",
         "_handle",
+        "_handlers",
         "_line",
         "_on_end",
         "_queue",
@@ -137,7 +138,9 @@ class Operation(NotCopied):
         self._queue = queue  # alive for as long as it has operations
         self._work: Work | None = work
         self._on_end: OnEnd | None = None
+        self._states: weakref.ref[OperationStates] | None = None  # which keep this one
         self._extras: Extras | None = None
+        self._handlers: list[Handler] | None = None  # for the next attempt's token
         self._handle: int | None = None  # as soon as it is known
         # What its token was given, set before the library is told.
         self._result: Any = None
@@ -167,11 +170,11 @@ class Operation(NotCopied):
         """Its states, to be observed: ``state`` and ``progress``."""
         from ._states import OperationStates
 
-        try:
-            return self._states
-        except AttributeError:
-            self._states: OperationStates = OperationStates(self._handle)
-            return self._states
+        states = None if self._states is None else self._states()
+        if states is None:
+            states = OperationStates(self)
+            self._states = weakref.ref(states)
+        return states
 
     def cancel(self) -> bool:
         """Cancels a pending operation, asks a running one to end; whether this call did it."""
@@ -213,6 +216,8 @@ class Operation(NotCopied):
                     refuse_coroutine(result, work)
         except BaseException as error:
             self._fail_by(token, error)
+            # The traceback's frame is not to keep what keeps the exception.
+            self = token = work = None  # type: ignore[assignment]
 
     def _fail_by(self, token: Token, error: BaseException) -> None:
         """Work has raised."""
@@ -223,6 +228,11 @@ class Operation(NotCopied):
                 raise error from None  # too late for a failure, yet it does not vanish
         if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
             raise error
+
+    def _failed(self, error: BaseException) -> None:
+        """Something came between, maybe before there was a token."""
+        if self._exception is None:
+            self._exception = error
 
     def _dropped(self) -> None:
         """The library will not call the work any more."""
@@ -278,7 +288,7 @@ class Token(NotCopied):
     block raises; an ``Exception`` is then the operation's and goes no further.
     """
 
-    __slots__ = ("__weakref__", "_bits", "_operation", "_unused", "_work")
+    __slots__ = ("__weakref__", "_bits", "_handlers", "_operation", "_unused", "_work")
 
     def __init__(self, bits: int, operation: Operation) -> None:
         self._bits = bits
@@ -286,6 +296,7 @@ class Token(NotCopied):
         # Who pops it may end the operation: one thread, with or without a global lock.
         self._unused = [True]
         self._work: Work | None = None  # for another attempt
+        self._handlers: list[Handler] | None = None  # what is called while this one is there
 
     @property
     def cancelled(self) -> bool:
@@ -363,9 +374,8 @@ class Token(NotCopied):
         current: Callable[[], Token | None] = weakref.ref(self)  # it does not keep a token
         if self._operation._extras is not None and self._operation._extras.restarts:
             current = LatestToken(self._operation)
-        status = quick.token_on_cancel(
-            self._bits, call_with_token, register(handling(current, handler)), forget
-        )
+        key = self._keep(Handler(current, handler))
+        status = quick.token_on_cancel(self._bits, call_with_token, key, forget_listener)
         if status:
             raise refusal("inturn_token_on_cancel", status)
 
@@ -393,8 +403,8 @@ class Token(NotCopied):
         """
         if not callable(handler):
             raise TypeError(f"not callable: {handler!r}")
-        key = register(handling(weakref.ref(self), handler))
-        status = quick.token_on_preempt(self._bits, call_with_token, key, forget)
+        key = self._keep(Handler(weakref.ref(self), handler))
+        status = quick.token_on_preempt(self._bits, call_with_token, key, forget_listener)
         if status:
             raise refusal("inturn_token_on_preempt", status)
 
@@ -416,9 +426,15 @@ class Token(NotCopied):
             self._operation._work = None
             raise refusal("inturn_token_yield", status)
 
+    def _keep(self, handler: Handler) -> int:
+        """A context for a handler that is there as long as this token, or the next attempt's."""
+        self._handlers = [*(self._handlers or ()), handler]
+        return register_listener(handler)
+
     def _give_work_back(self) -> None:
         """The operation may be started again; before the library is told."""
         self._operation._work, self._work = self._work, None
+        self._operation._handlers, self._handlers = self._handlers, None
 
     def resume(self, work: Work) -> None:
         """Runs a further segment of an operation of an actor queue, overlapping no other one.
@@ -472,7 +488,7 @@ class Token(NotCopied):
         return f"<inturn.Token of {self._operation!r}>"
 
     def __del__(self) -> None:
-        if not self._unused or sys.is_finalizing():
+        if not getattr(self, "_unused", None) or sys.is_finalizing():  # or it was never made
             return
         if quick.token_abandon(self._bits):
             return  # it has been ended

@@ -181,10 +181,10 @@ def structure_of(label: str | None, options: OperationOptions) -> c.inturn_opera
 
 
 class Peers:
-    """The operations of one queue that have a key, so that those which join one get its result.
+    """The operations of one queue that join others of their key, so that they get its result.
 
     The library tells who has joined only whose end it was: by a number. So what an operation's
-    token is given is told, with its number, to all that could have joined it.
+    token is given is told, with its number, to all that may have joined it.
     """
 
     def __init__(self) -> None:
@@ -192,10 +192,11 @@ class Peers:
         self._by_key: dict[str, dict[int, Extras]] = {}
         self._numbers = itertools.count(1)
 
-    def add(self, key: str, extras: Extras) -> int:
+    def add(self, key: str, extras: Extras, joins: bool) -> int:
         with self._lock:
             number = next(self._numbers) & 0x7FFFFFFF
-            self._by_key.setdefault(key, {})[number] = extras
+            if joins:
+                self._by_key.setdefault(key, {})[number] = extras
             return number
 
     def remove(self, key: str, number: int) -> None:
@@ -236,7 +237,9 @@ class Extras:
         self.key = options.get("key")
         self.peers = peers
         self.told: dict[int, tuple[Any, BaseException | None]] = {}
-        self.number = 1 if self.key is None else peers.add(self.key, self)
+        self.number = (
+            1 if self.key is None else peers.add(self.key, self, bool(options.get("join")))
+        )
 
     @staticmethod
     def are_needed(options: OperationOptions) -> bool:
@@ -265,6 +268,7 @@ class Extras:
             operation._result = operation._exception = None
             self.token = weakref.ref(token)
             token._work = work
+            token._handlers, operation._handlers = operation._handlers, None
         raised, self.raised = self.raised, None
         if raised is not None:
             raise raised

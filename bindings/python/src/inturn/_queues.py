@@ -14,13 +14,14 @@ from ._callbacks import (
     call_with_end,
     call_with_event,
     drop,
-    drop_end,
     entries,
     forget,
     forget_end,
+    forget_event,
     give_back,
     new_key,
     register,
+    register_listener,
     start,
     start_post,
     take_out,
@@ -33,6 +34,7 @@ from ._executors import Executor
 from ._futures import Future
 from ._library import lib, quick, refusal
 from ._operations import OnEnd, Operation, State, Work
+from ._options import extras_of, structure_of
 from ._turn_takers import TurnTaker, asyncio_part
 
 if TYPE_CHECKING:
@@ -103,15 +105,15 @@ class Queue(TurnTaker):
         if clock is not None:
             options["clock"] = clock._handle
         if rate is not None:
-            from ._rates import structure_of
+            from ._rates import structure_of as structure_of_rate
 
-            options["rate"] = structure_of(rate)
+            options["rate"] = structure_of_rate(rate)
         if on_event is not None or events:
             from ._events import Hub
 
             self._hub = Hub(on_event)
-            options["event_context"] = register(self._hub)
-            options["on_event"], options["event_destroy"] = call_with_event, drop_end
+            options["event_context"] = register_listener(self._hub)
+            options["on_event"], options["event_destroy"] = call_with_event, forget_event
         structure = c.inturn_queue_options(capacity=capacity, **options)
         lib.inturn_queue_create(self._kind, byref(structure), byref(handle))
         self._handle = handle
@@ -199,8 +201,6 @@ class Queue(TurnTaker):
         else:
             if on_end is not None and not callable(on_end):
                 raise TypeError(f"not callable: {on_end!r}")
-            from ._options import extras_of, structure_of
-
             structure = structure_of(label, options)
             if on_end is not None:
                 operation._on_end = on_end
@@ -247,7 +247,6 @@ class Queue(TurnTaker):
         :raises UnsupportedError: the option is for queues of another kind.
         """
         from ._batches import Batch, BatchPolicy
-        from ._options import extras_of, structure_of
 
         works = list(works)
         for work in works:
@@ -317,9 +316,9 @@ class Queue(TurnTaker):
 
     @rate.setter
     def rate(self, rate: Rate | None) -> None:
-        from ._rates import structure_of
+        from ._rates import structure_of as structure_of_rate
 
-        lib.inturn_queue_set_rate(self._handle, byref(structure_of(rate)))
+        lib.inturn_queue_set_rate(self._handle, byref(structure_of_rate(rate)))
         self._rate = rate
 
     def resolve(self, key: str) -> int:

@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from ._operations import Operation, Token, Work
 
 
-def handling(current: Callable[[], Token | None], handler: Work) -> Callable[[int], None]:
-    """What calls a handler with a token, as long as there is one."""
+class Handler:
+    """What calls a handler with a token, as long as there is one; the token keeps it."""
 
-    def call(_bits: int) -> None:
-        if (token := current()) is not None:
+    __slots__ = ("__weakref__", "_current", "_handler")
+
+    def __init__(self, current: Callable[[], Token | None], handler: Work) -> None:
+        self._current = current
+        self._handler = handler
+
+    def _tell(self, _bits: int) -> None:
+        if (token := self._current()) is not None:
             with suppress(AlreadyFinishedError):  # the end was faster than the request
-                handler(token)
+                self._handler(token)
 
-    return call
+    def _end(self) -> None:
+        """It will not be called any more."""
 
 
 class LatestToken:

@@ -12,6 +12,7 @@ from ._observed import Observed
 from ._operations import Progress, State
 
 if TYPE_CHECKING:
+    from ._operations import Operation
     from ._queues import Queue
 
 T = TypeVar("T")
@@ -101,8 +102,9 @@ class QueueStates:
 class OperationStates:
     """The states of an operation, to be observed; each is made when it is first asked for."""
 
-    def __init__(self, handle: int | None) -> None:
-        self._handle = c.inturn_operation(handle or 0)
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation  # its handle is good for as long as this
+        self._handle = c.inturn_operation(operation._handle or 0)
 
     @cached_property
     def state(self) -> ObservedState[State]:

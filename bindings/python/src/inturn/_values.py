@@ -6,10 +6,10 @@ from ctypes import byref, c_bool
 from typing import Any, Callable, TypeVar
 
 from . import _prototypes as c
-from ._callbacks import text
+from ._callbacks import new_key, text
 from ._errors import Error
 from ._library import lib
-from ._observed import Observed, interrupts, new_key
+from ._observed import Observed, interrupts
 
 T = TypeVar("T")
 

@@ -1,0 +1,178 @@
+"""What interrupts the main thread comes out of the call that the user made, and loses nothing."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+
+import inturn
+from inturn import _operations
+from support import LIMIT, finish, run_python, until
+
+
+@pytest.fixture
+def executor() -> Iterator[inturn.Executor]:
+    made = inturn.Executor()
+    yield made
+    made.close()
+
+
+def interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_end_comes_out_of_the_destroy_that_tells_it() -> None:
+    queue = inturn.FIFOQueue()
+    queue.suspend()
+    queue.enqueue(finish, on_end=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        queue.destroy()
+    executor = inturn.Executor()
+    assert executor.drain() == 0, "it came again, out of another call"
+    executor.close()
+
+
+def test_an_interrupt_at_the_end_of_a_block_cancels_what_is_left() -> None:
+    begun: list[inturn.Token] = []
+    before = signal.signal(signal.SIGALRM, interrupt)
+    queue = inturn.FIFOQueue()
+    operations = [queue.enqueue(begun.append) for _ in range(8)]
+    until("the first one", lambda: len(begun) == 1)
+
+    def leave() -> None:
+        with queue:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            leave()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert {operation.wait(LIMIT).outcome for operation in operations} == {inturn.Outcome.CANCELLED}
+    assert len(begun) == 1
+
+
+def test_a_future_whose_start_is_interrupted_is_failed_and_its_queue_goes_on(
+    executor: inturn.Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with inturn.FIFOQueue(executor=executor) as queue:
+        future = queue.submit(int)
+        with monkeypatch.context() as patch:
+            patch.setattr(inturn.Future, "_start", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                executor.drain()
+        assert isinstance(future.exception(0), KeyboardInterrupt)
+        later = queue.submit(int)
+        executor.drain()
+        assert later.result(0) == 0
+        assert queue.statistics()[1:5] == (0, 0, 1, 1)
+
+
+def test_an_operation_whose_start_is_interrupted_is_failed_and_its_queue_goes_on(
+    executor: inturn.Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with inturn.FIFOQueue(executor=executor) as queue:
+        operation = queue.enqueue(finish)
+        with monkeypatch.context() as patch:
+            patch.setattr(_operations, "Token", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                executor.drain()
+        end = operation.wait(0)
+        assert end.outcome is inturn.Outcome.FAILED
+        assert isinstance(end.exception, KeyboardInterrupt)
+        later = queue.enqueue(finish)
+        executor.drain()
+        assert later.wait(0).outcome is inturn.Outcome.FINISHED
+
+
+def test_a_post_that_is_interrupted_is_over(executor: inturn.Executor) -> None:
+    with inturn.FIFOQueue(executor=executor) as queue:
+        queue.post(interrupt)
+        queue.post(int)
+        with pytest.raises(KeyboardInterrupt):
+            executor.drain()
+        executor.drain()
+        assert queue.statistics()[1:5] == (0, 0, 1, 1)
+
+
+def passes(program: str) -> None:
+    ended = run_python(program)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_signal_handler_may_change_a_value_whose_changes_are_read() -> None:
+    for latest in (False, True):
+        passes(f"""
+import asyncio, inturn, signal, time
+value, sets = inturn.Value(0), 0
+def handle(*_):
+    global sets
+    sets += 1
+    value.set(sets)
+signal.signal(signal.SIGALRM, handle)
+async def main():
+    end = time.monotonic() + 0.5
+    number = 0
+    async for change in value.changes(latest={latest}):
+        number += 1
+        if time.monotonic() > end:
+            break
+        if number % 50 == 0:
+            await asyncio.sleep(0)
+        value.set(-number)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert sets
+signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+asyncio.run(main())
+""")
+
+
+def test_a_signal_handler_may_enqueue_during_the_first_enqueue() -> None:
+    passes("""
+import inturn, signal, sys
+queue, wrong = inturn.FIFOQueue(), []
+def handle(*_):
+    try:
+        queue.enqueue(lambda token: token.finish(), label="handler")
+    except ImportError as error:
+        wrong.append(error)
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+for _ in range(100):
+    queue.enqueue(lambda token: token.finish(), label="main")
+signal.setitimer(signal.ITIMER_REAL, 0)
+queue.destroy()
+sys.exit(len(wrong))
+""")
+
+
+def test_a_fork_leaves_no_lock_behind() -> None:
+    """Other threads are in the middle of what the child does."""
+    passes("""
+import faulthandler, inturn, os, sys, threading, time
+sys.setswitchinterval(1e-6)
+value, queue = inturn.Value(0), inturn.FIFOQueue()
+def change():
+    while True:
+        value.set(1)
+def submit():
+    while True:
+        queue.submit(int).result()
+for target in (change, submit):
+    threading.Thread(target=target, daemon=True).start()
+end, status = time.monotonic() + 1.5, 0
+while time.monotonic() < end and status == 0:
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(10, exit=True)
+        with inturn.Value(1) as other, inturn.FIFOQueue() as mine:
+            other.set(2)
+            mine.submit(int).result()
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+os._exit(1 if status else 0)
+""")

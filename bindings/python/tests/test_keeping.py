@@ -1,0 +1,195 @@
+"""What is kept, and by whom: a callback is alive for as long as what the user holds."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+import weakref
+from typing import Any, Callable
+
+import pytest
+
+import inturn
+from inturn import _callbacks
+from support import LIMIT, Gate, finish, until
+
+
+class OfValue:
+    """Observes its own value."""
+
+    def __init__(self) -> None:
+        self.value = inturn.Value(0)
+        self.observation = self.value.observe(self.told)
+        self.changes: list[inturn.Change] = []
+
+    def told(self, change: inturn.Change) -> None:
+        self.changes.append(change)
+
+
+class OfQueue:
+    """Is told of its own queue's events."""
+
+    def __init__(self) -> None:
+        self.queue = inturn.FIFOQueue(on_event=self.told)
+
+    def told(self, _event: inturn.Event) -> None:
+        pass
+
+
+class OfStates:
+    """Observes its own queue."""
+
+    def __init__(self) -> None:
+        self.queue = inturn.FIFOQueue()
+        self.observation = self.queue.states.pending.observe(self.told)
+
+    def told(self, _change: inturn.Change) -> None:
+        pass
+
+
+class OfToken:
+    """Hears of its own token's cancelling, and loses the token with itself."""
+
+    def __init__(self) -> None:
+        self.queue = inturn.FIFOQueue()
+        begun = Gate("the work")
+
+        def work(token: inturn.Token) -> None:
+            self.token = token
+            token.on_cancel(self.told)
+            begun.open()
+
+        self.operation = self.queue.enqueue(work)
+        begun.wait()
+
+    def told(self, _token: inturn.Token) -> None:
+        pass
+
+
+@pytest.mark.parametrize("make", [OfValue, OfQueue, OfStates, OfToken])
+def test_who_listens_to_its_own_is_collected(make: Callable[[], Any]) -> None:
+    gc.collect()
+    entries, listeners = len(_callbacks.entries), len(_callbacks.listeners)
+
+    def one() -> weakref.ref[Any]:
+        return weakref.ref(make())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # a lost token
+        gone = [one() for _ in range(20)]
+
+        def nothing_is_left() -> bool:
+            gc.collect()
+            return (
+                all(each() is None for each in gone)
+                and len(_callbacks.entries) <= entries
+                and len(_callbacks.listeners) <= listeners
+            )
+
+        until("the collection", nothing_is_left)
+
+
+def test_an_observer_is_told_for_as_long_as_its_observation_is_held() -> None:
+    model = OfValue()
+    model.value.set(1)
+    assert [change.new for change in model.changes] == [1]
+    del model.observation
+    gc.collect()
+    model.value.set(2)
+    assert [change.new for change in model.changes] == [1]
+
+
+def test_a_handler_stays_for_the_next_attempt() -> None:
+    told: list[bool] = []
+    attempts: list[inturn.Token] = []
+
+    def hear(token: inturn.Token) -> None:
+        told.append(token is attempts[1])
+        token.finish()
+
+    def work(token: inturn.Token) -> None:
+        attempts.append(token)
+        if len(attempts) == 1:
+            token.on_cancel(hear)
+            token.fail(LookupError())
+
+    with inturn.FIFOQueue() as queue:
+        operation = queue.enqueue(work, retry=inturn.Retry(attempts=2))
+        until("the second attempt", lambda: len(attempts) == 2)
+        operation.cancel()
+        assert operation.wait(LIMIT).attempts == 2
+    assert told == [True]
+
+
+def test_the_states_of_an_operation_outlive_the_callers_reference_to_it() -> None:
+    with inturn.FIFOQueue() as queue:
+        for _ in range(200):
+            queue.enqueue(finish).states.state.wait_for(lambda state: state is inturn.State.ENDED)
+        operation = queue.enqueue(finish)
+        states = operation.states
+        assert operation.states is states
+        operation.wait(LIMIT)
+        del operation
+        assert states.state.value is inturn.State.ENDED
+
+
+def test_what_a_function_raised_goes_with_its_future() -> None:
+    class Payload:
+        pass
+
+    def fail(_payload: Payload) -> None:
+        raise LookupError
+
+    def submit() -> weakref.ref[Payload]:
+        payload = Payload()
+        future = queue.submit(fail, payload)
+        assert isinstance(future.exception(LIMIT), LookupError)
+        return weakref.ref(payload)
+
+    gc.disable()
+    try:
+        with inturn.FIFOQueue() as queue:
+            gone = submit()
+            until("the end of the exception", lambda: gone() is None)
+    finally:
+        gc.enable()
+
+
+def test_what_joins_nobody_is_told_nothing() -> None:
+    """So that many operations of a key cost no more than as many without one."""
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        operations = [queue.enqueue(finish, key="key") for _ in range(100)]
+        joined = queue.enqueue(finish, key="key", join=True)
+        queue.resume()
+        joined.wait(LIMIT)
+        queue.drain(LIMIT)
+        for operation in operations:
+            assert operation._extras is not None
+            assert operation._extras.told == {}
+
+
+def test_a_run_on_leaves_no_cycle() -> None:
+    async def number() -> int:
+        return 1
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with inturn.FIFOQueue() as queue:
+
+            def ask() -> weakref.ref[Any]:
+                future = queue.run_on(loop, number)
+                assert future.result(LIMIT) == 1
+                return weakref.ref(future)
+
+            gone = await loop.run_in_executor(None, ask)
+            for _ in range(3):
+                await asyncio.sleep(0.01)
+            assert gone() is None
+
+    gc.disable()
+    try:
+        asyncio.run(main())
+    finally:
+        gc.enable()
