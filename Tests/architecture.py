@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks what Sources/README.md says of the engine: that the files it names are there, that it has
 all folders, that the values which it says know neither lane nor lock do not, and that the C
-functions and the Swift modules call no lane.
+functions and the Swift modules call no lane. Checks also that Python's modules import each other
+in layers: no two of them need each other, now or later.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "Sources"
 CORE = SOURCES / "InturnCore"
 PAGE = SOURCES / "README.md"
+PYTHON = ROOT / "bindings/python/src/inturn"
 
 
 def code_of(path: Path) -> str:
@@ -49,10 +52,33 @@ def problems() -> list[str]:
     return found
 
 
+def imported(node: ast.AST) -> set[str]:
+    """The package's own modules that code imports, but for type checkers."""
+    found = set()
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.ImportFrom) and child.level == 1:
+            found |= {child.module} if child.module else {name.name for name in child.names}
+        found |= imported(child)
+    return found
+
+
+def circle(folder: Path) -> list[str]:
+    """The modules of a Python package that need each other, and those that need them."""
+    modules = {path.stem: imported(ast.parse(path.read_text())) for path in folder.glob("*.py")}
+    while lowest := [name for name, needed in modules.items() if not needed & modules.keys()]:
+        for name in lowest:
+            del modules[name]
+    return sorted(modules)
+
+
 def main() -> int:
-    found = problems()
+    found = [f"Sources/README.md: {problem}" for problem in problems()]
+    if left := circle(PYTHON):
+        found.append(f"{PYTHON.relative_to(ROOT)}: a circle of imports in {', '.join(left)}")
     for problem in found:
-        print(f"Sources/README.md: {problem}")
+        print(problem)
     return 1 if found else 0
 
 

@@ -24,6 +24,7 @@ from ._diagnosis import (
     set_report_handler,
     statistics,
 )
+from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._errors import (
     AlreadyFinishedError,
     BusyError,
@@ -48,8 +49,9 @@ from ._futures import Future
 from ._kinds import ActorQueue, FIFOQueue, InteractionQueue, OperationQueue
 from ._library import path as library_path
 from ._library import version
-from ._operations import Cause, End, OnEnd, Operation, Outcome, Progress, State, Token, Work
+from ._operations import Operation
 from ._queues import Queue
+from ._tokens import Token
 
 if TYPE_CHECKING:
     from ._batches import Batch, BatchEnd, BatchPolicy, OnBatchEnd

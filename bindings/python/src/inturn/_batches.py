@@ -20,10 +20,11 @@ from ._callbacks import (
     start,
     wait,
 )
+from ._ends import End, Outcome, Progress
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
 from ._library import lib, quick, refusal
-from ._operations import End, Operation, Outcome, Progress
+from ._operations import Operation
 from ._states import BatchStates
 
 if TYPE_CHECKING:

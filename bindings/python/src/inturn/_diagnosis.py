@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import Any, Callable, NamedTuple
 
 from . import _prototypes as c
+from ._ends import State
 from ._library import lib, ring
-from ._operations import State
 
 
 class ReportKind(IntEnum):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ._operations import Cause, Outcome
+from ._ends import Cause, Outcome
 
 if TYPE_CHECKING:
     import asyncio

@@ -15,10 +15,12 @@ from ._callbacks import ask_condition, ask_decide, keep_interrupt, nanoseconds, 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ._ends import Work
     from ._futures import Future
-    from ._operations import Operation, Token, Work
+    from ._operations import Operation
     from ._owners import Owner
     from ._queues import Queue
+    from ._tokens import Token
 
 
 class AfterPolicy(IntEnum):

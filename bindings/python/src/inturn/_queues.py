@@ -29,17 +29,17 @@ from ._callbacks import (
     wait,
 )
 from ._diagnosis import Info, Statistics, fields
+from ._ends import OnEnd, State, Work
 from ._errors import ClosedError, Error, StaleError, UnsupportedError
 from ._executors import Executor
 from ._futures import Future
 from ._library import lib, quick, refusal
-from ._operations import OnEnd, Operation, State, Work
+from ._operations import Operation
 from ._options import extras_of, structure_of
-from ._turn_takers import TurnTaker, asyncio_part
+from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Iterable
 
     from typing_extensions import ParamSpec, Self, Unpack
 
@@ -413,8 +413,6 @@ class Queue(TurnTaker):
             for info in infos[: count.value]
         ]
 
-    # asyncio --------------------------------------------------------------------------------
-
     def events(self) -> Events:
         """The queue's events from now on, for ``async for``, until the queue is destroyed.
 
@@ -427,57 +425,6 @@ class Queue(TurnTaker):
         if self._hub is None:
             raise UnsupportedError(f"{self!r} was made without events=True")
         return self._hub.read()
-
-    def run(
-        self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> asyncio.Task[T]:
-        """Adds a coroutine, which the running loop runs when its turn comes; await the result.
-
-        It is enqueued by this call, not by the await, and is a task of the loop's own, whose first
-        step waits for the turn: so it runs in a copy of the caller's context, and is cancelled as
-        any task is.  Its turn lasts until it has ended; on an actor queue, until it is suspended,
-        and it goes on in another turn.
-
-        :raises TypeError: the function is not callable.
-        :raises RuntimeError: no loop runs on this thread.
-        :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: as many are pending as the capacity allows.
-        :raises DeadlockError: by the await, inside a coroutine that has the turn itself and awaits
-            this at once.
-        """
-        result: asyncio.Task[T]
-        result = asyncio_part().run(self, function, args, kwargs)
-        return result
-
-    def run_on(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        function: Callable[P, Coroutine[Any, Any, T]],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Future[T]:
-        """`run` for a loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
-
-        :raises TypeError: the function is not callable.
-        :raises RuntimeError: the loop is closed.
-        :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: as many are pending as the capacity allows.
-        """
-        result: Future[T]
-        result = asyncio_part().run_on(self, loop, function, args, kwargs)
-        return result
-
-    async def __aenter__(self) -> Self:
-        """Waits for a turn of the queue, which lasts until the block ends, in whatever task.
-
-        :raises DeadlockError: inside a coroutine that has the turn itself.
-        """
-        await asyncio_part().enter(self)
-        return self
-
-    async def __aexit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        asyncio_part().leave(self, error)
 
     # ----------------------------------------------------------------------------------------
 

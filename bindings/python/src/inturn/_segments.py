@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Callable
 from ._errors import AlreadyFinishedError
 
 if TYPE_CHECKING:
-    from ._operations import Operation, Token, Work
+    from ._ends import Work
+    from ._operations import Operation
+    from ._tokens import Token
 
 
 class Handler:

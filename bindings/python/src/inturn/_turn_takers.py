@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from ctypes import c_void_p
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _executors
 from ._handles import NotCopied
 from ._library import quick
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    import asyncio
+    from collections.abc import Coroutine
+
+    from typing_extensions import ParamSpec, Self
 
     from ._asyncio_actor import Actor
     from ._asyncio_home import Home
     from ._asyncio_turns import Turn
     from ._executors import Pool
+    from ._futures import Future
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
 
 
 # The part for asyncio, when it is first needed: importing asyncio takes long.
@@ -81,3 +89,56 @@ class TurnTaker(NotCopied):
         """Refuses that the calling task waits for a pending operation which can never start."""
         if _asyncio is not None:
             _asyncio.refuse_await(self)
+
+    # What users call -------------------------------------------------------------------------
+
+    def run(
+        self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> asyncio.Task[T]:
+        """Adds a coroutine, which the running loop runs when its turn comes; await the result.
+
+        It is enqueued by this call, not by the await, and is a task of the loop's own, whose first
+        step waits for the turn: so it runs in a copy of the caller's context, and is cancelled as
+        any task is.  Its turn lasts until it has ended; on an actor queue, until it is suspended,
+        and it goes on in another turn.
+
+        :raises TypeError: the function is not callable.
+        :raises RuntimeError: no loop runs on this thread.
+        :raises ClosedError: the queue accepts no more operations.
+        :raises FullError: as many are pending as the capacity allows.
+        :raises DeadlockError: by the await, inside a coroutine that has the turn itself and awaits
+            this at once.
+        """
+        result: asyncio.Task[T]
+        result = asyncio_part().run(self, function, args, kwargs)
+        return result
+
+    def run_on(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        function: Callable[P, Coroutine[Any, Any, T]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Future[T]:
+        """`run` for a loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
+
+        :raises TypeError: the function is not callable.
+        :raises RuntimeError: the loop is closed.
+        :raises ClosedError: the queue accepts no more operations.
+        :raises FullError: as many are pending as the capacity allows.
+        """
+        result: Future[T]
+        result = asyncio_part().run_on(self, loop, function, args, kwargs)
+        return result
+
+    async def __aenter__(self) -> Self:
+        """Waits for a turn of the queue, which lasts until the block ends, in whatever task.
+
+        :raises DeadlockError: inside a coroutine that has the turn itself.
+        """
+        await asyncio_part().enter(self)
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        asyncio_part().leave(self, error)

@@ -1,0 +1,73 @@
+"""The words for where an operation is and how it ended."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+if TYPE_CHECKING:
+    from ._tokens import Token
+
+
+class Outcome(IntEnum):
+    """How an operation ended."""
+
+    FINISHED = 1
+    FAILED = 2
+    CANCELLED = 3
+    TIMED_OUT = 4
+    ABANDONED = 5
+
+
+class Cause(IntEnum):
+    """Why an operation ended otherwise than by its token alone."""
+
+    NONE = 0
+    REQUEST = 1
+    GRACE = 2
+    DESTROYED = 3
+    MAX_WAIT = 4
+    MAX_RUN = 5
+    DEPENDENCY = 6
+    SKIPPED = 7
+    CONDITION = 8
+    RESOLVED = 9
+    JOINED = 10
+    OWNER = 11
+
+
+class State(IntEnum):
+    """Where an operation is."""
+
+    PENDING = 1
+    RUNNING = 2
+    ENDED = 3
+
+
+class Progress(NamedTuple):
+    """How far something has come: so many of so many units; a total of 0 is not known."""
+
+    completed: int
+    total: int
+
+
+class End(NamedTuple):
+    """How an operation ended, why it was cancelled, and what its token was given.
+
+    `attempts` is how often it was started; of one that has joined another, how often that was.
+    """
+
+    outcome: Outcome
+    cause: Cause
+    result: Any
+    exception: BaseException | None
+    label: str | None
+    started: bool
+    attempts: int = 0
+
+
+Work = Callable[["Token"], object]
+"""Starts an operation, or does something about one; what it returns is not looked at."""
+
+OnEnd = Callable[[End], object]
+"""What is told of an operation's end; what it returns is not looked at."""
