@@ -163,6 +163,7 @@ def test_many_loops_leave_nothing_behind() -> None:
         await queue.run(nothing)
 
     run(main)
+    gc.collect()
     executors = inturn.statistics().executors
     for _ in range(20):
         run(main)

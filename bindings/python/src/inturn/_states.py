@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _prototypes as c
+from ._ends import Progress, State
 from ._library import lib
 from ._observed import Observed
-from ._ends import Progress, State
 
 if TYPE_CHECKING:
     from ._operations import Operation
