@@ -74,12 +74,8 @@ class Turn(NotCopied):
         queue._holders[self] = None
         if queue._is_cut:
             self._heed()
-        home = self._home
-        if get_ident() == home.thread:
-            self._wake()
-        else:
-            home.call(self._wake)
-        if self._is_over or home.is_gone():  # nobody waits for it any more
+        self._tell()
+        if self._is_over or self._home.is_gone():  # nobody waits for it any more
             self._lose()
 
     def _failed(self, _error: BaseException) -> None:
@@ -89,10 +85,15 @@ class Turn(NotCopied):
     def _dropped(self) -> None:
         if not (self._token or self._is_over):
             self._is_refused = True
-            if get_ident() == self._home.thread:
-                self._wake()
-            else:
-                self._home.call(self._wake)
+            self._tell()
+
+    def _tell(self) -> None:
+        """It has come, or never will: says so to its loop, if there is one."""
+        home = self._home
+        if get_ident() != home.thread:
+            home.call(self._wake)
+        elif not home.is_gone():
+            self._wake()
 
     # On the loop's thread --------------------------------------------------------------------
 
@@ -215,7 +216,8 @@ class Turn(NotCopied):
         if future is None or future.done():  # then it goes on
             return None
         turn = self._home.turns.get(future)
-        return turn if isinstance(turn, Turn) else None
+        # Its own has come from another thread, and the news of it is on its way.
+        return turn if isinstance(turn, Turn) and turn is not self else None
 
     def _let_go(self) -> None:
         """The queue is about to be destroyed, and waits for no holder."""
@@ -226,10 +228,10 @@ class Turn(NotCopied):
         if task is None or self._is_block or self._has_heeded or not is_cancelled(self._token):
             return
         self._has_heeded = True
-        if get_ident() == self._home.thread:
-            task.cancel()
-        else:
+        if get_ident() != self._home.thread:
             self._home.call(task.cancel)
+        elif not self._home.is_gone():
+            task.cancel()
 
 
 class _FirstStep:
