@@ -154,8 +154,10 @@ def test_a_task_that_is_cancelled_before_its_first_step_never_runs(kind: Kind) -
 def test_what_who_cancels_says_comes_through(kind: Kind) -> None:
     async def main() -> None:
         inside: list[Any] = []
+        begun = asyncio.Event()
 
         async def work() -> None:
+            begun.set()
             try:
                 await forever()
             except asyncio.CancelledError as error:
@@ -169,7 +171,9 @@ def test_what_who_cancels_says_comes_through(kind: Kind) -> None:
         # Those of a task that waits for another one, which are lost before Python 3.11.
         usual = await Waiting(lambda: asyncio.ensure_future(forever())).cancel("because")
         queue = kind()
-        assert await Waiting(lambda: queue.run(work)).cancel("because") == usual
+        running = Waiting(lambda: queue.run(work))
+        await begun.wait()
+        assert await running.cancel("because") == usual
         assert inside == [("because",)]
         queue.suspend()
         assert await Waiting(lambda: queue.run(work)).cancel("because") == usual
