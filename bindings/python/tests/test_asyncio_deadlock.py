@@ -66,6 +66,57 @@ async def _run(queue: inturn.Queue) -> None:
     await queue.run(nothing)
 
 
+def test_a_turn_that_is_awaited_later_is_refused_to_who_has_the_only_place(
+    one: OneAtATime,
+) -> None:
+    async def late() -> None:
+        behind = one.run(nothing)
+        await asyncio.sleep(0.01)
+        with pytest.raises(inturn.DeadlockError) as caught:
+            await behind
+        assert caught.value.ring == "'one' -> 'one'"
+        assert behind.cancel()
+
+    async def main() -> None:
+        await one.run(late)
+        async with one:
+            await late()
+        # Who has no turn may wait, as does who has it, for what runs already.
+        behind = one.run(asyncio.sleep, 0.01)
+        await asyncio.sleep(0)
+        await behind
+
+    run(main)
+    one.drain(LIMIT)
+    one.destroy()
+
+
+def test_a_ring_that_two_coroutines_close_late_is_refused() -> None:
+    async def main() -> None:
+        queues = [inturn.FIFOQueue("one"), inturn.FIFOQueue("two")]
+        both = asyncio.Event()
+
+        async def wait(mine: int) -> str:
+            behind = queues[1 - mine].run(nothing)
+            if mine:
+                both.set()
+            await both.wait()
+            await asyncio.sleep(0.01)
+            try:
+                await behind
+            except inturn.DeadlockError as error:
+                behind.cancel()
+                return error.ring or ""
+            return "ran"
+
+        ended = await asyncio.gather(*(queues[mine].run(wait, mine) for mine in (0, 1)))
+        assert sorted(ended) == ["'one' -> 'two' -> 'one'", "ran"]
+        for queue in queues:
+            queue.destroy()
+
+    run(main)
+
+
 def test_a_concurrent_queue_is_refused_when_all_of_its_places_wait_for_it() -> None:
     async def main() -> None:
         queue = inturn.OperationQueue("three", max_concurrent=3)

@@ -60,7 +60,7 @@ def test_what_a_coroutine_waits_for_is_not_copied() -> None:
     async def main() -> None:
         with inturn.FIFOQueue() as queue:
             running = queue.run(_coroutine)
-            with pytest.raises(TypeError, match="cannot pickle"):
+            with pytest.raises(TypeError, match="cannot copy or pickle"):
                 copy.copy(running)
             await running
 

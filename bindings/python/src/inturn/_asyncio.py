@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._asyncio_actor import act
 from ._asyncio_home import has_home, home_here, home_of
 from ._asyncio_rings import refuse
-from ._asyncio_turns import ThreadRun, Turn, begun, enqueue, in_turn
+from ._asyncio_turns import Run, ThreadRun, Turn, enqueue, in_turn, run_by_factory
 from ._errors import UnsupportedError
 
 if TYPE_CHECKING:
     from ._queues import Queue
+
+make_task: Callable[..., None] = asyncio.Task.__init__
 
 
 def run(
@@ -36,13 +38,28 @@ def run(
         home = home_here()
     if queue._is_actor:
         return act(queue, home, function, arguments, keywords)
-    turn = Turn(queue, home)
-    coroutine = begun(in_turn(turn, function, arguments, keywords))
+    if not home.makes_plain_tasks or loop.get_task_factory() is not None:
+        return run_by_factory(loop, Turn(queue, home), function, arguments, keywords)
+    turn = Run.__new__(Run)
+    turn._queue = queue
+    turn._home = home
+    turn._waiter = None
+    turn._is_over = False
+    turn._token = 0
+    turn._operation = 0
+    home.turns[turn] = turn
+    try:
+        turn._operation = enqueue(queue, home, turn)
+        make_task(turn, in_turn(turn, function, arguments, keywords), loop=loop)
+        created: Any = turn
+        if created._source_traceback:  # in debug mode; it is to end with the caller's line
+            del created._source_traceback[-3:]
+    except BaseException:
+        turn._give_token()
+        raise
     if not queue._holders:
-        home.drain()  # it may come at once
-    task = loop.create_task(coroutine)
-    turn._adopt(task)
-    return task
+        home.advance(0)  # it may come at once
+    return turn
 
 
 def run_on(
@@ -74,6 +91,7 @@ async def enter(queue: Queue) -> None:
     turn._is_block = True
     turn._task = asyncio.current_task()
     try:
+        turn._refuse_ring()
         turn._operation = enqueue(queue, home, turn)
         home.drain()
         if turn._token:
@@ -85,6 +103,7 @@ async def enter(queue: Queue) -> None:
     except BaseException as error:
         turn._end(error)
         raise
+    home.blocks.add(turn)
 
 
 def leave(queue: Queue, error: BaseException | None) -> None:

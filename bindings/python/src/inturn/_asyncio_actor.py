@@ -133,6 +133,9 @@ class Actor:
         else:
             quick.operation_cancel(self._operation)
 
+    def _close(self) -> None:
+        self._lose()
+
     def _admit(self, gate: threading.Event) -> None:
         if self._is_over:  # its task was destroyed while it waited
             gate.set()

@@ -59,13 +59,16 @@ class Home:
         # The turns of the loop's tasks that are not over, by what others wait for: the task
         # that is run in the turn, or the future of a block that waits for its turn.
         self.turns: dict[object, Turn | Actor] = {}
+        self.blocks: set[Turn] = set()  # of ``async with``, that have their turn
+        # Whether `create_task` does as asyncio's does: it makes a task.
+        self.makes_plain_tasks = type(loop).create_task is asyncio.BaseEventLoop.create_task
         self.closed = False
         self.is_open = False
         # Whom to tell when the loop goes.
         self.gates: set[threading.Event] = set()
         self._lock = threading.RLock()  # protects _queues; a finaliser may come while it is held
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()  # that have this executor
-        self._is_draining = False
+        self.is_draining = False  # by its thread, while there is a loop
         # What the library gives: a key and a token.
         self._given = (ctypes.c_uint64 * 2)()
         self._given_at = ctypes.c_void_p(ctypes.addressof(self._given))
@@ -107,7 +110,7 @@ class Home:
                     queue._leave_home()
         self.drain(0)
         for turn in list(self.turns.values()):
-            turn._lose()
+            turn._close()
         for gate in list(self.gates):
             gate.set()
         _spare_executors.append(self.executor)
@@ -124,35 +127,35 @@ class Home:
 
     def drain(self, calls: int = _CALLS) -> None:
         """On the loop's thread: lets the library call what waits, which grants turns."""
-        if self._is_draining:
+        if self.is_draining:
             return
-        self._is_draining = True
+        self.is_draining = not self.closed
         thread = get_ident()
         borrowed.add(thread)
         try:
             quick.executor_drain(self.bits, calls, None)
         finally:
             borrowed.discard(thread)
-            self._is_draining = False
+            self.is_draining = False
         raise_interrupt()
 
     def advance(self, token: int) -> None:
-        """On the loop's thread: finishes an operation, and lets the next one have its turn."""
-        if self._is_draining:
+        """On the loop's thread: finishes an operation, if any, and lets the next have its turn."""
+        if self.is_draining:
             quick.token_finish(token)
             return
         given = self._given
-        self._is_draining = True
-        thread = get_ident()
-        borrowed.add(thread)
+        self.is_draining = True
+        borrowed.add(self.thread)
         try:
             if quick.executor_take(self.bits, start_anywhere, token, self._given_at):
                 quick.token_finish(token)
-            elif given[1]:
+                return
+            if given[1]:
                 entries.pop(given[0])._start(given[1])
         finally:
-            borrowed.discard(thread)
-            self._is_draining = False
+            borrowed.discard(self.thread)
+            self.is_draining = False
 
 
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()

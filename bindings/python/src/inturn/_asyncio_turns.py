@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Iterator
+from asyncio import get_running_loop
+from collections.abc import Awaitable, Coroutine, Generator, Iterator
 from concurrent.futures._base import RUNNING
 from contextvars import copy_context
 from ctypes import byref, c_bool
+from inspect import CORO_CREATED, getcoroutinestate
 from threading import get_ident
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _executors
 from ._asyncio_rings import refuse
 from ._callbacks import drop, entries, give_back, new_key, start_anywhere, take_out
+from ._errors import DeadlockError
 from ._futures import Future
 from ._handles import NotCopied
 from ._library import quick, refusal
@@ -21,6 +24,9 @@ from ._library import quick, refusal
 if TYPE_CHECKING:
     from ._asyncio_home import Home
     from ._queues import Queue
+
+
+release = quick.operation_release
 
 
 def is_cancelled(token: int) -> bool:
@@ -68,14 +74,19 @@ class Turn(NotCopied):
 
     def _start(self, token: int) -> None:
         self._token = token
-        queue = self._queue
+        queue, home = self._queue, self._home
         # Added first, and then looked; who cancels the queue says so first, and then looks who is
         # there: one of them sees the other.
         queue._holders[self] = None
         if queue._is_cut:
             self._heed()
-        self._tell()
-        if self._is_over or self._home.is_gone():  # nobody waits for it any more
+        if home.is_draining and home.thread == get_ident():  # then there is a loop
+            self._wake()
+        else:
+            self._tell()
+            if home.is_gone():
+                self._lose()
+        if self._is_over and self._token:  # nobody waits for it any more
             self._lose()
 
     def _failed(self, _error: BaseException) -> None:
@@ -107,31 +118,13 @@ class Turn(NotCopied):
                 waiter.cancel()
 
     def _wait(self) -> asyncio.Future[None]:
-        """What to await before the turn is there; it is cancelled when that will never be.
-
-        :raises DeadlockError: its turn can never come while somebody waits for it.
-        """
-        loop = self._home.reference()
-        assert loop is not None
-        waiter = self._waiter = loop.create_future()
-        if self._is_refused:
+        """What to await before the turn is there; it is cancelled when that will never be."""
+        waiter = self._waiter = get_running_loop().create_future()
+        if self._is_refused or self._is_over:
             waiter.cancel()
         elif self._token:  # since a moment ago, from another thread
             waiter.set_result(None)
-        else:
-            self._look()
         return waiter
-
-    def _look(self) -> None:
-        """Refuses a wait that can never end.
-
-        :raises DeadlockError: it cannot.
-        """
-        if self._is_block:
-            task = self._task
-            refuse(self._queue, None, lambda holder: holder._task is task)
-        else:
-            refuse(self._queue, None, lambda holder: holder._awaited is self)
 
     def _keep(self, future: object) -> None:
         """It is its home's, until it is over."""
@@ -140,23 +133,36 @@ class Turn(NotCopied):
             self._home.turns[future] = self
 
     def _adopt(self, task: asyncio.Task[Any]) -> None:
-        """The task that is run in the turn."""
+        """The task that is run in the turn, where a factory has made it."""
         if not self._is_over:  # in its first step, by an eager factory
             self._task = task
             self._keep(task)
             if self._waiter is not None:
                 # It waits already, when its caller had no chance to; so that is seen later.
-                self._home.call(self._look_again)
+                self._home.call(self._look)
             if self._queue._is_cut:
                 self._heed()
 
-    def _look_again(self) -> None:
+    def _look(self) -> None:
+        """Refuses a wait that can never end, of who waits for its task."""
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             try:
-                self._look()
-            except BaseException as error:
+                self._refuse_awaiting()
+            except DeadlockError as error:
                 waiter.set_exception(error)
+
+    def _refuse_awaiting(self) -> None:
+        refuse(self._queue, None, lambda holder: holder._awaited is self)
+
+    def _refuse_ring(self) -> None:
+        """Refuses that the calling task waits for it, when that can never end.
+
+        :raises DeadlockError: it cannot.
+        """
+        task = asyncio.current_task()
+        if task in self._home.turns or self._home.blocks:
+            refuse(self._queue, self if self._token else None, lambda holder: holder._task is task)
 
     def _finish(self) -> None:
         """The operation is over, as finished; the next one has its turn."""
@@ -184,23 +190,32 @@ class Turn(NotCopied):
         return True
 
     def _lose(self) -> None:
-        """The loop has gone."""
+        """There is nobody who would run in it."""
         quick.token_cancel(self._give_token())
+
+    def _close(self) -> None:
+        """The loop is closed."""
+        self._lose()
 
     def _give_token(self) -> int:
         """It is over: who gets the token ends the operation; if there is none, it was cancelled."""
         self._is_over = True
         token, self._token = self._token, 0
-        # What a task raises leads to this, and this is not to lead to the task.
-        future, self._future, self._task = self._future, None, None
-        self._home.turns.pop(future, None)
         self._queue._holders.pop(self, None)
+        self._leave_home()
         operation, self._operation = self._operation, 0
         if operation:
             if not token:
                 quick.operation_cancel(operation)
             quick.operation_release(operation)
         return token
+
+    def _leave_home(self) -> None:
+        # What a task raises leads to this, and this is not to lead to the task.
+        future, self._future, self._task = self._future, None, None
+        self._home.turns.pop(future, None)
+        if self._is_block:
+            self._home.blocks.discard(self)
 
     # What a queue asks of its holders --------------------------------------------------------
 
@@ -234,6 +249,61 @@ class Turn(NotCopied):
             task.cancel()
 
 
+class Run(Turn, asyncio.Task[Any]):
+    """What `Queue.run` returns, where the loop has no factory of its own: the task is the turn."""
+
+    __slots__ = ("_home", "_is_over", "_operation", "_queue", "_token", "_waiter")
+
+    @property
+    def _task(self) -> asyncio.Task[Any]:  # type: ignore[override]
+        return self
+
+    def cancel(self, msg: Any = None) -> bool:
+        """A pending one never runs, and leaves its queue; into a running one, `CancelledError` is
+        raised."""
+        if not super().cancel(msg):
+            return False
+        coroutine: Any = self.get_coro()
+        if getcoroutinestate(coroutine) == CORO_CREATED:  # which it stays
+            self._end(asyncio.CancelledError())
+        elif not self._token:
+            quick.operation_cancel(self._operation)
+        return True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self.done():
+            self._refuse_ring()
+        return super().__await__()
+
+    __iter__ = __await__
+
+    def _leave_home(self) -> None:
+        self._home.turns.pop(self, None)
+
+    def _close(self) -> None:
+        # The coroutine and the task refer to each other, so that one would outlive the turn.
+        try:
+            self.get_coro().close()
+        except BaseException as error:
+            told = {"message": "a coroutine raised when it was closed", "exception": error}
+            self.get_loop().call_exception_handler({**told, "task": self})
+        if not self._is_over:  # it had not begun
+            self._lose()
+
+    def _finish(self) -> None:
+        # As the base does it, and all at once.
+        home = self._home
+        if self._is_over or home.thread != get_ident() or home.closed:
+            super()._finish()
+            return
+        self._is_over = True
+        del self._queue._holders[self], home.turns[self]
+        token = self._token
+        self._token = 0
+        release(self._operation)
+        home.advance(token)
+
+
 class _FirstStep:
     """Waits for the first step of the task."""
 
@@ -255,14 +325,9 @@ def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
     return coroutine
 
 
-async def in_turn(
-    turn: Turn, function: Callable[..., Any], arguments: Any, keywords: Any, is_new: bool = True
-) -> Any:
+async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
     """What a task runs: waits for the turn, calls a coroutine function in it, and ends it."""
     try:
-        if is_new:
-            turn._operation = enqueue(turn._queue, turn._home, turn)
-        await FIRST_STEP
         if not turn._token:
             await turn._wait()
         coroutine = function(*arguments, **keywords)
@@ -271,9 +336,34 @@ async def in_turn(
         result = await coroutine
     except BaseException as error:
         turn._end(error)
+        # The exception leads here, and a task to its exception.
+        turn = None  # type: ignore[assignment]
         raise
     turn._finish()
     return result
+
+
+async def in_turn_from_first_step(turn: Turn, *call: Any) -> Any:
+    """The same for a task that a factory makes, and that knows nothing of the turn."""
+    try:
+        await FIRST_STEP
+        if not turn._token:
+            turn._refuse_awaiting()
+    except BaseException as error:
+        turn._end(error)
+        raise
+    return await in_turn(turn, *call)
+
+
+def run_by_factory(loop: asyncio.AbstractEventLoop, turn: Turn, *call: Any) -> asyncio.Task[Any]:
+    """`Queue.run`, where something else than asyncio makes the loop's tasks."""
+    turn._operation = enqueue(turn._queue, turn._home, turn)
+    coroutine = begun(in_turn_from_first_step(turn, *call))
+    if not turn._queue._holders:
+        turn._home.drain()  # it may come at once
+    task = loop.create_task(coroutine)
+    turn._adopt(task)
+    return task
 
 
 class ThreadRun(Future[Any]):
@@ -311,9 +401,12 @@ class ThreadRun(Future[Any]):
 
     async def _run(self, function: Any, arguments: Any, keywords: Any) -> None:
         """The task."""
+        turn = self._turn
         try:
-            result = await in_turn(self._turn, function, arguments, keywords, is_new=False)
-        except (asyncio.CancelledError, GeneratorExit):
+            await FIRST_STEP
+            result = await in_turn(turn, function, arguments, keywords)
+        except (asyncio.CancelledError, GeneratorExit) as error:
+            turn._end(error)  # if it has not begun
             if not self.done():
                 self._end_cancelled()
             raise

@@ -110,7 +110,7 @@ class TurnTaker(NotCopied):
             this at once.
         """
         result: asyncio.Task[T]
-        result = asyncio_part().run(self, function, args, kwargs)
+        result = (_asyncio or asyncio_part()).run(self, function, args, kwargs)
         return result
 
     def run_on(
