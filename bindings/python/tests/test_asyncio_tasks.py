@@ -98,6 +98,16 @@ def test_a_factory_that_fails_leaves_nothing_in_the_queue(kind: Kind) -> None:
     run(main)
 
 
+def test_in_debug_mode_a_task_names_the_line_that_made_it() -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+            task: Any = queue.run(number, 1)
+            assert task._source_traceback[-1].filename == __file__
+            await task
+
+    run(main)
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="no eager tasks before Python 3.12")
 def test_a_factory_may_be_eager(kind: Kind) -> None:
     async def at_once(value: int) -> int:

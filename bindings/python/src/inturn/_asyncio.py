@@ -53,7 +53,7 @@ def run(
         make_task(turn, in_turn(turn, function, arguments, keywords), loop=loop)
         created: Any = turn
         if created._source_traceback:  # in debug mode; it is to end with the caller's line
-            del created._source_traceback[-3:]
+            del created._source_traceback[-2:]
     except BaseException:
         turn._give_token()
         raise

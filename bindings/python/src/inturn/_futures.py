@@ -17,7 +17,7 @@ from concurrent.futures._base import (
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ._callbacks import refuse_coroutine, wait
+from ._callbacks import entries, refuse_coroutine, wait
 from ._errors import DeadlockError, ForkedError, TimedOutError
 from ._handles import NotCopied
 from ._library import on_main_thread, quick, refusal, waiting
@@ -252,3 +252,10 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():
             quick.operation_release(self._handle)
+
+
+def cancel_pending(queue: Queue) -> None:
+    """Cancels a queue's futures that have not begun, before the library tells of it."""
+    for entry in list(entries.values()):
+        if isinstance(entry, Future) and entry._queue is queue and entry._claim():
+            entry._cancel_claimed()

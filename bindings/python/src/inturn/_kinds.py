@@ -11,7 +11,7 @@ from . import _prototypes as c
 from ._callbacks import nanoseconds
 from ._errors import DeadlockError, StaleError
 from ._executors import Executor, pool
-from ._futures import Future
+from ._futures import Future, cancel_pending
 from ._library import lib
 from ._queues import Queue
 
@@ -96,6 +96,7 @@ class _Submitting(_Pooled, concurrent.futures.Executor):
         with suppress(StaleError):
             self.close()
             if cancel_futures:
+                cancel_pending(self)
                 lib.inturn_queue_cancel_all(self._handle)  # a coroutine that runs goes on
             if wait:
                 self.drain()
