@@ -104,6 +104,63 @@ def passes(program: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+def test_a_storm_of_interrupts_loses_no_token() -> None:
+    passes("""
+import inturn, random, signal, sys, time
+def interrupt(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+sys.unraisablehook = lambda told: None  # operations that failed, and nobody was told
+executor = inturn.Executor()
+fifo = inturn.FIFOQueue(executor=executor)
+some = inturn.OperationQueue(max_concurrent=4, executor=executor)
+interrupts, end = 0, time.monotonic() + 2
+def drain(seconds):
+    global interrupts
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        for _ in range(5):
+            executor.drain()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        interrupts += 1
+while time.monotonic() < end:
+    futures = [fifo.submit(int) for _ in range(40)]
+    operations = [some.enqueue(lambda token: token.finish()) for _ in range(10)]
+    [fifo.post(int) for _ in range(10)]
+    drain(random.random() * 0.0006 + 1e-6)
+    drain(0)
+    for queue in (fifo, some):
+        assert sum(queue.statistics()[1:3]) == 0, queue.statistics()
+    assert all(future.done() for future in futures)
+assert interrupts > 20, interrupts
+""")
+
+
+def test_a_drain_that_is_too_deep_for_what_it_would_call_calls_nothing() -> None:
+    passes("""
+import inturn, sys
+executor = inturn.Executor()
+queue = inturn.FIFOQueue(executor=executor)
+def drain(depth):
+    if depth == 0:
+        executor.drain()
+    else:
+        drain(depth - 1)
+refused = 0
+for depth in range(sys.getrecursionlimit() - 60, sys.getrecursionlimit()):
+    future, operation = queue.submit(int), queue.enqueue(lambda token: token.finish())
+    try:
+        drain(depth)
+    except RecursionError:
+        refused += 1
+    executor.drain()
+    assert future.result(0) == 0
+    assert operation.wait(0).outcome is inturn.Outcome.FINISHED
+assert 20 < refused < 60, refused
+""")
+
+
 def test_a_signal_handler_may_change_a_value_whose_changes_are_read() -> None:
     for latest in (False, True):
         passes(f"""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import Error
 from ._executors import Executor, give_back_at_exit
+from ._interrupts import let_call
 from ._library import quick, raise_interrupt, refusal
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Home:
         thread = get_ident()
         borrowed.add(thread)
         try:
-            quick.executor_drain(self.bits, calls, None)
+            let_call(quick.executor_drain, self.bits, calls, None)
         finally:
             borrowed.discard(thread)
             self.is_draining = False

@@ -206,6 +206,38 @@ def _end_listener(key: int) -> None:
         listener._end()
 
 
+def _drop(key: int) -> None:
+    try:
+        entries[key]._dropped()
+    except BaseException as error:
+        if not keep_interrupt(error):
+            raise
+        entries[key]._dropped()  # which does what was not done before
+    finally:
+        del entries[key]
+
+
+def _end(key: int, end: Any) -> None:
+    call(entries[key], end.contents)
+
+
+def _event(key: int, event: Any) -> None:
+    _listen(key, event.contents)
+
+
+# What C calls, and what gives no answer: a call of these is made again if it has not begun.
+first_called = (
+    _start,
+    _start_where_it_may_stay,
+    _post,
+    _listen,
+    _end_listener,
+    _drop,
+    _end,
+    _event,
+)
+
+
 def _address(trampoline: Any) -> c_void_p:
     _kept.append(trampoline)
     return cast(trampoline, c_void_p)
@@ -220,14 +252,14 @@ start = _address(_work_fn(_start_where_it_may_stay))
 start_post = _address(_work_fn(_post))
 # Destroy functions: that just forget, and that tell the entry. The first has no line of Python.
 forget = _address(_destroy_fn(entries.pop))
-drop = _address(_destroy_fn(lambda key: entries.pop(key)._dropped()))
+drop = _address(_destroy_fn(_drop))
 # For callbacks whose entry is a function of one argument.
-call_with_end = inturn_end_fn(lambda key, end: call(entries[key], end.contents))
-call_with_batch_end = inturn_batch_end_fn(lambda key, end: call(entries[key], end.contents))
+call_with_end = inturn_end_fn(_end)
+call_with_batch_end = inturn_batch_end_fn(_end)
 forget_end = cast(forget, inturn_destroy_fn)
 # For listeners.
 call_with_token = _address(_work_fn(_listen))
-call_with_event = inturn_event_fn(lambda key, event: _listen(key, event.contents))
+call_with_event = inturn_event_fn(_event)
 forget_listener = _address(_destroy_fn(_end_listener))
 forget_event = cast(forget_listener, inturn_destroy_fn)
 drop_end = cast(drop, inturn_destroy_fn)

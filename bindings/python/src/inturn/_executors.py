@@ -16,6 +16,7 @@ from . import _prototypes as c
 from ._callbacks import drop, register, start_anywhere, text, wait
 from ._errors import ClosedError, Error, TimedOutError
 from ._handles import NotCopied
+from ._interrupts import ask_for_room, let_call
 from ._library import lib, quick, refusal, waiting
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Executor(NotCopied):
         :raises WrongThreadError: as many threads as may drain it already.
         """
         calls = c_uint32()
-        lib.inturn_executor_drain(self._handle, max_calls, byref(calls))
+        ask_for_room()
+        let_call(lib.inturn_executor_drain, self._handle, max_calls, byref(calls))
         return calls.value
 
     def wait(self, timeout: float | None = None) -> None:
@@ -85,7 +87,8 @@ class Executor(NotCopied):
 
         :raises WrongThreadError: as many threads as may drain it already.
         """
-        lib.inturn_executor_run(self._handle)
+        ask_for_room()
+        let_call(lib.inturn_executor_run, self._handle)
 
     def stop(self) -> None:
         """Makes `run` return after the call that it is in; when none runs, the next one."""

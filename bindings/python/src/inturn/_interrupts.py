@@ -1,0 +1,69 @@
+"""Callbacks that an interrupt has kept from their first instruction.
+
+A signal handler may raise before a function that C calls has come to its first ``try``. Then
+nothing of it was done, and nobody else knows the token that it was given; Python tells the
+unraisable hook. So while the main thread lets the library make its calls, that hook makes such a
+call again; what interrupted it comes out of the call of the library.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+from typing import Any, Callable, TypeVar
+
+from ._callbacks import first_called
+from ._library import interrupts, on_main_thread
+from ._tokens import Token
+
+T = TypeVar("T")
+
+_called: dict[CodeType, Callable[..., None]] = {
+    each.__code__: each for each in (*first_called, Token.__del__)
+}
+# How many calls deep a callback comes until what it calls may raise.
+_ROOM = 24
+
+_usual_hook: Callable[[Any], object] = sys.unraisablehook
+
+
+def _call_again(told: Any) -> None:
+    traceback, error = told.exc_traceback, told.exc_value
+    frame: Any = getattr(traceback, "tb_frame", None)
+    code: Any = getattr(frame, "f_code", None)
+    function = _called.get(code)
+    if (
+        function is None
+        or traceback.tb_lasti > 0
+        or isinstance(error, (RecursionError, MemoryError))
+    ):
+        _usual_hook(told)
+        return
+    if on_main_thread():
+        interrupts.append(error)
+    else:
+        _usual_hook(told)
+    function(*[frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]])
+
+
+def ask_for_room(calls: int = _ROOM) -> None:
+    """Before the library calls what waits.
+
+    :raises RecursionError: that could not be called so deep.
+    """
+    if calls:
+        ask_for_room(calls - 1)
+
+
+def let_call(function: Callable[..., T], *arguments: Any) -> T:
+    """Calls a function of the library that calls what waits."""
+    global _usual_hook
+    if not on_main_thread() or sys.unraisablehook is _call_again:
+        return function(*arguments)
+    usual = _usual_hook = sys.unraisablehook
+    try:
+        sys.unraisablehook = _call_again
+        return function(*arguments)
+    finally:
+        if sys.unraisablehook is _call_again:
+            sys.unraisablehook = usual
