@@ -77,7 +77,9 @@ def run(main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
     asyncio.run(limited(), debug=True)
 
 
-def run_python(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run_python(
+    program: str, *options: str, limit: float = LIMIT
+) -> subprocess.CompletedProcess[str]:
     """Runs a program in an interpreter of its own, which must end within the limit."""
     path = os.pathsep.join(filter(None, [str(SOURCES), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
@@ -86,6 +88,6 @@ def run_python(program: str, *options: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=LIMIT,
+        timeout=limit,
         check=False,
     )

@@ -62,7 +62,9 @@ class Home:
         self.turns: dict[object, Turn | Actor] = {}
         self.blocks: set[Turn] = set()  # of ``async with``, that have their turn
         # Whether `create_task` does as asyncio's does: it makes a task.
-        self.makes_plain_tasks = type(loop).create_task is asyncio.BaseEventLoop.create_task
+        uvloop = sys.modules.get("uvloop", asyncio.BaseEventLoop)
+        plain = asyncio.BaseEventLoop.create_task, getattr(uvloop, "Loop", uvloop).create_task
+        self.makes_plain_tasks = type(loop).create_task in plain
         self.closed = False
         self.is_open = False
         # Whom to tell when the loop goes.
