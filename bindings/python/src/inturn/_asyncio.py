@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._asyncio_actor import act
 from ._asyncio_home import has_home, home_here, home_of
 from ._asyncio_rings import refuse
-from ._asyncio_turns import Run, ThreadRun, Turn, enqueue, in_turn, run_by_factory
+from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
+from ._asyncio_turns import Turn, enqueue
 from ._errors import UnsupportedError
 
 if TYPE_CHECKING:

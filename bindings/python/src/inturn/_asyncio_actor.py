@@ -13,7 +13,8 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ._asyncio_home import Home
-from ._asyncio_turns import FIRST_STEP, begun, enqueue, is_cancelled
+from ._asyncio_runs import FIRST_STEP, begun
+from ._asyncio_turns import enqueue, is_cancelled
 from ._callbacks import drop, register, start_anywhere, waits_for_loop
 from ._library import quick
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from ctypes import byref, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_uint64, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -28,15 +28,14 @@ from ._callbacks import (
     text,
     wait,
 )
-from ._diagnosis import Info, Statistics, fields
-from ._ends import OnEnd, State, Work
-from ._errors import ClosedError, Error, StaleError, UnsupportedError
+from ._ends import OnEnd, Work
+from ._errors import ClosedError, Error, StaleError
 from ._executors import Executor
 from ._futures import Future
+from ._inspected import Inspected
 from ._library import lib, quick, refusal
 from ._operations import Operation
 from ._options import extras_of, structure_of
-from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,17 +44,16 @@ if TYPE_CHECKING:
 
     from ._batches import Batch, BatchPolicy, OnBatchEnd
     from ._clocks import ManualClock
-    from ._events import Events, Hub, OnEvent
+    from ._events import OnEvent
     from ._options import OperationOptions, Peers
     from ._rates import Rate
-    from ._states import QueueStates
 
     P = ParamSpec("P")
 
 T = TypeVar("T")
 
 
-class Queue(TurnTaker):
+class Queue(Inspected):
     """What all kinds of queues share.
 
     Work is called by the executor; without one, on threads of Python that all such queues share,
@@ -66,9 +64,6 @@ class Queue(TurnTaker):
     _kind = 0
     # Of one that has not been made, too, such as when a subclass forgets to.
     label: str | None = None
-    _hub: Hub | None = None
-    _states: QueueStates | None = None
-    _handle = c.inturn_queue()  # null until there is one
     _peers: Peers  # once an operation has needed them
     _may_yield = False  # its operations, by `Token.yield_`
 
@@ -375,56 +370,6 @@ class Queue(TurnTaker):
         with suppress(StaleError):
             lib.inturn_queue_destroy(self._handle)
         self._ask_holders()
-
-    # Inspecting -----------------------------------------------------------------------------
-
-    @property
-    def states(self) -> QueueStates:
-        """Its states, to be observed: see `QueueStates`."""
-        if self._states is None:
-            from ._states import QueueStates
-
-            self._states = QueueStates(self)
-        return self._states
-
-    def statistics(self) -> Statistics:
-        """How many operations there are and have been, by state and outcome."""
-        counts = c.inturn_queue_statistics()
-        lib.inturn_queue_get_statistics(self._handle, byref(counts))
-        return Statistics(**fields(counts))
-
-    def operations(self, limit: int = 1_000) -> list[Info]:
-        """Lists operations that have not ended: running ones first, then pending ones in order.
-
-        :raises ValueError: the limit is negative.
-        """
-        if limit < 0:
-            raise ValueError(f"not a limit: {limit!r}")
-        infos, count = (c.inturn_operation_info * limit)(), c_size_t()
-        lib.inturn_queue_list(self._handle, infos, limit, byref(count))
-        return [
-            Info(
-                State(info.state),
-                info.cancelled,
-                info.label.decode(),
-                info.enqueued_ns,
-                info.started_ns,
-            )
-            for info in infos[: count.value]
-        ]
-
-    def events(self) -> Events:
-        """The queue's events from now on, for ``async for``, until the queue is destroyed.
-
-        Any number of readers may read them, in any loops; each keeps what it has not read yet.
-        They are for queues that were made with ``events`` or ``on_event``: either costs memory and
-        a call of Python's for each event, so that an operation takes several times as long.
-
-        :raises UnsupportedError: the queue was made with neither.
-        """
-        if self._hub is None:
-            raise UnsupportedError(f"{self!r} was made without events=True")
-        return self._hub.read()
 
     # ----------------------------------------------------------------------------------------
 

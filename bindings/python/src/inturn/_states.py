@@ -13,7 +13,7 @@ from ._observed import Observed
 
 if TYPE_CHECKING:
     from ._operations import Operation
-    from ._queues import Queue
+    from ._inspected import Inspected
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class QueueStates:
     :raises StaleError: the queue was destroyed before that.
     """
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Inspected) -> None:
         self._handle = queue._handle
 
     @cached_property

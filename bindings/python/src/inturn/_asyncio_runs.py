@@ -1,0 +1,232 @@
+"""Coroutines that are run in a turn: the loop's tasks, and those that another thread asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Generator, Iterator
+from concurrent.futures._base import RUNNING
+from contextvars import copy_context
+from inspect import CORO_CREATED, getcoroutinestate
+from threading import get_ident
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._asyncio_rings import refuse
+from ._asyncio_turns import Turn, enqueue, release
+from ._futures import Future
+from ._library import quick
+
+if TYPE_CHECKING:
+    from ._asyncio_home import Home
+    from ._queues import Queue
+
+
+class Run(Turn, asyncio.Task[Any]):
+    """What `Queue.run` returns, where the loop has no factory of its own: the task is the turn."""
+
+    __slots__ = ("_home", "_is_over", "_operation", "_queue", "_token", "_waiter")
+
+    @property
+    def _task(self) -> asyncio.Task[Any]:  # type: ignore[override]
+        return self
+
+    def cancel(self, msg: Any = None) -> bool:
+        """A pending one never runs, and leaves its queue; into a running one, `CancelledError` is
+        raised."""
+        if not super().cancel(msg):
+            return False
+        coroutine: Any = self.get_coro()
+        if getcoroutinestate(coroutine) == CORO_CREATED:  # which it stays
+            self._end(asyncio.CancelledError())
+        elif not self._token:
+            quick.operation_cancel(self._operation)
+        return True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self.done():
+            self._refuse_ring()
+        return super().__await__()
+
+    __iter__ = __await__
+
+    def _leave_home(self) -> None:
+        self._home.turns.pop(self, None)
+
+    def _close(self) -> None:
+        # The coroutine and the task refer to each other, so that one would outlive the turn.
+        try:
+            self.get_coro().close()
+        except BaseException as error:
+            told = {"message": "a coroutine raised when it was closed", "exception": error}
+            self.get_loop().call_exception_handler({**told, "task": self})
+        if not self._is_over:  # it had not begun
+            self._lose()
+
+    def _finish(self) -> None:
+        # As the base does it, and all at once.
+        home = self._home
+        if self._is_over or home.thread != get_ident() or home.closed:
+            super()._finish()
+            return
+        self._is_over = True
+        del self._queue._holders[self], home.turns[self]
+        token = self._token
+        self._token = 0
+        release(self._operation)
+        home.advance(token)
+
+
+class _FirstStep:
+    """Waits for the first step of the task."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Iterator[None]:
+        return iter((None,))
+
+
+FIRST_STEP: Any = _FirstStep()
+
+
+def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+    """Runs a coroutine to its `FIRST_STEP`, and then it is for a task.
+
+    Whatever becomes of the task, cancelled or destroyed before it runs, the coroutine sees it.
+    """
+    coroutine.send(None)
+    return coroutine
+
+
+async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+    """What a task runs: waits for the turn, calls a coroutine function in it, and ends it."""
+    try:
+        if not turn._token:
+            await turn._wait()
+        coroutine = function(*arguments, **keywords)
+        if type(coroutine) is not CoroutineType and not isinstance(coroutine, Awaitable):
+            raise TypeError(f"not a coroutine function: {function!r}")
+        result = await coroutine
+    except BaseException as error:
+        turn._end(error)
+        # The exception leads here, and a task to its exception.
+        turn = None  # type: ignore[assignment]
+        raise
+    turn._finish()
+    return result
+
+
+async def in_turn_from_first_step(turn: Turn, *call: Any) -> Any:
+    """The same for a task that a factory makes, and that knows nothing of the turn."""
+    try:
+        await FIRST_STEP
+        if not turn._token:
+            turn._refuse_awaiting()
+    except BaseException as error:
+        turn._end(error)
+        raise
+    return await in_turn(turn, *call)
+
+
+def run_by_factory(loop: asyncio.AbstractEventLoop, turn: Turn, *call: Any) -> asyncio.Task[Any]:
+    """`Queue.run`, where something else than asyncio makes the loop's tasks."""
+    turn._operation = enqueue(turn._queue, turn._home, turn)
+    coroutine = begun(in_turn_from_first_step(turn, *call))
+    if not turn._queue._holders:
+        turn._home.drain()  # it may come at once
+    task = loop.create_task(coroutine)
+    turn._adopt(task)
+    return task
+
+
+class ThreadRun(Future[Any]):
+    """What `Queue.run_on` returns: the future of a coroutine in another thread's loop."""
+
+    def __init__(
+        self, queue: Queue, home: Home, function: Any, arguments: Any, keywords: Any
+    ) -> None:
+        super().__init__(queue, function, arguments, keywords, copy_context())
+        self._turn = _Sent(queue, home)
+
+    def cancel(self) -> bool:
+        """A pending one never runs; a running one is asked to end, and may take it or not."""
+        if super().cancel():
+            return True
+        if self.done() or self._turn._home.is_gone():
+            return self.cancelled()
+        self._turn._home.call(self._turn._ask_to_end)
+        return True
+
+    def _wait(self, timeout: float | None) -> float | None:
+        turn = self._turn
+        if not self.done() and get_ident() == turn._home.thread and timeout != 0:
+            refuse(self._queue, turn, lambda _: True)
+        return super()._wait(timeout)
+
+    def _start(self, token: int) -> None:
+        call = self.__dict__.pop("_call", None)
+        if call is None:
+            quick.token_cancel(token)
+            return
+        self._state = RUNNING
+        self._turn._run, self._turn._call = self, call
+        self._turn._start(token)
+
+    async def _run(self, function: Any, arguments: Any, keywords: Any) -> None:
+        """The task."""
+        turn = self._turn
+        try:
+            await FIRST_STEP
+            result = await in_turn(turn, function, arguments, keywords)
+        except (asyncio.CancelledError, GeneratorExit) as error:
+            turn._end(error)  # if it has not begun
+            if not self.done():
+                self._end_cancelled()
+            raise
+        except BaseException as error:
+            self._give_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._give(result)
+
+
+class _Sent(Turn):
+    """A turn whose task is made when it has come."""
+
+    _run: ThreadRun | None = None  # from when it has come, until its end
+    _call: Any = None
+    _is_asked = False  # to end, before there was a task
+
+    def _wake(self) -> None:
+        loop = self._home.reference()
+        if loop is None or self._call is None:
+            return
+        context = self._call[-1]
+        if loop.get_task_factory() is None:
+            context.run(self._make_task, loop)
+        else:  # it may run the task at once
+            loop.call_soon(self._make_task, loop, context=context)
+
+    def _make_task(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._run is not None:
+            function, arguments, keywords, _context = self._call
+            self._call = None
+            coroutine = begun(self._run._run(function, arguments, keywords))
+            self._adopt(loop.create_task(coroutine))
+            if self._is_asked:
+                self._ask_to_end()
+
+    def _ask_to_end(self) -> None:
+        self._is_asked = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def _lose(self) -> None:
+        run = self._run
+        super()._lose()
+        if run is not None and not run.done():
+            run._end_cancelled()
+
+    def _give_token(self) -> int:
+        self._run = None
+        return super()._give_token()
