@@ -12,8 +12,8 @@ from ._library import lib
 from ._observed import Observed
 
 if TYPE_CHECKING:
-    from ._operations import Operation
     from ._inspected import Inspected
+    from ._operations import Operation
 
 T = TypeVar("T")
 
