@@ -33,6 +33,7 @@ from ._errors import ClosedError, Error, StaleError
 from ._executors import Executor
 from ._futures import Future
 from ._inspected import Inspected
+from ._interrupts import let_call
 from ._library import lib, quick, refusal
 from ._operations import Operation
 from ._options import extras_of, structure_of
@@ -368,7 +369,7 @@ class Queue(Inspected):
         for holder in list(self._holders):
             holder._let_go()
         with suppress(StaleError):
-            lib.inturn_queue_destroy(self._handle)
+            let_call(lib.inturn_queue_destroy, self._handle)
         self._ask_holders()
 
     # ----------------------------------------------------------------------------------------

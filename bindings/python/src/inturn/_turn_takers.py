@@ -106,8 +106,8 @@ class TurnTaker(NotCopied):
         :raises RuntimeError: no loop runs on this thread.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity allows.
-        :raises DeadlockError: by the await, inside a coroutine that has the turn itself and awaits
-            this at once.
+        :raises DeadlockError: by the await, inside a coroutine that has the turn itself; where a
+            factory of the loop's makes the task, if this is awaited at once.
         """
         result: asyncio.Task[T]
         result = (_asyncio or asyncio_part()).run(self, function, args, kwargs)
