@@ -113,3 +113,43 @@ def test_a_queue_that_was_never_made_says_so() -> None:
     for call in calls:
         with pytest.raises(inturn.NullHandleError):
             call()
+
+
+class Falsy:
+    """Something that a truth test takes for nothing, and a comparison for an error."""
+
+    def __call__(self, *_: object) -> None:
+        self.called = True
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError
+
+    __hash__ = object.__hash__
+
+
+def test_an_end_callback_that_is_false_is_called() -> None:
+    told = Falsy()
+    with inturn.FIFOQueue() as queue:
+        queue.enqueue(finish, on_end=told)
+        queue.drain(LIMIT)
+        assert told.called
+        wrong: Any = 0
+        with pytest.raises(TypeError, match="not callable: 0"):
+            queue.enqueue(finish, on_end=wrong)
+
+
+def test_a_value_is_exchanged_for_the_very_object_whatever_that_is_equal_to() -> None:
+    for item in (float("nan"), Falsy()):
+        with inturn.Value[Any](item) as value:
+            assert value.compare_exchange(item, 1)
+            assert value.get() == 1
+
+
+def test_a_number_of_calls_does_not_wrap() -> None:
+    with inturn.Executor() as executor:
+        for number in (-1, 2**32):
+            with pytest.raises(ValueError, match="not a number of calls"):
+                executor.drain(number)

@@ -69,7 +69,8 @@ class Run(Turn, asyncio.Task[Any]):
             super()._finish()
             return
         self._is_over = True
-        del self._queue._holders[self], home.turns[self]
+        self._queue._holders.pop(self, None)
+        home.turns.pop(self, None)
         token = self._token
         self._token = 0
         release(self._operation)
@@ -100,7 +101,7 @@ def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
 async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
     """What a task runs: waits for the turn, calls a coroutine function in it, and ends it."""
     try:
-        if not turn._token:
+        while not turn._token:
             await turn._wait()
         coroutine = function(*arguments, **keywords)
         if type(coroutine) is not CoroutineType and not isinstance(coroutine, Awaitable):

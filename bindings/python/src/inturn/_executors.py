@@ -69,7 +69,10 @@ class Executor(NotCopied):
         """Calls what waits, at most so many calls (0: all), never blocks; returns their number.
 
         :raises WrongThreadError: as many threads as may drain it already.
+        :raises ValueError: that is no number of calls.
         """
+        if not 0 <= max_calls < 2**32:
+            raise ValueError(f"not a number of calls: {max_calls!r}")
         calls = c_uint32()
         ask_for_room()
         let_call(lib.inturn_executor_drain, self._handle, max_calls, byref(calls))

@@ -189,7 +189,7 @@ class Queue(Inspected):
             self._prepare()
         caller = sys._getframe(1)
         operation = Operation(self, work, label, caller.f_code, caller.f_lineno)
-        if not (label or on_end or options or self._may_yield):
+        if label is None and on_end is None and not (options or self._may_yield):
             out = take_out()
             key = new_key()
             entries[key] = operation

@@ -89,14 +89,15 @@ class Value(Observed[T]):
             lib.inturn_datum_release(byref(before))
 
     def compare_exchange(self, expected: T, new: T) -> bool:
-        """Changes the value if its object equals ``expected``; whether it did.
+        """Changes the value if its object is ``expected``, or equals it; whether it did.
 
         :raises StaleError: the value is destroyed.
         """
         while True:
             datum = self._get()
             try:
-                if _object_of(datum) != expected:
+                item = _object_of(datum)
+                if item is not expected and item != expected:
                     return False
                 if self._replace(datum, new):
                     return True
