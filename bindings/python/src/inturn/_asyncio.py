@@ -1,7 +1,8 @@
 """The queues' part of asyncio: coroutines that run in turn.
 
-A coroutine is a task of the loop's own, made by the loop's factory, and an operation like any
-other: its first step waits for its turn, and its end ends the operation. While a loop uses a queue,
+A coroutine is a task of the loop's own, and an operation like any other: its first step waits for
+its turn, and its end ends the operation. A loop's factory makes the task as it makes all others;
+where there is none, the task is a `Run`, which knows its turn. While a loop uses a queue,
 the queue's executor is the loop's own, which the loop's thread drains: so a turn goes to the next
 task without another thread. Functions that come up there are handed on to the pool, and an enqueue
 from elsewhere gives the queue back to the pool.
@@ -55,8 +56,8 @@ def run(
         created: Any = turn
         if created._source_traceback:  # in debug mode; it is to end with the caller's line
             del created._source_traceback[-2:]
-    except BaseException:
-        turn._give_token()
+    except BaseException as error:
+        turn._end(error)
         raise
     if not queue._holders:
         home.advance(0)  # it may come at once

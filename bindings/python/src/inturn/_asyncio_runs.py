@@ -68,12 +68,12 @@ class Run(Turn, asyncio.Task[Any]):
         if self._is_over or home.thread != get_ident() or home.closed:
             super()._finish()
             return
-        self._is_over = True
         self._queue._holders.pop(self, None)
         home.turns.pop(self, None)
-        token = self._token
-        self._token = 0
         release(self._operation)
+        token = self._token
+        self._operation = self._token = 0
+        self._is_over = True
         home.advance(token)
 
 
@@ -107,12 +107,12 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
         if type(coroutine) is not CoroutineType and not isinstance(coroutine, Awaitable):
             raise TypeError(f"not a coroutine function: {function!r}")
         result = await coroutine
+        turn._finish()
     except BaseException as error:
         turn._end(error)
         # The exception leads here, and a task to its exception.
         turn = None  # type: ignore[assignment]
         raise
-    turn._finish()
     return result
 
 
