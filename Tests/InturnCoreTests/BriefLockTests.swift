@@ -51,7 +51,8 @@ import Testing
     for thread in threads { thread.start() }
     let areDone = await comesTrue { threads.allSatisfy(\.isFinished) }
     try #require(areDone)
-    #expect(guarded.number == 4 * rounds)
+    let number = guarded.lock.withLock { guarded.number }
+    #expect(number == 4 * rounds)
     #expect(guarded.lock.impatient.load(ordering: .relaxed) == 0)
   }
 }
