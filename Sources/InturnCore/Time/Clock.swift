@@ -19,6 +19,8 @@ package final class Clock: @unchecked Sendable {
   @exclusivity(unchecked) private var advancedTo: Int64 = 0
   /// Threads that fire what is due just now, and find what is armed late.
   @exclusivity(unchecked) private var firing = 0
+  /// The system clock's thread while it fires what was armed late; else 0.
+  @exclusivity(unchecked) private var lateThread: UInt = 0
   /// Of a manual clock: armed on the system's when a timer came too late for the advance past its
   /// moment.
   private let lateTimer: TimerNode.Pointer?
@@ -95,14 +97,28 @@ package final class Clock: @unchecked Sendable {
     withExtendedLifetime(owner) {}
   }
 
-  /// Advances a manual clock. False when that would pass the end of time.
+  /// Advances a manual clock. What was due before is handed over when this returns, be it by the
+  /// system clock's thread. False when that would pass the end of time.
   package func advance(by nanoseconds: Int64) -> Bool {
     lock.lock()
     let (target, overflow) = advancedTo.addingReportingOverflow(nanoseconds)
     if !overflow { advancedTo = target }
     lock.unlock()
-    if !overflow { fireDue(upTo: target) }
-    return !overflow
+    if overflow { return false }
+    fireDue(upTo: target)
+    // Nobody's code runs there but what wakes a host, and no lock is held here.
+    var backoff = Backoff()
+    while lock.withLock({ lateThread != 0 && lateThread != inturn_system_thread() }) {
+      backoff.pause()
+    }
+    return true
+  }
+
+  /// What was armed on a manual clock as that passed its moment. By the system clock's thread.
+  private func fireLate() {
+    lock.withLock { lateThread = inturn_system_thread() }
+    fireDue(upTo: now)
+    lock.withLock { lateThread = 0 }
   }
 
   // MARK: Firing
@@ -132,7 +148,7 @@ package final class Clock: @unchecked Sendable {
       case .lane(let lane, let generation): lane.timerFired(generation: generation)
       case .pool(let pool): pool.checkPressure()
       case .alarm(let alarm): alarm.ring()
-      case .clock(let manual): manual.fireDue(upTo: manual.now)
+      case .clock(let manual): manual.fireLate()
       }
       lock.lock()
     }

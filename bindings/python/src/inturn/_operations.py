@@ -1,4 +1,4 @@
-"""Operations, made by a queue's `enqueue`."""
+"""Operations, made by `Queue.enqueue`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Operation(NotCopied):
-    """One unit of asynchronous work, made by a queue's `enqueue`.
+    """One unit of asynchronous work, made by `Queue.enqueue`.
 
     It goes on when this object is dropped; if it then fails and nobody was told, by `wait` or
     by an end callback, its exception is reported as unraisable.
