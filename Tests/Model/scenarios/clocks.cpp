@@ -85,6 +85,29 @@ SCENARIO(arming_meets_the_advance_past_its_moment) {
   queue.resume();
 }
 
+// Once an advance has returned, what was due is handed over, be it by the
+// thread that fires what was armed late.
+SCENARIO(an_advance_waits_for_what_is_fired_late) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+  queue.suspend();
+  With limited = with([](auto &o) { o.max_wait_ns = 5; });
+  Operation *x = nullptr;
+  together({[&] { x = &queue.add("x", finishes, limited); },
+            [&] { clock.advance(10); }});
+  auto hasEnded = [&] {
+    inturn_operation_state state;
+    expect("get_state", inturn_operation_get_state(x->handle, &state),
+           {INTURN_OK});
+    return state == INTURN_ENDED;
+  };
+  clock.advance(0);
+  const bool wasOver = hasEnded();
+  model_settle(false);
+  CHECK(hasEnded() == wasOver);
+  queue.resume();
+}
+
 SCENARIO(a_retry_waits_for_a_clock) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_FIFO);
