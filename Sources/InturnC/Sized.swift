@@ -43,9 +43,7 @@ private func realSize<Struct: Sized>(of type: Struct.Type, _ size: UInt32) -> In
 
 /// Whether a struct that is to be filled says a size, or there is none to fill.
 func canBeFilled<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>?) -> Bool {
-  guard let target else { return true }
-  let size = UnsafeRawPointer(target).load(as: UInt32.self)
-  return realSize(of: Struct.self, size) != nil
+  target.map { sizeOfEach(in: $0) != nil } ?? true
 }
 
 /// How far one struct of the caller's array is from the next, which the first one says. Nil when that

@@ -57,8 +57,10 @@ struct RWLockedValueTests {
     let meanwhile = (0..<200).map { _ in
       let before = counts.reads.load(ordering: .relaxed)
       value.value += 1
-      usleep(500)
-      return counts.reads.load(ordering: .relaxed) - before
+      let after = counts.reads.load(ordering: .relaxed)
+      // The readers go on before the next one.
+      while counts.reads.load(ordering: .relaxed) == after { sched_yield() }
+      return after - before
     }
     counts.isOver.store(true, ordering: .relaxed)
     for reader in readers { reader.join() }

@@ -36,13 +36,17 @@ import Testing
   @Test func `one at a time has the lock, however long the others have waited`() async throws {
     let guarded = Guarded()
     let rounds = 2_000
-    let threads = (0..<4).map { number in
+    let threads = (0..<4).map { _ in
       Thread {
-        for round in 0..<rounds {
+        for _ in 0..<rounds {
           guarded.lock.lock()
           let before = guarded.number
-          // Now and then for long enough for the others to lose patience.
-          if round % 500 == number { Thread.sleep(forTimeInterval: 0.002) }
+          // Now and then, until somebody else has lost patience: as early as this, others still come.
+          while before < rounds && before % 500 == 0
+            && guarded.lock.impatient.load(ordering: .relaxed) == 0
+          {
+            sched_yield()
+          }
           guarded.number = before + 1
           guarded.lock.unlock()
         }

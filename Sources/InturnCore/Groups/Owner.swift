@@ -4,9 +4,8 @@ package final class Owner: @unchecked Sendable {
 
   /// Taken while a lane's lock is held, never the other way round.
   private let lock = BriefLock()
-  /// The newest and the oldest one.
-  @exclusivity(unchecked) private var first: OperationSlot.Pointer?
-  @exclusivity(unchecked) private var last: OperationSlot.Pointer?
+  @exclusivity(unchecked) private var newest: OperationSlot.Pointer?
+  @exclusivity(unchecked) private var oldest: OperationSlot.Pointer?
   /// Once it is gone: the next one that is to be cancelled.
   @exclusivity(unchecked) private var next: OperationSlot.Pointer?
   @exclusivity(unchecked) private var count: UInt64 = 0
@@ -24,9 +23,9 @@ package final class Owner: @unchecked Sendable {
     if capacity > 0 && count >= capacity { return .full }
     let groups = slot.groups!
     groups.pointee.ownedBefore = nil
-    groups.pointee.ownedAfter = first
-    if let first { first.groups!.pointee.ownedBefore = slot } else { last = slot }
-    first = slot
+    groups.pointee.ownedAfter = newest
+    if let newest { newest.groups!.pointee.ownedBefore = slot } else { oldest = slot }
+    newest = slot
     count += 1
     return .ok
   }
@@ -37,8 +36,8 @@ package final class Owner: @unchecked Sendable {
     defer { lock.unlock() }
     let groups = slot.groups!
     let (before, after) = (groups.pointee.ownedBefore, groups.pointee.ownedAfter)
-    if let before { before.groups!.pointee.ownedAfter = after } else { first = after }
-    if let after { after.groups!.pointee.ownedBefore = before } else { last = before }
+    if let before { before.groups!.pointee.ownedAfter = after } else { newest = after }
+    if let after { after.groups!.pointee.ownedBefore = before } else { oldest = before }
     if next == slot { next = before }
     count -= 1
   }
@@ -47,7 +46,7 @@ package final class Owner: @unchecked Sendable {
   func goAway() {
     lock.lock()
     isGone = true
-    next = last
+    next = oldest
     while let slot = next {
       next = slot.groups!.pointee.ownedBefore
       // It is in the list, so it has not ended and the engine refers to it.

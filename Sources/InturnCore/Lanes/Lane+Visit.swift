@@ -29,10 +29,10 @@ extension UnsafeMutablePointer<Lane> {
     unlock(&outbox)
   }
 
-  /// Tells the context of each operation with a slot that runs and whose call has returned, and that of
-  /// the one that is offered; or only those of running ones that were asked to end. `body` is called under the lock and must only copy:
-  /// until the lock is given up, the engine does not hear of an end, so that a context which its
-  /// operation keeps until then is still there.
+  /// Tells the context of each operation with a slot that runs and whose call has returned, and that
+  /// of the one that is offered; or only those of running ones that were asked to end. `body` is
+  /// called under the lock and must only copy: until the lock is given up, the engine does not hear
+  /// of an end, so that a context which its operation keeps until then is still there.
   func forEachRunning(
     generation: UInt32, areAskedToEnd: Bool, _ body: (UnsafeMutableRawPointer) -> Void
   ) {

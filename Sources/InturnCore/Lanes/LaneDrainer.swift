@@ -48,10 +48,10 @@ package final class LaneDrainer: @unchecked Sendable {
     lane.pointee.lock.unlock()
   }
 
-  /// Starts the next operation, or offers it. `tag` is that of the plain operations which the caller can take;
-  /// nil for none. It is asked for under the lane's lock where an operation could be one that was
-  /// enqueued a moment ago, so that it sees all that came before that enqueue. One that is patient
-  /// waits a moment for another operation before it leaves.
+  /// Starts the next operation, or offers it. `tag` is that of the plain operations which the caller
+  /// can take; nil for none. It is asked for under the lane's lock where an operation could be one
+  /// that was enqueued a moment ago, so that it sees all that came before that enqueue. One that is
+  /// patient waits a moment for another operation before it leaves.
   package func next(tag: @autoclosure () -> UInt?, isPatient: Bool = false) -> Step {
     if burst == nil {
       lane.pointee.lock.lock()

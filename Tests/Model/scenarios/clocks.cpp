@@ -68,20 +68,25 @@ SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
             [&] { clock.advance(10); }, [&] { queue.destroy(); }});
 }
 
-// What is armed just as the clock passes its moment waits for no other advance.
-SCENARIO(arming_meets_the_advance_past_its_moment) {
-  ManualClock clock;
-  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+static Operation &armWhileAdvancing(ManualClock &clock, Queue &queue) {
   queue.suspend();
   With limited = with([](auto &o) { o.max_wait_ns = 5; });
   Operation *x = nullptr;
   together({[&] { x = &queue.add("x", finishes, limited); },
             [&] { clock.advance(10); }});
+  return *x;
+}
+
+// What is armed just as the clock passes its moment waits for no other advance.
+SCENARIO(arming_meets_the_advance_past_its_moment) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = armWhileAdvancing(clock, queue);
   model_settle(false);
-  const bool wasOver = x->isOver();
+  const bool wasOver = x.isOver();
   clock.advance(0);
   model_settle(false);
-  CHECK(x->isOver() == wasOver);
+  CHECK(x.isOver() == wasOver);
   queue.resume();
 }
 
@@ -90,14 +95,10 @@ SCENARIO(arming_meets_the_advance_past_its_moment) {
 SCENARIO(an_advance_waits_for_what_is_fired_late) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
-  queue.suspend();
-  With limited = with([](auto &o) { o.max_wait_ns = 5; });
-  Operation *x = nullptr;
-  together({[&] { x = &queue.add("x", finishes, limited); },
-            [&] { clock.advance(10); }});
+  Operation &x = armWhileAdvancing(clock, queue);
   auto hasEnded = [&] {
     inturn_operation_state state;
-    expect("get_state", inturn_operation_get_state(x->handle, &state),
+    expect("get_state", inturn_operation_get_state(x.handle, &state),
            {INTURN_OK});
     return state == INTURN_ENDED;
   };
