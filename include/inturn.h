@@ -11,6 +11,19 @@
  *   4. Ownership             9. Deadlock
  *   5. Callbacks            10. Ordering
  *
+ * Where to start
+ *
+ *   work in turn           inturn_queue_create, inturn_queue_enqueue
+ *   its end                inturn_token_finish or _fail, called once
+ *   limits, order, retries inturn_queue_enqueue_with and its options
+ *   many with one end      inturn_queue_enqueue_batch
+ *   waiting                inturn_operation_wait, inturn_queue_drain
+ *   stopping               inturn_operation_cancel, inturn_queue_close,
+ * _destroy your event loop        inturn_executor_create, or an adapter:
+ * include/inturn states that are told   inturn_value_create,
+ * inturn_queue_create_value what goes on           inturn_queue_list,
+ * inturn_queue_get_statistics
+ *
  * 1. What it is
  * -------------
  * A queue accepts operations and decides when each may start. An operation is
@@ -261,7 +274,8 @@ uint32_t inturn_version(void);
 typedef enum inturn_status {
   INTURN_OK = 0,
   /* A NULL where a pointer is needed, a number out of range, an unknown enum
-     value, a wrong `size`, a label that is not UTF-8. */
+     value, a wrong `size`, a label that is not UTF-8. The report handler is
+     told which argument or field it is. */
   INTURN_E_INVALID_ARGUMENT = -1,
   /* The null handle. */
   INTURN_E_NULL_HANDLE = -2,
@@ -739,11 +753,18 @@ typedef inturn_verdict (*inturn_condition_fn)(void *INTURN_NULLABLE context);
 
 /* Says whether a failure with this code, after so many attempts, is worth
    another one. Called with the operation's context, by the queue's executor,
-   once for each failure that max_attempts allows to follow up. */
+   once for each failure that max_attempts allows to follow up. The code of an
+   attempt that has exceeded max_run_ns is INTURN_E_TIMED_OUT. */
 typedef bool (*inturn_retry_fn)(void *INTURN_NULLABLE context, int32_t code,
                                 uint32_t attempts);
 
-/* How often a failed operation is started again, and when. */
+/* How often an operation is attempted again that has failed or has exceeded its
+   max_run_ns, and when. An attempt that has exceeded it is over: its token is
+   refused, inturn_token_is_cancelled tells its work, its cancel handler is
+   called. The delay to the next attempt begins when that handler and the work's
+   call have returned and, with INTURN_MAX_RUN_HOLD, the token was finished.
+   With INTURN_MAX_RUN_FREE, an attempt whose call has not returned in time is
+   the last: no context is ever in two calls of its work. */
 typedef struct inturn_retry {
   uint32_t size;         /* sizeof(inturn_retry) */
   uint32_t max_attempts; /* the first one included; 0: no limit but the 500
@@ -753,59 +774,35 @@ typedef struct inturn_retry {
                             least 1, which is the default (0) */
   int64_t max_delay_ns;  /* none is longer; 0: no limit */
   double jitter;         /* 0 to 1: at most this part of each is left out */
+  bool only_failures;    /* too long a run is the operation's end */
   inturn_retry_fn INTURN_NULLABLE decide; /* NULL: each failure is worth it */
 } inturn_retry;
 
 #define INTURN_RETRY_INIT                                                      \
-  { sizeof(inturn_retry), 0, 0, 0.0, 0, 0.0, NULL }
+  { sizeof(inturn_retry), 0, 0, 0.0, 0, 0.0, false, NULL }
 
 /* Zero in a field means none. Times are nanoseconds of the queue's clock and
    not negative. What the pointers point to is copied. */
 typedef struct inturn_operation_options {
   uint32_t size; /* sizeof(inturn_operation_options) */
+
+  /* Its place. */
+
   /* Interaction and concurrent queues (else E_UNSUPPORTED unless 0): higher
      ones start first, equal ones in order. See section 10 of the manual. */
   int32_t priority;
-  const char *INTURN_NULLABLE label; /* UTF-8 */
-  /* Operations, of any queues, that have ended before this one starts. It
-     waits in its place: in a FIFO or actor queue what is behind it waits too
-     (in an actor queue, not segments and further attempts of those that have
-     begun); a concurrent or interaction queue goes on with others. */
-  const inturn_operation *INTURN_NULLABLE after;
-  size_t after_count;
-  inturn_after_policy after_policy;
-  inturn_max_run_policy max_run_policy;
-  /* Names of what it needs for itself: of all operations of all queues that
-     have a name in common, one runs at a time. It gets all its names at once,
-     or waits for them as for `after`, in the order in which operations came to
-     ask; no set of names can deadlock. One whose queue is suspended before it
-     has used them keeps them. Names, keys and reasons are the same when their
-     bytes are. */
-  const char *INTURN_NULLABLE const *INTURN_NULLABLE exclusive; /* UTF-8 */
-  size_t exclusive_count;
-  inturn_condition_fn INTURN_NULLABLE condition;
-  /* A failure is not the end while this allows another attempt, which has a
-     token of its own. Between attempts a FIFO or interaction queue waits; the
-     others go on, and the operation takes its turn anew. */
-  const inturn_retry *INTURN_NULLABLE retry;
-  int64_t max_wait_ns; /* from the enqueue to the first start */
-  int64_t max_run_ns;  /* from the start to the end; of each attempt */
-  /* After so long in the queue, and again after so long running, the report
-     handler is told; nothing else happens. */
-  int64_t stall_ns;
-  /* How long a running operation may go on after it was cancelled. */
-  int64_t cancel_grace_ns;
-  inturn_end_fn INTURN_NULLABLE on_end;
-  void *INTURN_NULLABLE end_context;
-  inturn_destroy_fn INTURN_NULLABLE end_destroy;
-  /* Concurrent queues (else E_UNSUPPORTED unless false): it starts when all
-     that was enqueued before it has ended, and nothing that is enqueued later
-     starts before it has ended. */
-  bool barrier;
+  const char *INTURN_NULLABLE label; /* UTF-8; for reports and lists */
   /* Interaction queues (else E_UNSUPPORTED unless false): it comes before all
      that are not urgent, and the running one, unless that is urgent, is asked
      to give way: see inturn_token_on_preempt. */
   bool urgent;
+  /* Concurrent queues (else E_UNSUPPORTED unless false): it starts when all
+     that was enqueued before it has ended, and nothing that is enqueued later
+     starts before it has ended. */
+  bool barrier;
+
+  /* What it waits for, and shares. */
+
   /* With a key: if the queue has one of that key that has not ended, this one
      joins it. Its work is never called; it ends when that one ends and in the
      same way, with the same result and INTURN_CAUSE_JOINED. But when that one
@@ -816,17 +813,55 @@ typedef struct inturn_operation_options {
      priority. A barrier goes by the order of the enqueues, whether it has
      joined, was joined, or something else did. */
   bool join;
+  /* Operations, of any queues, that have ended before this one starts. It
+     waits in its place: in a FIFO or actor queue what is behind it waits too
+     (in an actor queue, not segments and further attempts of those that have
+     begun); a concurrent or interaction queue goes on with others. */
+  inturn_after_policy after_policy;
+  const inturn_operation *INTURN_NULLABLE after;
+  size_t after_count;
+  /* Names of what it needs for itself: of all operations of all queues that
+     have a name in common, one runs at a time. It gets all its names at once,
+     or waits for them as for `after`, in the order in which operations came to
+     ask; no set of names can deadlock. One whose queue is suspended before it
+     has used them keeps them. Names, keys and reasons are the same when their
+     bytes are. */
+  const char *INTURN_NULLABLE const *INTURN_NULLABLE exclusive; /* UTF-8 */
+  size_t exclusive_count;
   const char *INTURN_NULLABLE key; /* UTF-8; see inturn_queue_resolve_key */
   inturn_owner owner;              /* null: none */
+
+  /* Whether it starts, and how often. */
+
+  inturn_condition_fn INTURN_NULLABLE condition;
+  /* A failure is not the end while this allows another attempt, which has a
+     token of its own. Between attempts a FIFO or interaction queue waits; the
+     others go on, and the operation takes its turn anew. */
+  const inturn_retry *INTURN_NULLABLE retry;
+
+  /* How long it may take. */
+
+  int64_t max_wait_ns; /* from the enqueue to the first start */
+  int64_t max_run_ns;  /* from the start to the end; of each attempt */
+  inturn_max_run_policy max_run_policy;
+  /* How long a running operation may go on after it was cancelled. */
+  int64_t cancel_grace_ns;
+  /* After so long in the queue, and again after so long running, the report
+     handler is told; nothing else happens. */
+  int64_t stall_ns;
+
+  /* Who is told its end. */
+
+  inturn_end_fn INTURN_NULLABLE on_end;
+  void *INTURN_NULLABLE end_context;
+  inturn_destroy_fn INTURN_NULLABLE end_destroy;
 } inturn_operation_options;
 
 #define INTURN_OPERATION_OPTIONS_INIT                                          \
   {                                                                            \
-    sizeof(inturn_operation_options), 0, NULL, NULL, 0, INTURN_AFTER_ENDED,    \
-        INTURN_MAX_RUN_HOLD, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL,      \
-        NULL, false, false, false, NULL, {                                     \
-      0                                                                        \
-    }                                                                          \
+    sizeof(inturn_operation_options), 0, NULL, false, false, false,            \
+        INTURN_AFTER_ENDED, NULL, 0, NULL, 0, NULL, {0}, NULL, NULL, 0, 0,     \
+        INTURN_MAX_RUN_HOLD, 0, 0, NULL, NULL, NULL                            \
   }
 
 /* Enqueues an operation with options; NULL options: as inturn_queue_enqueue.
@@ -923,7 +958,7 @@ inturn_status inturn_queue_close(inturn_queue queue);
 
 /* Waits until nothing of the queue is pending, running or to be delivered.
    timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
-   and is never refused. What has not ended, inturn_queue_list says.
+   and is never refused. What has not ended, inturn_queue_drain_or_list says.
    Statuses: handle statuses (E_STALE, too, when the queue is destroyed
    meanwhile), E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the queue's own callbacks, and round a ring. */
@@ -1648,6 +1683,16 @@ inturn_status inturn_queue_list(inturn_queue queue,
                                 inturn_operation_info *INTURN_NULLABLE infos,
                                 size_t room, size_t *INTURN_NULLABLE out_count);
 
+/* Drains a queue as inturn_queue_drain does, or lists what is left when the
+   time is over (E_TIMED_OUT) as inturn_queue_list does, at the very moment of
+   that. out_count gets how many were listed: none after INTURN_OK, nor where
+   only callbacks are still to return. Statuses: those of the two. Deadlock: as
+   inturn_queue_drain. */
+inturn_status
+inturn_queue_drain_or_list(inturn_queue queue, int64_t timeout_ns,
+                           inturn_operation_info *INTURN_NULLABLE infos,
+                           size_t room, size_t *INTURN_NULLABLE out_count);
+
 /* Counts of the whole library. */
 typedef struct inturn_library_statistics {
   uint32_t size;    /* sizeof(inturn_library_statistics), set by the caller */
@@ -1664,7 +1709,7 @@ typedef struct inturn_library_statistics {
   { sizeof(inturn_library_statistics), 0, 0, 0, 0, 0, 0, 0 }
 
 /* Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY (of the first call of all). */
-inturn_status inturn_get_statistics(
+inturn_status inturn_library_get_statistics(
     inturn_library_statistics *INTURN_NULLABLE out_statistics);
 
 /* What the library has noticed. */
@@ -1679,17 +1724,34 @@ typedef enum inturn_report_kind {
      accepts no operation. */
   INTURN_REPORT_LOST_OBSERVER = 5,
   /* A pool cannot start a thread that it needs; see section 6 of the manual. */
-  INTURN_REPORT_NO_THREAD = 6
+  INTURN_REPORT_NO_THREAD = 6,
+  /* A call gives E_INVALID_ARGUMENT; the message says which function, and which
+     argument or field, such as "options->max_run_ns". */
+  INTURN_REPORT_INVALID_ARGUMENT = 7,
+  /* Work has thrown an exception that nobody gets. */
+  INTURN_REPORT_EXCEPTION = 8,
+  /* A queue has gone before its work had ended, and nobody had said that this
+     is meant. */
+  INTURN_REPORT_DROPPED = 9
 } inturn_report_kind;
 
-/* A report to the handler of inturn_set_report_handler. */
+/* A report to the handler of inturn_report_set_handler. */
 typedef struct inturn_report {
   uint32_t size; /* sizeof(inturn_report) */
   inturn_report_kind kind;
-  const char *INTURN_NONNULL message;          /* one line, no line end */
+  const char *INTURN_NULLABLE message;         /* never NULL: one line */
   const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */
   const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
 } inturn_report;
+
+#define INTURN_REPORT_INIT                                                     \
+  { sizeof(inturn_report), (inturn_report_kind)0, "", NULL, NULL }
+
+/* Reports something: for bindings to other languages, where there is more to
+   notice. Nothing is copied but for the time of the call.
+   Statuses: E_INVALID_ARGUMENT (an unknown kind; no message; not UTF-8),
+   E_NO_MEMORY. */
+inturn_status inturn_report_send(const inturn_report *INTURN_NULLABLE report);
 
 /* Is told what the library noticed. Called on the thread that noticed it, also
    on the library's own, by several at once; it must not block. `report` is
@@ -1702,7 +1764,7 @@ typedef void (*inturn_report_fn)(void *INTURN_NULLABLE context,
    context is destroyed when no call uses it any more.
    Statuses: E_NO_MEMORY. */
 inturn_status
-inturn_set_report_handler(inturn_report_fn INTURN_NULLABLE handler,
+inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
                           void *INTURN_NULLABLE context,
                           inturn_destroy_fn INTURN_NULLABLE destroy);
 

@@ -18,6 +18,12 @@ extension AsyncOperation {
       case lostObserver
       /// A pool of the library needs a thread, and none can be started.
       case noThread
+      /// A function of the C library has refused an argument, which the message names.
+      case invalidArgument
+      /// Work in another language has thrown an exception that nobody gets.
+      case exception
+      /// A queue of another language has gone before its work had ended.
+      case dropped
     }
 
     /// What it is about.
@@ -33,6 +39,9 @@ extension AsyncOperation {
       case .runaway: kind = .runaway
       case .lostObserver: kind = .lostObserver
       case .noThread: kind = .noThread
+      case .invalidArgument: kind = .invalidArgument
+      case .exception: kind = .exception
+      case .dropped: kind = .dropped
       }
       message = report.message
     }

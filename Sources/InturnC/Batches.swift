@@ -9,12 +9,12 @@ public func inturn_queue_enqueue_batch(
 ) -> inturn_status {
   let given = options.map { sized($0) }
   let onEnd = CallbackContext(given ?? nil)
-  var status = Status.invalidArgument
+  var status: Status
   if let items = array(items, count, most: Int(UInt32.max)) {
     var checked = BatchOptions()
-    if items.allSatisfy({ $0.work != nil }) {
-      status = check(given, count: count, onEnd: onEnd, into: &checked)
-    }
+    status =
+      items.allSatisfy { $0.work != nil }
+      ? check(given, count: count, onEnd: onEnd, into: &checked) : refuse("items[].work")
     if status.isOK {
       let (result, batch) = Engine.enqueueBatch(
         Handle(queue), checked, count: count, wantsHandle: out_batch != nil
@@ -26,6 +26,8 @@ public func inturn_queue_enqueue_batch(
       if result.isOK { out_batch?.pointee.bits = batch.bits }
     }
     if !status.isOK { for item in items { item.destroy?(item.context) } }
+  } else {
+    status = refuse(items == nil ? "items" : "count")
   }
   if !status.isOK { onEnd.release() }
   return inturn_status(status)
@@ -37,27 +39,30 @@ extension CallbackContext {
   }
 }
 
-/// Gives the options in the engine's form, or says what is wrong with them. `given` is nil for
-/// none, and holds nil when its size is wrong.
+/// Gives the options in the engine's form, or refuses them. `given` is nil for none, and holds nil
+/// when its size is wrong.
 private func check(
   _ given: inturn_batch_options??, count: Int, onEnd: CallbackContext,
-  into result: inout BatchOptions
+  into result: inout BatchOptions, in function: StaticString = #function
 ) -> Status {
   guard let given else { return .ok }
-  guard let options = given,
-    let policy = BatchPolicy(rawValue: UInt8(clamping: options.policy.rawValue)),
-    policy == .enough ? (1...max(1, count)).contains(options.enough) : options.enough == 0,
-    let edges = options.checkedEdges(count: count)
-  else { return .invalidArgument }
+  func refused(_ field: StaticString) -> Status { refuse("options->", field, in: function) }
+  guard let options = given else { return refused("size") }
+  guard let policy = BatchPolicy(rawValue: UInt8(clamping: options.policy.rawValue))
+  else { return refused("policy") }
+  guard policy == .enough ? (1...max(1, count)).contains(options.enough) : options.enough == 0
+  else { return refused("enough") }
+  guard let edges = options.checkedEdges(count: count) else { return refused("edges") }
   result.policy = policy
   result.enough = options.enough
   result.edges = edges
   if let pointer = options.operation {
-    guard let operation = sized(pointer), operation.on_end == nil, operation.end_context == nil,
-      operation.end_destroy == nil, !operation.join
-    else { return .invalidArgument }
+    guard let operation = sized(pointer) else { return refused("operation->size") }
+    guard operation.on_end == nil, operation.end_context == nil, operation.end_destroy == nil
+    else { return refused("operation->on_end, which a batch has itself") }
+    if operation.join { return refused("operation->join") }
     var checked = OperationOptions()
-    let status = check(operation, into: &checked)
+    let status = check(operation, "options->operation->", into: &checked, in: function)
     if !status.isOK { return status }
     result.operation = checked
   }
@@ -120,9 +125,9 @@ public func inturn_batch_get_end(
 ) -> inturn_status {
   let (status, batch) = Engine.batch(Handle(batch))
   guard let batch else { return inturn_status(status) }
-  guard let out_end, canBeFilled(out_end), (0..<batch.count).contains(place) else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
+  if !(0..<batch.count).contains(place) { return refuse("place") }
+  guard let out_end else { return refuse("out_end") }
+  if !canBeFilled(out_end) { return refuse("out_end->size") }
   guard let end = batch.end(of: place) else { return INTURN_E_BUSY }
   fill(out_end, inturn_end(end))
   return INTURN_OK
@@ -134,7 +139,7 @@ public func inturn_batch_wait(
 ) -> inturn_status {
   let (status, batch) = Engine.batch(Handle(batch))
   guard let batch else { return inturn_status(status) }
-  guard canBeFilled(out_end) else { return INTURN_E_INVALID_ARGUMENT }
+  if !canBeFilled(out_end) { return refuse("out_end->size") }
   let result = batch.wait(timeoutNanoseconds: timeout_ns)
   if result.isOK, let out_end, let end = inturn_batch_end(batch) { fill(out_end, end) }
   return inturn_status(result)

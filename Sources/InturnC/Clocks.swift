@@ -5,7 +5,7 @@ import InturnCore
 public func inturn_clock_create_manual(
   _ out_clock: UnsafeMutablePointer<inturn_clock>?
 ) -> inturn_status {
-  guard let out_clock else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_clock else { return refuse("out_clock") }
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
   out_clock.pointee.bits = Engine.createManualClock().bits
   return INTURN_OK
@@ -17,7 +17,7 @@ public func inturn_clock_now(
 ) -> inturn_status {
   let (status, clock) = Engine.clock(Handle(clock))
   guard let clock else { return inturn_status(status) }
-  guard let out_now_ns else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_now_ns else { return refuse("out_now_ns") }
   out_now_ns.pointee = clock.now
   return INTURN_OK
 }
@@ -27,7 +27,7 @@ public func inturn_clock_advance(_ clock: inturn_clock, _ by_ns: Int64) -> intur
   if clock.bits == 0 { return INTURN_E_NULL_HANDLE }
   let (status, clock) = Engine.clock(Handle(clock))
   guard let clock else { return inturn_status(status) }
-  return by_ns >= 0 && clock.advance(by: by_ns) ? INTURN_OK : INTURN_E_INVALID_ARGUMENT
+  return by_ns >= 0 && clock.advance(by: by_ns) ? INTURN_OK : refuse("by_ns")
 }
 
 @_cdecl("inturn_clock_destroy") @implementation

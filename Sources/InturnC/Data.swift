@@ -2,32 +2,36 @@ import CInturn
 import InturnCore
 
 /// A datum in the engine's form, or why it is none. Bytes are copied; a pointer is retained, if
-/// that is how the value has it.
+/// that is how the value has it. `name`: the argument's.
 func rawValue(
-  _ datum: UnsafePointer<inturn_datum>?, _ references: ReferenceFunctions
+  _ datum: UnsafePointer<inturn_datum>?, _ references: ReferenceFunctions,
+  _ name: StaticString = "datum", in function: StaticString = #function
 ) -> (Status, RawValue?) {
-  guard let datum = datum?.pointee else { return (.invalidArgument, nil) }
+  func refused(_ field: StaticString = "") -> (Status, RawValue?) {
+    (refuse(name, field, in: function), nil)
+  }
+  guard let datum = datum?.pointee else { return refused() }
   switch datum.type {
   case INTURN_DATUM_INTEGER: return (.ok, .integer(datum.integer))
   case INTURN_DATUM_DOUBLE: return (.ok, .double(datum.real))
   case INTURN_DATUM_BOOLEAN: return (.ok, .boolean(datum.boolean))
   case INTURN_DATUM_PROGRESS:
     let progress = Progress(completed: datum.integer, total: datum.total)
-    return progress.isValid ? (.ok, .progress(progress)) : (.invalidArgument, nil)
+    return progress.isValid ? (.ok, .progress(progress)) : refused("->total")
   case INTURN_DATUM_POINTER:
     return (.ok, .pointer(RawPointer(datum.pointer, references)))
   case INTURN_DATUM_STRING, INTURN_DATUM_BYTES:
     guard datum.bytes != nil || datum.length == 0, datum.length >= 0 else {
-      return (.invalidArgument, nil)
+      return refused("->bytes")
     }
     if datum.type == INTURN_DATUM_STRING && !isUTF8(datum.bytes, datum.length) {
-      return (.invalidArgument, nil)
+      return refused("->bytes, which are not UTF-8")
     }
     guard let bytes = RawBytes(copying: datum.bytes, count: datum.length) else {
       return (.noMemory, nil)
     }
     return (.ok, datum.type == INTURN_DATUM_STRING ? .string(bytes) : .bytes(bytes))
-  default: return (.invalidArgument, nil)
+  default: return refused("->type")
   }
 }
 

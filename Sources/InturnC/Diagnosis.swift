@@ -17,7 +17,8 @@ public func inturn_queue_get_statistics(
   result.next_start_ns = statistics.nextStart
   result.timed_out = statistics.timedOut
   result.abandoned = statistics.abandoned
-  guard let out_statistics, fill(out_statistics, result) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_statistics else { return refuse("out_statistics") }
+  guard fill(out_statistics, result) else { return refuse("out_statistics->size") }
   return INTURN_OK
 }
 
@@ -26,12 +27,35 @@ public func inturn_queue_list(
   _ queue: inturn_queue, _ infos: UnsafeMutablePointer<inturn_operation_info>?, _ room: Int,
   _ out_count: UnsafeMutablePointer<Int>?
 ) -> inturn_status {
-  // Room that no number of operations fills is as good as any.
-  let room = Int(clamping: UInt(bitPattern: room))
-  var count = 0
-  // Without room, not even the first one's size is there to be read.
-  let stride = infos.flatMap { room > 0 ? sizeOfEach(in: $0) : nil }
-  let status = Engine.list(Handle(queue)) { info in
+  var list = InfoList(infos, room)
+  let status = Engine.list(Handle(queue)) { list.add($0) }
+  if !status.isOK { return inturn_status(status) }
+  guard let out_count else { return refuse("out_count") }
+  guard list.isThere else { return refuse(infos == nil ? "infos" : "infos->size") }
+  out_count.pointee = list.count
+  return INTURN_OK
+}
+
+/// An array of the caller's that is filled with what operations there are.
+struct InfoList {
+  private let infos: UnsafeMutablePointer<inturn_operation_info>?
+  private let stride: Int?
+  private let room: Int
+  private(set) var count = 0
+
+  init(_ infos: UnsafeMutablePointer<inturn_operation_info>?, _ room: Int) {
+    self.infos = infos
+    // Room that no number of operations fills is as good as any.
+    self.room = Int(clamping: UInt(bitPattern: room))
+    // Without room, not even the first one's size is there to be read.
+    stride = room == 0 ? nil : infos.flatMap { sizeOfEach(in: $0) }
+  }
+
+  /// False when it has room and no memory, or elements of a size that is none.
+  var isThere: Bool { stride != nil || room == 0 }
+
+  /// False when it is full.
+  mutating func add(_ info: OperationInfo) -> Bool {
     guard let infos, let stride, count < room else { return false }
     let place = UnsafeMutableRawPointer(infos) + count * stride
     place.storeBytes(of: UInt32(stride), as: UInt32.self)
@@ -39,10 +63,6 @@ public func inturn_queue_list(
     count += 1
     return count < room
   }
-  if !status.isOK { return inturn_status(status) }
-  guard let out_count, stride != nil || room == 0 else { return INTURN_E_INVALID_ARGUMENT }
-  out_count.pointee = count
-  return INTURN_OK
 }
 
 extension inturn_operation_info {
@@ -70,8 +90,8 @@ private func copy(_ text: UnsafePointer<CChar>, to room: UnsafeMutableRawBufferP
   room[length] = 0
 }
 
-@_cdecl("inturn_get_statistics") @implementation
-public func inturn_get_statistics(
+@_cdecl("inturn_library_get_statistics") @implementation
+public func inturn_library_get_statistics(
   _ out_statistics: UnsafeMutablePointer<inturn_library_statistics>?
 ) -> inturn_status {
   guard Engine.isThere else { return INTURN_E_NO_MEMORY }
@@ -84,12 +104,30 @@ public func inturn_get_statistics(
   result.clocks = statistics.clocks
   result.values = statistics.values
   result.observations = statistics.observations
-  guard let out_statistics, fill(out_statistics, result) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_statistics else { return refuse("out_statistics") }
+  guard fill(out_statistics, result) else { return refuse("out_statistics->size") }
   return INTURN_OK
 }
 
-@_cdecl("inturn_set_report_handler") @implementation
-public func inturn_set_report_handler(
+@_cdecl("inturn_report_send") @implementation
+public func inturn_report_send(_ report: UnsafePointer<inturn_report>?) -> inturn_status {
+  guard let report else { return refuse("report") }
+  guard let report = sized(report) else { return refuse("report->size") }
+  guard let kind = Report.Kind(rawValue: Int32(bitPattern: report.kind.rawValue))
+  else { return refuse("report->kind") }
+  guard let message = name(report.message) else { return refuse("report->message") }
+  if !isValidLabel(report.queue_label) { return refuse("report->queue_label") }
+  if !isValidLabel(report.operation_label) { return refuse("report->operation_label") }
+  guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
+  Report(
+    kind: kind, message: message, queueLabel: name(report.queue_label),
+    operationLabel: name(report.operation_label)
+  ).send()
+  return INTURN_OK
+}
+
+@_cdecl("inturn_report_set_handler") @implementation
+public func inturn_report_set_handler(
   _ handler: inturn_report_fn?, _ context: UnsafeMutableRawPointer?,
   _ destroy: inturn_destroy_fn?
 ) -> inturn_status {
@@ -109,11 +147,13 @@ public func inturn_set_report_handler(
         withOptionalCString(report.queueLabel) { queueLabel in
           withOptionalCString(report.operationLabel) { operationLabel in
             report.message.withCString { message in
-              var report = inturn_report(
-                size: UInt32(MemoryLayout<inturn_report>.size),
-                kind: inturn_report_kind(UInt32(report.kind.rawValue)), message: message,
-                queue_label: queueLabel, operation_label: operationLabel)
-              handler(callback.context, &report)
+              var told = inturn_report()
+              told.size = UInt32(MemoryLayout<inturn_report>.size)
+              told.kind = inturn_report_kind(UInt32(report.kind.rawValue))
+              told.message = message
+              told.queue_label = queueLabel
+              told.operation_label = operationLabel
+              handler(callback.context, &told)
             }
           }
         }

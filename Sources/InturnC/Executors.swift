@@ -9,23 +9,21 @@ public func inturn_executor_create(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
   guard let options else {
-    guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+    guard let out_executor else { return refuse("out_executor") }
     guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
     out_executor.pointee.bits = Engine.createHostExecutor(label: nil, waker: nil).bits
     return INTURN_OK
   }
-  guard let options = sized(options) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let options = sized(options) else { return refuse("options->size") }
   let wake = CallbackContext(context: options.wake_context, destroy: options.wake_destroy)
   let isPool = options.workers > 0
-  guard let out_executor, options.workers <= maximumWorkers, options.host_threads <= maximumWorkers,
-    options.max_workers <= maximumWorkers + 64,
-    options.max_workers == 0 || options.max_workers >= options.workers,
-    isPool || options.max_workers == 0,
-    !isPool || (options.wake == nil && options.host_threads == 0),
-    isValidLabel(options.label)
-  else {
+  if let field = wrongField(of: options) {
     wake.release()
-    return INTURN_E_INVALID_ARGUMENT
+    return refuse("options->", field)
+  }
+  guard let out_executor else {
+    wake.release()
+    return refuse("out_executor")
   }
   guard Engine.hasMemory else {
     wake.release()
@@ -47,6 +45,21 @@ public func inturn_executor_create(
   return INTURN_OK
 }
 
+private func wrongField(of options: inturn_executor_options) -> StaticString? {
+  let (isPool, most) = (options.workers > 0, options.max_workers)
+  if options.workers > maximumWorkers { return "workers" }
+  if isPool
+    ? most > maximumWorkers + 64 || most != 0 && most < options.workers : most != 0
+  {
+    return "max_workers"
+  }
+  if isPool ? options.host_threads != 0 : options.host_threads > maximumWorkers {
+    return "host_threads"
+  }
+  if isPool && options.wake != nil { return "wake" }
+  return isValidLabel(options.label) ? nil : "label"
+}
+
 /// The engine's form of a wake callback; kept for its context alone when there is no function.
 private func waker(
   _ wake: inturn_wake_fn?, _ context: CallbackContext
@@ -62,7 +75,7 @@ private func waker(
 public func inturn_executor_main(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
-  guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_executor else { return refuse("out_executor") }
   guard Engine.isThere else { return INTURN_E_NO_MEMORY }
   out_executor.pointee.bits = Engine.mainExecutor.bits
   return INTURN_OK
@@ -72,7 +85,7 @@ public func inturn_executor_main(
 public func inturn_executor_pool(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
-  guard let out_executor else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_executor else { return refuse("out_executor") }
   guard Engine.isThere else { return INTURN_E_NO_MEMORY }
   out_executor.pointee.bits = Engine.poolExecutor.bits
   return INTURN_OK
@@ -99,7 +112,7 @@ public func inturn_executor_fd(
   _ executor: inturn_executor, _ out_fd: UnsafeMutablePointer<CInt>?
 ) -> inturn_status {
   withHost(executor) {
-    guard let out_fd else { return .invalidArgument }
+    guard let out_fd else { return refuse("out_fd") }
     guard let descriptor = $0.descriptor() else { return .noMemory }
     out_fd.pointee = descriptor
     return .ok
@@ -111,9 +124,10 @@ public func inturn_executor_attach(
   _ executor: inturn_executor, _ loop: UnsafePointer<CChar>?, _ data: UnsafeMutableRawPointer?
 ) -> inturn_status {
   withHost(executor) {
-    guard let loop, isValidLabel(loop) else { return .invalidArgument }
+    guard let loop, isValidLabel(loop) else { return refuse("loop") }
     guard Engine.hasMemory else { return .noMemory }
-    return $0.attach(loop: String(cString: loop), data: data)
+    let status = $0.attach(loop: String(cString: loop), data: data)
+    return status == .invalidArgument ? refuse("loop") : status
   }
 }
 
@@ -123,10 +137,11 @@ public func inturn_executor_get_attached(
   _ out_data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> inturn_status {
   withHost(executor) {
-    guard let loop, isValidLabel(loop), let out_data else { return .invalidArgument }
+    guard let loop, isValidLabel(loop) else { return refuse("loop") }
+    guard let out_data else { return refuse("out_data") }
     let (status, data) = $0.attachedData(loop: String(cString: loop))
     if status.isOK { out_data.pointee = data }
-    return status
+    return status == .invalidArgument ? refuse("loop") : status
   }
 }
 
@@ -135,8 +150,9 @@ public func inturn_executor_detach(
   _ executor: inturn_executor, _ loop: UnsafePointer<CChar>?
 ) -> inturn_status {
   withHost(executor) {
-    guard let loop, isValidLabel(loop) else { return .invalidArgument }
-    return $0.detach(loop: String(cString: loop))
+    guard let loop, isValidLabel(loop) else { return refuse("loop") }
+    let status = $0.detach(loop: String(cString: loop))
+    return status == .invalidArgument ? refuse("loop") : status
   }
 }
 
@@ -161,7 +177,8 @@ public func inturn_executor_take(
   _ out_taken: UnsafeMutablePointer<inturn_taken>?
 ) -> inturn_status {
   withHost(executor) {
-    guard let work, let out_taken else { return .invalidArgument }
+    guard let work else { return refuse("work") }
+    guard let out_taken else { return refuse("out_taken") }
     var budget = DrainBudget(remaining: callsBeforeTaken, wanted: rawWork(work))
     let status = $0.take(&budget) {
       if finished.bits != 0 { _ = Engine.end(Handle(finished), as: .finished) }

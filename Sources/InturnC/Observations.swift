@@ -10,11 +10,13 @@ public func inturn_value_observe(
   let callback = CallbackContext(context: context, destroy: destroy)
   let (refusal, _) = Engine.references(of: Handle(value))
   let given = options.map { sized($0) }
-  guard refusal.isOK, let observer, let checked = observeOptions(given) else {
+  var checked = ObserveOptions()
+  let status = refusal.isOK ? check(given, observer, into: &checked) : refusal
+  guard status.isOK, let observer else {
     callback.release()
-    return refusal.isOK ? INTURN_E_INVALID_ARGUMENT : inturn_status(refusal)
+    return inturn_status(status)
   }
-  let (status, observation) = Engine.observe(
+  let (made, observation) = Engine.observe(
     Handle(value), checked, wantsHandle: out_observation != nil,
     ObserverCallback(
       call: { entry in
@@ -26,24 +28,31 @@ public func inturn_value_observe(
         change.after = inturn_datum(entry.new)
         observer(callback.context, &change)
       }, onEnd: { callback.release() }))
-  if status.isOK { out_observation?.pointee.bits = observation.bits }
-  return inturn_status(status)
+  if made.isOK { out_observation?.pointee.bits = observation.bits }
+  return inturn_status(made)
 }
 
-/// The options in the engine's form, or nil when they are not valid. Given twice optional: none at
-/// all, and of a wrong size.
-private func observeOptions(_ given: inturn_observe_options??) -> ObserveOptions? {
-  var result = ObserveOptions()
-  guard let given else { return result }
-  guard let options = given, !options.prior || !options.latest,
-    options.executor.bits == 0 || options.queue.bits == 0
-  else { return nil }
+/// Gives the options in the engine's form, or refuses them. `given` is nil for none, and holds nil
+/// when its size is wrong.
+private func check(
+  _ given: inturn_observe_options??, _ observer: inturn_change_fn?,
+  into result: inout ObserveOptions, in function: StaticString = #function
+) -> Status {
+  if observer == nil { return refuse("observer", in: function) }
+  guard let given else { return .ok }
+  guard let options = given else { return refuse("options->size", in: function) }
+  if options.prior && options.latest {
+    return refuse("options->latest, with prior", in: function)
+  }
+  if options.executor.bits != 0 && options.queue.bits != 0 {
+    return refuse("options->queue, with executor", in: function)
+  }
   result.manner.initial = options.initial
   result.manner.prior = options.prior
   result.manner.latest = options.latest
   result.executor = Handle(options.executor)
   result.queue = Handle(options.queue)
-  return result
+  return .ok
 }
 
 @_cdecl("inturn_observation_cancel") @implementation
@@ -61,7 +70,7 @@ public func inturn_value_wait(
 ) -> inturn_status {
   let (refusal, _) = Engine.references(of: Handle(value))
   if !refusal.isOK { return inturn_status(refusal) }
-  guard let predicate else { return INTURN_E_INVALID_ARGUMENT }
+  guard let predicate else { return refuse("predicate") }
   let (status, data) = Engine.wait(for: Handle(value), timeoutNanoseconds: timeout_ns) {
     var datum = inturn_datum($0)
     return predicate(context, &datum)

@@ -7,7 +7,7 @@ public func inturn_operation_get_state(
 ) -> inturn_status {
   let (status, state) = Engine.state(of: Handle(operation))
   if !status.isOK { return inturn_status(status) }
-  guard let out_state else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_state else { return refuse("out_state") }
   out_state.pointee = inturn_operation_state(UInt32(state.rawValue))
   return INTURN_OK
 }
@@ -21,7 +21,7 @@ public func inturn_operation_cancel(_ operation: inturn_operation) -> inturn_sta
 public func inturn_operation_wait(
   _ operation: inturn_operation, _ timeout_ns: Int64, _ out_end: UnsafeMutablePointer<inturn_end>?
 ) -> inturn_status {
-  guard canBeFilled(out_end) else { return INTURN_E_INVALID_ARGUMENT }
+  guard canBeFilled(out_end) else { return refuse("out_end->size") }
   let (status, end) = Engine.wait(for: Handle(operation), timeoutNanoseconds: timeout_ns)
   if let end, let out_end { fill(out_end, inturn_end(end)) }
   return inturn_status(status)

@@ -5,7 +5,7 @@ import InturnCore
 public func inturn_owner_create(
   _ capacity: UInt64, _ out_owner: UnsafeMutablePointer<inturn_owner>?
 ) -> inturn_status {
-  guard let out_owner else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_owner else { return refuse("out_owner") }
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
   out_owner.pointee.bits = Engine.createOwner(capacity: capacity).bits
   return INTURN_OK
@@ -17,7 +17,7 @@ public func inturn_owner_get_count(
 ) -> inturn_status {
   let (status, owner) = Engine.owner(Handle(owner))
   guard let owner else { return inturn_status(status) }
-  guard let out_count else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_count else { return refuse("out_count") }
   out_count.pointee = owner.operations
   return INTURN_OK
 }

@@ -7,11 +7,13 @@ public func inturn_queue_create(
   _ out_queue: UnsafeMutablePointer<inturn_queue>?
 ) -> inturn_status {
   let given = options.map { sized($0) }
-  if case .some(nil) = given { return INTURN_E_INVALID_ARGUMENT }
+  if case .some(nil) = given { return refuse("options->size") }
   let options = given ?? nil
-  guard let out_queue, let checked = queueOptions(kind, options) else {
+  var checked = QueueOptions(kind: .fifo)
+  let refusal = out_queue == nil ? refuse("out_queue") : check(kind, options, into: &checked)
+  guard refusal.isOK, let out_queue else {
     options?.event_destroy?(options?.event_context)
-    return INTURN_E_INVALID_ARGUMENT
+    return inturn_status(refusal)
   }
   let (status, queue) = Engine.createQueue(
     checked, executor: Handle(bits: options?.executor.bits ?? 0),
@@ -20,17 +22,21 @@ public func inturn_queue_create(
   return inturn_status(status)
 }
 
-/// The options in the engine's form, or nil when they are not valid.
-private func queueOptions(
-  _ kind: inturn_queue_kind, _ options: inturn_queue_options?
-) -> QueueOptions? {
-  guard let kind = QueueKind(rawValue: UInt8(clamping: kind.rawValue)) else { return nil }
-  var result = QueueOptions(kind: kind)
-  guard let options else { return result }
-  guard isValidLabel(options.label), let settle = delay(options.settle_ns, result.settle),
-    let gap = delay(options.gap_ns, result.gap),
-    kind == .concurrent || options.max_concurrent <= 1, let rate = startRate(options.rate)
-  else { return nil }
+/// Gives the options in the engine's form, or refuses them.
+private func check(
+  _ kind: inturn_queue_kind, _ options: inturn_queue_options?, into result: inout QueueOptions,
+  in function: StaticString = #function
+) -> Status {
+  guard let kind = QueueKind(rawValue: UInt8(clamping: kind.rawValue))
+  else { return refuse("kind", in: function) }
+  result = QueueOptions(kind: kind)
+  guard let options else { return .ok }
+  func refused(_ field: StaticString) -> Status { refuse("options->", field, in: function) }
+  if !isValidLabel(options.label) { return refused("label") }
+  guard let settle = delay(options.settle_ns, result.settle) else { return refused("settle_ns") }
+  guard let gap = delay(options.gap_ns, result.gap) else { return refused("gap_ns") }
+  if kind != .concurrent && options.max_concurrent > 1 { return refused("max_concurrent") }
+  guard let rate = startRate(options.rate) else { return refused("rate") }
   result.label = options.label
   result.capacity = options.capacity
   result.limit = options.max_concurrent
@@ -38,7 +44,7 @@ private func queueOptions(
   result.gap = gap
   result.rate = rate
   result.onEvent = eventHandler(options)
-  return result
+  return .ok
 }
 
 /// A delay, if it is valid; zero is its default.
@@ -98,8 +104,9 @@ public func inturn_queue_enqueue(
   }
   let status = Engine.enqueue(
     Handle(queue), work: rawWork(work), context: context, destroy: destroy)
-  if !status.isOK, let destroy { destroy(context) }
-  return inturn_status(status)
+  if status.isOK { return INTURN_OK }
+  if let destroy { destroy(context) }
+  return refusal(status, work)
 }
 
 /// Enqueues an operation of which little is asked.
@@ -107,17 +114,17 @@ public func inturn_queue_enqueue(
 private func enqueue(
   _ queue: inturn_queue, _ lean: LeanOptions, _ work: inturn_work_fn?,
   _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
-  _ out_operation: UnsafeMutablePointer<inturn_operation>?
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?, in function: StaticString = #function
 ) -> inturn_status {
   let (status, operation) = Engine.enqueue(
     Handle(queue), lean: lean, work: rawWork(work), context: context, destroy: destroy,
     wantsHandle: out_operation != nil)
   if status.isOK {
     out_operation?.pointee.bits = operation.bits
-  } else if let destroy {
-    destroy(context)
+    return INTURN_OK
   }
-  return inturn_status(status)
+  if let destroy { destroy(context) }
+  return refusal(status, work, in: function)
 }
 
 /// The options as the engine's short way takes them, if they are valid and ask for no more than it
@@ -159,10 +166,10 @@ public func inturn_queue_enqueue_with(
   }
   guard let options = sized(options) else {
     destroy?(context)
-    return INTURN_E_INVALID_ARGUMENT
+    return refuse("options->size")
   }
   var checked = OperationOptions()
-  var status = check(options, into: &checked)
+  var status = check(options, "options->", into: &checked)
   if status.isOK {
     let (result, operation) = withUnsafePointer(to: &checked) {
       Engine.enqueue(
@@ -175,25 +182,38 @@ public func inturn_queue_enqueue_with(
   if !status.isOK {
     destroy?(context)
     options.end_destroy?(options.end_context)
+    return work == nil ? refusal(status, work) : inturn_status(status)
   }
-  return inturn_status(status)
+  return INTURN_OK
 }
 
-private func isValid(_ options: inturn_operation_options) -> Bool {
-  isValidLabel(options.label)
-    && options.max_wait_ns >= 0 && options.max_run_ns >= 0 && options.stall_ns >= 0
-    && options.cancel_grace_ns >= 0
-    && (options.max_run_policy == INTURN_MAX_RUN_HOLD
-      || options.max_run_policy == INTURN_MAX_RUN_FREE)
-    && (options.after_policy == INTURN_AFTER_ENDED
-      || options.after_policy == INTURN_AFTER_FINISHED)
-    && isValidLabel(options.key) && (options.key != nil || !options.join)
+private func wrongField(of options: inturn_operation_options) -> StaticString? {
+  if !isValidLabel(options.label) { return "label" }
+  if options.max_wait_ns < 0 { return "max_wait_ns" }
+  if options.max_run_ns < 0 { return "max_run_ns" }
+  if options.stall_ns < 0 { return "stall_ns" }
+  if options.cancel_grace_ns < 0 { return "cancel_grace_ns" }
+  if options.max_run_policy != INTURN_MAX_RUN_HOLD && options.max_run_policy != INTURN_MAX_RUN_FREE
+  {
+    return "max_run_policy"
+  }
+  if options.after_policy != INTURN_AFTER_ENDED && options.after_policy != INTURN_AFTER_FINISHED {
+    return "after_policy"
+  }
+  if !isValidLabel(options.key) { return "key" }
+  return options.join && options.key == nil ? "join, without a key" : nil
 }
 
-/// Gives the options in the engine's form, or says what is wrong with them.
-func check(_ options: inturn_operation_options, into result: inout OperationOptions) -> Status {
-  guard isValid(options), let earlier = options.earlier, addNamesAndRetry(options, to: &result)
-  else { return .invalidArgument }
+/// Gives the options in the engine's form, or refuses them. `prefix`: what the caller calls them.
+func check(
+  _ options: inturn_operation_options, _ prefix: StaticString,
+  into result: inout OperationOptions, in function: StaticString = #function
+) -> Status {
+  func refused(_ field: StaticString) -> Status { refuse(prefix, field, in: function) }
+  if let field = wrongField(of: options) { return refused(field) }
+  guard let earlier = options.earlier else { return refused("after_count") }
+  if !addNames(options, to: &result) { return refused("exclusive") }
+  if let field = addRetry(options, to: &result) { return refused(field) }
   result.label = options.label
   result.maxWait = options.max_wait_ns
   result.maxRun = options.max_run_ns
@@ -222,8 +242,8 @@ func check(_ options: inturn_operation_options, into result: inout OperationOpti
   return status
 }
 
-/// False when a name is not one, or the retry policy makes no sense.
-private func addNamesAndRetry(
+/// False when a name is not one.
+private func addNames(
   _ options: inturn_operation_options, to result: inout OperationOptions
 ) -> Bool {
   guard let names = array(options.exclusive, options.exclusive_count, most: Int(Int32.max))
@@ -232,17 +252,28 @@ private func addNamesAndRetry(
     guard let name, isValidLabel(name) else { return false }
     result.names.append(String(cString: name))
   }
-  guard let given = options.retry else { return true }
-  guard let retry = sized(given) else { return false }
+  return true
+}
+
+/// Which field of the retry policy is wrong, if one is.
+private func addRetry(
+  _ options: inturn_operation_options, to result: inout OperationOptions
+) -> StaticString? {
+  guard let given = options.retry else { return nil }
+  guard let retry = sized(given) else { return "retry->size" }
+  if retry.delay_ns < 0 { return "retry->delay_ns" }
+  if retry.max_delay_ns < 0 { return "retry->max_delay_ns" }
   var policy = RetryPolicy()
   policy.maximumAttempts = retry.max_attempts
   policy.delay = retry.delay_ns
   policy.factor = retry.factor == 0 ? 1 : retry.factor
   policy.maximumDelay = retry.max_delay_ns
   policy.jitter = retry.jitter
+  policy.isOfFailuresOnly = retry.only_failures
   policy.decide = retry.decide
   result.retry = policy
-  return policy.isValid
+  if policy.isValid { return nil }
+  return (0...1).contains(policy.jitter) ? "retry->factor" : "retry->jitter"
 }
 
 /// How the engine calls an `inturn_end_fn`.
@@ -258,7 +289,7 @@ public func inturn_queue_set_rate(
   _ queue: inturn_queue, _ rate: UnsafePointer<inturn_rate>?
 ) -> inturn_status {
   guard let rate = startRate(rate?.pointee ?? inturn_rate()) else {
-    return INTURN_E_INVALID_ARGUMENT
+    return refuse("rate")
   }
   return inturn_status(Engine.setRate(rate, of: Handle(queue)))
 }
@@ -284,7 +315,7 @@ public func inturn_queue_resume(_ queue: inturn_queue) -> inturn_status {
 public func inturn_queue_suspend_for(
   _ queue: inturn_queue, _ reason: UnsafePointer<CChar>?
 ) -> inturn_status {
-  guard let reason = name(reason) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let reason = name(reason) else { return refuse("reason") }
   return inturn_status(Engine.suspend(Handle(queue), reason: reason))
 }
 
@@ -292,7 +323,7 @@ public func inturn_queue_suspend_for(
 public func inturn_queue_resume_for(
   _ queue: inturn_queue, _ reason: UnsafePointer<CChar>?
 ) -> inturn_status {
-  guard let reason = name(reason) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let reason = name(reason) else { return refuse("reason") }
   return inturn_status(Engine.resume(Handle(queue), reason: reason))
 }
 
@@ -310,7 +341,7 @@ public func inturn_queue_view_will_disappear(_ queue: inturn_queue) -> inturn_st
 public func inturn_queue_resolve_key(
   _ queue: inturn_queue, _ key: UnsafePointer<CChar>?, _ out_count: UnsafeMutablePointer<UInt64>?
 ) -> inturn_status {
-  guard let key = name(key) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let key = name(key) else { return refuse("key") }
   let (status, count) = Engine.resolve(key, of: Handle(queue))
   if status.isOK { out_count?.pointee = count }
   return inturn_status(status)
@@ -320,7 +351,7 @@ public func inturn_queue_resolve_key(
 public func inturn_queue_cancel_key(
   _ queue: inturn_queue, _ key: UnsafePointer<CChar>?, _ out_count: UnsafeMutablePointer<UInt64>?
 ) -> inturn_status {
-  guard let key = name(key) else { return INTURN_E_INVALID_ARGUMENT }
+  guard let key = name(key) else { return refuse("key") }
   let (status, count) = Engine.cancel(key, of: Handle(queue))
   if status.isOK { out_count?.pointee = count }
   return inturn_status(status)
@@ -339,6 +370,23 @@ public func inturn_queue_close(_ queue: inturn_queue) -> inturn_status {
 @_cdecl("inturn_queue_drain") @implementation
 public func inturn_queue_drain(_ queue: inturn_queue, _ timeout_ns: Int64) -> inturn_status {
   inturn_status(Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns))
+}
+
+@_cdecl("inturn_queue_drain_or_list") @implementation
+public func inturn_queue_drain_or_list(
+  _ queue: inturn_queue, _ timeout_ns: Int64,
+  _ infos: UnsafeMutablePointer<inturn_operation_info>?, _ room: Int,
+  _ out_count: UnsafeMutablePointer<Int>?
+) -> inturn_status {
+  var list = InfoList(infos, room)
+  guard let out_count, list.isThere else {
+    let status = Engine.drain(Handle(queue), timeoutNanoseconds: 0)
+    guard status.isOK || status == .timedOut else { return inturn_status(status) }
+    return refuse(out_count == nil ? "out_count" : infos == nil ? "infos" : "infos->size")
+  }
+  let status = Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns) { list.add($0) }
+  if status.isOK || status == .timedOut { out_count.pointee = list.count }
+  return inturn_status(status)
 }
 
 @_cdecl("inturn_queue_destroy") @implementation

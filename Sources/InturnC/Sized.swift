@@ -70,7 +70,7 @@ func fill<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>, _ value: Struct
 extension inturn_executor_options: Sized { static var firstSize: Int { 48 } }
 extension inturn_queue_options: Sized { static var firstSize: Int { 96 } }
 extension inturn_operation_options: Sized { static var firstSize: Int { 152 } }
-extension inturn_retry: Sized { static var firstSize: Int { 48 } }
+extension inturn_retry: Sized { static var firstSize: Int { 56 } }
 extension inturn_batch_options: Sized { static var firstSize: Int { 64 } }
 extension inturn_value_options: Sized { static var firstSize: Int { 32 } }
 extension inturn_observe_options: Sized { static var firstSize: Int { 24 } }
@@ -79,3 +79,4 @@ extension inturn_library_statistics: Sized { static var firstSize: Int { 56 } }
 extension inturn_end: Sized { static var firstSize: Int { 64 } }
 extension inturn_batch_end: Sized { static var firstSize: Int { 48 } }
 extension inturn_operation_info: Sized { static var firstSize: Int { 80 } }
+extension inturn_report: Sized { static var firstSize: Int { 32 } }

@@ -6,9 +6,8 @@ public func inturn_queue_create_value(
   _ queue: inturn_queue, _ aspect: inturn_queue_aspect,
   _ out_value: UnsafeMutablePointer<inturn_value>?
 ) -> inturn_status {
-  guard let out_value, let aspect = QueueAspect(rawValue: aspect.rawValue) else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
+  guard let aspect = QueueAspect(rawValue: aspect.rawValue) else { return refuse("aspect") }
+  guard let out_value else { return refuse("out_value") }
   return give(Engine.createValue(aspect, of: Handle(queue)), to: out_value)
 }
 
@@ -17,9 +16,8 @@ public func inturn_operation_create_value(
   _ operation: inturn_operation, _ aspect: inturn_operation_aspect,
   _ out_value: UnsafeMutablePointer<inturn_value>?
 ) -> inturn_status {
-  guard let out_value, let aspect = OperationAspect(rawValue: aspect.rawValue) else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
+  guard let aspect = OperationAspect(rawValue: aspect.rawValue) else { return refuse("aspect") }
+  guard let out_value else { return refuse("out_value") }
   return give(Engine.createValue(aspect, of: Handle(operation)), to: out_value)
 }
 
@@ -27,7 +25,7 @@ public func inturn_operation_create_value(
 public func inturn_batch_create_value(
   _ batch: inturn_batch, _ out_value: UnsafeMutablePointer<inturn_value>?
 ) -> inturn_status {
-  guard let out_value else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_value else { return refuse("out_value") }
   return give(Engine.createValue(progressOf: Handle(batch)), to: out_value)
 }
 

@@ -43,7 +43,7 @@ public func inturn_token_is_cancelled(
 ) -> inturn_status {
   let (status, isCancelled) = Engine.isCancelled(Handle(token))
   if !status.isOK { return inturn_status(status) }
-  guard let out_cancelled else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_cancelled else { return refuse("out_cancelled") }
   out_cancelled.pointee = isCancelled
   return INTURN_OK
 }
@@ -63,9 +63,8 @@ public func inturn_token_on_cancel(
 public func inturn_token_set_progress(
   _ token: inturn_token, _ completed: Int64, _ total: Int64
 ) -> inturn_status {
-  guard completed >= 0, total >= 0, total == 0 || completed <= total else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
+  if completed < 0 || total > 0 && completed > total { return refuse("completed") }
+  if total < 0 { return refuse("total") }
   var progress = Progress()
   progress.completed = completed
   progress.total = total
@@ -95,6 +94,7 @@ public func inturn_token_resume(
 ) -> inturn_status {
   let status = Engine.resume(
     Handle(token), work: rawWork(work), context: context, destroy: destroy)
-  if !status.isOK { destroy?(context) }
-  return inturn_status(status)
+  if status.isOK { return INTURN_OK }
+  destroy?(context)
+  return refusal(status, work)
 }

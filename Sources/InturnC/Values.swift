@@ -9,13 +9,13 @@ public func inturn_value_create(
   _ out_value: UnsafeMutablePointer<inturn_value>?
 ) -> inturn_status {
   let given = options.map { sized($0) }
-  if case .some(nil) = given { return INTURN_E_INVALID_ARGUMENT }
+  if case .some(nil) = given { return refuse("options->size") }
   let options = given ?? nil
-  guard let out_value, options?.reserved ?? 0 == 0, isValidLabel(options?.label) else {
-    return INTURN_E_INVALID_ARGUMENT
-  }
+  if options?.reserved ?? 0 != 0 { return refuse("options->reserved") }
+  if !isValidLabel(options?.label) { return refuse("options->label") }
+  guard let out_value else { return refuse("out_value") }
   let references = ReferenceFunctions(retain: options?.retain, release: options?.release)
-  let (status, data) = rawValue(initial, references)
+  let (status, data) = rawValue(initial, references, "initial")
   guard let data else { return inturn_status(status) }
   let (made, value) = Engine.createValue(
     data, references, label: options?.label.map { String(cString: $0) })
@@ -29,7 +29,7 @@ public func inturn_value_get(
 ) -> inturn_status {
   let (status, data) = Engine.value(Handle(value))
   guard let data else { return inturn_status(status) }
-  guard let out_datum else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_datum else { return refuse("out_datum") }
   out_datum.pointee = inturn_datum(owning: data)
   return INTURN_OK
 }
@@ -40,7 +40,7 @@ public func inturn_value_get_integer(
 ) -> inturn_status {
   let (status, data) = Engine.value(Handle(value), expecting: .integer)
   guard case .integer(let number) = data else { return inturn_status(status) }
-  guard let out_number else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_number else { return refuse("out_number") }
   out_number.pointee = number
   return INTURN_OK
 }
@@ -51,7 +51,7 @@ public func inturn_value_get_double(
 ) -> inturn_status {
   let (status, data) = Engine.value(Handle(value), expecting: .double)
   guard case .double(let number) = data else { return inturn_status(status) }
-  guard let out_number else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_number else { return refuse("out_number") }
   out_number.pointee = number
   return INTURN_OK
 }
@@ -62,14 +62,14 @@ public func inturn_value_get_boolean(
 ) -> inturn_status {
   let (status, data) = Engine.value(Handle(value), expecting: .boolean)
   guard case .boolean(let truth) = data else { return inturn_status(status) }
-  guard let out_truth else { return INTURN_E_INVALID_ARGUMENT }
+  guard let out_truth else { return refuse("out_truth") }
   out_truth.pointee = truth
   return INTURN_OK
 }
 
 @_cdecl("inturn_datum_release") @implementation
 public func inturn_datum_release(_ datum: UnsafeMutablePointer<inturn_datum>?) -> inturn_status {
-  guard let datum else { return INTURN_E_INVALID_ARGUMENT }
+  guard let datum else { return refuse("datum") }
   guard let owner = datum.pointee.owner else { return INTURN_OK }
   datum.pointee = inturn_datum()
   Unmanaged<AnyObject>.fromOpaque(owner).release()
@@ -104,7 +104,7 @@ public func inturn_value_exchange(
   _ out_before: UnsafeMutablePointer<inturn_datum>?
 ) -> inturn_status {
   with(datum, for: value) {
-    guard let out_before else { return .invalidArgument }
+    guard let out_before else { return refuse("out_before") }
     let (status, before) = Engine.exchange(Handle(value), $0)
     if let before { out_before.pointee = inturn_datum(owning: before) }
     return status
@@ -117,10 +117,10 @@ public func inturn_value_compare_exchange(
   _ desired: UnsafePointer<inturn_datum>?, _ out_exchanged: UnsafeMutablePointer<Bool>?,
   _ out_before: UnsafeMutablePointer<inturn_datum>?
 ) -> inturn_status {
-  with(desired, for: value) { desired in
-    guard let out_exchanged else { return .invalidArgument }
+  with(desired, named: "desired", for: value) { desired in
+    guard let out_exchanged else { return refuse("out_exchanged") }
     // Only compared: no reference changes hands.
-    let (refusal, expected) = rawValue(expected, ReferenceFunctions())
+    let (refusal, expected) = rawValue(expected, ReferenceFunctions(), "expected")
     guard let expected else { return refusal }
     let (status, exchanged, before) = Engine.compareExchange(
       Handle(value), expected: expected, desired: desired)
@@ -138,7 +138,7 @@ public func inturn_value_add(
 ) -> inturn_status {
   let (status, sum) = Engine.add(Handle(value), difference)
   if status.isOK { out_sum?.pointee = sum }
-  return inturn_status(status)
+  return inturn_status(status == .invalidArgument ? refuse("difference") : status)
 }
 
 @_cdecl("inturn_value_add_double") @implementation
@@ -147,17 +147,18 @@ public func inturn_value_add_double(
 ) -> inturn_status {
   let (status, sum) = Engine.add(Handle(value), difference)
   if status.isOK { out_sum?.pointee = sum }
-  return inturn_status(status)
+  return inturn_status(status == .invalidArgument ? refuse("difference") : status)
 }
 
 /// Calls `body` with a datum in the engine's form, with the value's references. When the status is
 /// not OK, they stay the caller's.
 private func with(
-  _ datum: UnsafePointer<inturn_datum>?, for value: inturn_value, _ body: (RawValue) -> Status
+  _ datum: UnsafePointer<inturn_datum>?, named name: StaticString = "datum",
+  for value: inturn_value, in function: StaticString = #function, _ body: (RawValue) -> Status
 ) -> inturn_status {
   let (found, references) = Engine.references(of: Handle(value))
   guard let references else { return inturn_status(found) }
-  let (refusal, data) = rawValue(datum, references)
+  let (refusal, data) = rawValue(datum, references, name, in: function)
   guard let data else { return inturn_status(refusal) }
   let status = body(data)
   if !status.isOK { data.disown() }

@@ -331,11 +331,11 @@ static void take_report(void *context, const inturn_report *report) {
 
 void reports_begin(reports *into) {
   *into = (reports){GATE_INIT, 0, "", "", ""};
-  CHECK_OK(inturn_set_report_handler(take_report, into, NULL));
+  CHECK_OK(inturn_report_set_handler(take_report, into, NULL));
 }
 
 void reports_end(void) {
-  CHECK_OK(inturn_set_report_handler(NULL, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
 }
 
 /* Programs ---------------------------------------------------------------- */
@@ -344,7 +344,7 @@ static inturn_library_statistics alive;
 
 static inturn_library_statistics library_statistics(void) {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  CHECK_OK(inturn_get_statistics(&statistics));
+  CHECK_OK(inturn_library_get_statistics(&statistics));
   return statistics;
 }
 

@@ -138,6 +138,8 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(QUEUE, inturn_queue_drain, 0, false, (handle, -1))                         \
   X(QUEUE, inturn_queue_get_statistics, 0, false, (handle, &out.statistics))   \
   X(QUEUE, inturn_queue_list, 0, false, (handle, &out.info, 1, &out.count))    \
+  X(QUEUE, inturn_queue_drain_or_list, 0, false,                               \
+    (handle, -1, &out.info, 1, &out.count))                                    \
   X(QUEUE, inturn_queue_create_value, 0, false,                                \
     (handle, INTURN_QUEUE_PENDING, &out.value))                                \
   X(QUEUE, inturn_queue_destroy, 0, false, (handle))                           \

@@ -108,7 +108,8 @@ static void statistics_of_a_wrong_size_are_refused(void) {
     queue.pending = library.queues = 77;
     CHECK_STATUS(inturn_queue_get_statistics(stage.queue, &queue),
                  INTURN_E_INVALID_ARGUMENT);
-    CHECK_STATUS(inturn_get_statistics(&library), INTURN_E_INVALID_ARGUMENT);
+    CHECK_STATUS(inturn_library_get_statistics(&library),
+                 INTURN_E_INVALID_ARGUMENT);
     CHECK_INT(queue.pending, 77);
     CHECK_INT(library.queues, 77);
   }
@@ -143,7 +144,8 @@ static void a_struct_is_read_no_further_than_its_size(void) {
                  INTURN_E_INVALID_ARGUMENT);
     CHECK_STATUS(inturn_queue_get_statistics(stage.queue, options),
                  INTURN_E_INVALID_ARGUMENT);
-    CHECK_STATUS(inturn_get_statistics(options), INTURN_E_INVALID_ARGUMENT);
+    CHECK_STATUS(inturn_library_get_statistics(options),
+                 INTURN_E_INVALID_ARGUMENT);
   }
   stage_destroy(&stage);
 }
@@ -448,7 +450,7 @@ static void an_out_parameter_that_is_needed_is_not_null(void) {
       inturn_clock_create_manual(NULL),
       inturn_clock_now(stage.clock, NULL),
       inturn_queue_get_statistics(stage.queue, NULL),
-      inturn_get_statistics(NULL),
+      inturn_library_get_statistics(NULL),
   };
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
     CHECK_STATUS(statuses[i], INTURN_E_INVALID_ARGUMENT);

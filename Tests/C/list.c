@@ -93,6 +93,33 @@ static void the_list_is_no_longer_than_its_room(void) {
   stage_destroy(&stage);
 }
 
+static void a_drain_whose_time_is_over_lists_what_is_left(void) {
+  job running = JOB("running"), pending = JOB("pending");
+  stage stage = stage_create_running(INTURN_QUEUE_FIFO, &running);
+  inturn_operation_info infos[3] = {0};
+  size_t count = 99;
+  job_enqueue(stage.queue, &pending, work_finish);
+  for (int64_t limit_ns = 0; limit_ns < 2; limit_ns++) {
+    memset(infos, 0, sizeof infos);
+    CHECK_STATUS(
+        inturn_queue_drain_or_list(stage.queue, limit_ns, infos, 3, &count),
+        INTURN_E_TIMED_OUT);
+    CHECK_INT(count, 2);
+    CHECK_INT(infos[0].state, INTURN_RUNNING);
+    CHECK_TEXT(infos[0].label, "running");
+    CHECK_INT(infos[1].state, INTURN_PENDING);
+    CHECK_TEXT(infos[1].label, "pending");
+  }
+  stage_finish(&stage, &running);
+  CHECK_OK(inturn_queue_drain_or_list(stage.queue, -1, infos, 3, &count));
+  CHECK_INT(count, 0);
+  CHECK_STATUS(inturn_queue_drain_or_list(stage.queue, 0, infos, 3, NULL),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_queue_drain_or_list(stage.queue, 0, NULL, 3, &count),
+               INTURN_E_INVALID_ARGUMENT);
+  stage_destroy(&stage);
+}
+
 static void the_list_of_an_empty_queue_is_empty(void) {
   stage stage = stage_create(INTURN_QUEUE_ACTOR);
   inturn_operation_info info = {0};
@@ -149,7 +176,7 @@ static void a_long_label_is_cut_at_the_end_of_a_character(void) {
 
 static inturn_library_statistics library(void) {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  CHECK_OK(inturn_get_statistics(&statistics));
+  CHECK_OK(inturn_library_get_statistics(&statistics));
   return statistics;
 }
 
@@ -189,6 +216,7 @@ PROGRAM(list, TEST(the_list_has_running_ones_first_then_pending_ones_in_order),
         TEST(the_list_says_which_were_asked_to_end),
         TEST(one_that_was_cancelled_in_its_place_is_not_in_the_list),
         TEST(the_list_is_no_longer_than_its_room),
+        TEST(a_drain_whose_time_is_over_lists_what_is_left),
         TEST(the_list_of_an_empty_queue_is_empty),
         TEST(a_long_label_is_cut_at_the_end_of_a_character),
         TEST(the_library_counts_what_lives),

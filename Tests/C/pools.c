@@ -272,7 +272,7 @@ static void a_pool_of_the_most_workers_works(void) {
 
 static uint32_t worker_count(void) {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  CHECK_OK(inturn_get_statistics(&statistics));
+  CHECK_OK(inturn_library_get_statistics(&statistics));
   return statistics.workers;
 }
 

@@ -36,6 +36,33 @@ static void a_report_has_the_labels(void) {
   CHECK_TEXT(reports.operation_label, "holiday.jpg");
 }
 
+static void a_program_may_report_by_itself(void) {
+  reports reports;
+  inturn_report report = INTURN_REPORT_INIT;
+  reports_begin(&reports);
+  report.kind = INTURN_REPORT_EXCEPTION;
+  report.message = "something was thrown";
+  report.queue_label = "uploads";
+  CHECK_OK(inturn_report_send(&report));
+  CHECK_INT(reports.kind, INTURN_REPORT_EXCEPTION);
+  CHECK_TEXT(reports.message, "something was thrown");
+  CHECK_TEXT(reports.queue_label, "uploads");
+  CHECK_TEXT(reports.operation_label, "(none)");
+  report.operation_label = "\xff";
+  CHECK_STATUS(inturn_report_send(&report), INTURN_E_INVALID_ARGUMENT);
+  CHECK_TEXT(reports.message, "inturn_report_send refuses "
+                              "report->operation_label");
+  report.message = NULL;
+  CHECK_STATUS(inturn_report_send(&report), INTURN_E_INVALID_ARGUMENT);
+  report.kind = (inturn_report_kind)99;
+  CHECK_STATUS(inturn_report_send(&report), INTURN_E_INVALID_ARGUMENT);
+  CHECK_TEXT(reports.message, "inturn_report_send refuses report->kind");
+  report.size = 1;
+  CHECK_STATUS(inturn_report_send(&report), INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_report_send(NULL), INTURN_E_INVALID_ARGUMENT);
+  reports_end();
+}
+
 static void what_has_no_label_is_reported_without_one(void) {
   reports reports;
   reports_begin(&reports);
@@ -81,11 +108,11 @@ static void never_report(void *context, const inturn_report *report) {
 
 static void a_handler_that_was_replaced_is_destroyed_once(void) {
   gate first = GATE_INIT, second = GATE_INIT;
-  CHECK_OK(inturn_set_report_handler(never_report, &first, count_destroy));
+  CHECK_OK(inturn_report_set_handler(never_report, &first, count_destroy));
   CHECK_INT(gate_count(&first), 0);
-  CHECK_OK(inturn_set_report_handler(never_report, &second, count_destroy));
+  CHECK_OK(inturn_report_set_handler(never_report, &second, count_destroy));
   CHECK_INT(gate_count(&first), 1);
-  CHECK_OK(inturn_set_report_handler(NULL, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
   CHECK_INT(gate_count(&first), 1);
   CHECK_INT(gate_count(&second), 1);
 }
@@ -98,8 +125,8 @@ typedef struct taker {
 static void take_away(void *context, const inturn_report *report) {
   taker *taker = context;
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  CHECK_OK(inturn_set_report_handler(NULL, NULL, NULL));
-  CHECK_OK(inturn_get_statistics(&statistics));
+  CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
+  CHECK_OK(inturn_library_get_statistics(&statistics));
   CHECK_INT(gate_count(&taker->destroyed), 0);
   CHECK_TEXT(report->operation_label, "holiday.jpg");
   gate_pass(&taker->told);
@@ -113,7 +140,7 @@ static void taker_destroyed(void *context) {
 
 static void a_handler_may_take_itself_away(void) {
   taker taker = {GATE_INIT, GATE_INIT};
-  CHECK_OK(inturn_set_report_handler(take_away, &taker, taker_destroyed));
+  CHECK_OK(inturn_report_set_handler(take_away, &taker, taker_destroyed));
   abandon_one("uploads", "holiday.jpg");
   CHECK_INT(gate_count(&taker.told), 1);
   CHECK_INT(gate_count(&taker.destroyed), 1);
@@ -135,7 +162,7 @@ static void handler_destroyed(void *context) {
 
 static void set_count_report(void) {
   atomic_fetch_add(&alive, 1);
-  CHECK_OK(inturn_set_report_handler(count_report, &alive, handler_destroyed));
+  CHECK_OK(inturn_report_set_handler(count_report, &alive, handler_destroyed));
 }
 
 static void report_or_replace(int index) {
@@ -152,11 +179,12 @@ static void handlers_may_be_replaced_while_several_threads_report(void) {
   set_count_report();
   in_parallel(4, report_or_replace);
   CHECK_INT(told, 3 * scaled(2000));
-  CHECK_OK(inturn_set_report_handler(NULL, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
   CHECK_INT(alive, 0);
 }
 
-PROGRAM(reports, TEST(a_report_has_the_labels),
+PROGRAM(reports, TEST(a_program_may_report_by_itself),
+        TEST(a_report_has_the_labels),
         TEST(what_has_no_label_is_reported_without_one),
         TEST(a_message_is_one_line),
         TEST(the_default_writes_one_line_to_the_standard_error),

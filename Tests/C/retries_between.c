@@ -105,7 +105,7 @@ static void an_attempt_takes_its_turn_anew_or_keeps_it(void) {
 static void check_deadlines(inturn_queue_kind kind) {
   flaky a = flaky_create("a");
   stage stage = stage_create_of(kind, 1);
-  inturn_retry retry = retry_with(0, 100);
+  inturn_retry retry = retry_with(2, 100);
   inturn_operation_options options = job_options(&a.job);
   options.retry = &retry;
   options.max_wait_ns = 50;

@@ -89,7 +89,7 @@ static void zeros_are_the_defaults_of_values_and_batches(void) {
   CHECK_INT(gate_count(&called), 2);
   stage_destroy(&stage);
   inturn_library_statistics library = {0};
-  CHECK_OK(inturn_get_statistics(&library));
+  CHECK_OK(inturn_library_get_statistics(&library));
 }
 
 /* What a later header may add. */

@@ -47,7 +47,7 @@ static gate worked = GATE_INIT;
 /* An operation on the library's pool, with so many threads refused. */
 static inturn_queue enqueue_refused(int count) {
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
-  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(count_report, NULL, NULL));
   atomic_store(&refusals, count);
   CHECK_OK(inturn_queue_enqueue(queue, count_work, &worked, NULL, NULL));
   CHECK_INT(told, 1);
@@ -128,7 +128,7 @@ static void rescue_a_blocked_worker(void *context) {
   CHECK(context == NULL);
   inturn_queue first = pool_queue_create(INTURN_QUEUE_FIFO, NULL),
                second = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
-  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(count_report, NULL, NULL));
   CHECK_OK(inturn_queue_enqueue(first, wait_until_set, &worked, NULL, NULL));
   GATE_WAIT(&worked, 1);
   atomic_store(&refusals, 1);
@@ -147,7 +147,7 @@ static void stop_without_threads(void *context) {
   inturn_queue_options on_pool = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue queue;
   gate destroyed = GATE_INIT;
-  CHECK_OK(inturn_set_report_handler(count_report, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(count_report, NULL, NULL));
   options.workers = 1;
   CHECK_OK(inturn_executor_create(&options, &on_pool.executor));
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &on_pool, &queue));

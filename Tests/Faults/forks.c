@@ -73,7 +73,7 @@ static void main_executor(void) {
   inturn_executor executor;
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
   CHECK_OK(inturn_executor_main(&executor));
-  CHECK_OK(inturn_get_statistics(&statistics));
+  CHECK_OK(inturn_library_get_statistics(&statistics));
 }
 
 static void deadline(void) {
@@ -191,7 +191,7 @@ static void ignore_report(void *context, const inturn_report *report) {
 /* The handler is the process's: so this never takes it away again. */
 static void report(void) {
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, "round");
-  CHECK_OK(inturn_set_report_handler(ignore_report, NULL, NULL));
+  CHECK_OK(inturn_report_set_handler(ignore_report, NULL, NULL));
   CHECK_OK(inturn_queue_enqueue(queue, wait_for_own, &queue, NULL, NULL));
   drain_and_destroy(queue);
 }

@@ -130,7 +130,7 @@ _Noreturn static void run_in_child(const scenario *scenario) {
   inturn_library_statistics left = INTURN_LIBRARY_STATISTICS_INIT;
   /* A worker may be a moment behind; if it stays, this takes too long. */
   do
-    CHECK_OK(inturn_get_statistics(&left));
+    CHECK_OK(inturn_library_get_statistics(&left));
   while (left.queues + left.operations + left.values + left.observations > 0);
   CHECK_INT(left.executors, 2);
   CHECK_INT(left.clocks, 0);

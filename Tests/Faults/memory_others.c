@@ -108,8 +108,8 @@ static void handle_report(void *context, const inturn_report *report) {
 
 static void report_handler(void) {
   fail_from_here();
-  if (ATTEMPT(inturn_set_report_handler(handle_report, made(), destroyed)))
-    CHECK_OK(inturn_set_report_handler(NULL, NULL, NULL));
+  if (ATTEMPT(inturn_report_set_handler(handle_report, made(), destroyed)))
+    CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
 }
 
 static void statistics(void) {
@@ -117,7 +117,7 @@ static void statistics(void) {
   fail_from_here();
   CHECK_INT(inturn_version(), INTURN_VERSION);
   CHECK(inturn_status_message(INTURN_E_NO_MEMORY) != NULL);
-  ATTEMPT(inturn_get_statistics(&statistics));
+  ATTEMPT(inturn_library_get_statistics(&statistics));
 }
 
 /* Batches ----------------------------------------------------------------- */

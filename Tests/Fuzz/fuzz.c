@@ -76,7 +76,7 @@ static inturn_library_statistics alive;
 
 static inturn_library_statistics count(void) {
   inturn_library_statistics now = INTURN_LIBRARY_STATISTICS_INIT;
-  HOLDS(inturn_get_statistics(&now) == INTURN_OK);
+  HOLDS(inturn_library_get_statistics(&now) == INTURN_OK);
   return now;
 }
 
@@ -385,7 +385,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc;
   (void)argv;
   inturn_executor executor;
-  HOLDS(inturn_set_report_handler(ignore_report, NULL, NULL) == INTURN_OK);
+  HOLDS(inturn_report_set_handler(ignore_report, NULL, NULL) == INTURN_OK);
   HOLDS(inturn_executor_main(&executor) == INTURN_OK);
   HOLDS(inturn_executor_pool(&executor) == INTURN_OK);
   alive = count();

@@ -244,11 +244,11 @@ void step_diagnosis(input *input) {
   inturn_library_statistics now = INTURN_LIBRARY_STATISTICS_INIT;
   switch (choice % 4) {
   case 0:
-    EXPECT(inturn_get_statistics(&now), no_reason);
+    EXPECT(inturn_library_get_statistics(&now), no_reason);
     break;
   case 1:
     now.size--;
-    EXPECT(inturn_get_statistics(&now), invalid);
+    EXPECT(inturn_library_get_statistics(&now), invalid);
     break;
   case 2:
     HOLDS(inturn_status_name((inturn_status)(int8_t)take(input)) != NULL);

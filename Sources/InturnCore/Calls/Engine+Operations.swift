@@ -156,7 +156,9 @@ extension Engine {
       // The call of one that was cut off is told to stop; after that, it is over for its token, too.
       let isInCutOffCall = word.contains(.cutOff) && !word.contains(.returned)
       let isOver = word.contains(.claimed) && !isInCutOffCall
-      return (isOver ? .alreadyFinished : .ok, word.contains(.cancelRequested))
+      return (
+        isOver ? .alreadyFinished : .ok, word.contains(.cancelRequested) || isInCutOffCall
+      )
     }
     let isPast = token.generation != 0 && word.generation > token.generation
     return (isPast ? .alreadyFinished : token.refusal(for: .token), false)

@@ -253,10 +253,14 @@ extension Engine {
     withLane(queue) { $0.close(generation: queue.generation) }
   }
 
-  package static func drain(_ queue: Handle, timeoutNanoseconds: Int64) -> Status {
+  /// `left` is told what is left when the time is over; under the lock, so it must only copy.
+  package static func drain(
+    _ queue: Handle, timeoutNanoseconds: Int64,
+    left: (OperationInfo) -> Bool = { _ in false }
+  ) -> Status {
     withLane(queue) {
       $0.waitUntilQuiet(
-        generation: queue.generation, timeoutNanoseconds: timeoutNanoseconds)
+        generation: queue.generation, timeoutNanoseconds: timeoutNanoseconds, left: left)
     }
   }
 

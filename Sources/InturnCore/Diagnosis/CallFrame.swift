@@ -27,7 +27,7 @@ struct CallFrame {
   /// Whether this is work that has been cut off, after which its lane has gone on without this call.
   var isCutOff: Bool {
     guard let word = operation?.loadWord() else { return false }
-    return word.contains(.cutOff) && !word.contains(.placeHeld)
+    return word.contains(.cutOff) && word.flags.isDisjoint(with: [.placeHeld, .restarting])
   }
 
   /// Copies of the caller's frames, innermost first.

@@ -6,7 +6,8 @@ package struct Report {
   package enum Kind: Int32 {
     case stall = 1
     case deadlock, lostToken
-    case runaway, lostObserver, noThread
+    case runaway, lostObserver, noThread, invalidArgument
+    case exception, dropped
   }
 
   package let kind: Kind

@@ -109,6 +109,10 @@ extension UnsafeMutablePointer<Lane> {
     guard slot.change({ $0.requestingCancel() }) != nil else { return false }
     armForGraceLocked(slot)
     noticeLocked(slot, &outbox)
+    // There is no further attempt for which one that was cut off would wait.
+    if slot.loadWord().contains([.restarting, .cutOff]) {
+      settleLocked(slot, endedInsideCall: false, &outbox)
+    }
     return true
   }
 

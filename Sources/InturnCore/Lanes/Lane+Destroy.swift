@@ -110,13 +110,16 @@ extension UnsafeMutablePointer<Lane> {
       let word: OperationWord
       if let before = slot.cutOffLocked(.cancelled, cause: .destroyed, &outbox) {
         word = before
+      } else if slot.loadWord().contains(.restarting),
+        slot.pointee.flags.contains(.inDelivery) || slot.loadWord().contains(.cutOff)
+      {
+        // Its retry policy was to be asked, or what was cut off to come to its end.
+        _ = slot.releasePlaceLocked()
+        slot.endForGoodLocked(.destroyed, &outbox)
+        word = slot.loadWord()
       } else if let changed = slot.releasePlaceLocked() {
         // A deadline has ended it already; only its place was held.
         word = changed
-      } else if slot.loadWord().contains(.restarting) && slot.pointee.flags.contains(.inDelivery) {
-        // Its retry policy was to be asked.
-        slot.endForGoodLocked(.destroyed, &outbox)
-        word = slot.loadWord()
       } else {
         return
       }

@@ -1,9 +1,10 @@
-/// Operations that start more than once: after a failure, by their retry policy, after giving way
-/// to an urgent one, and when their queue was stopped before their work was called.
+/// Operations that start more than once: after a failure or too long a run, by their retry policy,
+/// after giving way to an urgent one, and when their queue was stopped before their work was called.
 ///
 /// Each attempt has a token of its own. Its end is claimed as any end is, with `restarting` in the
 /// word; who carries on after it decides whether it is the operation's end, too. Until then the
-/// operation counts as running, for everybody who looks.
+/// operation counts as running, for everybody who looks. An attempt that a deadline has cut off has
+/// ended, but what it began may go on: the next one waits for that.
 extension UnsafeMutablePointer<Lane> {
   /// Draws the conclusions from an attempt's end. True: it is the operation's end.
   func concludeAttemptLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) -> Bool {
@@ -21,12 +22,21 @@ extension UnsafeMutablePointer<Lane> {
       return false
     }
     let policy = plan.pointee.retry!
-    if plan.pointee.verdict == .enough || !policy.allows(attemptsSoFar: plan.pointee.attempts) {
+    if plan.pointee.verdict == .enough || !policy.allows(attemptsSoFar: plan.pointee.attempts)
+      || word.contains(.cutOff) && policy.isOfFailuresOnly
+    {
       slot.endForGoodLocked(.none, &outbox)
       return true
     }
     if policy.decide != nil && plan.pointee.verdict == .open {
       queueDeliveryLocked(slot)
+      return false
+    }
+    // What was cut off may still be at it: its call, its token, its cancel handler.
+    if word.contains(.cutOff),
+      word.contains(.placeHeld) || !word.contains(.returned)
+        || slot.pointee.details!.pointee.isNoticed
+    {
       return false
     }
     plan.pointee.verdict = .open
@@ -49,6 +59,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     removeRunningLocked(slot)
     releaseNamesLocked(slot, &outbox)
+    slot.pointee.code = slot.codeOfAttempt
     noteLocked(.restarting, of: slot)
     slot.pointee.code = 0
     details.pointee.isPreempted = false
@@ -102,7 +113,7 @@ extension UnsafeMutablePointer<Lane> {
   func askForVerdictLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
     let plan = slot.plan!
     let decide = plan.pointee.retry!.decide!
-    let (code, attempts) = (slot.pointee.code, plan.pointee.attempts)
+    let (code, attempts) = (slot.codeOfAttempt, plan.pointee.attempts)
     unlockForCall(&budget)
     let isWorthIt = decide(slot.pointee.context, code, attempts)
     if !relock(budget) { return false }
@@ -150,6 +161,11 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
+  /// Why there is to be another attempt: the work's own code, or that its time was over.
+  fileprivate var codeOfAttempt: Int32 {
+    loadWord().outcome == .timedOut ? Status.timedOut.rawValue : pointee.code
+  }
+
   /// The attempt's end is the operation's, after all. One that only gave way ends cancelled, by
   /// that cause.
   func endForGoodLocked(_ cause: Cause, _ outbox: inout Outbox) {

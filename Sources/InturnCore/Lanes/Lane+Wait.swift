@@ -2,12 +2,16 @@ import Synchronization
 
 /// Waiting for a lane, and looking at it.
 extension UnsafeMutablePointer<Lane> {
-  /// Waits until nothing of the queue is left to do.
-  func waitUntilQuiet(generation: UInt32, timeoutNanoseconds: Int64) -> Status {
+  /// Waits until nothing of the queue is left to do. When the time is over before that, `left` is told
+  /// what is, as by `list`.
+  func waitUntilQuiet(
+    generation: UInt32, timeoutNanoseconds: Int64, left: (OperationInfo) -> Bool
+  ) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
     if isQuiet || timeoutNanoseconds == 0 {
       let status: Status = isQuiet ? .ok : .timedOut
+      if status != .ok { listLocked(left) }
       pointee.lock.unlock()
       return status
     }
@@ -21,6 +25,7 @@ extension UnsafeMutablePointer<Lane> {
       entry == nil
       ? .deadlock : sleepUntilQuietLocked(extra, generation, timeoutNanoseconds)
     extra.pointee.quiet.waiters -= 1
+    if status == .timedOut { listLocked(left) }
     unlock()
     if let entry { WaitGraph.leave(entry) }
     return status
@@ -78,7 +83,12 @@ extension UnsafeMutablePointer<Lane> {
   func list(generation: UInt32, _ body: (OperationInfo) -> Bool) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return refusal }
-    defer { pointee.lock.unlock() }
+    listLocked(body)
+    pointee.lock.unlock()
+    return .ok
+  }
+
+  private func listLocked(_ body: (OperationInfo) -> Bool) {
     // The drainer waits at the lock meanwhile, so that nothing is told twice.
     stopBurstLocked()
     var goesOn = true
@@ -104,7 +114,6 @@ extension UnsafeMutablePointer<Lane> {
       if goesOn { goesOn = body(OperationInfo(state: .pending)) }
       return goesOn
     }
-    return .ok
   }
 }
 

@@ -66,7 +66,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard let details = pointee.details else { return false }
     switch notice {
     case .cancel:
-      return details.pointee.onCancel.function != nil && loadWord().contains(.cancelRequested)
+      return details.pointee.onCancel.function != nil
+        && !loadWord().flags.isDisjoint(with: [.cancelRequested, .cutOff])
     case .preempt:
       return details.pointee.onPreempt.function != nil && details.pointee.isPreempted
         && lane.order?.pointee.hasLiveUrgent == true
@@ -85,14 +86,17 @@ extension UnsafeMutablePointer<OperationSlot> {
     let word = loadWord()
     let isEndedByToken = word.contains(.claimed) && !word.contains(.cutOff)
     var due: Notice?
-    if isCurrent {
-      pointee.details!.pointee.isNoticed = false
-      if !isEndedByToken && word.contains(.started) {
-        due = [Notice.cancel, .preempt].first { isDueLocked($0) }
-      }
+    if isCurrent && !isEndedByToken && word.contains(.started) {
+      due = [Notice.cancel, .preempt].first { isDueLocked($0) }
     }
     guard let due else {
-      lane.pointee.lock.unlock()
+      var outbox = Outbox()
+      if isCurrent {
+        noticedLocked(&outbox)
+        lane.unlock(&outbox)
+      } else {
+        lane.pointee.lock.unlock()
+      }
       dropReference()
       return false
     }
@@ -113,13 +117,26 @@ extension UnsafeMutablePointer<OperationSlot> {
     if ProcessState.current != process { return true }
     lane.pointee.lock.lock()
     var outbox = Outbox()
-    if !lane.pointee.machine.flags.contains(.destroyed) { lane.noticeLocked(self, &outbox) }
+    if !lane.pointee.machine.flags.contains(.destroyed) {
+      noticedLocked(&outbox)
+      lane.noticeLocked(self, &outbox)
+    }
     lane.pointee.lock.unlock()
     dropReference()
     lane.pointee.lock.lock()
     lane.pointee.extra!.pointee.quiet.outside -= 1
     lane.leaveLocked(&outbox)
     return true
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
+  /// No notice is under way any more. The next attempt may have waited for that.
+  private func noticedLocked(_ outbox: inout Outbox) {
+    pointee.details!.pointee.isNoticed = false
+    if loadWord().contains([.restarting, .cutOff]) {
+      lane.settleLocked(self, endedInsideCall: false, &outbox)
+    }
   }
 }
 

@@ -133,15 +133,22 @@ struct OperationWord: Equatable {
   func endedForGood() -> OperationWord? {
     guard contains(.restarting) else { return nil }
     let word = removing(.restarting)
-    if outcome != nil { return word }
+    if outcome != nil { return contains(.cutOff) ? word.adding(.cancelRequested) : word }
     return OperationWord(bits: word.bits | UInt64(Outcome.cancelled.rawValue) << Self.outcomeShift)
   }
 
   /// The engine itself ends the operation: a cancel before its start, a deadline, a destroyed
   /// queue. Nil when its end is decided already.
+  ///
+  /// Of one that retries, a deadline ends only the attempt, unless it was asked to end, or would
+  /// have its context in two calls: its place is free, but its work has not returned.
   func cutOff(outcome: Outcome, holdingPlace: Bool = false) -> OperationWord? {
     if contains(.claimed) { return nil }
-    var word = claimed(outcome, withData: true).adding([.cancelRequested, .cutOff])
+    let isAttempt =
+      outcome == .timedOut && contains([.started, .retries]) && !contains(.cancelRequested)
+      && (holdingPlace || contains(.returned))
+    var word = claimed(outcome, withData: true).adding(
+      isAttempt ? [.cutOff, .restarting] : [.cutOff, .cancelRequested])
     // What never started has no call to return from.
     if !contains(.started) { word = word.adding(.returned) }
     return holdingPlace ? word.adding(.placeHeld) : word

@@ -1,4 +1,4 @@
-/// How often a failed operation is started again, and when; see `inturn_retry`.
+/// How often an operation is attempted again, and when; see `inturn_retry`.
 package struct RetryPolicy {
   /// The first attempt included; 0 for no limit.
   package var maximumAttempts: UInt32 = 0
@@ -10,6 +10,8 @@ package struct RetryPolicy {
   package var maximumDelay: Int64 = 0
   /// Which part of each delay is left to chance, 0 to 1: the delay is that much shorter at most.
   package var jitter = 0.0
+  /// Whether an attempt that exceeds its time is the operation's end.
+  package var isOfFailuresOnly = false
   /// Says whether a failure with this code, after so many attempts, is worth another one.
   package var decide: RawDecide?
 

@@ -73,13 +73,13 @@ With after(const Operation &other, inturn_after_policy policy) {
 
 uint64_t aliveOperations() {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  inturn_get_statistics(&statistics);
+  inturn_library_get_statistics(&statistics);
   return statistics.operations;
 }
 
 uint64_t aliveQueues() {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  inturn_get_statistics(&statistics);
+  inturn_library_get_statistics(&statistics);
   return statistics.queues;
 }
 

@@ -132,3 +132,127 @@ SCENARIO(a_retry_waits_for_a_clock) {
             },
             [&] { queue.add("y", finishes); }});
 }
+
+// An attempt that is too long, with a cancel handler, and what meets that.
+static void meetsTooLong(inturn_max_run_policy policy, bool isInCall,
+                         const std::function<void(Queue &, Operation &)> &act) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  bool hasPassed = false, isHandling = false;
+  Operation &x = queue.add(
+      "x",
+      [&](Operation &it) {
+        if (isHandling)
+          model_fail("x is called while its cancel handler is");
+        inturn_status status = inturn_token_on_cancel(
+            it.token,
+            [](void *context, inturn_token) {
+              *static_cast<bool *>(context) = true;
+              model_point(context);
+              *static_cast<bool *>(context) = false;
+            },
+            &isHandling, nullptr);
+        expect("on_cancel", status, {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+        if (isInCall && it.calls == 1)
+          await("the time to pass", [&] { return hasPassed; });
+      },
+      with([&](auto &o) {
+        o.retry = &retry;
+        o.max_run_ns = 10;
+        o.max_run_policy = policy;
+      }));
+  x.mayRestart = x.mayBeCutOff = true;
+  together({[&] {
+              x.awaitCall();
+              clock.advance(10);
+              hasPassed = true;
+            },
+            [&] { act(queue, x); }});
+  queue.finishAll();
+}
+
+static void meetsTooLong(const std::function<void(Queue &, Operation &)> &act) {
+  meetsTooLong(INTURN_MAX_RUN_HOLD, false, act);
+}
+
+static void finishes_it(Queue &, Operation &x) {
+  x.awaitCall();
+  x.finish();
+}
+
+SCENARIO(an_attempt_that_is_too_long_meets_finish) {
+  meetsTooLong(finishes_it);
+}
+
+SCENARIO(an_attempt_that_is_too_long_in_its_call_meets_finish) {
+  meetsTooLong(INTURN_MAX_RUN_HOLD, true, finishes_it);
+}
+
+SCENARIO(an_attempt_whose_place_is_freed_meets_finish) {
+  meetsTooLong(INTURN_MAX_RUN_FREE, false, finishes_it);
+}
+
+SCENARIO(an_attempt_whose_place_is_freed_in_its_call_meets_enqueue) {
+  meetsTooLong(INTURN_MAX_RUN_FREE, true,
+               [](Queue &queue, Operation &) { queue.add("y", finishes); });
+}
+
+SCENARIO(an_attempt_that_is_too_long_meets_cancel) {
+  meetsTooLong([](Queue &, Operation &x) { x.cancel(); });
+}
+
+SCENARIO(an_attempt_that_is_too_long_in_its_call_meets_cancel_of_all) {
+  meetsTooLong(INTURN_MAX_RUN_HOLD, true,
+               [](Queue &queue, Operation &) { queue.cancelAll(); });
+}
+
+SCENARIO(an_attempt_that_is_too_long_meets_the_destruction) {
+  meetsTooLong([](Queue &queue, Operation &x) {
+    x.awaitCall();
+    queue.destroy();
+  });
+}
+
+SCENARIO(an_attempt_whose_place_is_freed_meets_the_destruction) {
+  meetsTooLong(INTURN_MAX_RUN_FREE, false, [](Queue &queue, Operation &x) {
+    x.awaitCall();
+    queue.destroy();
+  });
+}
+
+// A notice that finds nothing to call is the last one that it waits for, too.
+SCENARIO(an_attempt_whose_place_is_freed_waits_for_an_idle_notice) {
+  ManualClock clock;
+  Queue queue(INTURN_QUEUE_INTERACTION, {0}, [&](auto &o) {
+    expect("executor_pool", inturn_executor_pool(&o.executor), {INTURN_OK});
+    o.clock = clock.handle;
+    o.settle_ns = o.gap_ns = INTURN_NO_DELAY;
+  });
+  queue.appear();
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  int called = 0;
+  Operation &x = queue.add("x", keeps, with([&](auto &o) {
+                             o.retry = &retry;
+                             o.max_run_ns = 10;
+                             o.max_run_policy = INTURN_MAX_RUN_FREE;
+                           }));
+  x.mayRestart = x.mayBeCutOff = true;
+  x.awaitCall();
+  expect(
+      "on_preempt",
+      inturn_token_on_preempt(
+          x.token,
+          [](void *context, inturn_token) { ++*static_cast<int *>(context); },
+          &called, nullptr),
+      {INTURN_OK});
+  together({[&] { clock.advance(10); },
+            [&] {
+              Operation &y = queue.add("y", finishes,
+                                       with([](auto &o) { o.urgent = true; }));
+              y.cancel();
+            }});
+  queue.finishAll();
+}

@@ -70,7 +70,7 @@ SCENARIO(abandon_meets_finish) {
     CHECK(report->kind == INTURN_REPORT_LOST_TOKEN);
     reports++;
   };
-  expect("handler", inturn_set_report_handler(told, nullptr, nullptr),
+  expect("handler", inturn_report_set_handler(told, nullptr, nullptr),
          {INTURN_OK});
   int lost = 0;
   {
@@ -90,7 +90,7 @@ SCENARIO(abandon_meets_finish) {
          },
          [&] { queue.add("y", finishes); }});
   }
-  expect("handler", inturn_set_report_handler(nullptr, nullptr, nullptr),
+  expect("handler", inturn_report_set_handler(nullptr, nullptr, nullptr),
          {INTURN_OK});
   CHECK(reports == lost);
 }
@@ -259,7 +259,7 @@ SCENARIO(each_lack_of_threads_is_reported) {
   auto told = [](void *, const inturn_report *report) {
     reports += report->kind == INTURN_REPORT_NO_THREAD;
   };
-  expect("handler", inturn_set_report_handler(told, nullptr, nullptr),
+  expect("handler", inturn_report_set_handler(told, nullptr, nullptr),
          {INTURN_OK});
   inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
   options.workers = 2;
@@ -286,7 +286,7 @@ SCENARIO(each_lack_of_threads_is_reported) {
     CHECK(reports == 2);
   }
   expect("executor_destroy", inturn_executor_destroy(pool), {INTURN_OK});
-  expect("handler", inturn_set_report_handler(nullptr, nullptr, nullptr),
+  expect("handler", inturn_report_set_handler(nullptr, nullptr, nullptr),
          {INTURN_OK});
 }
 

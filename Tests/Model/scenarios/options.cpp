@@ -183,7 +183,7 @@ SCENARIO(a_stall_is_reported_while_it_ends) {
   reports = 0;
   expect(
       "set_report_handler",
-      inturn_set_report_handler(
+      inturn_report_set_handler(
           [](void *, const inturn_report *) { reports++; }, nullptr, nullptr),
       {INTURN_OK});
   {
@@ -197,7 +197,7 @@ SCENARIO(a_stall_is_reported_while_it_ends) {
               [&] { x.cancel(); }});
   }
   expect("set_report_handler",
-         inturn_set_report_handler(nullptr, nullptr, nullptr), {INTURN_OK});
+         inturn_report_set_handler(nullptr, nullptr, nullptr), {INTURN_OK});
   CHECK(reports <= 2);
 }
 

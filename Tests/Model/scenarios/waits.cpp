@@ -23,7 +23,7 @@ void ignore(void *, const inturn_report *) {}
 // Reports are what is expected here.
 void beQuiet() {
   expect("set_report_handler",
-         inturn_set_report_handler(ignore, nullptr, nullptr), {INTURN_OK});
+         inturn_report_set_handler(ignore, nullptr, nullptr), {INTURN_OK});
 }
 
 } // namespace

@@ -23,6 +23,9 @@ class ReportKind(IntEnum):
     RUNAWAY = 4
     LOST_OBSERVER = 5
     NO_THREAD = 6
+    INVALID_ARGUMENT = 7
+    EXCEPTION = 8
+    DROPPED = 9
 
 
 class Report(NamedTuple):
@@ -86,7 +89,7 @@ def fields(structure: Any) -> dict[str, Any]:
 def statistics() -> LibraryStatistics:
     """What of the library's objects is alive."""
     counts = c.inturn_library_statistics()
-    lib.inturn_get_statistics(byref(counts))
+    lib.inturn_library_get_statistics(byref(counts))
     return LibraryStatistics(**fields(counts))
 
 
@@ -132,11 +135,11 @@ _receive_fn = c.inturn_report_fn(_receive)
 
 
 def _take_reports() -> None:
-    lib.inturn_set_report_handler(_receive_fn, None, c.inturn_destroy_fn())
+    lib.inturn_report_set_handler(_receive_fn, None, c.inturn_destroy_fn())
 
 
 def _leave_reports() -> None:
-    lib.inturn_set_report_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
+    lib.inturn_report_set_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
 
 
 _take_reports()

@@ -1,0 +1,35 @@
+import CInturn
+import InturnCore
+
+/// Refuses a call for one of its arguments, which the report names: such as `out_queue`, or `options.`
+/// and `label`.
+@inline(never)
+func refuse(
+  _ argument: StaticString, _ field: StaticString = "", in function: StaticString = #function
+) -> Status {
+  guard Engine.hasMemory else { return .invalidArgument }
+  let message = text(function, until: "(") + " refuses " + text(argument) + text(field)
+  Report(kind: .invalidArgument, message: message, queueLabel: nil, operationLabel: nil).send()
+  return .invalidArgument
+}
+
+@inline(never)
+func refuse(
+  _ argument: StaticString, _ field: StaticString = "", in function: StaticString = #function
+) -> inturn_status {
+  inturn_status(refuse(argument, field, in: function) as Status)
+}
+
+/// The status of what was to call `work` and was refused, for want of that perhaps.
+func refusal(
+  _ status: Status, _ work: inturn_work_fn?, in function: StaticString = #function
+) -> inturn_status {
+  status == .invalidArgument && work == nil ? refuse("work", in: function) : inturn_status(status)
+}
+
+/// By bytes: characters would bring tables along.
+private func text(_ literal: StaticString, until end: Unicode.Scalar? = nil) -> String {
+  let bytes = UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+  let end = end.map { UInt8(ascii: $0) }
+  return String(decoding: bytes.prefix { $0 != end }, as: UTF8.self)
+}
