@@ -16,7 +16,7 @@
  *         token.finish();                          // from any thread, later
  *       });
  *     });
- *     uploads.enqueue([&] { write_log(); });       // over when it returns
+ *     uploads.post([&] { write_log(); });          // over when it returns
  *     auto size = uploads.run([&] { return measure(); });
  *     uploads.drain();
  *     std::cout << size.get();                     // a std::future
@@ -27,10 +27,15 @@
  * finished; work that takes nothing is the whole operation. Any callable will
  * do, also one that can only be moved, and it is destroyed exactly once. What
  * work throws does not cross into C: the operation ends as failed, with the
- * code of an inturn::failure, else 1, and on_end gets the exception. All other
+ * code of an inturn::failure, else 1, and on_end gets the exception, or the
+ * future of run; else it is reported, with the place of the work. All other
  * callbacks (on_end, events, observers, cancel handlers, reports, wakes) have
  * nobody to throw to: an exception there is std::terminate. A condition that
  * throws gives up; a predicate's exception arrives at its wait.
+ *
+ * With C++20, work may be a coroutine, and a coroutine may wait for its turn
+ * and for the end of an operation: coroutine.hpp. With C++17 none of that is
+ * there.
  *
  * 3. Tokens
  * ---------
@@ -58,7 +63,7 @@
  * ---------
  * A refused call throws inturn::error, a std::system_error whose code is an
  * inturn::errc; nothing has changed, and what the call was given is destroyed.
- * What a caller has to expect is not an exception: try_enqueue gives a
+ * What a caller has to expect is not an exception: try_post gives a
  * std::error_code; wait_for and drain_for give false or nothing when the time
  * is over; the ends of a token, cancel and close give whether it was this call.
  * Only std::bad_alloc comes from elsewhere.
@@ -79,6 +84,7 @@
     "inturn.hpp needs exceptions; without them (-fno-exceptions) use inturn.h"
 #endif
 
+#include <inturn/cxx/coroutine.hpp>
 #include <inturn/cxx/diagnosis.hpp>
 #include <inturn/cxx/error.hpp>
 #include <inturn/cxx/executor.hpp>

@@ -19,7 +19,7 @@ TEST(there_is_one_category_in_a_program) {
 TEST(files_share_what_they_know_of_the_work_that_is_under_way) {
   reports reports;
   stage stage;
-  const inturn::operation operation = stage.queue.enqueue_operation(lose);
+  const inturn::operation operation = stage.queue.enqueue(lose);
   stage.drain();
   CHECK_EQUAL(operation.wait().code, 11);
   CHECK_EQUAL(reports.take(), "");

@@ -157,7 +157,7 @@ TEST(run_returns_after_stop) {
   queue_options options;
   options.executor = executor;
   const queue queue(queue_kind::fifo, std::move(options));
-  queue.enqueue([&] { executor.stop(); });
+  queue.post([&] { executor.stop(); });
   executor.run();
   CHECK(queue.drain_for(limit));
 }
@@ -206,10 +206,9 @@ TEST(an_owner_that_goes_takes_its_operations_along) {
       options.owner = window;
       return options;
     };
-    operation =
-        stage.queue.enqueue_operation([] { FAIL("it runs"); }, for_window());
+    operation = stage.queue.enqueue([] { FAIL("it runs"); }, for_window());
     CHECK_EQUAL(window.count(), 1u);
-    CHECK(stage.queue.try_enqueue([] {}, for_window()) == errc::full);
+    CHECK(stage.queue.try_post([] {}, for_window()) == errc::full);
   }
   stage.drain();
   CHECK_EQUAL(operation.wait().cause, cause::owner);

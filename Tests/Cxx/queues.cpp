@@ -23,15 +23,15 @@ TEST(a_full_queue_refuses_as_a_code_and_as_an_exception) {
   queue_options options;
   options.capacity = 1;
   stage stage(queue_kind::fifo, std::move(options));
-  CHECK(!stage.queue.try_enqueue([] {}));
-  CHECK(stage.queue.try_enqueue([] {}) == errc::full);
+  CHECK(!stage.queue.try_post([] {}));
+  CHECK(stage.queue.try_post([] {}) == errc::full);
   CHECK_REFUSED(full, stage.queue.enqueue([] {}));
-  CHECK_REFUSED(full, (void)stage.queue.enqueue_operation([] {}));
+  CHECK_REFUSED(full, (void)stage.queue.enqueue([] {}));
   operation operation;
-  CHECK(stage.queue.try_enqueue_operation(operation, [] {}) == errc::full);
+  CHECK(stage.queue.try_enqueue(operation, [] {}) == errc::full);
   CHECK(!operation);
   stage.drain();
-  CHECK(!stage.queue.try_enqueue_operation(operation, [] {}));
+  CHECK(!stage.queue.try_enqueue(operation, [] {}));
   stage.drain();
   CHECK_EQUAL(operation.wait().outcome, outcome::finished);
 }
@@ -42,14 +42,14 @@ TEST(a_closed_queue_goes_on_with_what_it_has_accepted) {
   stage.queue.enqueue([&] { called.pass(); });
   CHECK(stage.queue.close());
   CHECK(!stage.queue.close());
-  CHECK(stage.queue.try_enqueue([] {}) == errc::closed);
+  CHECK(stage.queue.try_post([] {}) == errc::closed);
   stage.drain();
   CHECK_EQUAL(called.count(), 1);
 }
 
 TEST(waits_give_up_when_their_time_is_over) {
   stage stage;
-  const operation operation = stage.queue.enqueue_operation([] {});
+  const operation operation = stage.queue.enqueue([] {});
   CHECK(!stage.queue.drain_for(0s));
   CHECK(!stage.queue.drain_for(-1h));
   CHECK(!stage.queue.drain_for(1us));
@@ -171,8 +171,10 @@ static outcome end_of_pending(queue_options options,
   std::optional<operation> pending;
   try {
     queue queue(kind, std::move(options));
-    queue.enqueue(kept.keep());
-    pending = queue.enqueue_operation([] {});
+    operation_options held;
+    held.label = "held";
+    queue.post(kept.keep(), std::move(held));
+    pending = queue.enqueue([] {});
     last(queue);
   } catch (const failure &) {
   }
@@ -186,8 +188,12 @@ TEST(a_queue_cancels_its_work_where_nobody_may_be_left_to_do_it) {
   host.executor = executor;
   cancels.when_destroyed = when_destroyed::cancel;
   const auto nothing = [](queue &) {};
+  reports reports;
   CHECK_EQUAL(end_of_pending(std::move(cancels), nothing), outcome::cancelled);
+  CHECK_EQUAL(reports.take(), "");
   CHECK_EQUAL(end_of_pending(std::move(host), nothing), outcome::cancelled);
+  CHECK_EQUAL(reports.take(), "a queue has gone with 2 operations left, which "
+                              "end as cancelled; the first is \"held\"");
   CHECK_EQUAL(end_of_pending({}, nothing, interaction), outcome::cancelled);
   CHECK_EQUAL(end_of_pending({}, [](queue &) { throw failure(1); }),
               outcome::cancelled);
@@ -263,8 +269,7 @@ TEST(priorities_barriers_and_dependencies_decide_who_starts) {
   operation_options high, after, barrier;
   high.priority = 5;
   stage.queue.enqueue(say("low"));
-  const operation first =
-      stage.queue.enqueue_operation(say("high"), std::move(high));
+  const operation first = stage.queue.enqueue(say("high"), std::move(high));
   after.after = {first};
   after.after_policy = after_policy::finished;
   after.priority = 9;
@@ -306,7 +311,7 @@ TEST(a_failed_operation_is_tried_again_while_its_retry_decides_so) {
     return attempts < 3;
   };
   gate tried;
-  const operation operation = stage.queue.enqueue_operation(
+  const operation operation = stage.queue.enqueue(
       [&] {
         tried.pass();
         throw failure(8);
@@ -328,7 +333,7 @@ TEST(deadlines_end_an_operation) {
   options.max_run = 1s;
   options.max_run_policy = max_run_policy::free;
   const operation operation =
-      stage.queue.enqueue_operation(kept.keep(), std::move(options));
+      stage.queue.enqueue(kept.keep(), std::move(options));
   stage.drain();
   stage.advance(2s);
   const end end = operation.wait();
@@ -347,7 +352,7 @@ TEST(keys_join_resolve_and_cancel) {
     return options;
   };
   stage.queue.suspend();
-  const operation first = stage.queue.enqueue_operation([] {}, keyed(false));
+  const operation first = stage.queue.enqueue([] {}, keyed(false));
   auto joined = stage.queue.run([] { return 1; }, keyed(true));
   CHECK_EQUAL(stage.queue.resolve_key("location"), 2u);
   CHECK_EQUAL(stage.queue.cancel_key("location"), 0u);

@@ -30,8 +30,8 @@ TEST(a_token_is_moved_and_not_copied) {
 TEST(a_lost_token_ends_its_operation_as_abandoned_and_the_queue_goes_on) {
   reports reports;
   stage stage;
-  const operation lost = stage.queue.enqueue_operation([](token) {});
-  const operation next = stage.queue.enqueue_operation([] {});
+  const operation lost = stage.queue.enqueue([](token) {});
+  const operation next = stage.queue.enqueue([] {});
   stage.drain();
   CHECK_EQUAL(lost.wait().outcome, outcome::abandoned);
   CHECK_EQUAL(next.wait().outcome, outcome::finished);
@@ -63,8 +63,8 @@ TEST(a_token_that_another_replaces_is_lost) {
   reports reports;
   stage stage(queue_kind::concurrent);
   kept_token kept;
-  const operation first = stage.queue.enqueue_operation(kept.keep());
-  const operation second = stage.queue.enqueue_operation(kept.keep());
+  const operation first = stage.queue.enqueue(kept.keep());
+  const operation second = stage.queue.enqueue(kept.keep());
   stage.drain();
   CHECK(kept.token.finish());
   stage.drain();
@@ -75,7 +75,7 @@ TEST(a_token_that_another_replaces_is_lost) {
 TEST(a_token_that_is_lost_as_an_exception_leaves_the_work_is_not_reported) {
   reports reports;
   stage stage;
-  const operation operation = stage.queue.enqueue_operation([](token token) {
+  const operation operation = stage.queue.enqueue([](token token) {
     const auto inside = std::move(token);
     throw failure(9);
   });
@@ -87,7 +87,7 @@ TEST(a_token_that_is_lost_as_an_exception_leaves_the_work_is_not_reported) {
 TEST(a_token_that_is_lost_to_an_exception_inside_the_work_is_reported) {
   reports reports;
   stage stage;
-  const operation operation = stage.queue.enqueue_operation([](token token) {
+  const operation operation = stage.queue.enqueue([](token token) {
     try {
       const auto inside = std::move(token);
       throw failure(9);
@@ -102,9 +102,9 @@ TEST(a_token_that_is_lost_to_an_exception_inside_the_work_is_reported) {
 TEST(work_that_drains_in_the_middle_of_other_work_keeps_its_own_exceptions) {
   stage inner;
   const operation failing =
-      inner.queue.enqueue_operation([](token) { throw failure(5); });
+      inner.queue.enqueue([](token) { throw failure(5); });
   stage outer;
-  const operation draining = outer.queue.enqueue_operation([&](token token) {
+  const operation draining = outer.queue.enqueue([&](token token) {
     inner.drain();
     token.finish();
   });
@@ -116,7 +116,7 @@ TEST(work_that_drains_in_the_middle_of_other_work_keeps_its_own_exceptions) {
 TEST(the_first_end_wins_and_later_ones_say_that_they_did_not) {
   stage stage;
   kept_token kept;
-  const operation operation = stage.queue.enqueue_operation(kept.keep());
+  const operation operation = stage.queue.enqueue(kept.keep());
   stage.drain();
   const token_ref ref = kept.token;
   CHECK(ref.fail(4));
@@ -157,7 +157,7 @@ TEST(a_result_reaches_who_waits_and_is_destroyed_once) {
   stage stage;
   kept_token kept;
   {
-    const operation operation = stage.queue.enqueue_operation(kept.keep());
+    const operation operation = stage.queue.enqueue(kept.keep());
     stage.drain();
     auto result = std::make_unique<counted>(destroyed);
     const void *address = result.get();
@@ -185,7 +185,7 @@ TEST(a_cancel_handler_is_called_and_may_end_the_operation) {
   gate called, destroyed;
   stage stage;
   kept_token kept;
-  const operation operation = stage.queue.enqueue_operation(kept.keep());
+  const operation operation = stage.queue.enqueue(kept.keep());
   stage.drain();
   CHECK(!kept.token.is_cancelled());
   CHECK(kept.token.on_cancel(
@@ -206,7 +206,7 @@ TEST(a_cancel_handler_is_called_and_may_end_the_operation) {
 TEST(progress_is_told) {
   stage stage;
   kept_token kept;
-  const operation operation = stage.queue.enqueue_operation(kept.keep());
+  const operation operation = stage.queue.enqueue(kept.keep());
   stage.drain();
   CHECK(kept.token.set_progress(3, 10));
   CHECK_EQUAL(operation.progress().completed, 3);
@@ -220,7 +220,7 @@ TEST(segments_of_an_actor_hand_the_token_on) {
   trace trace;
   stage stage(queue_kind::actor);
   kept_token kept;
-  const operation operation = stage.queue.enqueue_operation(kept.keep());
+  const operation operation = stage.queue.enqueue(kept.keep());
   stage.queue.enqueue([&] { trace.say("second"); });
   stage.drain();
   CHECK(kept.token.resume([&](token token) {

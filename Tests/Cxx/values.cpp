@@ -203,7 +203,7 @@ TEST(the_states_of_queues_operations_and_batches_are_observed_values) {
         trace.say(std::to_string(change.before()) + " to " +
                   std::to_string(change.after()));
       });
-  const operation operation = queue.enqueue_operation([](token token) {
+  const operation operation = queue.enqueue([](token token) {
     token.set_progress(3, 4);
     token.finish();
   });

@@ -20,7 +20,7 @@ TEST(operations_run_and_end_in_order) {
 
 TEST(work_that_takes_nothing_has_finished_when_it_returns) {
   stage stage;
-  const operation operation = stage.queue.enqueue_operation([] {});
+  const operation operation = stage.queue.enqueue([] {});
   CHECK_EQUAL(operation.state(), operation_state::pending);
   stage.drain();
   CHECK_EQUAL(operation.wait().outcome, outcome::finished);
@@ -29,8 +29,8 @@ TEST(work_that_takes_nothing_has_finished_when_it_returns) {
 TEST(work_that_takes_a_token_lasts_until_the_token_is_finished) {
   stage stage;
   kept_token kept;
-  const operation first = stage.queue.enqueue_operation(kept.keep());
-  const operation second = stage.queue.enqueue_operation([] {});
+  const operation first = stage.queue.enqueue(kept.keep());
+  const operation second = stage.queue.enqueue([] {});
   stage.drain();
   CHECK_EQUAL(first.state(), operation_state::running);
   CHECK_EQUAL(second.state(), operation_state::pending);
@@ -80,7 +80,7 @@ TEST(refused_work_never_runs_and_is_destroyed_before_the_call_returns) {
   options.on_end = [counted = counted(destroyed)](const end &) {
     FAIL("an end is told");
   };
-  CHECK(stage.queue.try_enqueue(
+  CHECK(stage.queue.try_post(
             [counted = counted(destroyed)](token) { FAIL("it runs"); },
             std::move(options)) == errc::closed);
   CHECK_EQUAL(destroyed.count(), 3);
@@ -89,17 +89,40 @@ TEST(refused_work_never_runs_and_is_destroyed_before_the_call_returns) {
 
 TEST(an_exception_fails_the_operation_with_the_code_1) {
   stage stage;
-  const operation operation = stage.queue.enqueue_operation(
-      [] { throw std::runtime_error("the disk is full"); });
+  const operation operation =
+      stage.queue.enqueue([] { throw std::runtime_error("the disk is full"); });
   stage.drain();
   CHECK_EQUAL(operation.wait().outcome, outcome::failed);
   CHECK_EQUAL(operation.wait().code, 1);
 }
 
+TEST(an_exception_that_nobody_gets_is_reported_with_its_place) {
+  reports reports;
+  stage stage;
+  stage.queue.post([] { throw std::runtime_error("the disk is full"); });
+  stage.queue.post([] { throw 7; });
+  stage.queue.post([] { throw failure(7); });
+  stage.drain();
+  const int line = __LINE__ - 4;
+  CHECK_EQUAL(reports.take(),
+              "the work at work.cpp:" + std::to_string(line) +
+                  " has thrown, and nobody is told: the disk is full, "
+                  "the work at work.cpp:" +
+                  std::to_string(line + 1) +
+                  " has thrown, and nobody is told: something that is no "
+                  "std::exception");
+  operation_options told;
+  told.on_end = [](const end &end) { CHECK(end.exception != nullptr); };
+  stage.queue.post([] { throw 7; }, std::move(told));
+  auto future = stage.queue.run([] { throw 7; });
+  stage.drain();
+  CHECK_EQUAL(reports.take(), "");
+}
+
 TEST(a_failure_fails_the_operation_with_its_code) {
   stage stage;
   const operation operation =
-      stage.queue.enqueue_operation([](token) { throw failure(-7); });
+      stage.queue.enqueue([](token) { throw failure(-7); });
   stage.drain();
   CHECK_EQUAL(operation.wait().outcome, outcome::failed);
   CHECK_EQUAL(operation.wait().code, -7);
@@ -108,7 +131,7 @@ TEST(a_failure_fails_the_operation_with_its_code) {
 TEST(an_exception_fails_the_operation_though_its_token_is_elsewhere) {
   stage stage;
   token elsewhere;
-  const operation operation = stage.queue.enqueue_operation([&](token token) {
+  const operation operation = stage.queue.enqueue([&](token token) {
     elsewhere = std::move(token);
     throw failure(3);
   });
@@ -119,7 +142,7 @@ TEST(an_exception_fails_the_operation_though_its_token_is_elsewhere) {
 
 TEST(an_exception_after_the_finish_changes_nothing) {
   stage stage;
-  const operation operation = stage.queue.enqueue_operation([](token token) {
+  const operation operation = stage.queue.enqueue([](token token) {
     token.finish();
     throw failure(3);
   });
@@ -199,8 +222,8 @@ TEST(a_condition_that_throws_gives_up) {
   stage stage;
   operation_options options;
   options.condition = []() -> verdict { throw failure(1); };
-  const operation operation = stage.queue.enqueue_operation(
-      [] { FAIL("it runs"); }, std::move(options));
+  const operation operation =
+      stage.queue.enqueue([] { FAIL("it runs"); }, std::move(options));
   stage.drain();
   CHECK_EQUAL(operation.wait().outcome, outcome::cancelled);
   CHECK_EQUAL(operation.wait().cause, cause::condition);

@@ -23,14 +23,25 @@ inline void set_report_handler(callback<void(const report &)> handler) {
     (*static_cast<handler_type *>(context))(*told);
   };
   detail::check(
-      inturn_set_report_handler(c.function(call), c.context, c.destroy),
+      inturn_report_set_handler(c.function(call), c.context, c.destroy),
       "set_report_handler");
 }
+
+namespace detail {
+
+inline void send_report(inturn_report_kind kind, const char *message) noexcept {
+  inturn_report report = INTURN_REPORT_INIT;
+  report.kind = kind;
+  report.message = message;
+  inturn_report_send(&report);
+}
+
+} // namespace detail
 
 /* Counts of the whole library. */
 inline inturn_library_statistics statistics() {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
-  detail::check(inturn_get_statistics(&statistics), "statistics");
+  detail::check(inturn_library_get_statistics(&statistics), "statistics");
   return statistics;
 }
 

@@ -180,13 +180,14 @@ public:
   owner(owned &&other) noexcept : owned(std::move(other)) {}
 };
 
-/* How often a failed operation is started again, and when; as inturn_retry. */
+/* How often an operation is attempted again, and when; as inturn_retry. */
 struct retry {
   std::uint32_t max_attempts = 0; /* the first one included; 0: no limit */
   nanoseconds delay{};            /* before the second attempt */
   double factor = 1;              /* each further delay: so many times longer */
   nanoseconds max_delay{};        /* none is longer; 0: no limit */
-  double jitter = 0; /* 0 to 1: part of each that may be left out */
+  double jitter = 0;          /* 0 to 1: part of each that may be left out */
+  bool only_failures = false; /* not after an attempt that exceeds max_run */
   /* Whether a failure with this code, after so many attempts, is worth another
      one; empty: each is. It throws nothing. */
   callback<bool(std::int32_t code, std::uint32_t attempts)> decide;
@@ -229,12 +230,13 @@ struct equipped_work {
 
   static void run(void *context, inturn_token token) noexcept {
     auto *self = static_cast<equipped_work *>(context);
-    callback<void(std::exception_ptr)> keep =
-        [self](std::exception_ptr exception) {
-          const std::lock_guard<std::mutex> guard(self->lock);
-          self->thrown = std::move(exception);
-        };
-    self->work(token, keep);
+    self->work(token, self->on_end ? thrown_sink{keep, self} : thrown_sink{});
+  }
+
+  static void keep(void *context, const std::exception_ptr &exception) {
+    auto *self = static_cast<equipped_work *>(context);
+    const std::lock_guard<std::mutex> guard(self->lock);
+    self->thrown = exception;
   }
 
   static inturn_verdict ask_condition(void *context) noexcept {
@@ -317,6 +319,7 @@ private:
     retry_.factor = retry.factor == 0 ? -1 : retry.factor;
     retry_.max_delay_ns = retry.max_delay.count();
     retry_.jitter = retry.jitter;
+    retry_.only_failures = retry.only_failures;
     if (retry.decide)
       retry_.decide = equipped_work::ask_retry;
     raw.retry = &retry_;

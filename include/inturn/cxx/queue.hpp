@@ -172,47 +172,51 @@ struct queue_options {
   inturn::when_destroyed when_destroyed = inturn::when_destroyed::automatic;
 };
 
+namespace detail {
+
+class turn_awaiter;
+
+} // namespace detail
+
 /* Names a queue. Where nothing else is said, each function throws the statuses
    that the function of the same name in inturn.h gives. */
 class queue_ref : public basic_ref<inturn_queue> {
 public:
   using basic_ref::basic_ref;
 
-  /* Enqueues an operation. The work is never called inside this call.
-     Throws error(closed) and error(full), too. */
-  void enqueue(work work) const {
-    detail::check(put(std::move(work), nullptr), "enqueue");
+  /* Enqueues an operation, which may be ignored. The work is never called
+     inside this call. Throws error(closed) and error(full), too. */
+  operation enqueue(work work) const {
+    inturn_operation raw{};
+    detail::check(put(std::move(work), &raw), "enqueue");
+    return operation::adopt(raw);
   }
-  void enqueue(work work, operation_options options) const {
-    detail::check(put(std::move(work), options, nullptr), "enqueue");
+  operation enqueue(work work, operation_options options) const {
+    inturn_operation raw{};
+    detail::check(put(std::move(work), options, &raw), "enqueue");
+    return operation::adopt(raw);
+  }
+
+  /* The same without an operation to be asked: the cheapest way. */
+  void post(work work) const {
+    detail::check(put(std::move(work), nullptr), "post");
+  }
+  void post(work work, operation_options options) const {
+    detail::check(put(std::move(work), options, nullptr), "post");
   }
 
   /* The same, where a refusal is expected: gives errc::full, errc::closed and
-     so on, and no error when the operation was accepted. */
-  [[nodiscard]] std::error_code try_enqueue(work work) const {
+     so on, and no error when the operation was accepted. That goes to `out`,
+     which is left alone when there is an error. */
+  [[nodiscard]] std::error_code try_post(work work) const {
     return detail::code_of(put(std::move(work), nullptr));
   }
-  [[nodiscard]] std::error_code try_enqueue(work work,
-                                            operation_options options) const {
+  [[nodiscard]] std::error_code try_post(work work,
+                                         operation_options options) const {
     return detail::code_of(put(std::move(work), options, nullptr));
   }
-
-  /* As enqueue and try_enqueue, and give the operation's handle: the second to
-     `out`, which it leaves alone when it gives an error. */
-  [[nodiscard]] operation enqueue_operation(work work) const {
-    inturn_operation raw{};
-    detail::check(put(std::move(work), &raw), "enqueue_operation");
-    return operation::adopt(raw);
-  }
-  [[nodiscard]] operation enqueue_operation(work work,
-                                            operation_options options) const {
-    inturn_operation raw{};
-    detail::check(put(std::move(work), options, &raw), "enqueue_operation");
-    return operation::adopt(raw);
-  }
   [[nodiscard]] std::error_code
-  try_enqueue_operation(operation &out, work work,
-                        operation_options options = {}) const {
+  try_enqueue(operation &out, work work, operation_options options = {}) const {
     inturn_operation raw{};
     const inturn_status status = put(std::move(work), options, &raw);
     if (status == INTURN_OK)
@@ -223,11 +227,20 @@ public:
   /* Enqueues a function that is the whole operation, and gives what it returns
      or throws; not_finished when the operation did not finish. The function
      takes nothing, or a token_ref that says when to stop; what it returns is
-     told when the operation has ended. The future's destructor does not wait,
-     and a wait for it inside the queue's own work never ends.
-     Throws as enqueue. */
+     told when the operation has ended. With C++20 it may be a coroutine that
+     gives a task, whose result it is. The future's destructor does not wait,
+     and a wait for it inside the queue's own work never ends. Throws as
+     enqueue. */
   template <class F>
   auto run(F &&function, operation_options options = {}) const;
+
+#if defined(__cpp_impl_coroutine)
+  /* For co_await: takes a turn of the queue, which lasts until the inturn::turn
+     that it gives is gone. Throws there as enqueue, and not_finished when the
+     turn never came: it was cancelled, or too late. No retry. */
+  [[nodiscard]] detail::turn_awaiter turn() const;
+  [[nodiscard]] detail::turn_awaiter turn(operation_options &&options) const;
+#endif
 
   /* Enqueues a batch: all of its operations, with none of others between them,
      or none. */
@@ -299,6 +312,21 @@ public:
                              INTURN_E_TIMED_OUT, "drain_for");
   }
 
+  /* The same; when the time is over, gives what had not ended just then, as
+     list does. */
+  std::optional<std::vector<inturn_operation_info>>
+  drain_or_list(time_limit limit, std::size_t room) const {
+    std::vector<inturn_operation_info> infos(room);
+    std::size_t count = 0;
+    if (detail::succeeded(inturn_queue_drain_or_list(raw_, limit.nanoseconds(),
+                                                     infos.data(), room,
+                                                     &count),
+                          INTURN_E_TIMED_OUT, "drain_or_list"))
+      return std::nullopt;
+    infos.resize(count);
+    return infos;
+  }
+
   inturn_queue_statistics statistics() const {
     inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
     detail::check(inturn_queue_get_statistics(raw_, &statistics), "statistics");
@@ -337,9 +365,10 @@ private:
    when_destroyed::cancel, where that may be. They end the rest as cancelled:
    with when_destroyed::cancel; when the scope is left by an exception, which
    others should hear of soon; inside a callback of the same queue, where they
-   do not wait; of a queue that was adopted. Calls that are under way are waited
-   for in any case: afterwards no callback of the queue runs or will run, so
-   that work may refer to what lives longer than the queue. */
+   do not wait; of a queue that was adopted. What is ended so is reported,
+   unless when_destroyed::cancel has said it. Calls that are under way are
+   waited for in any case: afterwards no callback of the queue runs or will run,
+   so that work may refer to what lives longer than the queue. */
 class queue : public owned<queue_ref, inturn_queue_destroy> {
 public:
   explicit queue(queue_kind kind = queue_kind::fifo,
@@ -347,12 +376,13 @@ public:
   queue(owned &&other) noexcept : owned(std::move(other)) {}
   queue(queue &&other) noexcept
       : owned(std::move(other)), drains_(other.drains_),
-        exceptions_(other.exceptions_) {}
+        cancels_(other.cancels_), exceptions_(other.exceptions_) {}
   queue &operator=(queue &&other) noexcept {
     if (this != &other) {
       reset();
       raw_ = other.release();
       drains_ = other.drains_;
+      cancels_ = other.cancels_;
       exceptions_ = other.exceptions_;
     }
     return *this;
@@ -361,19 +391,35 @@ public:
 
   /* Destroys the queue now, as the destructor does. */
   void reset() noexcept {
-    if (drains_ && has_work() && std::uncaught_exceptions() <= exceptions_)
-      inturn_queue_drain(raw_, -1); /* refused inside the queue's own work */
+    if (work_left() > 0 && !cancels_ &&
+        (!drains_ || std::uncaught_exceptions() > exceptions_ ||
+         /* refused inside the queue's own work */
+         inturn_queue_drain(raw_, -1) != INTURN_OK))
+      report_dropped();
     owned::reset();
   }
 
 private:
-  bool has_work() const noexcept {
+  std::uint64_t work_left() const noexcept {
     inturn_queue_statistics counts = INTURN_QUEUE_STATISTICS_INIT;
-    return inturn_queue_get_statistics(raw_, &counts) == INTURN_OK &&
-           counts.pending + counts.running > 0;
+    inturn_queue_get_statistics(raw_, &counts);
+    return counts.pending + counts.running;
+  }
+
+  void report_dropped() const noexcept {
+    inturn_operation_info first = INTURN_OPERATION_INFO_INIT;
+    std::size_t listed = 0;
+    inturn_queue_list(raw_, &first, 1, &listed);
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "a queue has gone with %llu operations left, which end as "
+                  "cancelled; the first is \"%s\"",
+                  static_cast<unsigned long long>(work_left()), first.label);
+    detail::send_report(INTURN_REPORT_DROPPED, text);
   }
 
   bool drains_ = false;
+  bool cancels_ = false; /* as its options say */
   /* How many were on their way when it was made. */
   int exceptions_ = std::uncaught_exceptions();
 

@@ -41,6 +41,7 @@ inline queue::queue(queue_kind kind, queue_options options) {
   const bool by_library = !options.executor && kind != queue_kind::interaction;
   drains_ = options.when_destroyed == when_destroyed::drain ||
             (options.when_destroyed == when_destroyed::automatic && by_library);
+  cancels_ = options.when_destroyed == when_destroyed::cancel;
 }
 
 namespace detail {
@@ -69,14 +70,6 @@ template <> struct run_state<void> {
   bool is_kept() const noexcept { return kept; }
   void deliver() { promise.set_value(); }
 };
-
-/* Calls a function of queue_ref::run. */
-template <class F> decltype(auto) call_to_run(F &function, token_ref token) {
-  if constexpr (std::is_invocable_v<F &, token_ref>)
-    return function(token);
-  else
-    return (void)token, function();
-}
 
 } // namespace detail
 
@@ -107,8 +100,9 @@ inline inturn_status queue_ref::put(work &&work, operation_options &options,
 template <class F>
 auto queue_ref::run(F &&function, operation_options options) const {
   using function_type = std::decay_t<F>;
-  using result_type = decltype(detail::call_to_run(
-      std::declval<function_type &>(), std::declval<token_ref>()));
+  using given_type = decltype(detail::call_with(std::declval<function_type &>(),
+                                                std::declval<token_ref>()));
+  using result_type = typename detail::result_of<given_type>::type;
   using state_type = detail::run_state<result_type>;
 
   const auto state = std::make_shared<state_type>();
@@ -125,14 +119,24 @@ auto queue_ref::run(F &&function, operation_options options) const {
     else
       state->promise.set_exception(std::make_exception_ptr(not_finished(end)));
   };
-  auto whole = [state, function = function_type(std::forward<F>(function))](
-                   token token) mutable {
-    state->keep([&]() -> decltype(auto) {
-      return detail::call_to_run(function, token);
-    });
-    token.finish();
+  auto kept = [state, function = function_type(std::forward<F>(function))](
+                  token_ref token) mutable {
+    if constexpr (detail::is_task<given_type>::value)
+      return keep(*state, function, token);
+    else
+      state->keep([&]() -> decltype(auto) {
+        return detail::call_with(function, token);
+      });
   };
-  enqueue(std::move(whole), std::move(options));
+  if constexpr (detail::is_task<given_type>::value)
+    post(std::move(kept), std::move(options));
+  else
+    post(
+        [kept = std::move(kept)](token token) mutable {
+          kept(token);
+          token.finish();
+        },
+        std::move(options));
   return future;
 }
 

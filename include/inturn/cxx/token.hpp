@@ -6,7 +6,7 @@
 #ifndef INTURN_CXX_TOKEN_HPP
 #define INTURN_CXX_TOKEN_HPP
 
-#include <inturn/cxx/handle.hpp>
+#include <inturn/cxx/diagnosis.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -103,15 +103,82 @@ struct place {
   unsigned line = 0;
 };
 
-inline void abandon(inturn_token token, place from) noexcept {
+/* "file.cpp:12" */
+struct place_text {
   char text[160];
-  const char *slash =
-      from.file == nullptr ? nullptr : std::strrchr(from.file, '/');
-  if (from.file != nullptr)
+
+  explicit place_text(place from) noexcept {
+    const char *slash = std::strrchr(from.file, '/');
     std::snprintf(text, sizeof text, "%s:%u",
                   slash == nullptr ? from.file : slash + 1, from.line);
-  inturn_token_abandon_at(token, from.file == nullptr ? nullptr : text);
+  }
+};
+
+inline void abandon(inturn_token token, place from) noexcept {
+  if (from.file == nullptr)
+    inturn_token_abandon(token);
+  else
+    inturn_token_abandon_at(token, place_text(from).text);
 }
+
+/* Who gets what work throws. */
+struct thrown_sink {
+  void (*take)(void *context, const std::exception_ptr &thrown) = nullptr;
+  void *context = nullptr;
+};
+
+inline void report_thrown(const std::exception_ptr &thrown,
+                          place from) noexcept {
+  const auto tell = [from](const char *what) {
+    char text[512];
+    std::snprintf(text, sizeof text,
+                  "the work at %s has thrown, and nobody is told: %s",
+                  place_text(from).text, what);
+    send_report(INTURN_REPORT_EXCEPTION, text);
+  };
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const failure &) {
+    /* Its code is the operation's end. */
+  } catch (const std::exception &exception) {
+    tell(exception.what());
+  } catch (...) {
+    tell("something that is no std::exception");
+  }
+}
+
+/* Ends an operation whose work has thrown. The sink, or a report, gets the
+   exception before the end. */
+inline void fail(inturn_token token, const std::exception_ptr &thrown,
+                 thrown_sink sink, place from) noexcept {
+  if (sink.take != nullptr)
+    sink.take(sink.context, thrown);
+  else
+    report_thrown(thrown, from);
+  inturn_token_fail(token, failure_code(thrown));
+}
+
+/* Whether work of this result is a coroutine; see coroutine.hpp. */
+template <class> struct is_task : std::false_type {};
+
+/* What a task gives in the end; else the type itself. */
+template <class T> struct result_of { using type = T; };
+
+/* Calls work that is a whole operation: it may ask its token when to stop. */
+template <class F> decltype(auto) call_with(F &function, token_ref token) {
+  if constexpr (std::is_invocable_v<F &, token_ref>)
+    return function(token);
+  else
+    return (void)token, function();
+}
+
+template <class F, bool = std::is_invocable_v<F &, token_ref> ||
+                          std::is_invocable_v<F &>>
+struct gives_task : std::false_type {};
+template <class F>
+struct gives_task<F, true>
+    : is_task<decltype(call_with(std::declval<F &>(),
+                                 std::declval<token_ref>()))> {};
 
 /* A call of work that is under way on this thread. A token that is lost while
    an exception leaves the work is left to this, so that the operation fails by
@@ -210,8 +277,11 @@ private:
 
    One that takes a token starts the operation, which lasts until the token is
    finished. One that takes nothing is the whole operation: it has finished when
-   it returns. When either throws, the operation fails, with the exception's
-   code (see failure); the token may have gone elsewhere already.
+   it returns; with C++20 it may take a token_ref and give an inturn::task, and
+   has finished when that has. When any of them throws, the operation fails,
+   with the exception's code (see failure); the token may have gone elsewhere
+   already. An exception that no on_end, future or task gets is reported, with
+   the place.
 
    Callables that can only be moved are fine. The callable is destroyed exactly
    once, after its last call; when it is refused, before the call that takes it
@@ -243,11 +313,9 @@ public:
       destroy_(context_);
   }
 
-  /* Calls it for an operation, and ends that as is due. Gives the exception
-     that it threw to `thrown`, before the end. */
-  void operator()(inturn_token raw,
-                  callback<void(std::exception_ptr)> &thrown) noexcept {
-    call_(context_, raw, &thrown);
+  /* Calls it for an operation, and ends that as is due. */
+  void operator()(inturn_token raw, detail::thrown_sink thrown) noexcept {
+    call_(context_, raw, thrown);
   }
 
   /* The three that inturn.h takes; the context is C's from release() on. */
@@ -258,8 +326,6 @@ public:
   }
 
 private:
-  using thrown_fn = callback<void(std::exception_ptr)>;
-
   template <class F> struct box {
     F function;
     detail::place from;
@@ -267,11 +333,16 @@ private:
 
   template <class F>
   static void call(void *context, inturn_token raw,
-                   thrown_fn *thrown) noexcept {
+                   detail::thrown_sink thrown) noexcept {
     auto &[function, from] = *static_cast<box<F> *>(context);
     detail::running_work running(raw);
     try {
-      if constexpr (takes_token<F>) {
+      if constexpr (detail::gives_task<F>::value) {
+        perform(function, raw, thrown, from);
+      } else if constexpr (takes_token<F>) {
+        static_assert(
+            !detail::is_task<std::invoke_result_t<F &, token>>::value,
+            "work that gives a task ends with it: it takes a token_ref");
         function(token(raw, from));
         if (running.lost)
           detail::abandon(raw, from);
@@ -280,20 +351,17 @@ private:
         inturn_token_finish(raw);
       }
     } catch (...) {
-      const std::exception_ptr exception = std::current_exception();
-      if (thrown != nullptr)
-        (*thrown)(exception);
-      inturn_token_fail(raw, detail::failure_code(exception));
+      detail::fail(raw, std::current_exception(), thrown, from);
     }
   }
 
   template <class F>
   static void call_in_c(void *context, inturn_token raw) noexcept {
-    call<F>(context, raw, nullptr);
+    call<F>(context, raw, {});
   }
 
   void *context_;
-  void (*call_)(void *, inturn_token, thrown_fn *) noexcept;
+  void (*call_)(void *, inturn_token, detail::thrown_sink) noexcept;
   inturn_work_fn c_call_;
   inturn_destroy_fn destroy_;
 };

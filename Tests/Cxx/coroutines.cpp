@@ -1,0 +1,236 @@
+/*
+ * coroutines.cpp - turns, ends and work as coroutines; with C++20.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "harness.hpp"
+
+using namespace inturn;
+
+/* A coroutine that nobody awaits. */
+struct loose {
+  struct promise_type {
+    loose get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+/* What a coroutine waits for until the test lets it go on. */
+struct stop {
+  std::coroutine_handle<> waiting;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) { waiting = coroutine; }
+  void await_resume() const noexcept {}
+};
+
+static loose take_turn(queue_ref queue, stop &stop, trace &trace, char name) {
+  const auto turn = co_await queue.turn();
+  trace.say(std::string("begins ") + name);
+  co_await stop;
+  trace.say(std::string("ends ") + name);
+}
+
+TEST(a_turn_holds_the_queue_until_it_is_gone) {
+  stage stage;
+  trace trace;
+  stop first, second;
+  take_turn(stage.queue, first, trace, 'a');
+  take_turn(stage.queue, second, trace, 'b');
+  CHECK_EQUAL(trace.take(), "");
+  stage.drain();
+  CHECK_EQUAL(trace.take(), "begins a");
+  first.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(trace.take(), "ends a, begins b");
+  second.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(stage.queue.statistics().finished, 2u);
+}
+
+static loose expect_none(queue_ref queue, outcome expected, gate &passed) {
+  try {
+    const auto turn = co_await queue.turn();
+    FAIL("there is a turn");
+  } catch (const not_finished &none) {
+    CHECK_EQUAL(none.outcome, expected);
+    passed.pass();
+  }
+}
+
+TEST(a_turn_that_is_cancelled_before_it_comes_throws) {
+  stage stage;
+  gate passed;
+  stage.queue.suspend();
+  expect_none(stage.queue, outcome::cancelled, passed);
+  stage.queue.cancel_all();
+  stage.drain();
+  CHECK_EQUAL(passed.count(), 1);
+  expect_none(stage.queue, outcome::cancelled, passed);
+  stage.queue.reset();
+  CHECK_EQUAL(passed.count(), 2);
+}
+
+static loose expect_refused(queue_ref queue, gate &passed) {
+  CHECK_REFUSED(closed, const auto turn = co_await queue.turn());
+  operation_options retried;
+  retried.retry = retry();
+  CHECK_REFUSED(invalid_argument,
+                const auto turn = co_await queue.turn(std::move(retried)));
+  passed.pass();
+}
+
+TEST(a_turn_of_a_closed_queue_is_refused_and_one_has_no_retry) {
+  stage stage;
+  gate passed;
+  stage.queue.close();
+  expect_refused(stage.queue, passed);
+  CHECK_EQUAL(passed.count(), 1);
+}
+
+static loose finish_early(queue_ref queue, gate &passed) {
+  auto turn = co_await queue.turn();
+  CHECK(!turn.is_cancelled());
+  CHECK(turn.finish());
+  CHECK(!turn.finish());
+  CHECK(turn.is_cancelled());
+  auto other = co_await queue.turn();
+  turn = std::move(other);
+  CHECK(turn.fail(7));
+  passed.pass();
+}
+
+TEST(a_turn_may_be_ended_before_it_is_gone) {
+  stage stage;
+  gate passed;
+  finish_early(stage.queue, passed);
+  stage.drain();
+  CHECK_EQUAL(passed.count(), 1);
+  CHECK_EQUAL(stage.queue.statistics().finished, 1u);
+  CHECK_EQUAL(stage.queue.statistics().failed, 1u);
+}
+
+static loose await_end(operation_ref operation, outcome expected,
+                       gate &passed) {
+  const end end = co_await operation;
+  CHECK_EQUAL(end.outcome, expected);
+  passed.pass();
+}
+
+TEST(the_end_of_an_operation_can_be_awaited) {
+  stage stage;
+  gate passed;
+  kept_token kept;
+  const operation held = stage.queue.enqueue(kept.keep());
+  await_end(held, outcome::failed, passed);
+  stage.drain();
+  CHECK_EQUAL(passed.count(), 0);
+  kept.token.fail(3);
+  passed.wait(1);
+  await_end(held, outcome::failed, passed);
+  CHECK_EQUAL(passed.count(), 2);
+  const operation cancelled = stage.queue.enqueue([] {});
+  await_end(cancelled, outcome::cancelled, passed);
+  cancelled.cancel();
+  passed.wait(3);
+}
+
+static task<> let_go(stop &stop) { co_await stop; }
+
+static task<int> seven(stop &stop) {
+  co_await let_go(stop);
+  co_return 7;
+}
+
+TEST(work_that_is_a_coroutine_lasts_until_that_is_over) {
+  stage stage;
+  stop stop;
+  int got = 0;
+  const operation work =
+      stage.queue.enqueue([&]() -> task<> { got = co_await seven(stop); });
+  stage.drain();
+  CHECK_EQUAL(work.state(), operation_state::running);
+  stop.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(work.wait().outcome, outcome::finished);
+  CHECK_EQUAL(got, 7);
+}
+
+TEST(a_coroutine_is_asked_to_end_by_its_token) {
+  stage stage;
+  stop stop;
+  bool was_asked = false;
+  gate destroyed;
+  const operation work = stage.queue.enqueue(
+      [&, counted = counted(destroyed)](token_ref token) -> task<> {
+        co_await let_go(stop);
+        was_asked = token.is_cancelled();
+      });
+  stage.drain();
+  CHECK(work.cancel());
+  CHECK_EQUAL(destroyed.count(), 0);
+  stop.waiting.resume();
+  stage.drain();
+  CHECK(was_asked);
+  CHECK_EQUAL(destroyed.count(), 1);
+}
+
+static task<int> throw_late(stop &stop) {
+  co_await stop;
+  throw std::runtime_error("the disk is full");
+}
+
+TEST(what_a_coroutine_throws_fails_its_operation_and_is_reported) {
+  stage stage;
+  stop stop;
+  reports reports;
+  const operation work = stage.queue.enqueue([&] { return throw_late(stop); });
+  stage.drain();
+  stop.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(work.wait().outcome, outcome::failed);
+  CHECK_EQUAL(reports.take(),
+              "the work at coroutines.cpp:" + std::to_string(__LINE__ - 6) +
+                  " has thrown, and nobody is told: the disk is full");
+}
+
+TEST(run_gives_what_a_coroutine_gives_or_throws) {
+  stage stage;
+  stop first, second;
+  auto result = stage.queue.run([&] { return seven(first); });
+  auto thrown = stage.queue.run([&] { return throw_late(second); });
+  auto nothing = stage.queue.run([]() -> task<> { co_return; });
+  stage.drain();
+  first.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(result.get(), 7);
+  second.waiting.resume();
+  stage.drain();
+  try {
+    thrown.get();
+    FAIL("nothing is thrown");
+  } catch (const std::runtime_error &error) {
+    CHECK_EQUAL(std::string(error.what()), "the disk is full");
+  }
+  nothing.get();
+}
+
+static task<> count_up(queue_ref queue, int &count) {
+  for (int i = 0; i < 100; i++) {
+    const auto turn = co_await queue.turn();
+    count++;
+  }
+}
+
+TEST(turns_of_many_coroutines_on_a_pool_never_overlap) {
+  queue queue, others(concurrent);
+  int count = 0;
+  for (int i = 0; i < 10; i++)
+    others.post([&] { return count_up(queue, count); });
+  others.drain();
+  queue.drain();
+  CHECK_EQUAL(count, 1000);
+}

@@ -1,0 +1,317 @@
+/*
+ * coroutine.hpp - coroutines in turn; what inturn.hpp has with C++20.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ *     inturn::task<> upload(inturn::queue_ref uploads, file file) {
+ *       auto turn = co_await uploads.turn(); // the queue's, until it is gone
+ *       co_await send(file);                 // meanwhile the others wait
+ *     }
+ *     auto operation = uploads.enqueue([&] { return send(first); });
+ *     auto end = co_await operation;
+ *
+ * A coroutine goes on where that resumes it which it has awaited: a turn inside
+ * a call of the queue's executor, so that it blocks on nothing there that the
+ * queue has to do first (see section 9 of inturn.h); an operation's end on the
+ * library's pool. A coroutine that waits for one of the two is resumed in any
+ * case, and must not be destroyed before that.
+ */
+#ifndef INTURN_CXX_COROUTINE_HPP
+#define INTURN_CXX_COROUTINE_HPP
+
+#include <inturn/cxx/queue.hpp>
+#include <inturn/cxx/value.hpp>
+
+#if defined(__cpp_impl_coroutine)
+
+#include <atomic>
+#include <coroutine>
+
+namespace inturn {
+
+/* A turn of a queue: the queue waits until this is gone, on whatever thread.
+   The functions that end it before that are a token's. Move-only. */
+class [[nodiscard]] turn {
+public:
+  explicit turn(inturn_token token) noexcept : token_(token) {}
+  turn(turn &&) = default;
+  turn &operator=(turn &&other) {
+    finish();
+    token_ = std::move(other.token_);
+    return *this;
+  }
+  ~turn() { finish(); }
+
+  bool finish() { return token_ && token_.finish(); }
+  bool fail(std::int32_t code) { return token_ && token_.fail(code); }
+  bool cancel() { return token_ && token_.cancel(); }
+
+  /* Whether to stop: it was asked to end, or has ended. */
+  bool is_cancelled() const { return !token_ || token_.is_cancelled(); }
+  bool on_cancel(callback<void(token_ref)> handler) const {
+    return token_ && token_.on_cancel(std::move(handler));
+  }
+
+private:
+  token token_;
+};
+
+namespace detail {
+
+/* What queue_ref::turn gives. */
+class turn_awaiter {
+public:
+  turn_awaiter(queue_ref queue, operation_options &&options)
+      : state_(std::make_shared<state>()) {
+    /* A coroutine does not go through its turn again. */
+    if (options.retry)
+      throw error(errc::invalid_argument, "turn");
+    state_->queue = queue;
+    state_->options = std::move(options);
+  }
+
+  bool await_ready() const noexcept { return false; }
+
+  void await_suspend(std::coroutine_handle<> waiting) {
+    /* The coroutine may have gone on, and this be gone, before the queue's
+       function has returned. */
+    const auto state = state_;
+    auto also = std::move(state->options.on_end);
+    state->options.on_end = [state, waiting,
+                             also = std::move(also)](const end &end) mutable {
+      if (also)
+        also(end);
+      if (state->is_resumed.exchange(true))
+        return;
+      /* It has ended before its work was called. */
+      state->end = end;
+      state->end->label = {};
+      waiting.resume();
+    };
+    state->queue.post(
+        [state, waiting](token token) {
+          state->token = token.release();
+          if (!state->is_resumed.exchange(true))
+            waiting.resume();
+        },
+        std::move(state->options));
+  }
+
+  /* Throws not_finished: it was cancelled, was too late, has joined another. */
+  inturn::turn await_resume() {
+    if (state_->end)
+      throw not_finished(*state_->end);
+    return inturn::turn(state_->token);
+  }
+
+private:
+  struct state {
+    queue_ref queue;
+    operation_options options;            /* until it waits */
+    std::atomic<bool> is_resumed = false; /* by the work, or by the end */
+    inturn_token token{};
+    std::optional<inturn::end> end;
+  };
+
+  /* All of it: awaiters are moved by their bytes by some compilers. */
+  std::shared_ptr<state> state_;
+};
+
+/* What co_await of an operation waits with. */
+class end_awaiter {
+public:
+  explicit end_awaiter(operation_ref operation) : operation_(operation) {}
+
+  bool await_ready() {
+    return (end_ = operation_.wait_for(nanoseconds(0))).has_value();
+  }
+
+  void await_suspend(std::coroutine_handle<> waiting) {
+    auto watch = std::make_unique<watcher>();
+    watch->state = operation_.observed_state();
+    watch->waiting = waiting;
+    inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+    options.initial = true;
+    check(inturn_executor_pool(&options.executor), "co_await");
+    const inturn_value value = watch->state.raw();
+    /* The observation is over once it has told that the operation has ended; or
+       when this fails, and throws. */
+    check(inturn_value_observe(value, &options, watcher::tell, watch.release(),
+                               destroy<watcher>, nullptr),
+          "co_await");
+  }
+
+  end await_resume() { return end_ ? *end_ : operation_.wait(); }
+
+private:
+  struct watcher {
+    observed<operation_state> state;
+    std::coroutine_handle<> waiting;
+
+    static void tell(void *context, const inturn_change *change) noexcept {
+      if (change->after.integer == INTURN_ENDED)
+        static_cast<watcher *>(context)->waiting.resume();
+    }
+  };
+
+  operation_ref operation_;
+  std::optional<end> end_;
+};
+
+} // namespace detail
+
+/* Waits until the operation has ended, and gives its end. */
+inline detail::end_awaiter operator co_await(operation_ref operation) {
+  return detail::end_awaiter(operation);
+}
+
+inline detail::turn_awaiter queue_ref::turn() const {
+  return {*this, operation_options()};
+}
+
+inline detail::turn_awaiter queue_ref::turn(operation_options &&options) const {
+  return {*this, std::move(options)};
+}
+
+/* A coroutine that begins when it is awaited, and gives what it returns or
+   throws to the one that awaits it. As work, it is an operation that lasts
+   until it is over. Move-only; awaited once. */
+template <class T = void> class [[nodiscard]] task;
+
+namespace detail {
+
+template <class T> struct is_task<task<T>> : std::true_type {};
+
+/* What a task's promise has whatever it gives. */
+struct task_promise_base {
+  std::coroutine_handle<> continuation = std::noop_coroutine();
+  std::exception_ptr thrown;
+
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  auto final_suspend() noexcept {
+    struct to_continuation {
+      std::coroutine_handle<> continuation;
+      bool await_ready() noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        return continuation;
+      }
+      void await_resume() noexcept {}
+    };
+    return to_continuation{continuation};
+  }
+  void unhandled_exception() noexcept { thrown = std::current_exception(); }
+};
+
+template <class T> struct task_promise : task_promise_base {
+  std::optional<T> result;
+
+  task<T> get_return_object();
+  template <class U> void return_value(U &&value) {
+    result.emplace(std::forward<U>(value));
+  }
+  T take() { return std::move(*result); }
+};
+
+template <> struct task_promise<void> : task_promise_base {
+  task<void> get_return_object();
+  void return_void() noexcept {}
+  void take() noexcept {}
+};
+
+} // namespace detail
+
+template <class T> class [[nodiscard]] task {
+public:
+  using promise_type = detail::task_promise<T>;
+
+  explicit task(std::coroutine_handle<promise_type> coroutine) noexcept
+      : coroutine_(coroutine) {}
+  task(task &&other) noexcept
+      : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  task &operator=(task &&) = delete;
+  ~task() {
+    if (coroutine_)
+      coroutine_.destroy();
+  }
+
+  auto operator co_await() &&noexcept {
+    struct awaiter {
+      std::coroutine_handle<promise_type> coroutine;
+      bool await_ready() const noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiting) {
+        coroutine.promise().continuation = waiting;
+        return coroutine;
+      }
+      T await_resume() {
+        if (coroutine.promise().thrown)
+          std::rethrow_exception(coroutine.promise().thrown);
+        return coroutine.promise().take();
+      }
+    };
+    return awaiter{coroutine_};
+  }
+
+private:
+  std::coroutine_handle<promise_type> coroutine_;
+};
+
+namespace detail {
+
+template <class T> task<T> task_promise<T>::get_return_object() {
+  return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+inline task<void> task_promise<void>::get_return_object() {
+  return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+template <class T> struct result_of<task<T>> { using type = T; };
+
+/* Keeps what the task gives that `function` gives, for queue_ref::run. Both
+   stay until the operation has ended. */
+template <class State, class F>
+task<void> keep(State &state, F &function, token_ref token) {
+  using result = typename result_of<decltype(call_with(function, token))>::type;
+  if constexpr (std::is_void_v<result>) {
+    co_await call_with(function, token);
+    state.keep([] {});
+  } else {
+    result value = co_await call_with(function, token);
+    state.keep([&]() -> result && { return std::move(value); });
+  }
+}
+
+/* A coroutine that nobody awaits. */
+struct on_its_own {
+  struct promise_type {
+    on_its_own get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+/* Performs the task that work gives, and ends its operation. The function stays
+   until then. */
+template <class F>
+on_its_own perform(F &function, inturn_token token, thrown_sink sink,
+                   place from) {
+  std::exception_ptr thrown;
+  try {
+    co_await call_with(function, token_ref(token));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (thrown)
+    fail(token, thrown, sink, from);
+  else
+    inturn_token_finish(token);
+}
+
+} // namespace detail
+
+} // namespace inturn
+
+#endif
+#endif /* INTURN_CXX_COROUTINE_HPP */
