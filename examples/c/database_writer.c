@@ -46,7 +46,7 @@ typedef struct row {
 
 static void write_row(void *context, inturn_token token) {
   row *self = context;
-  inturn_queue_statistics counts = INTURN_QUEUE_STATISTICS_INIT;
+  inturn_queue_statistics counts = {0};
   CHECK(inturn_queue_get_statistics(writer, &counts));
   if (counts.pending > most_pending)
     most_pending = counts.pending;
@@ -66,7 +66,7 @@ static inturn_status try_to_enqueue(int producer, int number) {
 }
 
 static void *produce(void *context) {
-  int producer = *(int *)context;
+  int producer = (int)(intptr_t)context;
   for (int number = 0; number < ROWS; number++) {
     inturn_status status;
     while ((status = try_to_enqueue(producer, number)) == INTURN_E_FULL) {
@@ -87,16 +87,12 @@ int main(int argc, char **argv) {
       "CREATE TABLE log (producer INTEGER, number INTEGER)");
   REQUIRE(sqlite3_prepare_v2(database, "INSERT INTO log VALUES (?, ?)", -1,
                              &insert, NULL) == SQLITE_OK);
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.capacity = CAPACITY;
+  inturn_queue_options options = {.capacity = CAPACITY};
   CHECK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &writer));
 
   pthread_t threads[PRODUCERS];
-  int names[PRODUCERS];
-  for (int index = 0; index < PRODUCERS; index++) {
-    names[index] = index;
-    REQUIRE(pthread_create(&threads[index], NULL, produce, &names[index]) == 0);
-  }
+  for (intptr_t index = 0; index < PRODUCERS; index++)
+    REQUIRE(pthread_create(&threads[index], NULL, produce, (void *)index) == 0);
   for (int index = 0; index < PRODUCERS; index++)
     REQUIRE(pthread_join(threads[index], NULL) == 0);
   CHECK(inturn_queue_drain(writer, -1));

@@ -67,7 +67,7 @@ int main(void) {
   printf("%d messages to %d users\n", USERS * MESSAGES, USERS);
 
   wait_for_all_but(&users[AWAY]);
-  inturn_queue_statistics counts = INTURN_QUEUE_STATISTICS_INIT;
+  inturn_queue_statistics counts = {0};
   CHECK(inturn_queue_get_statistics(users[AWAY].queue, &counts));
   printf("user %d is away: %d messages wait\n", AWAY, (int)counts.pending);
 

@@ -70,9 +70,8 @@ static void on_end(void *unused, const inturn_end *end) {
 /* Called by a worker: any thread may enqueue. */
 static void enqueue_step(void *context, inturn_token token) {
   step *self = context;
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.label = options.key = self->label;
-  options.on_end = on_end;
+  inturn_operation_options options = {
+      .label = self->label, .key = self->label, .on_end = on_end};
   CHECK(inturn_queue_enqueue_with(interactions, &options, begin, self, NULL,
                                   NULL));
   CHECK(inturn_token_finish(token));
@@ -87,7 +86,7 @@ static void leave(const step *open) {
 }
 
 int main(int argc, char **argv) {
-  inturn_queue_options delays = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue_options delays = {0};
   for (int index = 1; index < argc; index++) {
     bool is_fast = strcmp(argv[index], "--fast") == 0;
     require_(is_fast || strcmp(argv[index], "--service-up") == 0, "usage",
