@@ -230,7 +230,8 @@
  * of is zero (else E_INVALID_ARGUMENT). A struct of zeros is the default:
  * `inturn_queue_options options = {0};` works, as does
  * INTURN_QUEUE_OPTIONS_INIT, which also says the size that this header knows. A
- * size of 0 is that of 0.1. What the library fills, it fills as far as the size
+ * size of 0 is that of 0.1 (but in an array, whose steps must be known). What
+ * the library fills, it fills as far as the size
  * goes, and what it does not know of with zeros; a struct that a callback is
  * given says the library's size.
  */
@@ -1675,9 +1676,9 @@ typedef struct inturn_operation_info {
   { sizeof(inturn_operation_info), (inturn_operation_state)0, false, {0}, 0, 0 }
 
 /* Lists operations that have not ended: running ones first, then pending ones
-   in order, at most `room` of them. The size of the first of infos is that of
-   each: all zero, or INTURN_OPERATION_INFO_INIT. out_count gets how many were
-   written; a room of 0 with infos NULL is allowed.
+   in order, at most `room` of them. The size that the first of infos says is
+   that of each, and never zero: INTURN_OPERATION_INFO_INIT has it. out_count
+   gets how many were written; a room of 0 with infos NULL is allowed.
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_list(inturn_queue queue,
                                 inturn_operation_info *INTURN_NULLABLE infos,

@@ -43,13 +43,18 @@ private func realSize<Struct: Sized>(of type: Struct.Type, _ size: UInt32) -> In
 
 /// Whether a struct that is to be filled says a size, or there is none to fill.
 func canBeFilled<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>?) -> Bool {
-  target.map { sizeOfEach(in: $0) != nil } ?? true
+  target.map { realSize(of: Struct.self, sizeSaid(by: $0)) != nil } ?? true
 }
 
-/// How far one struct of the caller's array is from the next, which the first one says. Nil when that
-/// is no size.
+/// How far one struct of the caller's array is from the next, which the first one has to say: of a zero,
+/// nobody knows how large the caller's are. Nil when it says no size.
 func sizeOfEach<Struct: Sized>(in array: UnsafeMutablePointer<Struct>) -> Int? {
-  realSize(of: Struct.self, UnsafeRawPointer(array).load(as: UInt32.self))
+  let size = sizeSaid(by: array)
+  return size == 0 ? nil : realSize(of: Struct.self, size)
+}
+
+private func sizeSaid<Struct: Sized>(by target: UnsafeMutablePointer<Struct>) -> UInt32 {
+  UnsafeRawPointer(target).load(as: UInt32.self)
 }
 
 /// Writes a struct, but for its size. What the caller's version has more is zero. False when its size

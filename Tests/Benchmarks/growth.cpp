@@ -255,7 +255,7 @@ void get_statistics(std::size_t size, Meter &meter) {
 }
 
 void list(std::size_t size, std::size_t room, Stage &stage, Meter &meter) {
-  std::vector<inturn_operation_info> infos(room);
+  std::vector<inturn_operation_info> infos(room, INTURN_OPERATION_INFO_INIT);
   /* A few take too little time to be measured. */
   int calls = room < size ? 1024 : 1;
   meter.measure(stage.queue, [&] {

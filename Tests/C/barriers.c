@@ -249,7 +249,7 @@ static void what_is_behind_counts_is_listed_and_has_its_deadline(void) {
   job running = JOB("running"), fence = JOB("fence"), behind = JOB("b"),
       last = JOB("c");
   static const char *const names[] = {"running", "fence", "b", "c"};
-  inturn_operation_info infos[5] = {0};
+  inturn_operation_info infos[5] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 0;
   job_enqueue(stage.queue, &running, work_hold);
   stage_drain(&stage);

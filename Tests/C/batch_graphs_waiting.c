@@ -13,7 +13,7 @@ static void look_at_what_waits(void) {
   inturn_queue_statistics statistics = statistics_of(queue);
   CHECK_INT(statistics.pending, 3);
   CHECK_INT(statistics.running, 2);
-  inturn_operation_info infos[JOBS + 1] = {0};
+  inturn_operation_info infos[JOBS + 1] = {INTURN_OPERATION_INFO_INIT};
   size_t count;
   CHECK_OK(inturn_queue_list(queue, infos, JOBS + 1, &count));
   CHECK_INT(count, JOBS);

@@ -76,7 +76,8 @@ static void row_cancel(row *row, int first) {
     CHECK_INT(end.outcome, INTURN_CANCELLED);
   }
   CHECK_INT(statistics_of(row->stage.queue).pending, OTHERS + first * SIZE);
-  static inturn_operation_info infos[OTHERS + BATCHES * SIZE] = {0};
+  static inturn_operation_info infos[OTHERS + BATCHES * SIZE] = {
+      INTURN_OPERATION_INFO_INIT};
   size_t count;
   CHECK_OK(inturn_queue_list(row->stage.queue, infos,
                              sizeof infos / sizeof *infos, &count));

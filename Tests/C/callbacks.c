@@ -172,7 +172,7 @@ static inturn_verdict condition(void *context) {
 }
 
 static void ask_for_things(void) {
-  inturn_operation_info infos[3] = {0};
+  inturn_operation_info infos[3] = {INTURN_OPERATION_INFO_INIT};
   inturn_end end = {0};
   size_t count;
   int64_t now;

@@ -114,7 +114,7 @@ static void cancelling_all_takes_those_that_wait(void) {
 static void check_asked(inturn_queue_kind kind) {
   pair pair;
   pair_create(&pair, kind, INTURN_AFTER_ENDED, work_finish);
-  inturn_operation_info info = {0};
+  inturn_operation_info info = INTURN_OPERATION_INFO_INIT;
   size_t count = 0;
   CHECK_INT(statistics_of(pair.second.queue).pending, 1);
   CHECK_INT(statistics_of(pair.second.queue).running, 0);
@@ -135,7 +135,7 @@ static void those_that_wait_are_listed_in_order(void) {
   static const char *const names[] = {"a", "b", "c", "d"};
   pair pair;
   pair_create(&pair, INTURN_QUEUE_CONCURRENT, INTURN_AFTER_ENDED, work_finish);
-  inturn_operation_info infos[6] = {0};
+  inturn_operation_info infos[6] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 0;
   job jobs[4];
   for (int i = 0; i < 4; i++) {

@@ -293,7 +293,7 @@ static void counts_that_nobody_can_mean_are_refused(void) {
 
 static void a_list_may_have_any_room(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_operation_info infos[2] = {0};
+  inturn_operation_info infos[2] = {INTURN_OPERATION_INFO_INIT};
   CHECK_OK(inturn_queue_suspend(stage.queue));
   CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, NULL));
   for (size_t i = 0; i < sizeof absurd_counts / sizeof *absurd_counts; i++) {

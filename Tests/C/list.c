@@ -8,7 +8,7 @@
 
 static void the_list_has_running_ones_first_then_pending_ones_in_order(void) {
   stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
-  inturn_operation_info infos[5] = {0};
+  inturn_operation_info infos[5] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 99;
   job first = JOB("first"), second = JOB("second"), third = JOB("third");
   stage_advance(&stage, 5);
@@ -39,7 +39,7 @@ static void the_list_has_running_ones_first_then_pending_ones_in_order(void) {
 
 static void the_list_says_which_were_asked_to_end(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_operation_info info = {0};
+  inturn_operation_info info = INTURN_OPERATION_INFO_INIT;
   size_t count = 0;
   job running = JOB("running"), pending = JOB("pending");
   job_enqueue(stage.queue, &running, work_hold);
@@ -57,7 +57,7 @@ static void the_list_says_which_were_asked_to_end(void) {
 
 static void one_that_was_cancelled_in_its_place_is_not_in_the_list(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_operation_info infos[3] = {0};
+  inturn_operation_info infos[3] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 99;
   job jobs[3] = {JOB("a"), JOB("b"), JOB("c")};
   inturn_operation operations[3];
@@ -75,7 +75,7 @@ static void one_that_was_cancelled_in_its_place_is_not_in_the_list(void) {
 
 static void the_list_is_no_longer_than_its_room(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_operation_info infos[2] = {{0}, {0}};
+  inturn_operation_info infos[2] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 99;
   job jobs[3] = {JOB("a"), JOB("b"), JOB("c")};
   for (int i = 0; i < 3; i++)
@@ -96,11 +96,11 @@ static void the_list_is_no_longer_than_its_room(void) {
 static void a_drain_whose_time_is_over_lists_what_is_left(void) {
   job running = JOB("running"), pending = JOB("pending");
   stage stage = stage_create_running(INTURN_QUEUE_FIFO, &running);
-  inturn_operation_info infos[3] = {0};
+  inturn_operation_info infos[3] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 99;
   job_enqueue(stage.queue, &pending, work_finish);
   for (int64_t limit_ns = 0; limit_ns < 2; limit_ns++) {
-    memset(infos, 0, sizeof infos);
+    infos[0].label[0] = infos[1].label[0] = '\0';
     CHECK_STATUS(
         inturn_queue_drain_or_list(stage.queue, limit_ns, infos, 3, &count),
         INTURN_E_TIMED_OUT);
@@ -122,7 +122,7 @@ static void a_drain_whose_time_is_over_lists_what_is_left(void) {
 
 static void the_list_of_an_empty_queue_is_empty(void) {
   stage stage = stage_create(INTURN_QUEUE_ACTOR);
-  inturn_operation_info info = {0};
+  inturn_operation_info info = INTURN_OPERATION_INFO_INIT;
   size_t count = 99;
   job job = JOB("a");
   job_enqueue(stage.queue, &job, work_finish);
@@ -135,7 +135,7 @@ static void the_list_of_an_empty_queue_is_empty(void) {
 /* `ascii` letters, then `rest`. */
 static void list_label(int ascii, const char *rest, char *listed) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_operation_info info = {0};
+  inturn_operation_info info = INTURN_OPERATION_INFO_INIT;
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   char label[200];
   size_t count = 0;

@@ -260,7 +260,7 @@ static void disturb(inturn_operation *recent, uint64_t *seed) {
   inturn_queue queue = place_at(next_random(seed)).queue;
   inturn_operation operation = recent[next_random(seed) % RECENT];
   inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
-  inturn_operation_info infos[8] = {0};
+  inturn_operation_info infos[8] = {INTURN_OPERATION_INFO_INIT};
   size_t count;
   switch (next_random(seed) % 64) {
   case 0:

@@ -278,7 +278,7 @@ static void destroying_the_queue_ends_every_priority(void) {
 static void check_list(inturn_queue_kind kind) {
   static const char *const expected[] = {"d", "b", "a", "c"};
   stage stage = create_suspended(kind);
-  inturn_operation_info infos[5] = {0};
+  inturn_operation_info infos[5] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 0;
   job jobs[4] = {JOB("a"), JOB("b"), JOB("c"), JOB("d")};
   static const int32_t priorities[] = {0, 1, 0, 2};

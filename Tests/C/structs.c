@@ -176,6 +176,9 @@ static void a_list_of_larger_structs_is_written_in_larger_steps(void) {
   size_t count;
   CHECK_STATUS(inturn_queue_list(stage.queue, &infos[0].now, 3, &count),
                INTURN_E_INVALID_ARGUMENT);
+  infos[0].now.size = 0;
+  CHECK_STATUS(inturn_queue_list(stage.queue, &infos[0].now, 3, &count),
+               INTURN_E_INVALID_ARGUMENT);
   infos[0].now.size = sizeof infos[0];
   CHECK_OK(inturn_queue_list(stage.queue, &infos[0].now, 3, &count));
   CHECK_INT(count, 3);

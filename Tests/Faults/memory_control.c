@@ -117,7 +117,7 @@ static void abandon(void) {
 static void control(inturn_queue_kind kind) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   inturn_operation operations[SOME];
-  inturn_operation_info infos[SOME] = {0};
+  inturn_operation_info infos[SOME] = {INTURN_OPERATION_INFO_INIT};
   size_t count = 0;
   begin(kind);
   CHECK_OK(inturn_queue_suspend(own.queue));

@@ -415,7 +415,7 @@ static inturn_status states(const stage *stage) {
 }
 
 static inturn_status list(const stage *stage) {
-  inturn_operation_info info = {0};
+  inturn_operation_info info = INTURN_OPERATION_INFO_INIT;
   size_t count;
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   options.label = "a label";

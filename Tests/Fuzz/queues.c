@@ -419,7 +419,7 @@ void step_queue(input *input) {
     break;
   }
   case 30: {
-    inturn_operation_info infos[4] = {0};
+    inturn_operation_info infos[4] = {INTURN_OPERATION_INFO_INIT};
     size_t written = 0;
     if (EXPECT(inturn_queue_list(handle, infos, 4, &written), allowed))
       HOLDS(written <= 4);

@@ -205,7 +205,7 @@ SCENARIO(looking_meets_everything) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
   auto look = [&] {
-    inturn_operation_info infos[4] = {};
+    inturn_operation_info infos[4] = {INTURN_OPERATION_INFO_INIT};
     size_t count = 0;
     expect("list", inturn_queue_list(queue.handle, infos, 4, &count),
            {INTURN_OK});

@@ -316,7 +316,7 @@ public:
      list does. */
   std::optional<std::vector<inturn_operation_info>>
   drain_or_list(time_limit limit, std::size_t room) const {
-    std::vector<inturn_operation_info> infos(room);
+    std::vector<inturn_operation_info> infos(room, INTURN_OPERATION_INFO_INIT);
     std::size_t count = 0;
     if (detail::succeeded(inturn_queue_drain_or_list(raw_, limit.nanoseconds(),
                                                      infos.data(), room,
@@ -336,7 +336,7 @@ public:
   /* The operations that have not ended, running ones first, then pending ones
      in order; at most so many. */
   std::vector<inturn_operation_info> list(std::size_t room) const {
-    std::vector<inturn_operation_info> infos(room);
+    std::vector<inturn_operation_info> infos(room, INTURN_OPERATION_INFO_INIT);
     std::size_t count = 0;
     detail::check(inturn_queue_list(raw_, infos.data(), room, &count), "list");
     infos.resize(count);
