@@ -40,24 +40,24 @@ let package = Package(
     .target(name: "CInturn"),
     // The C library's functions: look up, call, map the status.
     .target(name: "InturnC", dependencies: ["CInturn", "InturnCore"]),
-    // Foundation.Operation, ended by finish tokens.
-    .target(
-      name: "AsyncOperation", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"]),
+    // What the Swift modules share: the words of their interfaces, and what is behind queues that the
+    // engine drains. Each of them exports it.
+    .target(name: "Inturn", dependencies: ["CSwiftTask", "InturnCore"]),
+    // Foundation.Operation, ended by finish tokens; concurrent queues.
+    .target(name: "AsyncOperation", dependencies: ["Inturn"]),
     // Modal interactions, on the engine's interaction queues.
-    .target(
-      name: "InteractionQueue",
-      dependencies: ["AsyncOperation", "ConcurrentKVO", "InturnCore"]),
+    .target(name: "InteractionQueue", dependencies: ["AsyncOperation", "Inturn"]),
     // Lists of tasks and operations with one completion.
-    .target(name: "AsyncTaskPerformer", dependencies: ["AsyncOperation", "InturnCore"]),
+    .target(name: "AsyncTaskPerformer", dependencies: ["AsyncOperation", "Inturn"]),
     // Observed values. Foundation on Apple's systems only.
-    .target(name: "ConcurrentKVO", dependencies: ["InturnCore"]),
+    .target(name: "ConcurrentKVO", dependencies: ["Inturn"]),
     // The main job: `swift run onboarding`.
     .executableTarget(
       name: "onboarding", dependencies: ["InturnC"], path: "examples/c",
       sources: ["onboarding.c", "steps.c", "terminal.c"],
       cSettings: [.headerSearchPath("../../include")]),
     // What the modules' tests wait with.
-    .target(name: "TestSupport", dependencies: ["AsyncOperation"], path: "Tests/Support"),
+    .target(name: "TestSupport", dependencies: ["Inturn"], path: "Tests/Support"),
     .testTarget(
       name: "AsyncOperationTests", dependencies: ["AsyncOperation", "ConcurrentKVO", "TestSupport"]),
     .testTarget(
@@ -76,7 +76,7 @@ let package = Package(
     .target(name: "CSwiftTask"),
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
     .target(
-      name: "AsyncQueue", dependencies: ["CSwiftTask", "ConcurrentKVO", "InturnCore"],
+      name: "AsyncQueue", dependencies: ["CSwiftTask", "Inturn"],
       swiftSettings: [.define("INTURN_READS_TASKS", .when(traits: ["ReadsTasks"]))]),
     .testTarget(
       name: "AsyncQueueTests",

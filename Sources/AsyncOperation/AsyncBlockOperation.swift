@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// An operation whose work is a closure.
 ///
@@ -70,12 +70,7 @@ open class AsyncBlockOperation: AsyncOperation, @unchecked Sendable {
     fileID: StaticString = #fileID, line: UInt = #line, priority: TaskPriority? = nil,
     body: @escaping @Sendable () async throws -> Void
   ) {
-    work = OneTimeWork { token in
-      token.runTask(priority: priority) {
-        try await body()
-        return { $0.finish() }
-      }
-    }
+    work = OneTimeWork { $0.runTask(priority: priority, body) }
     super.init()
     setOrigin(fileID: fileID, line: line)
   }

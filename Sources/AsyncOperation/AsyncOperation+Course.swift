@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// How the machine's answers are carried out.
 extension AsyncOperation {
@@ -10,10 +10,10 @@ extension AsyncOperation {
   ///
   /// - Parameter report: What is noticed by this. It is sent before anybody sees the end.
   func conclude(
-    as outcome: Outcome, failure: (any Error)? = nil, value: (any Sendable)? = nil,
+    as end: OperationEnd, box: OutcomeBox? = nil,
     report: @autoclosure () -> InturnCore.Report? = nil
   ) -> Bool {
-    let answer = storage.end(as: outcome, failure: failure, value: value)
+    let answer = storage.end(as: end, box)
     if answer == .refused { return false }
     report()?.send()
     if answer == .tell { _ = tell() }
@@ -51,7 +51,7 @@ extension AsyncOperation {
 
   /// The grace time of a cancelled operation begins.
   func begin(_ grace: Grace) {
-    let timer = GraceTimer(grace) { [weak self] in _ = self?.conclude(as: .cancelled) }
+    let timer = GraceTimer(grace) { [weak self] in _ = self?.conclude(as: .cancelled(.grace)) }
     guard let timer else { return }
     _ = storage.keep(graceTimer: timer)
   }

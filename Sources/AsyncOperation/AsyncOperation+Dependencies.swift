@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// How rings of dependencies are found and broken.
 extension AsyncOperation {
@@ -61,7 +61,10 @@ extension AsyncOperation {
 
   @discardableResult
   private func fail(for ring: [Operation]) -> Bool {
-    let cycle = DependencyCycle(members: ring.map(\.described))
-    return conclude(as: .failed, failure: cycle, report: .ring(cycle))
+    let members = ring.map(\.described)
+    let error = QueueError.deadlock(
+      "a ring of dependencies: "
+        + (members + members.prefix(1)).joined(separator: " waits for "))
+    return conclude(as: .failed(error), report: .ring(error))
   }
 }

@@ -1,46 +1,68 @@
+import Inturn
+
 extension AsyncOperation {
-  /// How an operation ended.
-  public enum End: Sendable {
-    /// Its work said that it was done.
-    case finished
-    /// Its work said why it could not be done; or its dependencies formed a ring,
-    /// `DependencyCycle`.
-    case failed(any Error)
-    /// It was cancelled before its start, gave in, or its grace time was over.
-    case cancelled
-    /// Its last `FinishToken`, or finish callback, went away uncalled.
-    case abandoned
-  }
-
-  /// Where an operation is.
-  public enum State: Sendable {
-    /// Next is *running*, or *ended* when it never runs.
-    case pending
-    /// Next is *ended*.
-    case running
-    /// The last one.
-    case ended(End)
-
-    package var isPending: Bool {
-      if case .pending = self { return true }
-      return false
-    }
-
-    /// Whether it is the last one.
-    public var isEnded: Bool {
-      if case .ended = self { return true }
-      return false
-    }
-  }
-
   /// Where the operation is.
   ///
-  /// It agrees with `isExecuting` and `isFinished`.
-  public final var state: State { storage.state }
+  /// It agrees with `isExecuting` and `isFinished`. It is *ended* when ``end`` says how.
+  public final var state: OperationState { storage.state }
 
   /// How the operation ended; nil as long as it has not.
-  public final var end: End? {
-    if case .ended(let end) = storage.state { return end }
-    return nil
+  public final var end: OperationEnd? { storage.end }
+
+  /// Waits until the operation has ended, without blocking a thread, and says how.
+  ///
+  /// The wait is not affected by the cancelling of the task that waits.
+  ///
+  /// **Deadlock.** An operation whose own work waits so for it never ends.
+  public final func waitForEnd() async -> OperationEnd {
+    await withCheckedContinuation { continuation in
+      whenEnded { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// Calls a handler once, when the operation has ended; at once where it has already.
+  package final func whenEnded(_ handler: @escaping @Sendable (OperationEnd) -> Void) {
+    let storage = storage
+    let observer = StateObserver { state in
+      if state == .ended, let end = storage.end { handler(end) }
+    }
+    observer.offer(storage.add(observer))
+  }
+}
+
+/// What its tokens do. An operation has one attempt.
+extension AsyncOperation: FinishTarget {
+  /// Makes a token for this operation's work.
+  ///
+  /// For a `main()` that hands its work to others: when the last reference to the token goes away
+  /// unused, the operation ends as abandoned instead of holding its queue up for ever.
+  public final func makeFinishToken() -> FinishToken { FinishToken(of: self) }
+
+  package final func finish(_ token: Handle, with box: OutcomeBox?) -> Bool {
+    conclude(as: .finished, box: box)
+  }
+
+  package final func fail(_ token: Handle, _ error: any Error) -> Bool {
+    conclude(as: .failed(error))
+  }
+
+  package final func giveIn(_ token: Handle) -> Bool { conclude(as: .cancelled) }
+
+  package final func abandon(_ token: Handle) {
+    _ = conclude(as: .abandoned, report: .lostToken(of: self))
+  }
+
+  package final func isAskedToEnd(_ token: Handle) -> Bool { isCancelled }
+
+  package final func onCancel(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {
+    onCancel(handler)
+  }
+
+  // Foundation's queues know nothing urgent, and no progress.
+  package final func onPreempt(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {}
+  package final func yield(_ token: Handle) -> Bool { false }
+
+  package final func setProgress(_ progress: InturnCore.Progress, of token: Handle) -> Bool {
+    false
   }
 }

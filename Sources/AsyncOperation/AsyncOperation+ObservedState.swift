@@ -1,13 +1,13 @@
-import ConcurrentKVO
+import Inturn
 
 extension AsyncOperation {
-  /// The operation's state, to be observed with the calls of `ConcurrentKVO`: inline
-  /// or elsewhere, with the state before, as a sequence, by a wait.
+  /// The operation's state, to be observed on every system: inline or elsewhere, with the state before,
+  /// as a sequence, by a wait. When it is *ended*, ``end`` says how.
   ///
   /// It may outlive the operation, and keeps the last state then.
-  public final var observedState: ObservedState<State> {
+  public final var observedState: ObservedState<OperationState> {
     if let made = storage.observedState { return made }
-    let made = ObservedState(State.pending)
+    let made = ObservedState(OperationState.pending)
     let observer = StateObserver { state in
       switch state {
       case .pending: break

@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// A Foundation operation that ends when it says so, not when its `main()` returns.
 ///
@@ -85,14 +85,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   ///
   /// False: it has another end already, and keeps it.
   @discardableResult
-  public final func end(as end: End) -> Bool {
-    switch end {
-    case .finished: return conclude(as: .finished)
-    case .failed(let error): return conclude(as: .failed, failure: error)
-    case .cancelled: return conclude(as: .cancelled)
-    case .abandoned: return conclude(as: .abandoned)
-    }
-  }
+  public final func end(as end: OperationEnd) -> Bool { conclude(as: end) }
 
   /// Asks the operation to end.
   ///
@@ -137,7 +130,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   /// Makes the operation wait for another one's end.
   ///
   /// A dependency that would close a ring is refused: the ring is reported with its members, and
-  /// this operation ends as failed with a `DependencyCycle` as soon as it is started, without
+  /// this operation ends as failed with `QueueError.deadlock` as soon as it is started, without
   /// having called its work.
   ///
   /// Rings of operations of this class alone are always seen, at this call. One through
@@ -152,7 +145,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   /// It costs the same however many operations there are, unless some wait for this one already:
   /// then all that the other one waits for is looked at.
   open override func addDependency(_ operation: Operation) {
-    if storage.state.isPending && closesRing(operation) { return }
+    if storage.state == .pending && closesRing(operation) { return }
     super.addDependency(operation)
     withdraw(operation)
     if !(operation is AsyncOperation) {

@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// An operation that ends with a result.
 ///
@@ -10,9 +10,6 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
   @unchecked Sendable
 {
   // Safe to share: `work` has a lock.
-
-  /// Ends the operation with a result, from any thread. Calls after the first have no effect.
-  public typealias FinishCallback = @Sendable (Result<Success, Failure>) -> Void
 
   private let work: OneTimeWork?
 
@@ -33,7 +30,7 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
   ///   - block: Called once at most, on a thread of the queue.
   public init(
     fileID: StaticString = #fileID, line: UInt = #line,
-    block: sending @escaping (@escaping FinishCallback) -> Void
+    block: sending @escaping (@escaping @Sendable (Result<Success, Failure>) -> Void) -> Void
   ) {
     work = OneTimeWork { token in block { token.finish(with: $0) } }
     super.init()
@@ -54,12 +51,7 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     fileID: StaticString = #fileID, line: UInt = #line, priority: TaskPriority? = nil,
     body: @escaping @Sendable () async throws(Failure) -> Success
   ) {
-    work = OneTimeWork { token in
-      token.runTask(priority: priority) {
-        let value = try await body()
-        return { $0.finish(with: Result<Success, Failure>.success(value)) }
-      }
-    }
+    work = OneTimeWork { $0.runTask(priority: priority, body) }
     super.init()
     setOrigin(fileID: fileID, line: line)
   }
@@ -74,43 +66,37 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
   @discardableResult
   public final func finish(with result: Result<Success, Failure>) -> Bool {
     switch result {
-    case .success(let value): conclude(as: .finished, value: value)
-    case .failure(let error): conclude(as: .failed, failure: error)
+    case .success(let value): conclude(as: .finished, box: ValueBox(value))
+    case .failure(let error): conclude(as: .failed(error))
     }
   }
 
   /// What the operation ended with; nil as long as it has not ended, and where it ended without a
   /// result, which `get()` tells apart.
   public final var result: Result<Success, Failure>? {
-    switch end {
-    case .finished?: (storage.endValue as? Success).map { .success($0) }
-    case .failed(let error)?: (error as? Failure).map { .failure($0) }
-    default: nil
-    }
+    if let error = end?.error { return (error as? Failure).map { .failure($0) } }
+    return (storage.endBox as? ValueBox<Success>).map { .success($0.value) }
   }
 
   /// The value that the operation ended with.
   ///
-  /// - Throws: Its failure; or an `AsyncOperationError` when it has not ended, or ended otherwise.
+  /// - Throws: Its failure; `QueueError.noValue` when it has not ended or has finished without one,
+  ///   `QueueError.ended` when it ended otherwise.
   public final func get() throws -> Success {
-    switch end {
-    case nil: throw AsyncOperationError.notEnded
-    case .failed(let error)?: throw error
-    case .cancelled?: throw AsyncOperationError.cancelled
-    case .abandoned?: throw AsyncOperationError.abandoned
-    case .finished?:
-      guard let value = storage.endValue as? Success else { throw AsyncOperationError.noResult }
-      return value
-    }
+    if let error = end?.error { throw error }
+    if let end, !end.isFinished { throw QueueError.ended(end) }
+    guard let box = storage.endBox as? ValueBox<Success> else { throw QueueError.noValue }
+    return box.value
   }
 
   /// The value that the operation ends with, as soon as it has.
   ///
-  /// - Throws: As `get()`, and `CancellationError` when the task that waits is cancelled; the
-  ///   operation goes on then.
+  /// The wait is not affected by the cancelling of the task that waits.
+  ///
+  /// - Throws: As ``get()``.
   public final var value: Success {
     get async throws {
-      _ = try await waitForEnd()
+      _ = await waitForEnd()
       return try get()
     }
   }
@@ -120,7 +106,7 @@ extension FinishToken {
   fileprivate func finish<Success: Sendable, Failure: Error>(with result: Result<Success, Failure>)
   {
     switch result {
-    case .success(let value): _ = take()?.conclude(as: .finished, value: value)
+    case .success(let value): finish(with: value)
     case .failure(let error): fail(error)
     }
   }

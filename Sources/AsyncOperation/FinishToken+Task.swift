@@ -1,15 +1,15 @@
 import Foundation
+import Inturn
 
 extension FinishToken {
-  /// Runs a body as a task of the operation's, cancelled with it. What it returns ends the
+  /// Runs a body as a task of the operation's, cancelled with it. What it returns or throws ends the
   /// operation.
-  func runTask(
-    priority: TaskPriority?,
-    _ body: @escaping @Sendable () async throws -> (@Sendable (FinishToken) -> Void)
+  func runTask<Value: Sendable>(
+    priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Value
   ) {
     let task = Task.detached(priority: priority ?? taskPriority) { [self] in
       do {
-        try await body()(self)
+        finish(with: try await body())
       } catch {
         if error is CancellationError && isCancelled { cancel() } else { fail(error) }
       }
@@ -18,7 +18,7 @@ extension FinishToken {
   }
 
   private var taskPriority: TaskPriority? {
-    switch qualityOfService {
+    switch (operation as? Operation)?.qualityOfService {
     case .userInteractive, .userInitiated: .high
     case .utility: .utility
     case .background: .background

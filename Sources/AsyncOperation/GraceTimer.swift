@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// How long an operation that was asked to end may go on, and by which clock.
 struct Grace {
@@ -37,7 +37,7 @@ final class GraceTimer: Sendable {
   /// Nil when there is no memory for it.
   init?(_ grace: Grace, ring: @escaping @Sendable () -> Void) {
     let alarm = Unmanaged.passRetained(Alarm(ring)).toOpaque()
-    var options = OperationOptions()
+    var options = InturnCore.OperationOptions()
     options.maxWait = max(1, grace.duration.inNanoseconds)
     options.endCallback = EndCallback(
       function: {},
@@ -55,15 +55,5 @@ final class GraceTimer: Sendable {
   deinit {
     _ = Engine.cancel(operation)
     _ = Engine.release(operation)
-  }
-}
-
-extension Duration {
-  /// The end of time where there are more than fit.
-  var inNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, overflow2) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return overflow || overflow2 ? .max : sum
   }
 }

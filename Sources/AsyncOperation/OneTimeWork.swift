@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// Work that is called once at most, and let go of then or before.
 final class OneTimeWork: @unchecked Sendable {
@@ -11,7 +11,7 @@ final class OneTimeWork: @unchecked Sendable {
 
   func call(with operation: AsyncOperation) {
     guard let work = take() else { return }
-    work(FinishToken(operation))
+    work(operation.makeFinishToken())
   }
 
   func letGo() { _ = take() }

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// What an operation decides, as a value: who ends it, what is told next and by whom, and whether
 /// its work is called. `OperationStorage` asks it under its lock and acts on the answers
@@ -18,7 +18,7 @@ struct OperationMachine: Hashable {
   /// What has been told.
   private(set) var state = OperationState.pending
   /// How the operation ends, as soon as somebody has said so.
-  private(set) var outcome: Outcome?
+  private(set) var outcome: OperationEnd.Outcome?
   private(set) var isStarted = false
   private(set) var isCancelRequested = false
   private var hasTeller = false
@@ -50,7 +50,7 @@ struct OperationMachine: Hashable {
     return true
   }
 
-  mutating func end(as outcome: Outcome) -> EndAnswer {
+  mutating func end(as outcome: OperationEnd.Outcome) -> EndAnswer {
     if self.outcome != nil { return .refused }
     self.outcome = outcome
     if !isStarted || hasTeller { return .accepted }

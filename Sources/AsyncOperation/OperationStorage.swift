@@ -1,5 +1,4 @@
-import ConcurrentKVO
-import InturnCore
+import Inturn
 
 /// What an operation keeps beside Foundation's part of it.
 final class OperationStorage: @unchecked Sendable {
@@ -9,13 +8,13 @@ final class OperationStorage: @unchecked Sendable {
   /// it is held, and nothing is let go of that might call them.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var machine = OperationMachine()
-  /// Why it failed, and with what it finished. Written with the end.
-  @exclusivity(unchecked) private var failure: (any Error)?
-  @exclusivity(unchecked) private var value: (any Sendable)?
+  /// How it ends, once somebody has said so, and with what.
+  @exclusivity(unchecked) private var saidEnd: OperationEnd?
+  @exclusivity(unchecked) private var box: OutcomeBox?
   @exclusivity(unchecked) private var cancelHandlers: [@Sendable () -> Void] = []
   @exclusivity(unchecked) private var observers: [StateObserver] = []
   /// Made when it is first asked for.
-  @exclusivity(unchecked) private var madeState: ObservedState<AsyncOperation.State>?
+  @exclusivity(unchecked) private var madeState: ObservedState<OperationState>?
   @exclusivity(unchecked) private var links = DependencyLinks()
   @exclusivity(unchecked) private var grace: Grace?
   @exclusivity(unchecked) private var graceTimer: GraceTimer?
@@ -24,7 +23,12 @@ final class OperationStorage: @unchecked Sendable {
 
   // MARK: Looking
 
-  var state: AsyncOperation.State { lock.withLock { stateLocked } }
+  var state: OperationState { lock.withLock { machine.state } }
+
+  /// How it has ended; a start that finds it cancelled ends it, too.
+  var end: OperationEnd? {
+    lock.withLock { machine.state == .ended ? saidEnd ?? .cancelled : nil }
+  }
 
   var isExecuting: Bool { lock.withLock { machine.state == .running } }
   var isFinished: Bool { lock.withLock { machine.state == .ended } }
@@ -36,41 +40,17 @@ final class OperationStorage: @unchecked Sendable {
     set { lock.withLock { madeAt = newValue } }
   }
 
-  /// The value that the operation finished with, once it has ended.
-  var endValue: (any Sendable)? {
-    lock.withLock { machine.state == .ended ? value : nil }
-  }
-
-  private var stateLocked: AsyncOperation.State {
-    switch machine.state {
-    case .pending: return .pending
-    case .running: return .running
-    case .ended: return .ended(endLocked)
-    }
-  }
-
-  private var endLocked: AsyncOperation.End {
-    switch machine.outcome {
-    case .failed?: return failure.map { .failed($0) } ?? .abandoned
-    case .cancelled?: return .cancelled
-    case .abandoned?: return .abandoned
-    default: return .finished
-    }
-  }
+  /// What the operation finished with, once it has ended.
+  var endBox: OutcomeBox? { lock.withLock { machine.state == .ended ? box : nil } }
 
   // MARK: Events
 
   func start() -> Bool { lock.withLock { machine.start() } }
 
-  func end(
-    as outcome: Outcome, failure: (any Error)?, value: (any Sendable)?
-  ) -> OperationMachine.EndAnswer {
+  func end(as end: OperationEnd, _ box: OutcomeBox?) -> OperationMachine.EndAnswer {
     lock.withLock {
-      let answer = machine.end(as: outcome)
-      if answer != .refused {
-        self.failure = failure
-        self.value = value
-      }
+      let answer = machine.end(as: end.outcome)
+      if answer != .refused { (saidEnd, self.box) = (end, box) }
       return answer
     }
   }
@@ -98,13 +78,13 @@ final class OperationStorage: @unchecked Sendable {
   func nextStep() -> OperationMachine.Step { lock.withLock { machine.nextStep() } }
 
   /// Enters a state, and says who is to be told of it.
-  func enter(_ state: OperationState) -> (observers: [StateObserver], state: AsyncOperation.State) {
+  func enter(_ state: OperationState) -> (observers: [StateObserver], state: OperationState) {
     // Let go of after the lock.
     var handlers: [@Sendable () -> Void] = []
     var timer: GraceTimer?
     let told = lock.withLock {
       machine.enter(state)
-      let told = (observers, stateLocked)
+      let told = (observers, machine.state)
       if state == .ended {
         observers = []
         swap(&handlers, &cancelHandlers)
@@ -119,10 +99,10 @@ final class OperationStorage: @unchecked Sendable {
   // MARK: Observers
 
   /// Adds an observer, and says with which state it begins.
-  func add(_ observer: StateObserver) -> AsyncOperation.State {
+  func add(_ observer: StateObserver) -> OperationState {
     lock.withLock {
       if machine.state != .ended { observers.append(observer) }
-      return stateLocked
+      return machine.state
     }
   }
 
@@ -130,18 +110,18 @@ final class OperationStorage: @unchecked Sendable {
     lock.withLock { observers.removeAll { $0 === observer } }
   }
 
-  var observedState: ObservedState<AsyncOperation.State>? { lock.withLock { madeState } }
+  var observedState: ObservedState<OperationState>? { lock.withLock { madeState } }
 
   /// Keeps the observed state, and the observer that tells it, unless there is one already. Gives
   /// the one to use, and the state with which the observer begins.
   func keep(
-    _ new: ObservedState<AsyncOperation.State>, _ observer: StateObserver
-  ) -> (kept: ObservedState<AsyncOperation.State>, first: AsyncOperation.State?) {
+    _ new: ObservedState<OperationState>, _ observer: StateObserver
+  ) -> (kept: ObservedState<OperationState>, first: OperationState?) {
     lock.withLock {
       if let madeState { return (madeState, nil) }
       madeState = new
       if machine.state != .ended { observers.append(observer) }
-      return (new, stateLocked)
+      return (new, machine.state)
     }
   }
 

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// Who is told of an operation's states: each once, in order, one call at a time.
 ///
@@ -7,13 +7,13 @@ import InturnCore
 final class StateObserver: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
-  typealias Handler = @Sendable (AsyncOperation.State) -> Void
+  typealias Handler = @Sendable (OperationState) -> Void
 
   /// Protects everything below. It is not held while the handler is called or let go of.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var handler: Handler?
   /// States that are to be told, the next one last: at most two.
-  @exclusivity(unchecked) private var waiting: [AsyncOperation.State] = []
+  @exclusivity(unchecked) private var waiting: [OperationState] = []
   /// How far the states go that have been offered.
   @exclusivity(unchecked) private var reached = -1
   @exclusivity(unchecked) private var isCalling = false
@@ -21,7 +21,7 @@ final class StateObserver: @unchecked Sendable {
   init(_ handler: @escaping Handler) { self.handler = handler }
 
   /// Tells the state, unless a later one has been offered before.
-  func offer(_ state: AsyncOperation.State) {
+  func offer(_ state: OperationState) {
     let isCaller = lock.withLock {
       if handler == nil || state.position <= reached { return false }
       reached = state.position
@@ -35,7 +35,7 @@ final class StateObserver: @unchecked Sendable {
 
   private func call() {
     while true {
-      let (told, state) = lock.withLock { () -> (Handler?, AsyncOperation.State?) in
+      let (told, state) = lock.withLock { () -> (Handler?, OperationState?) in
         let state = waiting.popLast()
         if state == nil { isCalling = false }
         return (handler, state)
@@ -53,7 +53,7 @@ final class StateObserver: @unchecked Sendable {
   }
 }
 
-extension AsyncOperation.State {
+extension OperationState {
   /// States only go up.
   fileprivate var position: Int {
     switch self {

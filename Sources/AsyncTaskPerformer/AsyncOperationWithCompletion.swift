@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// An operation that reports a value or an error to a completion before it finishes.
 ///
@@ -15,8 +15,7 @@ import InturnCore
 open class AsyncOperationWithCompletion<T: Sendable>: AsyncOperation, @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
 
-  /// Who is told the value, or the error. With both, the error counts.
-  public typealias Completion = @Sendable (T?, (any Error)?) -> Void
+  private typealias Completion = @Sendable (T?, (any Error)?) -> Void
 
   private let lock = BriefLock()
   @exclusivity(unchecked) private var ownCompletion: Completion?
@@ -27,13 +26,13 @@ open class AsyncOperationWithCompletion<T: Sendable>: AsyncOperation, @unchecked
 
   public override init() { super.init() }
 
-  /// What the operation's work calls with its value or its error.
+  /// What the operation's work calls with its value or its error. With both, the error counts.
   ///
   /// While the operation is in a list of a `SynchronousOperationQueue`, calling it tells the list,
   /// where the first call counts, and then what has been set here, each time. Nil when neither is
   /// there.
   @preconcurrency
-  public final var completion: Completion? {
+  public final var completion: (@Sendable (T?, (any Error)?) -> Void)? {
     get {
       var own: Completion?
       var place: (batch: OperationBatch<T>, index: Int)?

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// A list that may be cancelled before it is known.
 final class CancellableBatch<T: Sendable>: @unchecked Sendable {

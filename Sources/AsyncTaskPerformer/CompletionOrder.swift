@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// Has the completions of lists that succeed called in the order of the lists, where the operations
 /// run in that order: the next list begins when the operations of one have ended, and may be done

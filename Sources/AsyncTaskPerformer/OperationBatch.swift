@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// One list of operations under way.
 final class OperationBatch<T: Sendable>: @unchecked Sendable {
@@ -60,7 +60,7 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
   func begin(after gate: OrderGate?) {
     for (index, member) in members.enumerated() {
       precondition(
-        member.state.isPending && member.enter(self, index, isOrdered: isOrdered),
+        member.state == .pending && member.enter(self, index, isOrdered: isOrdered),
         """
         SynchronousOperationQueue: operation \(index + 1) of the list has been started, or is in \
         a list already; each list needs operations of its own
@@ -119,12 +119,12 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     deliver()
   }
 
-  private func ended(_ index: Int, _ end: AsyncOperation.End) {
+  private func ended(_ index: Int, _ end: OperationEnd) {
     members[index].leaveBatch()
-    switch end {
-    case .failed(let error): fail(error, at: index)
-    case .abandoned: fail(AsyncOperationError.abandoned, at: index)
-    case .finished, .cancelled: break
+    if let error = end.error {
+      fail(error, at: index)
+    } else if end == .abandoned {
+      fail(QueueError.ended(end), at: index)
     }
     let opened = lock.withLock {
       hasEnded[index] = true

@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// An operation queue that executes lists of operations, each list with a single completion.
 ///
@@ -102,7 +102,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   ///   ended last among those which reported one;
   /// - the first error that an operation reports, or fails with, at once; the rest of this list is
   ///   cancelled, other lists are not touched. An operation whose token was lost fails its list
-  ///   with `AsyncOperationError.abandoned`, one in a ring of dependencies with `DependencyCycle`;
+  ///   with `QueueError.ended`, one in a ring of dependencies with `QueueError.deadlock`;
   /// - a `CancellationError`, at once, when `cancelAllOperations()` is called;
   /// - `SynchronousOperationQueueError.neverExecuted`, when all have ended and none has reported a
   ///   value: each was cancelled by itself, or finished without a report. One of several of which

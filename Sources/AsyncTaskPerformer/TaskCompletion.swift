@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 import Synchronization
 
 /// What a task's completion does: the first call, or its going away, ends the task.
@@ -24,7 +24,7 @@ final class TaskCompletion: Sendable {
   deinit {
     if isUsed.load(ordering: .relaxed) { return }
     // Before anybody sees the end.
-    Report(
+    InturnCore.Report(
       kind: .lostToken,
       message: "\(list.describe(index)) was abandoned: its completion was lost uncalled",
       queueLabel: nil, operationLabel: nil

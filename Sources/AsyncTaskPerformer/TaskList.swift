@@ -1,5 +1,5 @@
 import Dispatch
-import InturnCore
+import Inturn
 
 /// One list of tasks under way: a FIFO queue of the engine's, in which each task is an operation, and
 /// which a dispatch queue drains.

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// Atomic changes.
 extension ConcurrentKVO {

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// Observing.
 extension ConcurrentKVO {
@@ -39,28 +39,7 @@ extension ConcurrentKVO {
     _ options: ObservationOptions, on delivery: ObserverDelivery,
     entry call: @escaping (TrailEntry<T>) -> Void
   ) -> ValueObservation {
-    var manner = options.manner
-    let told: TrailObserver<T>
-    switch delivery.place {
-    case .inline:
-      told = TrailObserver(call: call)
-    case .queue(let queue):
-      manner.hasMailbox = true
-      told = TrailObserver(call: call, post: TrailObserver.post(on: queue))
-    case .ownQueue(let executor):
-      manner.hasMailbox = true
-      let (status, made) = TrailObserver<T>.make(on: executor, call: call)
-      guard let made else { fatalError("A queue for the observer cannot be made: \(status)") }
-      told = made
-    case .scheduled(let schedule):
-      manner.hasMailbox = true
-      told = TrailObserver(call: call) { trail, id in
-        schedule { trail.runMail(id) }
-        return true
-      }
-    }
-    guard let (id, _, _) = trail.observe(manner, told) else { return ValueObservation() }
-    return ValueObservation(trail, id)
+    trail.observe(options, on: delivery, entry: call)
   }
 
   /// The same, with an observer that is isolated to an actor.
@@ -95,4 +74,21 @@ extension ConcurrentKVO {
   ) throws(Failure) -> T? {
     try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
   }
+}
+
+extension ConcurrentKVO where T: Sendable {
+  /// The value as it is, and each new one, until the value is gone or the reading task cancelled.
+  ///
+  /// - Parameter policy: What waits for a slow reader: everything, the first so many, or the last.
+  ///   With room for one, changes are joined, so that their trail has no gap.
+  public func values(
+    buffering policy: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded
+  ) -> AsyncStream<T> { trail.values(buffering: policy) }
+
+  /// The value as it is, and each change with its old value; see ``values(buffering:)``.
+  ///
+  /// - Parameter policy: As there.
+  public func changes(
+    buffering policy: AsyncStream<ValueChange<T>>.Continuation.BufferingPolicy = .unbounded
+  ) -> AsyncStream<ValueChange<T>> { trail.changes(buffering: policy) }
 }

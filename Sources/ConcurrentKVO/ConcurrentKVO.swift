@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// A value that any thread may read and change, and whose observers see its true trail of changes.
 ///

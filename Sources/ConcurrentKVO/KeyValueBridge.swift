@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 extension ConcurrentKVO {
   /// Makes the value of a property of an object, as the original package has it.

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 import Synchronization
 
 /// The queue on which a worker tells a value's observers; made when it is first needed.

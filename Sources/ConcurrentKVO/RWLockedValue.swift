@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 /// A value that many threads read at once and one at a time changes. It may be one that cannot be
 /// copied. Nobody is told of its changes: see ``ConcurrentKVO``.

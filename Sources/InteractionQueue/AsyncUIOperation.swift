@@ -36,7 +36,7 @@ public class AsyncUIOperation: AsyncBlockOperation, @unchecked Sendable {
   /// Waits for the delay, and calls the block on the main thread: for the queue, not to be called by
   /// others.
   public override func main() {
-    let time = DispatchTime.now() + .nanoseconds(Int(delay.nanoseconds))
+    let time = DispatchTime.now() + .nanoseconds(Int(delay.inNanoseconds))
     DispatchQueue.main.asyncAfter(deadline: time) {
       OperationQueue.main.addOperation { self.present() }
     }

@@ -1,4 +1,4 @@
-import InturnCore
+import Inturn
 
 extension InteractionQueue {
   /// Adds an interaction that marks itself as finished with a callback.
@@ -12,23 +12,14 @@ extension InteractionQueue {
   ///   - fileID: Where it is added, for reports and events.
   ///   - line: The same.
   /// - Returns: The interaction, with which it can be cancelled and its end be waited for. It need
-  ///   not be kept. When the queue is closed or full, or its owner gone, it has ended as cancelled
-  ///   already.
+  ///   not be kept. When the queue has not accepted it, it has ended as
+  ///   `OperationEnd.Outcome.refused` already, which is reported.
   @discardableResult
   public func add(
     _ block: @escaping Block, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Interaction {
-    add(InteractionOptions(), fileID: fileID, line: line, block)
-  }
-
-  /// Adds an interaction with options; otherwise as ``add(_:fileID:line:)``.
-  @discardableResult
-  public func add(
-    _ options: InteractionOptions, fileID: StaticString = #fileID, line: UInt = #line,
-    _ block: @escaping Block
-  ) -> Interaction {
-    addPresentation(options, fileID: fileID, line: line) { presentation in
-      block { _ = presentation.finish() }
+  ) -> QueuedOperation {
+    enqueue(OperationOptions(), fileID: fileID, line: line) { token in
+      block { _ = token.finish() }
     }
   }
 
@@ -36,20 +27,50 @@ extension InteractionQueue {
   /// urgent one wants its place.
   ///
   /// - Parameters:
+  ///   - options: How it is presented. Its condition is asked on the main thread.
+  ///   - fileID: Where it is added, for reports and events.
+  ///   - line: The same.
+  ///   - body: Called on the main thread, in the interaction's turn; again, with another token, after
+  ///     it has given way. It keeps its parameter for as long as the interaction lasts.
+  /// - Returns: As ``add(_:fileID:line:)``.
+  @discardableResult
+  public func enqueue(
+    _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: @escaping @MainActor (FinishToken) -> Void
+  ) -> QueuedOperation {
+    var options = options
+    // What is not visible any more holds nobody up.
+    options.freesPlaceAtMaxRun = true
+    let interaction = QueuedOperation(options, isOnMain: true) { token in
+      MainActor.assumeIsolated { body(token) }
+    }
+    interaction.enqueue(on: engine, options, fileID, line)
+    return interaction
+  }
+
+  /// Presents an interaction in its turn, and gives what it gives.
+  ///
+  ///     let granted = try await queue.present { await askForLocation() }
+  ///
+  /// The interaction lasts as long as the closure, suspensions included. Cancelling the task that
+  /// waits cancels the interaction, and cancelling the interaction cancels the closure's task; so
+  /// does a deadline.
+  ///
+  /// - Parameters:
   ///   - options: How it is presented.
   ///   - fileID: Where it is added, for reports and events.
   ///   - line: The same.
-  ///   - body: Called on the main thread, in the interaction's turn; again, with another
-  ///     ``Presentation``, after it has given way. It keeps its parameter for as long as the
-  ///     interaction lasts.
-  /// - Returns: As ``add(_:fileID:line:)``.
-  @discardableResult
-  public func addPresentation(
-    _ options: InteractionOptions = InteractionOptions(), fileID: StaticString = #fileID,
-    line: UInt = #line, _ body: @escaping @MainActor (Presentation) -> Void
-  ) -> Interaction {
-    let interaction = Interaction(body, options.condition)
-    interaction.enqueue(on: handle, options.engineOptions, label: "\(fileID):\(line)")
-    return interaction
+  ///   - body: Runs on the main actor.
+  /// - Throws: What the closure throws; `CancellationError` when the waiting task was cancelled
+  ///   before the closure began or the closure gave in; the `QueueError` that refused it, or
+  ///   `QueueError.ended` when the interaction ended otherwise than by its closure. One that
+  ///   joins another one gets that one's value.
+  public func present<Value: Sendable>(
+    _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: @escaping @MainActor () async throws -> Value
+  ) async throws -> Value {
+    var options = options
+    options.freesPlaceAtMaxRun = true
+    return try await engine.run(options, isOnMain: true, fileID, line) { try await body() }
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import InturnCore
+import Inturn
 
 /// Delivers the engine's calls to the main thread, inside `OperationQueue.main`.
 final class MainDelivery: Sendable {

@@ -15,7 +15,7 @@ import Testing
 
     #expect(await started.wait())
     #expect(operation.isExecuting && !operation.isFinished && operation.isAsynchronous)
-    #expect(!dependent.isReady && dependent.state.text == "pending")
+    #expect(!dependent.isReady && dependent.text == "pending")
     #expect(queue.operationCount == 2)
 
     operation.finish()
@@ -37,7 +37,7 @@ import Testing
     let states = Log<String>()
     let operation = Subclass()
     operation.completionBlock = { completions.raise() }
-    let observation = operation.observeState { states.add($0.text) }
+    let observation = operation.observe { states.add($0) }
     operation.start()
     #expect(operation.end(as: .failed(Failure(number: 1))))
     operation.finish()
@@ -64,7 +64,7 @@ import Testing
     let next = Subclass { $0.finish() }
     queue.add([early, next])
     early.finish()
-    #expect(early.state.text == "pending", "a queue lets nothing finish that it has not started")
+    #expect(early.text == "pending", "a queue lets nothing finish that it has not started")
     queue.isSuspended = false
     #expect(try await early.endInTime() == "finished")
     #expect(try await next.endInTime() == "finished")
@@ -111,8 +111,8 @@ import Testing
       let winners = Log<String>()
       let done = Signal(count: 4)
       let states = Log<String>()
-      let observation = operation.observeState { states.add($0.text) }
-      let ends: [AsyncOperation.End] = [
+      let observation = operation.observe { states.add($0) }
+      let ends: [OperationEnd] = [
         .finished, .failed(Failure(number: run)), .cancelled, .abandoned,
       ]
       if run.isMultiple(of: 2) { operation.start() }
@@ -137,7 +137,7 @@ import Testing
     let operation = Subclass()
     operation.isFinished = false
     operation.isExecuting = false
-    #expect(operation.state.text == "pending")
+    #expect(operation.text == "pending")
     operation.isExecuting = true
     #expect(operation.isExecuting && operation.mains.value == 0)
     operation.isExecuting = false

@@ -17,7 +17,7 @@ import Testing
     operation.cancel()
     #expect(operation.isCancelled && !operation.isFinished)
     queue.isSuspended = false
-    #expect(try await operation.endInTime() == "cancelled")
+    #expect(try await operation.endInTime() == "cancelled(request)")
     #expect(operation.mains.value == 0)
     #expect(await queue.finishesInTime())
   }
@@ -26,7 +26,7 @@ import Testing
     let operation = Subclass()
     operation.cancel()
     operation.start()
-    #expect(operation.end?.text == "cancelled" && operation.mains.value == 0)
+    #expect(operation.end?.text == "cancelled(request)" && operation.mains.value == 0)
   }
 
   @Test func `cancelled while its dependencies are pending, an operation does not wait for them`()
@@ -38,7 +38,7 @@ import Testing
     operation.addDependency(never)
     queue.addOperation(operation)
     operation.cancel()
-    #expect(try await operation.endInTime() == "cancelled")
+    #expect(try await operation.endInTime() == "cancelled(request)")
     #expect(await queue.finishesInTime())
   }
 
@@ -62,7 +62,7 @@ import Testing
     operation.cancel()
     #expect(operation.isCancelled && operation.isExecuting)
     #expect(handlers.entries == [1, 2])
-    #expect(next.state.text == "pending")
+    #expect(next.text == "pending")
     operation.finish()
     #expect(operation.end?.text == "finished", "the work was done all the same, and says so")
     #expect(try await next.endInTime() == "finished")
@@ -87,7 +87,7 @@ import Testing
     operation.onCancel { handlers.up() }
     #expect(handlers.value == 1)
     operation.end(as: .cancelled)
-    #expect(operation.end?.text == "cancelled")
+    #expect(operation.end?.text == "cancelled(request)")
   }
 
   @Test
@@ -107,10 +107,11 @@ import Testing
       operation.cancel()
       completed.raise()
     }
-    let observation = operation.observeState { _ in if operation.isExecuting { operation.cancel() }
+    let observation = operation.observedState.observe { _ in
+      if operation.isExecuting { operation.cancel() }
     }
     operation.start()
-    #expect(operation.end?.text == "cancelled")
+    #expect(operation.end?.text == "cancelled(request)")
     #expect(await completed.wait())
     operation.completionBlock = nil
     withExtendedLifetime(observation) {}
@@ -130,7 +131,7 @@ import Testing
     #expect(await started.wait())
     queue.cancelAllOperations()
     #expect(await queue.finishesInTime())
-    #expect(operations.allSatisfy { $0.end?.text == "cancelled" })
+    #expect(operations.allSatisfy { $0.end?.text == "cancelled(request)" })
     // When one gives in, another may start before Foundation comes to cancel that one.
     #expect(operations.allSatisfy { $0.mains.value <= 1 })
     #expect(operations.map(\.mains.value).reduce(0, +) >= 2)
@@ -153,7 +154,7 @@ import Testing
         done.raise()
       }
       #expect(await done.wait())
-      #expect(try await operation.endInTime() == "cancelled")
+      #expect(try await operation.endInTime() == "cancelled(request)")
       #expect(operation.isCancelled)
     }
   }
@@ -196,7 +197,7 @@ import Testing
     times.advance(.seconds(9))
     #expect(operation.isExecuting)
     times.advance(.seconds(1))
-    #expect(try await operation.endInTime() == "cancelled")
+    #expect(try await operation.endInTime() == "cancelled(grace)")
     #expect(operation.isCancelled && operation.isFinished)
     #expect(try await next.endInTime() == "finished")
     #expect(!operation.end(as: .finished), "the work's own end comes too late")
@@ -221,6 +222,6 @@ import Testing
     operation.cancelGrace = .milliseconds(1)
     operation.start()
     operation.cancel()
-    #expect(try await operation.endInTime() == "cancelled")
+    #expect(try await operation.endInTime() == "cancelled(grace)")
   }
 }

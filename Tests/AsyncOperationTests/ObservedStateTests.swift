@@ -9,12 +9,12 @@ import Testing
     let operation = Subclass()
     let states = Log<String>()
     let observation = operation.observedState.observe(.initial) { change in
-      states.add((change.old.map { $0.text + " > " } ?? "") + change.new.text)
+      states.add((change.old.map { "\($0) > " } ?? "") + "\(change.new)")
     }
     operation.start()
     operation.finish()
-    #expect(states.entries == ["pending", "pending > running", "running > finished"])
-    #expect(operation.observedState.value.text == "finished")
+    #expect(states.entries == ["pending", "pending > running", "running > ended"])
+    #expect(operation.observedState.value == .ended)
     withExtendedLifetime(observation) {}
   }
 
@@ -23,17 +23,17 @@ import Testing
     let state = operation!.observedState
     operation?.start()
     operation = nil
-    var seen: [String] = []
-    for await state in state.values() { seen.append(state.text) }
-    #expect(seen == ["finished"])
-    #expect(state.wait { if case .ended = $0 { true } else { false } } != nil)
-    #expect(state.wait { if case .pending = $0 { true } else { false } } == nil)
+    var seen: [OperationState] = []
+    for await state in state.values() { seen.append(state) }
+    #expect(seen == [.ended])
+    #expect(state.wait { $0 == .ended } != nil)
+    #expect(state.wait { $0 == .pending } == nil)
   }
 
   @Test func `asked for by many threads at once, it is one`() async {
     for _ in 0..<100 {
       let operation = Subclass { $0.finish() }
-      let all = await withTaskGroup(of: ObservedState<AsyncOperation.State>.self) { group in
+      let all = await withTaskGroup(of: ObservedState<OperationState>.self) { group in
         for _ in 0..<4 { group.addTask { operation.observedState } }
         group.addTask {
           operation.start()
@@ -42,7 +42,7 @@ import Testing
         return await group.reduce(into: []) { $0.append($1) }
       }
       #expect(all.allSatisfy { $0 === operation.observedState })
-      #expect(operation.observedState.value.text == "finished")
+      #expect(operation.observedState.value == .ended)
     }
   }
 }

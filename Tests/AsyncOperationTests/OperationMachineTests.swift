@@ -1,4 +1,3 @@
-import InturnCore
 import TestSupport
 import Testing
 
@@ -35,7 +34,7 @@ import Testing
       }
     }
 
-    mutating func end(_ outcome: Outcome) {
+    mutating func end(_ outcome: OperationEnd.Outcome) {
       let answer = machine.end(as: outcome)
       if answer == .refused { return }
       ends += 1

@@ -22,24 +22,24 @@ struct Failure: Error, Equatable {
   let number: Int
 }
 
-/// What an end looks like in a comparison.
-extension AsyncOperation.End {
+extension OperationEnd {
+  /// What an end looks like in a comparison.
   var text: String {
-    switch self {
-    case .finished: "finished"
-    case .failed(let error): "failed(\((error as? Failure).map { String($0.number) } ?? "?"))"
-    case .cancelled: "cancelled"
-    case .abandoned: "abandoned"
+    if outcome == .failed {
+      return "failed(\((error as? Failure).map { String($0.number) } ?? "?"))"
     }
+    return cause.map { "\(outcome)(\($0))" } ?? "\(outcome)"
   }
 }
 
-extension AsyncOperation.State {
-  var text: String {
-    switch self {
-    case .pending: "pending"
-    case .running: "running"
-    case .ended(let end): end.text
+extension AsyncOperation {
+  /// Where it is, and how it ended, in a comparison.
+  var text: String { end?.text ?? "\(state)" }
+
+  /// Calls a handler with what it is told of: the state, and at the end the end.
+  func observe(_ handler: @escaping @Sendable (String) -> Void) -> ValueObservation {
+    observedState.observe(.initial) { [weak self] change in
+      handler(change.new == .ended ? self?.end?.text ?? "gone" : "\(change.new)")
     }
   }
 }
@@ -53,7 +53,7 @@ extension AsyncOperation {
   /// How the operation ends, within the limit.
   func endInTime() async throws -> String {
     let signal = Signal()
-    let observation = observeState { if $0.isEnded { signal.raise() } }
+    let observation = observedState.observe(.initial) { if $0.new == .ended { signal.raise() } }
     defer { observation.cancel() }
     guard await signal.wait() else { throw NoEnd(what: "the end of \(self)") }
     return end!.text

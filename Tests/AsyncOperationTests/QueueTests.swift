@@ -132,7 +132,7 @@ import Testing
       queue.cancelAllOperations()
       #expect(await queue.finishesInTime())
       #expect(queue.operationCount == 0)
-      #expect(all.allSatisfy { ["finished", "cancelled"].contains($0.end?.text) })
+      #expect(all.allSatisfy { ["finished", "cancelled(request)"].contains($0.end?.text) })
     }
   }
 

@@ -24,7 +24,7 @@ import Testing
           let priority = Self.priorities[number % 4]
           Task(priority: priority, on: queue) { $0.add(number) }
         }
-        await queue.drain()
+        await queue.drained()
         for task in busy { await task.value }
         #expect(await notes.numbers == Array(0..<count))
       }
@@ -46,7 +46,7 @@ import Testing
       }
       await done.wait(for: "the enqueue")
     }
-    await queue.drain()
+    await queue.drained()
     #expect(await notes.numbers == Array(0..<400))
   }
 
@@ -69,7 +69,7 @@ import Testing
       #expect(await notes.numbers == Array(0..<100))
       #expect(queue.statistics.running == 10)
       gate.open()
-      await queue.drain()
+      await queue.drained()
       #expect(await notes.numbers.dropFirst(100).sorted() == (0..<10).map { 1_000 + 10 * $0 })
       #expect(queue.statistics.finished == 101)
     }
@@ -87,7 +87,7 @@ import Testing
         await queue.run { $0.add(4) }
         notes.add(5)
       }
-      await queue.drain()
+      await queue.drained()
       #expect(await notes.numbers == [1, 2, 3, 4, 5])
     }
   }
@@ -108,7 +108,7 @@ import Testing
           }
         }
       }
-      await queue.drain()
+      await queue.drained()
       #expect(await notes.numbers.count == 1_500)
     }
   }
@@ -156,7 +156,7 @@ import Testing
       useOwner()
       #expect(alive.value == 1)
       queue.resume()
-      await queue.drain()
+      await queue.drained()
       #expect(log.entries == Array(0..<10))
       await eventually("the actor is gone") { alive.value == 0 }
     }
@@ -184,7 +184,7 @@ import Testing
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
-      ActorQueue<Notes>(name: "lonely").enqueue { $0.add(1) }
+      await ActorQueue<Notes>(name: "lonely").run { $0.add(1) }
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("lonely"))
@@ -217,7 +217,7 @@ import Testing
           if number == 500 { await queue.enqueueAndWait { log.add(1_000) } }
         }
       }
-      await queue.drain()
+      await queue.drained()
       #expect(log.entries.filter { $0 < 1_000 } == Array(0..<1_000))
       #expect(log.entries.count == 1_001)
     }

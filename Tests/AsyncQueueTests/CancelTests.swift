@@ -30,8 +30,8 @@ import Testing
     #expect(onActor.statistics.cancelled == 2)
     queue.resume()
     onActor.resume()
-    await queue.drain()
-    await onActor.drain()
+    await queue.drained()
+    await onActor.drained()
     #expect(ran.value == 0)
   }
 
@@ -99,7 +99,7 @@ import Testing
         let onActorActor = Notes()
         let onActor = ActorQueue(of: onActorActor)
         defer { withExtendedLifetime(onActorActor) {} }
-        let subject: OrderedQueue = kind == 0 ? queue : onActor
+        let subject: any WorkQueue = kind == 0 ? queue : onActor
         let begun = Gate()
         let ended = Log<Bool>()
         let ran = Counter()
@@ -122,7 +122,7 @@ import Testing
         enqueue { #expect(!Task.isCancelled) }
         enqueue { ran.add(1_000) }
         subject.resume()
-        await subject.drain()
+        await subject.drained()
         if kind == 0 {
           await #expect(throws: CancellationError.self) { try await throwing.value }
         } else {
@@ -178,8 +178,8 @@ import Testing
           withUnsafeCurrentTask { $0?.cancel() }
         }
       }
-      await queue.drain()
-      await onActor.drain()
+      await queue.drained()
+      await onActor.drained()
       #expect(log.entries == Array(repeating: false, count: 20))
     }
   }
@@ -207,8 +207,8 @@ import Testing
       }
     }
     #expect(ran.value + threw.value == 2_000)
-    await queue.drain()
-    await onActor.drain()
+    await queue.drained()
+    await onActor.drained()
     let ended = [queue.statistics, onActor.statistics]
     #expect(ended.reduce(0) { $0 + $1.finished } == ran.value)
     #expect(ended.reduce(0) { $0 + $1.cancelled } == threw.value)

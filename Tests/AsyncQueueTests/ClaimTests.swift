@@ -34,14 +34,14 @@ import Testing
     case task, throwingTask, named, enqueue, run
 
     func add(
-      to queue: ActorQueue<some Actor>, _ limits: OperationLimits? = nil,
+      to queue: ActorQueue<some Actor>, _ limits: OperationOptions? = nil,
       _ body: @escaping @Sendable () -> Void
     ) {
       switch self {
       case .task: Task(on: queue) { _ in body() }
       case .throwingTask: Task(on: queue) { (_) async throws in body() }
       case .named: Task(name: "x", on: queue) { _ in body() }
-      case .enqueue: try! queue.tryEnqueue(limits: limits ?? OperationLimits()) { _ in body() }
+      case .enqueue: try! queue.tryEnqueue(limits ?? OperationOptions()) { _ in body() }
       case .run: Task { await queue.run { _ in body() } }
       }
     }
@@ -70,7 +70,7 @@ import Testing
       actor.door.open()
       return begun.value == 1
     }
-    await queue.drain()
+    await queue.drained()
   }
 
   @Test func `the time that an operation may run counts from its beginning`() async throws {
@@ -78,7 +78,7 @@ import Testing
     let clock = ManualClock()
     let queue = ActorQueue(of: actor, clock: .manual(clock))
     let log = Log<Bool>()
-    Form.enqueue.add(to: queue, OperationLimits(maxRun: .seconds(1))) {
+    Form.enqueue.add(to: queue, OperationOptions.with { $0.maxRun = .seconds(1) }) {
       log.add(Task.isCancelled)
     }
     await eventually("its task is at the door") { actor.door.count == 1 }
@@ -87,7 +87,7 @@ import Testing
       actor.door.open()
       return log.entries.count == 1
     }
-    await queue.drain()
+    await queue.drained()
     #expect(log.entries == [false])
     #expect(queue.statistics.finished == 1 && queue.statistics.timedOut == 0)
   }
@@ -97,7 +97,7 @@ import Testing
     let clock = ManualClock()
     let queue = ActorQueue(of: actor, clock: .manual(clock))
     let begun = Counter()
-    Form.enqueue.add(to: queue, OperationLimits(maxWait: .seconds(1))) { begun.add() }
+    Form.enqueue.add(to: queue, OperationOptions.with { $0.maxWait = .seconds(1) }) { begun.add() }
     await eventually("its task is at the door") { actor.door.count == 1 }
     Form.task.add(to: queue) { begun.add(10) }
     clock.advance(by: .seconds(2))
@@ -106,7 +106,7 @@ import Testing
       actor.door.open()
       return begun.value == 10
     }
-    await queue.drain()
+    await queue.drained()
   }
 
   @Test func `a task that is cancelled before its body could begin leaves its place to the next`()
@@ -132,7 +132,7 @@ import Testing
     actor.door.open()
     await #expect(throws: CancellationError.self) { try await third.value }
     #expect(begun.value == 10)
-    await queue.drain()
+    await queue.drained()
   }
 
   @Test(arguments: [false, true])

@@ -25,8 +25,8 @@ import Testing
           Local.$number.withValue(number, operation: enqueue)
         }
       }
-      await queue.drain()
-      await onActor.drain()
+      await queue.drained()
+      await onActor.drained()
       await MainActorQueue.shared.enqueueAndWait {}
       for entry in log.entries { #expect(entry[2] == (entry[1] % 3 == 0 ? 0 : entry[1])) }
       for kind in 0..<3 {
@@ -49,7 +49,7 @@ import Testing
         continuation.resume()
       }
     }
-    await queue.drain()
+    await queue.drained()
     #expect(log.entries == [5, 0])
   }
 
@@ -61,8 +61,8 @@ import Testing
       for number in 0..<10 {
         first.enqueue { second.enqueue { log.add(number) } }
       }
-      await first.drain()
-      await second.drain()
+      await first.drained()
+      await second.drained()
       #expect(log.entries == Array(0..<10))
     }
   }
@@ -88,7 +88,7 @@ import Testing
     #expect(log.entries == priorities.map(\.rawValue))
     let owned = FIFOQueue(priority: .utility)
     owned.enqueue { log.add(Task.currentPriority.rawValue) }
-    await owned.drain()
+    await owned.drained()
     #expect(log.entries.last == TaskPriority.utility.rawValue)
   }
 
@@ -133,12 +133,12 @@ import Testing
 
   @Test func `names are those that were given`() async {
     let queue = FIFOQueue(name: "names")
-    #expect(queue.name == "names")
+    #expect(queue.label == "names")
     let name = await Task(name: "mine", on: queue) { Task.name }.value
     #expect(name == "mine")
     queue.suspend()
     let task = Task(name: "pending", on: queue) {}
-    #expect(queue.operations == [OperationInfo(state: .pending, name: "pending")])
+    #expect(queue.list() == [OperationInfo(state: .pending, label: "pending")])
     queue.resume()
     await task.value
   }

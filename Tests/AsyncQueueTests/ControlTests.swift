@@ -57,7 +57,7 @@ import Testing
       #expect(queue.statistics.pending == 2)
       queue.resume()
       for task in waiting { try await task.value }
-      await queue.drain()
+      await queue.drained()
       #expect(log.entries.sorted() == Array(0..<6))
       #expect(log.entries.prefix(2) == [0, 1])
     }
@@ -82,7 +82,7 @@ import Testing
     queue.close()
     await #expect(throws: QueueError.closed) { try await second.value }
     queue.resume()
-    await queue.drain()
+    await queue.drained()
     #expect(queue.statistics.finished == 1)
   }
 
@@ -109,21 +109,108 @@ import Testing
       }
       try await group.waitForAll()
     }
-    await queue.drain()
+    await queue.drained()
     #expect(ran.value == 1_600)
   }
 
-  @Test func `enqueue stops when the queue is full or closed`() async {
-    await #expect(processExitsWith: .failure) {
-      let queue = FIFOQueue(capacity: 1)
-      queue.suspend()
-      queue.enqueue {}
-      queue.enqueue {}
+  @Test func `what cannot throw and is refused never runs where it gives nothing, and is reported`()
+    async
+  {
+    Reports.begin()
+    let ran = Counter()
+    let full = FIFOQueue(label: "a full one", capacity: 1)
+    full.suspend()
+    full.enqueue {}
+    full.enqueue { ran.add() }
+    #expect(await Reports.told("a full one").map(\.kind) == [.refused])
+    full.resume()
+    await full.drained()
+
+    let fifo = FIFOQueue(label: "a closed one")
+    let notes = Notes()
+    let onActor = ActorQueue(of: notes, label: "a closed one")
+    let onMain = MainActorQueue(label: "a closed one")
+    fifo.close()
+    onActor.close()
+    onMain.close()
+    fifo.enqueue { ran.add() }
+    onActor.enqueue { _ in ran.add() }
+    onMain.enqueue { ran.add() }
+    let work: @Sendable () -> Void = { ran.add() }
+    await Task(on: fifo) { work() }.value
+    await Task(name: "labelled", on: fifo) { work() }.value
+    await Task(on: onActor) { _ in work() }.value
+    await fifo.run { work() }
+    await fifo.enqueueAndWait { work() }
+    await onActor.run { _ in work() }
+    await onMain.run { work() }
+    #expect(
+      await Reports.told("a closed one", count: 10).map(\.kind)
+        == Array(repeating: .refused, count: 10))
+    #expect(ran.value == 0)
+  }
+
+  @Test func `what has to give a value and is refused runs when the queue has done what it had`()
+    async
+  {
+    Reports.begin()
+    let queue = FIFOQueue(label: "one that has closed")
+    let notes = Notes()
+    let onActor = ActorQueue(of: notes, label: "one that has closed")
+    let (gate, log) = (Gate(), Log<String>())
+    queue.enqueue {
+      await gate.wait(for: "the test")
+      log.add("accepted")
     }
-    await #expect(processExitsWith: .failure) {
-      let queue = MainActorQueue()
-      queue.close()
-      queue.enqueue {}
+    queue.close()
+    onActor.close()
+    let late = [
+      Task(on: queue) { () async -> Bool in
+        log.add("late")
+        return Task.isCancelled
+      },
+      Task(name: "labelled", on: queue) { () async -> Bool in
+        log.add("late")
+        return Task.isCancelled
+      },
+    ]
+    let onItsActor = Task(on: onActor) { _ in Task.isCancelled }
+    #expect(await onItsActor.value)
+    let running = Task { await queue.run { log.add("late") == () } }
+    gate.open()
+    for task in late { #expect(await task.value) }
+    #expect(await running.value)
+    #expect(log.entries == ["accepted", "late", "late", "late"])
+    #expect(await Reports.told("one that has closed", count: 4).count == 4)
+  }
+
+  @Test
+  func `many threads enqueue while the queue is closed, and each operation runs or is refused`()
+    async
+  {
+    Reports.begin()
+    for round in 0..<20 {
+      let queue = FIFOQueue(label: "closing \(round),")
+      let ran = Counter()
+      await withTaskGroup { group in
+        for _ in 0..<4 {
+          group.addTask {
+            for number in 0..<50 {
+              if number.isMultiple(of: 2) {
+                queue.enqueue { ran.add() }
+              } else {
+                await Task(on: queue) { _ = ran.add() }.value
+              }
+            }
+          }
+        }
+        group.addTask {
+          while ran.value < 20 { await Task.yield() }
+          queue.close()
+        }
+      }
+      await queue.drained()
+      #expect(ran.value + Reports.about("closing \(round),").count == 200)
     }
   }
 
@@ -142,13 +229,13 @@ import Testing
       try await Task(on: queue) { () async throws in }.value
     }
     queue.resume()
-    await queue.drain()
+    await queue.drained()
     #expect(ran.value == 1)
   }
 
-  @Test func `drain returns what did not end in time, by the queue's clock`() async {
+  @Test func `drain returns what did not end in time, by the queue's clock`() async throws {
     let clock = ManualClock()
-    let queue = FIFOQueue(name: "slow", clock: .manual(clock))
+    let queue = FIFOQueue(label: "slow", clock: .manual(clock))
     let gate = Gate()
     let begun = Gate()
     Task(name: "running", on: queue) {
@@ -158,19 +245,19 @@ import Testing
     Task(name: "pending", on: queue) {}
     await begun.wait(for: "the operation to begin")
     let drained = Task(executorPreference: InPlaceExecutor()) {
-      await queue.drain(timeout: .seconds(5))
+      try await queue.drain(timeout: .seconds(5))
     }
     clock.advance(by: .seconds(5))
     #expect(
-      await drained.value == [
-        OperationInfo(state: .running, name: "running"),
-        OperationInfo(state: .pending, name: "pending"),
+      try await drained.value == [
+        OperationInfo(state: .running, label: "running"),
+        OperationInfo(state: .pending, label: "pending"),
       ])
-    let cancelled = Task { await queue.drain() }
+    let cancelled = Task { try await queue.drain() }
     cancelled.cancel()
-    #expect(await cancelled.value.count == 2)
+    #expect(try await cancelled.value.count == 2)
     gate.open()
-    #expect(await queue.drain() == [])
+    #expect(try await queue.drain() == [])
   }
 
   // MARK: Limits
@@ -184,19 +271,19 @@ import Testing
     let ran = Counter()
     queue.suspend()
     onActor.suspend()
-    let limits = OperationLimits(maxWait: .seconds(1))
-    try queue.tryEnqueue(limits: limits) { ran.add() }
-    try onActor.tryEnqueue(limits: limits) { _ in ran.add() }
-    let waiting = Task { try await queue.run(limits: limits) { _ = ran.add() } }
+    let limits = OperationOptions.with { $0.maxWait = .seconds(1) }
+    try queue.tryEnqueue(limits) { ran.add() }
+    try onActor.tryEnqueue(limits) { _ in ran.add() }
+    let waiting = Task { try await queue.run(limits) { _ = ran.add() } }
     await eventually("the body waits") { queue.statistics.pending == 2 }
     clock.advance(by: .milliseconds(999))
     #expect(queue.statistics.pending == 2)
     clock.advance(by: .milliseconds(1))
-    await #expect(throws: QueueError.waitedTooLong) { try await waiting.value }
+    await #expect(throws: QueueError.ended(.timedOut(.maxWait))) { try await waiting.value }
     queue.resume()
     onActor.resume()
-    await queue.drain()
-    await onActor.drain()
+    await queue.drained()
+    await onActor.drained()
     #expect(ran.value == 0)
     #expect(queue.statistics.timedOut == 2)
     #expect(onActor.statistics.timedOut == 1)
@@ -208,7 +295,7 @@ import Testing
     let log = Log<Int>()
     let begun = Gate()
     let gate = Gate()
-    try queue.tryEnqueue(limits: OperationLimits(maxRun: .seconds(1))) {
+    try queue.tryEnqueue(OperationOptions.with { $0.maxRun = .seconds(1) }) {
       begun.open()
       await untilCancelled()
       await gate.wait(for: "the test")
@@ -220,7 +307,7 @@ import Testing
     #expect(queue.statistics.timedOut == 1)
     #expect(queue.statistics.pending == 1)
     gate.open()
-    await queue.drain()
+    await queue.drained()
     #expect(log.entries == [1, 2])
   }
 
@@ -234,7 +321,10 @@ import Testing
     let onActor = ActorQueue(of: actor, clock: .manual(clock))
     let (begun, cancelled, gate) = (Gate(), Gate(), Gate())
     let drains = TestSupport.Gate()
-    let limits = OperationLimits(maxRun: .seconds(1), placeAfterMaxRun: .freed)
+    let limits = OperationOptions.with {
+      $0.maxRun = .seconds(1)
+      $0.freesPlaceAtMaxRun = true
+    }
     @Sendable func body() async {
       await withTaskCancellationHandler {
         begun.open()
@@ -245,9 +335,9 @@ import Testing
       }
     }
     if isOnActor {
-      try onActor.tryEnqueue(limits: limits) { _ in await body() }
+      try onActor.tryEnqueue(limits) { _ in await body() }
     } else {
-      try fifo.tryEnqueue(limits: limits, body)
+      try fifo.tryEnqueue(limits, body)
     }
     // Where it goes on, inside the handler: that holds a thread, and another one when the body is
     // just about to sleep, and there may be no third.
@@ -257,7 +347,7 @@ import Testing
       if isOnActor { await onActor.run { _ in } } else { await fifo.run {} }
       let drained = Gate()
       Task(executorPreference: InPlaceExecutor()) {
-        await (isOnActor ? onActor : fifo).drain()
+        await (isOnActor ? onActor as any WorkQueue : fifo).drained()
         drained.open()
       }
       drains.open()
@@ -277,7 +367,10 @@ import Testing
     let next = Gate()
     let waiting = Task {
       try await queue.run(
-        limits: OperationLimits(maxRun: .seconds(1), placeAfterMaxRun: .freed)
+        OperationOptions.with {
+          $0.maxRun = .seconds(1)
+          $0.freesPlaceAtMaxRun = true
+        }
       ) {
         begun.open()
         await gate.wait(for: "the next operation")
@@ -288,7 +381,7 @@ import Testing
     clock.advance(by: .seconds(1))
     await next.wait(for: "the next operation")
     gate.open()
-    await #expect(throws: QueueError.ranTooLong) { try await waiting.value }
+    await #expect(throws: QueueError.ended(.timedOut(.maxRun))) { try await waiting.value }
   }
 
   // MARK: Looking
@@ -302,7 +395,7 @@ import Testing
       let begun = Gate()
       let gate = Gate()
       for _ in 0..<5 { queue.enqueue {} }
-      await queue.drain()
+      await queue.drained()
       #expect(queue.statistics.finished == 5)
       queue.enqueue {
         begun.open()
@@ -315,14 +408,14 @@ import Testing
       expected.running = 1
       expected.pending = 3
       #expect(queue.statistics == expected)
-      #expect(queue.operations.map(\.state) == [.running, .pending, .pending, .pending])
+      #expect(queue.list().map(\.state) == [.running, .pending, .pending, .pending])
       gate.open()
-      await queue.drain()
+      await queue.drained()
       try? await queue.run { () async throws in throw SomeError() }
       try? await queue.run { () async throws in throw CancellationError() }
       await queue.run {
         #expect(queue.statistics.running == 1)
-        #expect(queue.operations.map(\.state) == [.running])
+        #expect(queue.list().map(\.state) == [.running])
       }
       expected = QueueStatistics()
       expected.finished = 10
@@ -350,7 +443,7 @@ import Testing
           if event == last { break }
         }
       }
-      await see(until: .ended(name: "cancelled", .cancelled))
+      await see(until: .ended("cancelled", .cancelled))
       queue.resume()
       _ = await failing.result
       await queue.run {}
@@ -358,11 +451,11 @@ import Testing
       await see(until: .closed)
       #expect(
         seen == [
-          .suspended, .enqueued(name: nil), .enqueued(name: "failing"),
-          .enqueued(name: "cancelled"), .ended(name: "cancelled", .cancelled), .resumed,
-          .started(name: nil), .ended(name: nil, .finished), .started(name: "failing"),
-          .ended(name: "failing", .failed), .enqueued(name: nil), .started(name: nil),
-          .ended(name: nil, .finished), .closed,
+          .suspended, .enqueued(nil), .enqueued("failing"),
+          .enqueued("cancelled"), .ended("cancelled", .cancelled), .resumed,
+          .started(nil), .ended(nil, .finished), .started("failing"),
+          .ended("failing", .failed(SomeError())), .enqueued(nil), .started(nil),
+          .ended(nil, .finished), .closed,
         ])
     }
   }
@@ -370,7 +463,7 @@ import Testing
   @Test func `events end when the queue is released`() async {
     func use() -> AsyncStream<QueueEvent> {
       let queue = FIFOQueue()
-      let events = queue.events(bufferingNewest: 10)
+      let events = queue.events(buffering: .bufferingNewest(10))
       queue.close()
       return events
     }

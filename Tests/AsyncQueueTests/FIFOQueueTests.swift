@@ -20,7 +20,7 @@ import Testing
           inside.add(-1)
         }
       }
-      await queue.drain()
+      await queue.drained()
       #expect(log.entries == (0..<1_000).flatMap { [$0, $0] })
     }
   }
@@ -37,7 +37,7 @@ import Testing
           }
         }
       }
-      await queue.drain()
+      await queue.drained()
       #expect(log.entries.count == 4_000)
       for producer in 0..<4 {
         #expect(log.entries.filter { $0[0] == producer }.map { $0[1] } == Array(0..<1_000))
@@ -60,11 +60,13 @@ import Testing
         Task(on: queue) { log.add(first + 2) }
         Task(on: queue, isolatedTo: notes) { _ in log.add(first + 3) }
         Task(on: queue) { () async throws in log.add(first + 4) }
-        try queue.tryEnqueue(limits: OperationLimits(maxWait: .seconds(600))) { log.add(first + 5) }
+        try queue.tryEnqueue(OperationOptions.with { $0.maxWait = .seconds(600) }) {
+          log.add(first + 5)
+        }
         number += 6
       }
       queue.resume()
-      await queue.drain()
+      await queue.drained()
       #expect(log.entries == Array(0..<number))
     }
   }

@@ -59,7 +59,7 @@ import Testing
         let tracked = Tracked(alive)
         queue.enqueue { withExtendedLifetime(tracked) {} }
         if number % 10 == 9 {
-          await queue.drain()
+          await queue.drained()
         }
       }
       await eventually("the closures are gone") { alive.value == 0 }

@@ -11,7 +11,7 @@ import Testing
     func add() { ended.add() }
 
     func expect(
-      _ count: Int, of queue: OrderedQueue, next: Duration?,
+      _ count: Int, of queue: any WorkQueue, next: Duration?,
       sourceLocation: SourceLocation = #_sourceLocation
     ) async {
       await eventually("\(count) have ended", sourceLocation: sourceLocation) {
@@ -23,7 +23,7 @@ import Testing
   }
 
   private func keepsItsRate(
-    _ queue: OrderedQueue, _ stage: Stage, _ enqueue: () -> Void
+    _ queue: any WorkQueue, _ stage: Stage, _ enqueue: () -> Void
   ) async {
     queue.setRate(maxStarts: 4, interval: .seconds(1), burst: 2)
     for _ in 0..<6 { enqueue() }

@@ -33,7 +33,7 @@ import Testing
     for task in first.dropFirst() {
       await #expect(throws: CancellationError.self) { try await task.value }
     }
-    await queue.drain()
+    await queue.drained()
     #expect(queue.statistics.finished == 2)
   }
 
@@ -58,7 +58,7 @@ import Testing
         queue.resume()
         for waiter in waiters { try await waiter.value }
         try await newcomers.value
-        await queue.drain()
+        await queue.drained()
         #expect(log.entries == [1, 2, 3, 4])
       }
     }
@@ -69,9 +69,9 @@ import Testing
       let queue = FIFOQueue(capacity: 1)
       queue.suspend()
       queue.enqueue {}
-      let limits = OperationLimits(maxWait: .seconds(9))
+      let limits = OperationOptions.with { $0.maxWait = .seconds(9) }
       for _ in 0..<10 {
-        #expect(throws: QueueError.full) { try queue.tryEnqueue(limits: limits) {} }
+        #expect(throws: QueueError.full) { try queue.tryEnqueue(limits) {} }
       }
       queue.cancelAll()
       return { [weak core = queue.core] in core }
@@ -91,14 +91,14 @@ import Testing
     let waiting = Task(executorPreference: InPlaceExecutor()) { try await queue.enqueueWhenRoom {} }
     gate.open()
     try await waiting.value
-    await queue.drain()
+    await queue.drained()
     queue.close()
     #expect(throws: QueueError.closed) { try queue.tryEnqueue {} }
     var enqueued = 0
     var started = 0
     for await event in events {
-      if event == .enqueued(name: nil) { enqueued += 1 }
-      if event == .started(name: nil) { started += 1 }
+      if event == .enqueued(nil) { enqueued += 1 }
+      if event == .started(nil) { started += 1 }
       #expect(started <= enqueued)
       if event == .closed { break }
     }

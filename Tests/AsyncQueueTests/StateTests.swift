@@ -23,7 +23,7 @@ import Testing
     queue.enqueue { running.add("more") }
     queue.resume()
     queue.resume()
-    await queue.drain()
+    await queue.drained()
     for await count in queue.states.runningCount.values() where count == 0 { break }
     queue.states.runningCount.drain()
     #expect(pending.entries == ["0 > 1", "1 > 2", "2 > 1", "work", "1 > 0"])
@@ -40,7 +40,7 @@ import Testing
     let onActor = ActorQueue<Target>()
     onActor.adoptExecutionContext(of: target)
     let onMain = MainActorQueue()
-    let queue: OrderedQueue =
+    let queue: any WorkQueue =
       switch kind {
       case "fifo": fifo
       case "actor": onActor
@@ -48,10 +48,10 @@ import Testing
       default: FIFOQueue()
       }
     let progress = queue.states.progress
-    let steps = Log<QueueStates.Progress>()
+    let steps = Log<OperationProgress>()
     let gaps = Counter()
     let observation = progress.observe { change in
-      if change.old != (steps.entries.last ?? QueueStates.Progress(completed: 0, total: 0)) {
+      if change.old != (steps.entries.last ?? OperationProgress(completed: 0, total: 0)) {
         gaps.add()
       }
       steps.add(change.new)
@@ -64,8 +64,8 @@ import Testing
       default: Task(on: queue as! FIFOQueue) {}
       }
     }
-    await queue.drain()
-    let all = QueueStates.Progress(completed: 500, total: 500)
+    await queue.drained()
+    let all = OperationProgress(completed: 500, total: 500)
     for await step in progress.values() where step == all { break }
     progress.drain()
     #expect(gaps.value == 0)
@@ -87,7 +87,7 @@ import Testing
         of: queue.states.pendingCount, queue.states.runningCount, queue.states.progress)
       if progress.total != progress.completed + pending + running { errors.add() }
     }
-    await queue.drain()
+    await queue.drained()
     #expect(errors.value == 0)
     withExtendedLifetime(observation) {}
   }
@@ -98,7 +98,7 @@ import Testing
     let pending = states.pendingCount
     queue?.suspend()
     for _ in 0..<3 { queue?.enqueue {} }
-    let numbers = pending.values().makeAsyncIterator()
+    var numbers = pending.values().makeAsyncIterator()
     #expect(await numbers.next() == 3)
     queue = nil
     var rest: [Int] = []
@@ -108,7 +108,7 @@ import Testing
     #expect(pending.wait { $0 == 1 } == nil)
     #expect(pending.drain())
     // Of what is gone, there is nothing to follow.
-    #expect(states.progress.value == QueueStates.Progress(completed: 0, total: 0))
+    #expect(states.progress.value == OperationProgress(completed: 0, total: 0))
     #expect(states.progress.wait { $0.total > 0 } == nil)
   }
 
@@ -124,7 +124,7 @@ import Testing
     queue.suspend()
     queue.enqueue { ran.add() }
     queue.resume()
-    await queue.drain()
+    await queue.drained()
     #expect(ran.value == 2)
     withExtendedLifetime(observation) {}
   }

@@ -161,3 +161,26 @@ struct SomeError: Error, Equatable {}
 extension CaseIterable where Self: Sendable {
   static var all: [Self] { Array(allCases) }
 }
+
+extension WorkQueue {
+  /// Waits until nothing of the queue is pending or running. It is not inside an operation of it.
+  func drained() async {
+    do throws(QueueError) {
+      try await drain()
+    } catch {
+      Issue.record("the drain was refused: \(error)")
+    }
+  }
+}
+
+extension QueueEvent {
+  static func enqueued(_ label: String?) -> Self {
+    .enqueued(OperationInfo(state: .pending, label: label))
+  }
+  static func started(_ label: String?) -> Self {
+    .started(OperationInfo(state: .running, label: label))
+  }
+  static func ended(_ label: String?, _ end: OperationEnd) -> Self {
+    .ended(OperationInfo(state: .ended, label: label), end)
+  }
+}

@@ -57,7 +57,7 @@ import struct TestSupport.SeededGenerator
       let done = Gate()
       theirs.async { theirs.async { done.open() } }
       await done.wait(for: "the system's queue")
-      await ours.drain()
+      await ours.drained()
       for isInside in [false, true] {
         #expect(
           ourLog.entries.filter { ($0 >= 1_000) == isInside }

@@ -32,7 +32,7 @@ import Testing
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       #expect(await queue.finishesInTime())
-      #expect(members.allSatisfy { $0.end.map { "\($0)" } == "cancelled" })
+      #expect(members.allSatisfy { $0.end == .cancelled })
     }
   }
 

@@ -17,7 +17,7 @@ import Testing
 
   @Test func `a sequence has every value that another thread sets`() async {
     let value = ConcurrentKVO(0)
-    let sequence = value.values().makeAsyncIterator()
+    var sequence = value.values().makeAsyncIterator()
     let setter = TestThread { for number in 1...1000 { value.value = number } }
     var numbers: [Int] = []
     while let number = await sequence.next() {
@@ -29,9 +29,10 @@ import Testing
   }
 
   @Test func `buffers keep what they are made to keep`() async {
-    func kept(_ buffering: ValueBuffering) async -> [String] {
+    typealias Policy = AsyncStream<ValueChange<Int>>.Continuation.BufferingPolicy
+    func kept(_ buffering: Policy) async -> [String] {
       var value: ConcurrentKVO<Int>? = ConcurrentKVO(0)
-      let iterator = value!.changes(buffering: buffering).makeAsyncIterator()
+      var iterator = value!.changes(buffering: buffering).makeAsyncIterator()
       for number in 1...5 { value!.value = number }
       value = nil
       var texts: [String] = []
@@ -39,16 +40,16 @@ import Testing
       return texts
     }
     #expect(await kept(.unbounded) == [">0", "0>1", "1>2", "2>3", "3>4", "4>5"])
-    #expect(await kept(.latest) == [">5"])
-    #expect(await kept(.oldest(2)) == [">0", "0>1"])
-    #expect(await kept(.newest(2)) == ["3>4", "4>5"])
+    #expect(await kept(.bufferingNewest(1)) == [">5"])
+    #expect(await kept(.bufferingOldest(2)) == [">0", "0>1"])
+    #expect(await kept(.bufferingNewest(2)) == ["3>4", "4>5"])
   }
 
   @Test func `a sequence of the latest has no gap`() async {
     let value = ConcurrentKVO(0)
     let setter = TestThread { for number in 1...scaled(20_000) { value.value = number } }
     var last: Int?
-    for await change in value.changes(buffering: .latest) {
+    for await change in value.changes(buffering: .bufferingNewest(1)) {
       if let last { #expect(change.old == last) }
       last = change.new
       if change.new == scaled(20_000) { break }
@@ -58,13 +59,13 @@ import Testing
 
   @Test func `a sequence ends when its task is cancelled or the value goes`() async {
     var value: ConcurrentKVO<Int>? = ConcurrentKVO(0)
-    let sequence = value!.values()
+    let sequences = (0..<2).map { _ in value!.values() }
     let begun = Gate("the first value")
     let cancelled = Task {
-      for await _ in sequence { begun.pass() }
+      for await _ in sequences[0] { begun.pass() }
     }
     let left = Task {
-      for await _ in sequence { begun.pass() }
+      for await _ in sequences[1] { begun.pass() }
     }
     while begun.passed < 2 { await Task.yield() }
     cancelled.cancel()

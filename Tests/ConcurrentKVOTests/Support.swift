@@ -115,6 +115,6 @@ extension ValueChange {
   /// As in "1>2", ">2" for an initial value, "(1>2)" before the others are told.
   var text: String {
     let old = old.map { "\($0)" } ?? ""
-    return kind == .prior ? "(\(old)>\(new))" : "\(old)>\(new)"
+    return isPrior ? "(\(old)>\(new))" : "\(old)>\(new)"
   }
 }

@@ -35,17 +35,14 @@ import Testing
       log.add("presented")
       finish()
     }
-    let observation = operation.observeState { state in
-      if case .running = state { operation.cancel() }
+    let observation = operation.observedState.observe { change in
+      if change.new == .running { operation.cancel() }
     }
     queue.addOperation(operation)
     #expect(await queue.finishesInTime())
     observation.cancel()
     #expect(log.entries.isEmpty)
-    guard case .cancelled? = operation.end else {
-      Issue.record("ended as \(String(describing: operation.end))")
-      return
-    }
+    #expect(operation.end == .cancelled)
   }
 
   @Test func `a lost callback ends it as abandoned`() async throws {
@@ -53,10 +50,7 @@ import Testing
     let line = #line + 1
     let operation = AsyncUIOperation(delay: .zero) { _ in }
     OperationQueue().addOperation(operation)
-    guard case .abandoned = try await operation.waitForEnd() else {
-      Issue.record("ended as \(String(describing: operation.end))")
-      return
-    }
+    #expect(await operation.waitForEnd() == .abandoned)
     #expect(await !Reports.told("AsyncUIOperationTests.swift:\(line)").isEmpty)
   }
 }

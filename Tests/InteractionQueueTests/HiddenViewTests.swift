@@ -1,4 +1,3 @@
-import InturnCore
 import TestSupport
 import Testing
 
@@ -9,14 +8,14 @@ import Testing
   @Test func `one whose condition hides the view is presented when that is back`() async {
     let stage = await Stage.visible()
     let asked = Counter()
-    var events = stage.queue.events.makeAsyncIterator()
+    var events = stage.queue.events().makeAsyncIterator()
     let shown = stage.show(
       "shown",
       .with {
         $0.condition = {
           asked.up()
           if asked.value == 1 { stage.queue.onViewWillDisappear() }
-          return .present
+          return .start
         }
       })
     let behind = stage.show("behind")
@@ -31,12 +30,13 @@ import Testing
     #expect(stage.noted() == ["shown"])
     #expect(asked.value == 2)
     await shown.finish()
-    #expect(await shown.interaction.end == .finished)
-    var kinds: [InteractionQueue.Event.Kind] = []
-    while kinds.last != .ended, let event = await events.next() {
-      if event.number == 1 { kinds.append(event.kind) }
+    #expect(await shown.interaction.waitForEnd() == .finished)
+    var told: [String] = []
+    while told.last != "ended 1 finished", let event = await events.next() {
+      if event.operation?.number == 1 { told.append(event.text) }
     }
-    #expect(kinds == [.added, .presenting, .yielded, .presenting, .ended])
+    #expect(
+      told == ["enqueued 1", "started 1", "retrying 1", "started 1", "ended 1 finished"])
     await stage.advance(250)
     #expect(stage.noted() == ["behind"])
     await behind.finish()
@@ -51,7 +51,7 @@ import Testing
         $0.condition = {
           asked.up()
           if asked.value == 1 { stage.queue.suspend(for: "a call") }
-          return asked.value == 1 ? .present : .skip
+          return asked.value == 1 ? .start : .skip
         }
       })
     let next = stage.show("next")
@@ -67,18 +67,18 @@ import Testing
     Reports.begin()
     let stage = await Stage.visible()
     let line = #line + 1
-    let blocking = stage.queue.addPresentation(
+    let blocking = stage.queue.enqueue(
       .with {
-        $0.maximumTimeOnScreen = .seconds(10)
-        $0.stallWarning = .seconds(5)
+        $0.maxRun = .seconds(10)
+        $0.stall = .seconds(5)
         $0.condition = {
           stage.pass(10_000)
-          return .present
+          return .start
         }
       }
     ) { _ in stage.note("blocking") }
     let next = stage.show("next")
-    #expect(await blocking.end == .timedOut)
+    #expect(await blocking.waitForEnd() == .timedOut(.maxRun))
     await stage.advance(250)
     #expect(stage.noted() == ["next"])
     let messages = await Reports.told("InteractionQueueTests/HiddenViewTests.swift:\(line)")

@@ -1,6 +1,5 @@
 import ConcurrentKVO
 import Foundation
-import InturnCore
 import Testing
 
 @testable import InteractionQueue
@@ -16,13 +15,13 @@ import Testing
         markInteractionFinished()
       }
     }
-    #expect(await interaction.end == .finished)
+    #expect(await interaction.waitForEnd() == .finished)
     #expect(stage.noted() == ["on main: true"])
   }
 
   @Test func `a thousand interactions are presented one at a time in order`() async {
     let stage = await Stage.visible()
-    var interactions: [Interaction] = []
+    var interactions: [QueuedOperation] = []
     for number in 0..<1_000 {
       interactions.append(
         stage.queue.add { markInteractionFinished in
@@ -35,7 +34,7 @@ import Testing
     }
     for interaction in interactions {
       await stage.advance(250)
-      #expect(await interaction.end == .finished)
+      #expect(await interaction.waitForEnd() == .finished)
     }
     let expected = (0..<1_000).flatMap { ["\($0) appears", "\($0) disappears"] }
     #expect(stage.noted() == expected)
@@ -50,15 +49,15 @@ import Testing
         markInteractionFinished()
       }
     }
-    #expect(await interactions[0].end == .finished)
+    #expect(await interactions[0].waitForEnd() == .finished)
     #expect(stage.queue.statistics.nextStart == .milliseconds(10_500))
     await stage.advance(9_999)
     #expect(stage.noted() == ["1"])
     await stage.advance(1)
-    #expect(await interactions[1].end == .finished)
+    #expect(await interactions[1].waitForEnd() == .finished)
     #expect(stage.noted() == ["2"])
     stage.queue.removeRate()
-    #expect(await interactions[2].end == .finished)
+    #expect(await interactions[2].waitForEnd() == .finished)
     #expect(stage.queue.statistics.nextStart == nil)
   }
 
@@ -165,13 +164,13 @@ import Testing
     running.presentation.onCancel { _ in stage.note("cancelled") }
     pending.interaction.cancel()
     running.interaction.cancel()
-    #expect(await pending.interaction.end == .cancelled(.request))
+    #expect(await pending.interaction.waitForEnd() == .cancelled(.request))
     await Stage.settle()
     #expect(stage.noted() == ["running", "cancelled"])
     #expect(running.presentation.isCancelled)
     #expect(running.interaction.state == .running)
     running.presentation.cancel()
-    #expect(await running.interaction.end == .cancelled(.request))
+    #expect(await running.interaction.waitForEnd() == .cancelled(.request))
     #expect(running.interaction.state == .ended)
   }
 
@@ -179,9 +178,9 @@ import Testing
     let stage = await Stage.visible()
     stage.queue.suspend(for: "the test")
     for (number, priority) in [0, 2, -1, 2, 0].enumerated() {
-      stage.queue.add(.with { $0.priority = Int32(priority) }) { markInteractionFinished in
+      stage.queue.enqueue(.with { $0.priority = Int32(priority) }) { token in
         stage.note("\(number)")
-        markInteractionFinished()
+        token.finish()
       }
     }
     stage.queue.resume(for: "the test")
@@ -192,7 +191,7 @@ import Testing
   @Test func `an urgent one may take the place of the running one which comes again`() async {
     let stage = await Stage.visible()
     let shown = Shown()
-    shown.interaction = stage.queue.addPresentation { presentation in
+    shown.interaction = stage.queue.enqueue { presentation in
       stage.note("form")
       shown.presentation = presentation
       presentation.onPreempt { reply in
@@ -210,7 +209,7 @@ import Testing
     await stage.advance(250)
     #expect(stage.noted() == ["form"])
     await shown.finish()
-    #expect(await shown.interaction.end == .finished)
+    #expect(await shown.interaction.waitForEnd() == .finished)
     await stage.advance(250)
     #expect(stage.noted() == ["behind"])
   }
@@ -219,8 +218,9 @@ import Testing
     let stage = await Stage.visible()
     let isGranted = Flag()
     let running = stage.show("running")
-    let condition: @MainActor @Sendable () -> InteractionQueue.Verdict = {
-      isGranted.isSet ? .skip : .present
+    let condition: @Sendable () -> Verdict = {
+      MainActor.assertIsolated()
+      return isGranted.isSet ? .skip : .start
     }
     let second = stage.show("second", .with { $0.condition = condition })
     let hopeless = stage.show("hopeless", .with { $0.condition = { .giveUp } })
@@ -229,8 +229,8 @@ import Testing
     isGranted.set()
     await running.finish()
     await stage.advance(250)
-    #expect(await second.interaction.end == .skipped)
-    #expect(await hopeless.interaction.end == .cancelled(.condition))
+    #expect(await second.interaction.waitForEnd() == .skipped)
+    #expect(await hopeless.interaction.waitForEnd() == .cancelled(.condition))
     // Neither has cost a gap.
     #expect(stage.noted() == ["running", "last"])
     await last.finish()
@@ -238,7 +238,7 @@ import Testing
 
   @Test func `those of one key are presented once and end together`() async {
     let stage = await Stage.visible()
-    let options = InteractionOptions.with {
+    let options = OperationOptions.with {
       $0.key = "service is down"
       $0.joins = true
     }
@@ -247,46 +247,48 @@ import Testing
     await Stage.settle()
     let third = stage.show("third", options)
     await first.finish()
-    for shown in [first, second, third] { #expect(await shown.interaction.end == .finished) }
+    for shown in [first, second, third] {
+      #expect(await shown.interaction.waitForEnd() == .finished)
+    }
     #expect(stage.noted() == ["first"])
   }
 
   @Test func `resolving a key answers all that is pending of it`() async {
     let stage = await Stage.visible()
     let running = stage.show("running")
-    let options = InteractionOptions.with { $0.key = "microphone" }
+    let options = OperationOptions.with { $0.key = "microphone" }
     let asked = [stage.show("a", options), stage.show("b", options)]
     await Stage.settle()
     #expect(stage.queue.resolve(key: "microphone") == 2)
-    for shown in asked { #expect(await shown.interaction.end == .resolved) }
+    for shown in asked { #expect(await shown.interaction.waitForEnd() == .resolved) }
     #expect(stage.queue.resolve(key: "microphone") == 0)
     await running.finish()
   }
 
   @Test func `when an owner goes away its interactions are cancelled`() async {
     let stage = await Stage.visible()
-    var owner: InteractionOwner? = InteractionOwner(capacity: 2)
-    let options = InteractionOptions.with { [owner] in $0.owner = owner }
+    var owner: Owner? = Owner(capacity: 2)
+    let options = OperationOptions.with { [owner] in $0.owner = owner }
     let running = stage.show("running", options)
     let pending = stage.show("pending", options)
     let refused = stage.show("refused", options)
-    #expect(await refused.interaction.end == .cancelled(.full))
+    #expect(await refused.interaction.waitForEnd() == .refused(.full))
     await Stage.settle()
     owner!.goAway()
-    #expect(await pending.interaction.end == .cancelled(.owner))
+    #expect(await pending.interaction.waitForEnd() == .cancelled(.owner))
     #expect(running.presentation.isCancelled)
     running.presentation.cancel()
-    #expect(await running.interaction.end == .cancelled(.owner))
+    #expect(await running.interaction.waitForEnd() == .cancelled(.owner))
     owner = nil
   }
 
   @Test func `an interaction is on screen no longer than it may be`() async {
     let stage = await Stage.visible()
-    let first = stage.show("first", .with { $0.maximumTimeOnScreen = .seconds(5) })
+    let first = stage.show("first", .with { $0.maxRun = .seconds(5) })
     let second = stage.show("second")
     await Stage.settle()
     await stage.advance(5_000)
-    #expect(await first.interaction.end == .timedOut)
+    #expect(await first.interaction.waitForEnd() == .timedOut(.maxRun))
     #expect(!first.presentation.finish())
     await stage.advance(250)
     #expect(stage.noted() == ["first", "second"])
@@ -297,12 +299,12 @@ import Testing
     let full = Stage(capacity: 1)
     full.show("first")
     let second = full.show("second")
-    #expect(await second.interaction.end == .cancelled(.full))
+    #expect(await second.interaction.waitForEnd() == .refused(.full))
     let closed = Stage()
     closed.queue.close()
     let shown = closed.show("shown")
     #expect(shown.interaction.state == .ended)
-    #expect(await shown.interaction.end == .cancelled(.queueClosed))
+    #expect(await shown.interaction.waitForEnd() == .refused(.closed))
     shown.interaction.cancel()
   }
 
@@ -310,7 +312,7 @@ import Testing
     final class Witness: Sendable {}
     weak var witness: Witness?
     var stage: Stage? = await Stage.visible()
-    let pending: Interaction
+    let pending: QueuedOperation
     do {
       let kept = Witness()
       witness = kept
@@ -319,7 +321,7 @@ import Testing
     }
     #expect(witness != nil)
     stage = nil
-    #expect(await pending.end == .cancelled(.queueReleased))
+    #expect(await pending.waitForEnd() == .cancelled(.queueReleased))
     #expect(witness == nil)
   }
 
@@ -327,7 +329,7 @@ import Testing
     final class Witness: Sendable {}
     weak var witness: Witness?
     let stage = await Stage.visible()
-    let interaction: Interaction
+    let interaction: QueuedOperation
     do {
       let kept = Witness()
       witness = kept
@@ -336,7 +338,7 @@ import Testing
         markInteractionFinished()
       }
     }
-    #expect(await interaction.end == .finished)
+    #expect(await interaction.waitForEnd() == .finished)
     await Stage.settle()
     #expect(witness == nil)
   }

@@ -1,5 +1,4 @@
 import AsyncOperation
-import InturnCore
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
     let stage = await Stage.visible()
     let line = #line + 1
     let lost = stage.queue.add { _ in }
-    #expect(await lost.end == .abandoned)
+    #expect(await lost.waitForEnd() == .abandoned)
     let messages = await Reports.told("InteractionQueueTests/LostCallbackTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.lostToken])
     let next = stage.show("next")
@@ -25,7 +24,7 @@ import Testing
     Reports.begin()
     let stage = await Stage.visible()
     let line = #line + 1
-    let shown = stage.queue.addPresentation(.with { $0.stallWarning = .seconds(10) }) {
+    let shown = stage.queue.enqueue(.with { $0.stall = .seconds(10) }) {
       stage.keep($0)
     }
     await Stage.settle()
@@ -34,6 +33,6 @@ import Testing
     let messages = await Reports.told("InteractionQueueTests/LostCallbackTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.stall])
     stage.kept.finish()
-    #expect(await shown.end == .finished)
+    #expect(await shown.waitForEnd() == .finished)
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import InturnCore
 import TestSupport
 import Testing
 
@@ -19,17 +18,17 @@ import Testing
     #expect(!first.presentation.yield())
     #expect(second.interaction.state == .running)
     await second.finish()
-    #expect(await second.interaction.end == .finished)
+    #expect(await second.interaction.waitForEnd() == .finished)
   }
 
   @Test func `after its queue is gone an interaction is not finished any more`() async {
     var stage: Stage? = await Stage.visible()
     let shown = Shown()
     // It does not hold the stage.
-    shown.interaction = stage!.queue.addPresentation { shown.presentation = $0 }
+    shown.interaction = stage!.queue.enqueue { shown.presentation = $0 }
     await Stage.settle()
     stage = nil
-    #expect(await shown.interaction.end == .cancelled(.queueReleased))
+    #expect(await shown.interaction.waitForEnd() == .cancelled(.queueReleased))
     #expect(shown.presentation.isCancelled)
     #expect(!shown.presentation.finish())
   }
@@ -42,7 +41,7 @@ import Testing
     stage.queue.onViewWillDisappear()
     #expect(!first.presentation.isCancelled)
     await first.finish()
-    #expect(await first.interaction.end == .finished)
+    #expect(await first.interaction.waitForEnd() == .finished)
     await stage.advance(10_000)
     #expect(stage.noted() == ["first"])
     #expect(second.interaction.state == .pending)
@@ -68,7 +67,7 @@ import Testing
     }
     try? #require(isReady.pass())
     serving.withLock { _ = pthread_kill($0!, SIGUSR1) }
-    #expect(await shown.interaction.end == .finished)
+    #expect(await shown.interaction.waitForEnd() == .finished)
     await stage.advance(250)
     #expect(stage.noted() == ["shown", "next"])
     await next.finish()
@@ -76,12 +75,12 @@ import Testing
 
   @Test func `one that is added with a dead owner has ended`() async {
     let stage = await Stage.visible()
-    let owner = InteractionOwner()
+    let owner = Owner()
     owner.goAway()
     owner.goAway()
     let shown = stage.show("shown", .with { $0.owner = owner })
     #expect(shown.interaction.state == .ended)
-    #expect(await shown.interaction.end == .cancelled(.owner))
+    #expect(shown.interaction.end == .refused(.owner))
     #expect(stage.noted() == [])
   }
 
@@ -89,14 +88,14 @@ import Testing
     async
   {
     let stage = await Stage.visible()
-    var owner: InteractionOwner? = InteractionOwner()
+    var owner: Owner? = Owner()
     let shown = stage.show("shown", .with { [owner] in $0.owner = owner })
     let next = stage.show("next")
     await Stage.settle()
     shown.presentation.onCancel { $0.cancel() }
     // The last reference goes: so does the owner.
     owner = nil
-    #expect(await shown.interaction.end == .cancelled(.owner))
+    #expect(await shown.interaction.waitForEnd() == .cancelled(.owner))
     await stage.advance(250)
     #expect(stage.noted() == ["shown", "next"])
     await next.finish()
@@ -104,19 +103,19 @@ import Testing
 
   @Test func `handlers that answer do not keep a lost presentation from being noticed`() async {
     let stage = await Stage.visible()
-    let lost = stage.queue.addPresentation { presentation in
+    let lost = stage.queue.enqueue { presentation in
       presentation.onCancel { $0.cancel() }
       presentation.onPreempt { $0.yield() }
     }
-    #expect(await lost.end == .abandoned)
+    #expect(await lost.waitForEnd() == .abandoned)
   }
 
   @Test func `a handler that is set after the cut-off is called, on the main thread`() async {
     let stage = await Stage.visible()
-    let shown = stage.show("shown", .with { $0.maximumTimeOnScreen = .seconds(2) })
+    let shown = stage.show("shown", .with { $0.maxRun = .seconds(2) })
     await Stage.settle()
     await stage.advance(2_000)
-    #expect(await shown.interaction.end == .timedOut)
+    #expect(await shown.interaction.waitForEnd() == .timedOut(.maxRun))
     shown.presentation.onCancel { _ in stage.note("cut off") }
     await Stage.settle()
     #expect(stage.noted() == ["shown", "cut off"])
@@ -134,14 +133,14 @@ import Testing
     await stage.advance(1_999)
     #expect(shown.interaction.state == .running)
     await stage.advance(1)
-    #expect(await shown.interaction.end == .cancelled(.grace))
+    #expect(await shown.interaction.waitForEnd() == .cancelled(.grace))
   }
 
   @Test func `one that waits too long ends`() async {
     let stage = Stage()
-    let shown = stage.show("shown", .with { $0.maximumWait = .seconds(2) })
+    let shown = stage.show("shown", .with { $0.maxWait = .seconds(2) })
     await stage.advance(2_000)
-    #expect(await shown.interaction.end == .timedOut)
+    #expect(await shown.interaction.waitForEnd() == .timedOut(.maxWait))
     #expect(stage.noted() == [])
   }
 }

@@ -1,4 +1,3 @@
-import InturnCore
 import Testing
 
 @testable import InteractionQueue
@@ -77,33 +76,36 @@ import Testing
   {
     let stage = await Stage.visible()
     stage.queue.close()
-    await #expect(throws: InteractionError(end: .cancelled(.queueClosed))) {
+    await #expect(throws: QueueError.closed) {
       try await stage.queue.present {}
     }
   }
 
   @Test func `events are told in order to everybody who reads them`() async {
     let stage = await Stage.visible()
-    var first = stage.queue.events.makeAsyncIterator()
-    var second = stage.queue.events.makeAsyncIterator()
+    var first = stage.queue.events().makeAsyncIterator()
+    var second = stage.queue.events().makeAsyncIterator()
     let line = #line + 1
     let interaction = stage.queue.add { markInteractionFinished in markInteractionFinished() }
-    #expect(await interaction.end == .finished)
-    let source = "InteractionQueueTests/PresentTests.swift:\(line)"
-    for kind in [InteractionQueue.Event.Kind.added, .presenting, .ended] {
-      let end: Interaction.End? = kind == .ended ? .finished : nil
-      let event = InteractionQueue.Event(kind: kind, number: 1, source: source, end: end)
+    #expect(await interaction.waitForEnd() == .finished)
+    var info = OperationInfo(
+      state: .pending, label: "InteractionQueueTests/PresentTests.swift:\(line)", number: 1)
+    var expected: [QueueEvent] = [.enqueued(info)]
+    info.state = .running
+    expected.append(.started(info))
+    info.state = .ended
+    expected += [.ended(info, .finished), .idle]
+    for event in expected {
       #expect(await first.next() == event)
       #expect(await second.next() == event)
     }
-    #expect(await first.next()?.kind == .idle)
   }
 
   // On the main actor: nothing is presented before all are added.
   @Test @MainActor func `a suppressed one and each end are told`() async {
     let stage = await Stage.visible()
-    var events = stage.queue.events.makeAsyncIterator()
-    let options = InteractionOptions.with {
+    var events = stage.queue.events().makeAsyncIterator()
+    let options = OperationOptions.with {
       $0.key = "service is down"
       $0.joins = true
     }
@@ -113,25 +115,20 @@ import Testing
     await Stage.settle()
     await first.finish()
     await stage.advance(250)
-    #expect(await third.interaction.end == .skipped)
+    #expect(await third.interaction.waitForEnd() == .skipped)
     var told: [String] = []
-    while let event = await events.next(), event.kind != .idle {
-      let end = event.end.map { " \($0)" } ?? ""
-      told.append("\(event.kind) \(event.number ?? 0)\(end)")
-    }
+    while let event = await events.next(), event != .idle { told.append(event.text) }
     let expected = [
-      "added 1", "joined 2", "added 3", "presenting 1", "ended 1 finished", "ended 2 finished",
-      "presenting 3", "ended 3 skipped",
+      "enqueued 1", "joined 2", "enqueued 3", "started 1", "ended 1 finished", "ended 2 finished",
+      "started 3", "ended 3 finished (skipped)",
     ]
     #expect(told == expected)
   }
 
   @Test func `the events end with the queue`() async {
     var stage: Stage? = Stage()
-    let events = stage!.queue.events
+    let events = stage!.queue.events()
     stage = nil
-    var kinds: [InteractionQueue.Event.Kind] = []
-    for await event in events { kinds.append(event.kind) }
-    #expect(kinds.isEmpty)
+    for await event in events { Issue.record("\(event)") }
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import InturnCore
 import Synchronization
 import TestSupport
 import Testing
@@ -8,18 +7,18 @@ import Testing
 
 /// A queue whose time the test advances, and what has happened on it.
 final class Stage: Sendable {
-  private let clock = Engine.createManualClock()
+  private let clock = ManualClock()
   let queue: InteractionQueue
   private let lines = Protected<[String]>([])
-  private let presentation = Protected<Presentation?>(nil)
+  private let presentation = Protected<FinishToken?>(nil)
 
-  func keep(_ new: Presentation) { presentation.withLock { $0 = new } }
-  var kept: Presentation! { presentation.withLock { $0 } }
+  func keep(_ new: FinishToken) { presentation.withLock { $0 = new } }
+  var kept: FinishToken! { presentation.withLock { $0 } }
 
   init(capacity: Int? = nil) {
     queue = InteractionQueue(
       label: "stage", settleDelay: .milliseconds(500), gap: .milliseconds(250), capacity: capacity,
-      executor: MainDelivery.shared.executor, clock: clock)
+      clock: .manual(clock))
   }
 
   /// A stage whose view has settled.
@@ -38,7 +37,7 @@ final class Stage: Sendable {
 
   /// Lets milliseconds pass.
   func pass(_ milliseconds: Int64) {
-    _ = Engine.clock(clock).1!.advance(by: milliseconds * 1_000_000)
+    clock.advance(by: .milliseconds(milliseconds))
   }
 
   /// Waits until the main queue has done what it has been given.
@@ -62,9 +61,9 @@ final class Stage: Sendable {
 
   /// Adds an interaction that is noted and stays on screen until the box's callback is called.
   @discardableResult
-  func show(_ name: String, _ options: InteractionOptions = InteractionOptions()) -> Shown {
+  func show(_ name: String, _ options: OperationOptions = OperationOptions()) -> Shown {
     let shown = Shown()
-    shown.interaction = queue.addPresentation(options) { presentation in
+    shown.interaction = queue.enqueue(options) { presentation in
       self.note(name)
       shown.presentation = presentation
     }
@@ -74,15 +73,15 @@ final class Stage: Sendable {
 
 /// An interaction that a test has added.
 final class Shown: Sendable {
-  private let parts = Protected<(Interaction?, Presentation?)>((nil, nil))
+  private let parts = Protected<(QueuedOperation?, FinishToken?)>((nil, nil))
 
-  var interaction: Interaction! {
+  var interaction: QueuedOperation! {
     get { parts.withLock { $0.0 } }
     set { parts.withLock { $0.0 = newValue } }
   }
 
   /// Of the attempt that began last.
-  var presentation: Presentation! {
+  var presentation: FinishToken! {
     get { parts.withLock { $0.1 } }
     set { parts.withLock { $0.1 = newValue } }
   }
@@ -103,4 +102,19 @@ final class Flag: Sendable {
 
   var isSet: Bool { value.load(ordering: .acquiring) }
   func set() { value.store(true, ordering: .releasing) }
+}
+
+extension QueueEvent {
+  /// What an event looks like in a comparison.
+  var text: String {
+    let number = operation?.number.map { " \($0)" } ?? ""
+    return switch self {
+    case .enqueued: "enqueued" + number
+    case .joined: "joined" + number
+    case .started: "started" + number
+    case .retrying: "retrying" + number
+    case .ended(_, let end): "ended\(number) \(end)"
+    case .suspended, .resumed, .closed, .idle: "\(self)"
+    }
+  }
 }

@@ -1,4 +1,4 @@
-import AsyncOperation
+import Inturn
 
 /// What the library reports while the tests run.
 ///
@@ -6,7 +6,7 @@ import AsyncOperation
 /// names of its own operations.
 package enum Reports {
   private struct State {
-    var reports: [AsyncOperation.Report] = []
+    var reports: [Report] = []
     var waiters: [Waiter] = []
   }
 
@@ -18,7 +18,7 @@ package enum Reports {
 
   private static let state = {
     let state = Protected(State())
-    AsyncOperation.setReportHandler { report in
+    Report.setHandler { report in
       let ready = state.withLock { state in
         state.reports.append(report)
         let ready = state.waiters.filter { state.reports.about($0.text).count >= $0.count }
@@ -34,14 +34,14 @@ package enum Reports {
   package static func begin() { _ = state }
 
   /// What has been reported of something until now.
-  package static func about(_ text: String) -> [AsyncOperation.Report] {
+  package static func about(_ text: String) -> [Report] {
     state.withLock { $0.reports.about(text) }
   }
 
   /// Waits for so many reports about something, and gives all of them; fewer when they have not come
   /// within the limit. A report comes after the end that it is about: another thread may know of the
   /// end before.
-  package static func told(_ text: String, count: Int = 1) async -> [AsyncOperation.Report] {
+  package static func told(_ text: String, count: Int = 1) async -> [Report] {
     let signal = Signal()
     let isTold = state.withLock { state in
       if state.reports.about(text).count >= count { return true }
@@ -53,6 +53,6 @@ package enum Reports {
   }
 }
 
-extension [AsyncOperation.Report] {
+extension [Report] {
   fileprivate func about(_ text: String) -> Self { filter { $0.message.contains(text) } }
 }

@@ -1,21 +1,28 @@
-import InturnCore
+import Inturn
 
 extension ConcurrentQueue {
   /// Enqueues a closure that is over when it returns: the fast way, for work that needs neither a
   /// handle nor options.
   ///
-  /// - Returns: Whether the queue has accepted it; false when it is closed or full. Then it is
-  ///   never called.
-  @discardableResult
-  public func enqueue(_ block: @escaping @Sendable () -> Void) -> Bool {
-    let context = Unmanaged.passRetained(PlainBlock(block)).toOpaque()
-    if Engine.enqueue(handle, work: PlainBlock.call, context: context, destroy: PlainBlock.drop)
-      == .ok
-    {
-      return true
+  /// When the queue is closed or full, the closure is never called, and that is reported; where that
+  /// is to be known, use ``tryEnqueue(_:)``.
+  public func enqueue(_ work: @escaping @Sendable () -> Void) {
+    do throws(QueueError) {
+      try tryEnqueue(work)
+    } catch {
+      Report.refused(queue: label, operation: nil, error)
     }
+  }
+
+  /// Enqueues a closure that is over when it returns, or throws `QueueError.full` or
+  /// `QueueError.closed`.
+  public func tryEnqueue(_ work: @escaping @Sendable () -> Void) throws(QueueError) {
+    let context = Unmanaged.passRetained(PlainBlock(work)).toOpaque()
+    let status = Engine.enqueue(
+      engine.handle, work: PlainBlock.call, context: context, destroy: PlainBlock.drop)
+    if status == .ok { return }
     PlainBlock.drop(context)
-    return false
+    throw QueueError(status)
   }
 
   /// Enqueues work that ends when its token says so.
@@ -28,15 +35,16 @@ extension ConcurrentQueue {
   ///     token is used. When the last reference to the token goes away unused, the operation ends
   ///     as abandoned, and the report names the line.
   /// - Returns: The operation, which need not be kept. When the queue has not accepted it, it has
-  ///   ended as cancelled already.
+  ///   ended as `OperationEnd.Outcome.refused` already, which is reported.
+  @_disfavoredOverload
   @discardableResult
   public func enqueue(
-    _ options: ConcurrentOperationOptions = ConcurrentOperationOptions(),
+    _ options: OperationOptions = OperationOptions(),
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ work: @escaping @Sendable (ConcurrentToken) -> Void
-  ) -> ConcurrentOperation {
-    let operation = ConcurrentOperation(options, work)
-    operation.enqueue(on: handle, options, fileID, line)
+    _ work: @escaping @Sendable (FinishToken) -> Void
+  ) -> QueuedOperation {
+    let operation = QueuedOperation(options, work)
+    operation.enqueue(on: engine, options, fileID, line)
     return operation
   }
 
@@ -46,18 +54,18 @@ extension ConcurrentQueue {
   /// ``enqueue(_:fileID:line:_:)``.
   @discardableResult
   public func enqueueFunction<Value: Sendable>(
-    _ options: ConcurrentOperationOptions = ConcurrentOperationOptions(),
+    _ options: OperationOptions = OperationOptions(),
     fileID: StaticString = #fileID, line: UInt = #line,
     _ function: @escaping @Sendable () throws -> Value
-  ) -> ConcurrentResultOperation<Value> {
-    let operation = ConcurrentResultOperation<Value>(options) { token in
+  ) -> QueuedResult<Value> {
+    let operation = QueuedResult<Value>(options) { token in
       do {
-        token.finish(with: ValueBox(try function()))
+        token.finish(with: try function())
       } catch {
         token.fail(error)
       }
     }
-    operation.enqueue(on: handle, options, fileID, line)
+    operation.enqueue(on: engine, options, fileID, line)
     return operation
   }
 
@@ -69,11 +77,11 @@ extension ConcurrentQueue {
   /// caller's task-local values. Otherwise as ``enqueue(_:fileID:line:_:)``.
   @discardableResult
   public func enqueueTask<Value: Sendable>(
-    _ options: ConcurrentOperationOptions = ConcurrentOperationOptions(),
+    _ options: OperationOptions = OperationOptions(),
     fileID: StaticString = #fileID, line: UInt = #line,
     _ function: @escaping @Sendable () async throws -> Value
-  ) -> ConcurrentResultOperation<Value> {
-    enqueueTask(options, fileID, line, function)
+  ) -> QueuedResult<Value> {
+    engine.enqueueTask(options, fileID, line, function)
   }
 
   /// Runs an asynchronous function in its turn, and gives what it gives.
@@ -83,58 +91,16 @@ extension ConcurrentQueue {
   /// As ``enqueueTask(_:fileID:line:_:)``; and cancelling the task that waits cancels the operation.
   ///
   /// - Throws: What the function throws; `CancellationError` when the waiting task was cancelled
-  ///   before the function began or the function gave in; ``ConcurrentOperationError`` when the
-  ///   operation ended otherwise than by its function; ``DeadlockError`` when it could never begin,
-  ///   because all places are taken by operations that wait for it, or for each other.
+  ///   before the function began or the function gave in; the `QueueError` that refused it, or
+  ///   `QueueError.ended` when the operation ended otherwise than by its function;
+  ///   `QueueError.deadlock` when it could never begin, because all places are taken by
+  ///   operations that wait for it, or for each other.
   public func run<Value: Sendable>(
-    _ options: ConcurrentOperationOptions = ConcurrentOperationOptions(),
+    _ options: OperationOptions = OperationOptions(),
     fileID: StaticString = #fileID, line: UInt = #line,
     _ function: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let operation = enqueueTask(
-      options, fileID, line, inside: ConcurrentFrame.current,
-      callers: ConcurrentFrame.bound.operations, function)
-    return try await withTaskCancellationHandler {
-      do {
-        return try await operation.value
-      } catch let error as DeadlockError {
-        operation.cancel()
-        throw error
-      } catch let error as ConcurrentOperationError {
-        if case .cancelled(.request) = error.end, Task.isCancelled { throw CancellationError() }
-        throw error
-      }
-    } onCancel: {
-      operation.cancel()
-    }
-  }
-
-  /// `inside`, `callers`: where its caller, who waits for its end, is.
-  private func enqueueTask<Value: Sendable>(
-    _ options: ConcurrentOperationOptions, _ fileID: StaticString, _ line: UInt,
-    inside outer: ConcurrentFrame? = nil, callers: [ConcurrentOperation] = [],
-    _ function: @escaping @Sendable () async throws -> Value
-  ) -> ConcurrentResultOperation<Value> {
-    let priority = Task.currentPriority
-    let operation = ConcurrentResultOperation<Value>(options) { token in
-      let task = Task.detached(priority: priority) {
-        let frame = ConcurrentFrame(of: token.operation, inside: outer)
-        await frame.run(callers: callers) {
-          do {
-            token.finish(with: ValueBox(try await function()))
-          } catch {
-            if error is CancellationError && token.isCancelled {
-              token.cancel()
-            } else {
-              token.fail(error)
-            }
-          }
-        }
-      }
-      token.onCancel { _ in task.cancel() }
-    }
-    operation.enqueue(on: handle, options, fileID, line)
-    return operation
+    try await engine.run(options, fileID, line, function)
   }
 }
 

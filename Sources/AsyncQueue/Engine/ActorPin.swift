@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// What a queue knows of its actor whatever that is.
 class AnyActorPin: @unchecked Sendable {

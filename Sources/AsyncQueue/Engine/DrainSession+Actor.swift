@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// Sessions of an actor's queue: operations run in the session's task, each up to its end.
 ///

@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 import Synchronization
 
 /// A task that runs plain operations of one priority, one after the other.

@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 import Synchronization
 
 /// That a task is inside an operation of a queue, and inside which ones further out.

@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// The place of a task in a FIFO queue that cannot be refused, and has neither name nor limits.
 ///
@@ -35,22 +35,30 @@ final class HeldTask: OwnedFrame, SerialExecutor, @unchecked Sendable {
 
   // MARK: In the queue
 
-  /// Puts the task, which has just been created, into the queue; stops the program when that refuses
-  /// it.
+  /// Puts the task, which has just been created, into the queue.
   @inlinable
-  func enqueue<Success>(_ task: Task<Success, Never>, from file: StaticString, _ line: UInt) {
-    enqueue(TaskAddress(of: task), from: file, line)
+  func enqueue<Success>(_ task: Task<Success, Never>) {
+    enqueue(TaskAddress(of: task))
     withExtendedLifetime(task) {}
   }
 
   @usableFromInline
-  func enqueue(_ task: TaskAddress, from file: StaticString, _ line: UInt) {
+  func enqueue(_ task: TaskAddress) {
     adopt(task)
     let context = Unmanaged.passRetained(self)
     let status = Engine.enqueueObstinate(
       core.queue, context: UInt(bitPattern: context.toOpaque()) | Self.tag,
       destroy: { OwnedFrame.reference(UInt(bitPattern: $0)).release() })
-    if status != .ok { core.stop(core.error(for: status), file, line) }
+    if status == .ok { return }
+    context.release()
+    isRefused(QueueError(status))
+    // What is taken runs elsewhere from now on.
+    lock.lock()
+    let job = self.job
+    self.job = nil
+    isOpen = false
+    lock.unlock()
+    if let job { globalConcurrentExecutor.enqueue(job) }
   }
 
   /// Says that a plain operation is one. No priority has this tag.
@@ -125,6 +133,7 @@ extension HeldTask {
   @inlinable
   @concurrent
   func performHeld<Value>(_ body: () async -> Value) async -> Value {
+    if isRefused { return await performRefused(body) }
     // It has been claimed, or the task would not run.
     begin()
     let value = await bind(isolation: nil, body).get()

@@ -10,11 +10,11 @@ struct Origin: Sendable, CustomStringConvertible {
   private init() { (file, length, line) = (0, 0, 0) }
 
   @inline(__always)
-  init(_ file: StaticString, _ line: UInt) {
+  init(_ fileID: StaticString, _ line: UInt) {
     self.line = UInt32(truncatingIfNeeded: line)
-    if file.hasPointerRepresentation {
-      self.file = UInt(bitPattern: file.utf8Start)
-      length = UInt32(truncatingIfNeeded: file.utf8CodeUnitCount)
+    if fileID.hasPointerRepresentation {
+      self.file = UInt(bitPattern: fileID.utf8Start)
+      length = UInt32(truncatingIfNeeded: fileID.utf8CodeUnitCount)
     } else {
       (self.file, length) = (0, 0)
     }

@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// One operation that has a place in its queue, and its body a task, mostly of its own: `Ticket` and
 /// `Turn` say what the place is. It is the frame of its body, too.
@@ -25,6 +25,9 @@ class OwnedFrame: Frame, @unchecked Sendable {
   private let registry: TaskRegistry?
   /// Of an operation that has been claimed; null where the lane does not know it any more.
   private(set) final nonisolated(unsafe) var token = Handle(bits: 0)
+
+  /// Whether its queue has not accepted it although it cannot be refused. Written before its task looks.
+  @usableFromInline private(set) final nonisolated(unsafe) var isRefused = false
 
   /// In the core's list of those whose bodies run and that the lane does not know; its lock protects
   /// the links.
@@ -80,6 +83,12 @@ class OwnedFrame: Frame, @unchecked Sendable {
     lock.lock()
     stage = .claimed
     lock.unlock()
+  }
+
+  /// Its queue has not accepted it: `performRefused` says what becomes of it.
+  final func isRefused(_ error: QueueError) {
+    isRefused = true
+    core.report(refusalOf: "\(origin)", error)
   }
 
   /// The operation has ended before its start. False when it has been started, or refused before.

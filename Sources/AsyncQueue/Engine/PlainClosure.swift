@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// An async closure in two words, as the engine keeps it while it is pending: no allocation is
 /// needed beyond the closure's own context.

@@ -1,20 +1,20 @@
-internal import InturnCore
+import Inturn
 
 /// Operations of an actor's queue.
 extension QueueCore {
   /// Adds an operation. Nil when there is no actor.
   @inline(__always)
   func add<ActorType: Actor>(
-    _ limits: OperationLimits?, on pin: ActorPin<ActorType>,
+    _ options: OperationOptions?, on pin: ActorPin<ActorType>,
     _ task: @escaping PlainClosure.ActorFunction<ActorType>
   ) -> Status? {
-    if limits == nil, let plain = plainPriority(nil) {
+    if options == nil, let plain = plainPriority(nil) {
       if !pin.enqueueBegins() { return nil }
       defer { pin.enqueueEnds(self) }
       return PlainClosure(task, plain).enqueue(queue)
     }
     guard let actor = pin.actor else { return nil }
-    return enqueueTurn(limits) { turn in
+    return enqueueTurn(options) { turn in
       Task { try? await turn.perform(on: actor, task) }
     }
   }
@@ -22,22 +22,22 @@ extension QueueCore {
   /// The same on the main actor's own queues, whose operations have no parameter.
   @inline(__always)
   func addOnMainActor(
-    _ limits: OperationLimits?, _ task: @escaping PlainClosure.MainFunction
+    _ options: OperationOptions?, _ task: @escaping PlainClosure.MainFunction
   ) -> Status {
-    if limits == nil, let plain = plainPriority(nil) {
+    if options == nil, let plain = plainPriority(nil) {
       return PlainClosure(main: task, plain).enqueue(queue)
     }
-    return enqueueTurn(limits) { turn in
+    return enqueueTurn(options) { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }
   }
 
   /// Runs a body in the calling task, on the actor.
   func run<ActorType: Actor, Value, Failure: Error>(
-    on actor: isolated ActorType, _ file: StaticString, _ line: UInt,
+    on actor: isolated ActorType, _ fileID: StaticString, _ line: UInt,
     _ body: (isolated ActorType) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    try await run(isolation: actor, file, line) { () async throws(Failure) -> Value in
+    try await run(isolation: actor, fileID, line) { () async throws(Failure) -> Value in
       try await body(actor)
     }
   }

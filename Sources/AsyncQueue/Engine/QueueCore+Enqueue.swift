@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// Adding operations, in each of the ways that they come.
 extension QueueCore {
@@ -12,9 +12,9 @@ extension QueueCore {
   }
 
   /// Puts an operation in whose closure has a task of its own, which is created by `makeTask`.
-  func enqueueTurn(_ limits: OperationLimits?, makeTask: (Turn) -> Task<Void, Never>) -> Status {
+  func enqueueTurn(_ options: OperationOptions?, makeTask: (Turn) -> Task<Void, Never>) -> Status {
     let turn = Turn(self, isObstinate: false)
-    let status = turn.enqueue(limits)
+    let status = turn.enqueue(options)
     if status == .ok { turn.adopt(makeTask(turn)) }
     return status
   }
@@ -22,45 +22,47 @@ extension QueueCore {
   /// The turn of a task that is about to be created, or what refuses it.
   @usableFromInline
   func turnForTask(
-    _ name: String?, _ priority: TaskPriority?, isObstinate: Bool = false,
-    in registry: TaskRegistry? = nil, from file: StaticString, _ line: UInt
+    _ label: String?, _ priority: TaskPriority?,
+    in registry: TaskRegistry? = nil, from fileID: StaticString, _ line: UInt
   ) -> Result<Turn, QueueError> {
     let turn = Turn(
-      self, name: name, isObstinate: isObstinate, priority: priority, registry: registry,
-      origin: Origin(file, line))
+      self, label: label, isObstinate: false, priority: priority, registry: registry,
+      origin: Origin(fileID, line))
     let status = turn.enqueue(nil)
     if status == .ok { return .success(turn) }
     registry?.remove(turn)
-    return .failure(error(for: status))
+    return .failure(QueueError(status))
   }
 
-  /// The turn of a task that cannot throw; stops the program when it is refused.
+  /// The turn of a task that cannot throw. One that is refused is reported; see `performRefused`.
   @usableFromInline
   func turnInAnyCase(
-    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
-    from file: StaticString, _ line: UInt
+    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    from fileID: StaticString, _ line: UInt
   ) -> Turn {
-    switch turnForTask(name, priority, isObstinate: true, in: registry, from: file, line) {
-    case .success(let turn): turn
-    case .failure(let error): stop(error, file, line)
-    }
+    let turn = Turn(
+      self, label: label, isObstinate: true, priority: priority, registry: registry,
+      origin: Origin(fileID, line))
+    let status = turn.enqueue(nil)
+    if status != .ok { turn.isRefused(QueueError(status)) }
+    return turn
   }
 
-  /// The place of a task on an actor that cannot throw; stops the program when it is refused.
+  /// The same of a task on an actor.
   @usableFromInline
   func placeOnActor(
-    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
-    from file: StaticString, _ line: UInt
+    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    from fileID: StaticString, _ line: UInt
   ) -> OwnedFrame {
     // The lane counts a ticket as ended when its body begins, which states would tell.
     let isObserved = interests.load(ordering: .relaxed) & Interest.states != 0
-    if isObserved || !isPlain(name) {
-      return turnInAnyCase(name, priority, in: registry, from: file, line)
+    if isObserved || !isPlain(label) {
+      return turnInAnyCase(label, priority, in: registry, from: fileID, line)
     }
     let ticket = Ticket(
-      self, priority: priority, registry: registry, origin: Origin(file, line))
+      self, priority: priority, registry: registry, origin: Origin(fileID, line))
     let status = ticket.enqueue()
-    if status != .ok { stop(error(for: status), file, line) }
+    if status != .ok { ticket.isRefused(QueueError(status)) }
     return ticket
   }
 
@@ -68,28 +70,28 @@ extension QueueCore {
   /// a turn of its own.
   @usableFromInline
   func holder(
-    _ name: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
-    from file: StaticString, _ line: UInt
+    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    from fileID: StaticString, _ line: UInt
   ) -> HeldTask? {
-    if !isPlain(name) { return nil }
-    return HeldTask(self, priority: priority, registry: registry, origin: Origin(file, line))
+    if !isPlain(label) { return nil }
+    return HeldTask(self, priority: priority, registry: registry, origin: Origin(fileID, line))
   }
 
   /// Whether nobody is told of the operation.
-  private func isPlain(_ name: String?) -> Bool {
-    name == nil && interests.load(ordering: .relaxed) & Interest.events == 0
+  private func isPlain(_ label: String?) -> Bool {
+    label == nil && interests.load(ordering: .relaxed) & Interest.events == 0
   }
 
   /// A turn for the calling task, waiting for room if there is none. Throws what refuses it.
   func turnForCaller(
-    isObstinate: Bool, limits: OperationLimits? = nil,
+    isObstinate: Bool, options: OperationOptions? = nil,
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> Turn {
     let turn = Turn(self, isObstinate: isObstinate)
-    switch isRoomAwaited ? .full : turn.enqueue(limits) {
+    switch isRoomAwaited ? .full : turn.enqueue(options) {
     case .ok: break
-    case .full: try await enqueueWhenRoom(turn, limits)
-    case let status: throw error(for: status)
+    case .full: try await enqueueWhenRoom(turn, options)
+    case let status: throw QueueError(status)
     }
     return turn
   }
@@ -101,7 +103,7 @@ extension QueueCore {
     switch isRoomAwaited ? .full : add() {
     case .ok: return
     case .full: break
-    case let status: throw error(for: status)
+    case let status: throw QueueError(status)
     }
     let turn = Turn(self, isObstinate: false)
     // Made here, for what it inherits; and before the turn can come, which waits for nobody then.
@@ -122,7 +124,8 @@ extension QueueCore {
   /// Runs a body in the calling task when its turn has come.
   @usableFromInline
   func runInTurn<Value, Failure: Error>(
-    isolation: isolated (any Actor)?, limits: OperationLimits?, _ file: StaticString, _ line: UInt,
+    isolation: isolated (any Actor)?, options: OperationOptions?, _ fileID: StaticString,
+    _ line: UInt,
     _ body: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let turn: Turn
@@ -131,7 +134,7 @@ extension QueueCore {
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
       let entry = try TaskWaits.enter(.turn(self))
       defer { TaskWaits.leave(entry) }
-      turn = try await turnForCaller(isObstinate: !Self.canThrow(Failure.self), limits: limits)
+      turn = try await turnForCaller(isObstinate: !Self.canThrow(Failure.self), options: options)
       while !turn.decide() { await turn.wait() }
       if let refusal = turn.decidedRefusal {
         turn.release()
@@ -139,18 +142,40 @@ extension QueueCore {
       }
     } catch {
       if let error = error as? Failure { throw error }
-      stop(error, file, line)
+      guard let refusal = error as? QueueError, !refusal.isDeadlock else {
+        stop(error, fileID, line)
+      }
+      report(refusalOf: "\(fileID):\(line)", refusal)
+      return try await runRefused(body)
     }
     turn.beginWhereItIs()
     switch await turn.bind(isolation: isolation, body) {
     case .success(let value):
-      let isTooLate = turn.finish(.finished)
-      if isTooLate, let error = QueueError.ranTooLong as? Failure { throw error }
+      let isTooLate = turn.finish()
+      if isTooLate, let error = QueueError.ended(.timedOut(.maxRun)) as? Failure { throw error }
       return value
     case .failure(let error):
-      _ = turn.finish(Outcome(of: error))
+      turn.finish(throwing: error)
       throw error
     }
+  }
+
+  /// Runs a body that was refused and cannot be: once nothing of the queue is pending or running,
+  /// outside of it. One that gives nothing never runs.
+  @usableFromInline
+  func runRefused<Value, Failure: Error>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    if let nothing = () as? Value { return nothing }
+    await waitUntilQuiet(timeout: nil)
+    return try await body()
+  }
+}
+
+extension QueueError {
+  fileprivate var isDeadlock: Bool {
+    if case .deadlock = self { return true }
+    return false
   }
 }
 
@@ -174,7 +199,7 @@ extension Turn {
       finish(throwing: error)
       throw error
     }
-    throw QueueError.ranTooLong
+    throw QueueError.ended(.timedOut(.maxRun))
   }
 
   /// The same on an actor.
@@ -193,6 +218,7 @@ extension OwnedFrame {
   nonisolated(nonsending) func performInAnyCase<Value>(
     _ body: nonisolated(nonsending) () async -> Value
   ) async -> Value {
+    if isRefused { return await performRefused(body) }
     while !decide() { await waitForOffer() }
     begin()
     let value = await bind(isolation: #isolation, body).get()
@@ -206,11 +232,28 @@ extension OwnedFrame {
   func performInAnyCase<ActorType: Actor, Value: Sendable>(
     on actor: isolated ActorType, _ body: (isolated ActorType) async -> Value
   ) async -> Value {
+    if isRefused { return await performRefused { await body(actor) } }
     while !decide() { await waitForOffer() }
     begin()
     let value = await bind(isolation: actor) { await body(actor) }.get()
     finish()
     return value
+  }
+
+  /// Its queue has not accepted it: runs the body in a cancelled task, once nothing of the queue is
+  /// pending or running. One that gives nothing never runs.
+  @usableFromInline
+  nonisolated(nonsending) func performRefused<Value>(
+    _ body: nonisolated(nonsending) () async -> Value
+  ) async -> Value {
+    defer {
+      _ = refuse()
+      letGo()
+    }
+    if let nothing = () as? Value { return nothing }
+    await core.waitUntilQuiet(timeout: nil)
+    withUnsafeCurrentTask { $0?.cancel() }
+    return await body()
   }
 }
 

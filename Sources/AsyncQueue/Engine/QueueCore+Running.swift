@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// Tasks of plain operations whose bodies run: the lane does not know them.
 extension QueueCore {
@@ -44,6 +44,8 @@ extension QueueCore {
   /// Whether nothing is pending or running. What runs on an actor is among the core's before it is over
   /// for the lane, so that it is seen here or there.
   var isQuiet: Bool {
-    Engine.drain(queue, timeoutNanoseconds: 0) == .ok && (kind != .actor || runningFrameCount == 0)
+    // A queue that has been destroyed is so, too.
+    Engine.drain(queue, timeoutNanoseconds: 0) != .timedOut
+      && (kind != .actor || runningFrameCount == 0)
   }
 }

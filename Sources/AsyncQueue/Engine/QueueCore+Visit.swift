@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// Bodies that run where their caller is, in a queue that has nothing else to do. What is marked as
 /// usable from inline lets the caller's compiler see the body.
@@ -7,11 +7,11 @@ extension QueueCore {
   @inlinable
   @inline(__always)
   func run<Value, Failure: Error>(
-    isolation: isolated (any Actor)?, _ file: StaticString, _ line: UInt,
+    isolation: isolated (any Actor)?, _ fileID: StaticString, _ line: UInt,
     _ body: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     guard let frame = beginVisit(canThrow: Failure.self != Never.self) else {
-      return try await runInTurn(isolation: isolation, limits: nil, file, line, body)
+      return try await runInTurn(isolation: isolation, options: nil, fileID, line, body)
     }
     switch await frame.bind(isolation: isolation, body) {
     case .success(let value):

@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// Waiting for room and for quiet; looking.
 extension QueueCore {
@@ -8,7 +8,7 @@ extension QueueCore {
     if isQuiet { return }
     let waiter = WaiterList.Waiter()
     let alarm = timeout.map { timeout in
-      ClockAlarm(on: clock, afterNanoseconds: timeout.inNanoseconds) { [self] in
+      ClockAlarm(on: engineClock, afterNanoseconds: timeout.inNanoseconds) { [self] in
         finishQuiet(waiter)
       }
     }
@@ -26,7 +26,7 @@ extension QueueCore {
     alarm?.cancel()
   }
 
-  private var clock: Clock { engineClock ?? Engine.systemClock }
+  private var engineClock: Clock { clock.engineClock ?? Engine.systemClock }
 
   private func finishQuiet(_ waiter: WaiterList.Waiter) {
     lock.lock()
@@ -54,10 +54,10 @@ extension QueueCore {
   /// Puts a turn into the queue, waiting for room if there is none; who waits longest comes first.
   /// Throws what refuses it, or when the task is cancelled meanwhile, unless the turn is obstinate.
   func enqueueWhenRoom(
-    _ turn: Turn, _ limits: OperationLimits? = nil,
+    _ turn: Turn, _ options: OperationOptions? = nil,
     isolation: isolated (any Actor)? = #isolation
   ) async throws {
-    let waiter = RoomLine.Waiter(turn, limits)
+    let waiter = RoomLine.Waiter(turn, options)
     let status =
       if turn.isObstinate {
         await waitForRoom(waiter)
@@ -72,7 +72,7 @@ extension QueueCore {
         }
       }
     guard let status, status != .full else { throw CancellationError() }
-    if status != .ok { throw error(for: status) }
+    if status != .ok { throw QueueError(status) }
   }
 
   private func waitForRoom(
@@ -98,7 +98,7 @@ extension QueueCore {
     var goesOn = roomLine.begin()
     while goesOn, let waiter = roomLine.next() {
       lock.unlockAfterReadingObject()
-      let status = waiter.turn.enqueue(waiter.limits)
+      let status = waiter.turn.enqueue(waiter.options)
       lock.lock()
       let continuation = roomLine.settle(status)
       if let continuation {
@@ -118,42 +118,29 @@ extension QueueCore {
   // MARK: Looking
 
   var statistics: QueueStatistics {
-    let (_, counts) = Engine.statistics(of: queue)
-    var result = QueueStatistics()
-    result.pending = Int(counts.pending)
+    var result = QueueStatistics(of: queue)
     // What has begun on an actor is over for the lane.
     let begun = kind == .actor ? runningFrameCount : 0
-    result.running = Int(counts.running) + begun
-    result.finished = max(0, Int(counts.finished) - begun)
-    result.failed = Int(counts.failed)
-    result.cancelled = Int(counts.cancelled + counts.abandoned)
-    result.timedOut = Int(counts.timedOut)
-    result.suspends = Int(counts.suspends)
-    if counts.nextStart != 0 { result.nextStart = .nanoseconds(counts.nextStart) }
+    result.running += begun
+    result.finished = max(0, result.finished - begun)
     return result
   }
 
-  var operations: [OperationInfo] {
-    var result: [OperationInfo] = []
-    // Called under the engine's lock; what it allocates is no user's code.
-    _ = Engine.list(queue) {
-      result.append(
-        OperationInfo(
-          state: $0.state == .running ? .running : .pending, isCancelled: $0.isCancelled,
-          name: $0.label.map { String(cString: $0) }))
-      return true
-    }
+  func list(atMost count: Int) -> [OperationInfo] {
+    var result = OperationInfo.list(of: queue, atMost: count)
     let visits = statistics.running - result.count { $0.state == .running }
     if visits > 0 {
       result.insert(
         contentsOf: repeatElement(OperationInfo(state: .running), count: visits), at: 0)
     }
-    return result
+    return Array(result.prefix(count))
   }
 
-  func makeEvents(bufferingNewest limit: Int) -> AsyncStream<QueueEvent> {
+  func makeEvents(
+    buffering policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy
+  ) -> AsyncStream<QueueEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: QueueEvent.self, bufferingPolicy: .bufferingNewest(limit))
+      of: QueueEvent.self, bufferingPolicy: policy)
     lock.lock()
     let id = nextObserver
     nextObserver += 1

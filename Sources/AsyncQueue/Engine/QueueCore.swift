@@ -1,5 +1,4 @@
-internal import ConcurrentKVO
-internal import InturnCore
+import Inturn
 import Synchronization
 
 /// What is behind a queue: the engine's lane, and who is to hear of it.
@@ -10,12 +9,12 @@ import Synchronization
 final class QueueCore: @unchecked Sendable {
   // Safe to share: `queue` is written before the core is, `lock` protects what else changes.
 
-  let name: String?
+  let label: String?
   let kind: QueueKind
-  /// How many operations may be pending; the largest number for no limit.
-  let capacity: Int
+  /// How many operations may be pending; nil for no limit.
+  let capacity: Int?
+  let clock: QueueClock
   private(set) nonisolated(unsafe) var queue = Handle(bits: 0)
-  let engineClock: Clock?
   let pin: AnyActorPin?
   let takesParameter: Bool
   /// The frame of the body that runs without a turn; its owner is the visit.
@@ -59,26 +58,21 @@ final class QueueCore: @unchecked Sendable {
   ///   - pin: an actor queue's actor.
   ///   - takesParameter: whether its plain operations are given that.
   init(
-    _ kind: QueueKind, name: String?, capacity: Int?, clock: QueueClock, pin: AnyActorPin? = nil,
+    _ kind: QueueKind, label: String?, capacity: Int?, clock: QueueClock, pin: AnyActorPin? = nil,
     takesParameter: Bool = true
   ) {
     precondition(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
     self.pin = pin
     self.takesParameter = takesParameter
     self.kind = kind
-    self.name = name
-    self.capacity = capacity ?? Int.max
-    engineClock = clock.engineClock
+    self.label = label
+    self.capacity = capacity
+    self.clock = clock
     var options = QueueOptions(kind: kind)
     options.capacity = UInt64(capacity ?? 0)
-    let (status, queue): (Status, Handle)
-    if let name {
-      (status, queue) = name.withCString {
-        options.label = $0
-        return Engine.createQueue(options, host: Host(self), clock: engineClock)
-      }
-    } else {
-      (status, queue) = Engine.createQueue(options, host: Host(self), clock: engineClock)
+    let (status, queue) = withOptionalCString(label) {
+      options.label = $0
+      return Engine.createQueue(options, host: Host(self), clock: clock.engineClock)
     }
     guard status == .ok else { fatalError("Inturn: no memory or thread for a queue") }
     self.queue = queue
@@ -86,22 +80,15 @@ final class QueueCore: @unchecked Sendable {
   }
 
   /// How messages call the queue.
-  var described: String { name.map { "queue \(Report.quoted($0))" } ?? "an unnamed queue" }
-
-  func error(for status: Status) -> QueueError {
-    switch status {
-    case .full: .full
-    case .closed: .closed
-    case .forked: .forked
-    default: fatalError("Inturn: \(described) gave status \(status.rawValue)")
-    }
+  var described: String {
+    label.map { "queue \(InturnCore.Report.quoted($0))" } ?? "an unnamed queue"
   }
 
   /// Stops the program where a refusal cannot be thrown.
   func stop(
-    _ error: any Error, _ file: StaticString = #fileID, _ line: UInt = #line
+    _ error: any Error, _ fileID: StaticString = #fileID, _ line: UInt = #line
   ) -> Never {
-    fatalError("\(described) refuses an operation: \(error)", file: file, line: line)
+    fatalError("\(described) refuses an operation: \(error)", file: fileID, line: line)
   }
 
   /// What can be observed of the queue.
@@ -113,6 +100,11 @@ final class QueueCore: @unchecked Sendable {
       madeStates = states
       return states
     }
+  }
+
+  /// Tells that an operation was refused whose caller cannot be told.
+  func report(refusalOf operation: String?, _ error: QueueError) {
+    Report.refused(queue: label, operation: operation, error)
   }
 
   // MARK: Draining

@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// Turns that wait for room in their queue, in order. Its user's lock protects it.
 ///
@@ -7,15 +7,15 @@ internal import InturnCore
 struct RoomLine {
   /// One that waits; it is resumed once, with what became of its turn: nil when it was cancelled.
   final class Waiter: @unchecked Sendable {
-    // Safe to share: `turn` and `limits` never change, the list's lock protects the rest.
+    // Safe to share: `turn` and `options` never change, the list's lock protects the rest.
     let turn: Turn
-    let limits: OperationLimits?
+    let options: OperationOptions?
     fileprivate var continuation: UnsafeContinuation<Status?, Never>?
     fileprivate var isCancelled = false
 
-    init(_ turn: Turn, _ limits: OperationLimits?) {
+    init(_ turn: Turn, _ options: OperationOptions?) {
       self.turn = turn
-      self.limits = limits
+      self.options = options
     }
   }
 

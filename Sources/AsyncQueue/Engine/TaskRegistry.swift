@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// The operations whose tasks are cancelled together.
 @usableFromInline

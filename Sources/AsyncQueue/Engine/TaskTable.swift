@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 import Synchronization
 
 /// The operations that have tasks of their own, by their tasks, from the task's creation until the

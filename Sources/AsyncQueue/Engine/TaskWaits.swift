@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// The waits that are made from inside queues' operations; see `TaskWaitGraph`.
 enum TaskWaits {
@@ -22,8 +22,8 @@ enum TaskWaits {
       case .end(let awaited):
         if awaited.hasEnded {
           []
-        } else if awaited.core.kind == .fifo {
-          // What runs there is the awaited operation, or comes before it.
+        } else if awaited.core.kind == .fifo || awaited.isRefused {
+          // What runs there is the awaited operation, or comes before it, and before what was refused.
           [.place(in: awaited.core.queue)]
         } else {
           [.end(of: awaited.holder)]

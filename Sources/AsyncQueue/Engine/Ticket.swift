@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// The place of a task in an actor's queue that cannot be refused, and has neither name nor limits:
 /// a plain operation of the lane.

@@ -1,17 +1,17 @@
-internal import InturnCore
+import Inturn
 
-/// The place of an operation that can be cancelled one by one, or that has a name or limits: a slot
+/// The place of an operation that can be cancelled one by one, or that has a label or options: a slot
 /// of the engine's. Its body runs in a task of its own, or in its caller's.
 @usableFromInline
 final class Turn: OwnedFrame, @unchecked Sendable {
-  // Safe to share: as its superclass; `hasLimits` and `isAcceptanceTold` are written before the turn
+  // Safe to share: as its superclass; `hasOptions` and `isAcceptanceTold` are written before the turn
   // is enqueued.
 
-  let name: String?
+  let label: String?
   /// Whether its body runs even when it is cancelled, because its form cannot throw.
   let isObstinate: Bool
   /// Whether it may be cut off while it runs.
-  private nonisolated(unsafe) var hasLimits = false
+  private nonisolated(unsafe) var hasOptions = false
 
   // `lock` protects what follows.
   /// What cancels it one by one, where it can be. The turn releases it when it is over.
@@ -23,10 +23,10 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   @exclusivity(unchecked) private var isAcceptanceTold = true
 
   init(
-    _ core: QueueCore, name: String? = nil, isObstinate: Bool, priority: TaskPriority? = nil,
+    _ core: QueueCore, label: String? = nil, isObstinate: Bool, priority: TaskPriority? = nil,
     registry: TaskRegistry? = nil, origin: Origin = .none
   ) {
-    self.name = name
+    self.label = label
     self.isObstinate = isObstinate
     super.init(core, priority: priority, registry: registry, origin: origin)
   }
@@ -36,11 +36,11 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   // MARK: In the queue
 
   /// Puts the turn into the queue, unless that refuses it.
-  func enqueue(_ limits: OperationLimits?) -> Status {
-    hasLimits = limits != nil
+  func enqueue(_ options: OperationOptions?) -> Status {
+    hasOptions = options != nil
     isAcceptanceTold = !core.tellsEvents
     let context = Unmanaged.passRetained(self)
-    let (status, handle) = withOptions(limits) {
+    let (status, handle) = withOptions(options) {
       Engine.enqueue(
         core.queue, options: $0, context: context.toOpaque(),
         destroy: { Unmanaged<Turn>.fromOpaque($0!).takeRetainedValue().dropped() },
@@ -49,7 +49,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     if status != .ok {
       context.release()
       // The end callback's.
-      if limits != nil { context.release() }
+      if options != nil { context.release() }
       return status
     }
     if !isObstinate { keep(handle) }
@@ -74,7 +74,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     defer { lock.unlock() }
     if isAcceptanceTold { return }
     isAcceptanceTold = true
-    core.emit(.enqueued(name: name))
+    core.emit(.enqueued(OperationInfo(state: .pending, label: label)))
   }
 
   /// It has not been accepted, and its task is to hear of that.
@@ -86,29 +86,23 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   private func withOptions<Result>(
-    _ limits: OperationLimits?, _ body: (OperationOptions?) -> Result
+    _ options: OperationOptions?, _ body: (InturnCore.OperationOptions?) -> Result
   ) -> Result {
-    if limits == nil && name == nil { return body(nil) }
-    var options = OperationOptions()
-    if let limits {
-      options.maxWait = limits.maxWait.nanoseconds
-      options.maxRun = limits.maxRun.nanoseconds
-      options.freesPlaceAtMaxRun = limits.placeAfterMaxRun == .freed
-      options.stall = limits.stallWarning.nanoseconds
-      options.endCallback = EndCallback(
+    let label = options?.label ?? label
+    if options == nil && label == nil { return body(nil) }
+    var core = options?.engineOptions ?? InturnCore.OperationOptions()
+    if options != nil {
+      core.endCallback = EndCallback(
         function: {},
         call: { _, turn, end in
-          Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
-            $0.ended(end)
-          }
+          Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef { $0.ended(end) }
         },
         context: Unmanaged.passRetained(self).toOpaque(),
         destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
     }
-    guard let name else { return body(options) }
-    return name.withCString {
-      options.label = $0
-      return body(options)
+    return withOptionalCString(label) {
+      core.label = $0
+      return body(core)
     }
   }
 
@@ -125,23 +119,24 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// The operation has ended before its start: it was cancelled.
   private func dropped() {
-    refuse(CancellationError())
+    refuse(.cancelled)
     core.progressed()
   }
 
-  /// What an end callback is told: why an operation with limits was cut off.
-  private func ended(_ end: OperationEnd) {
-    guard end.outcome == .timedOut else { return }
-    if end.cause == .maxWait { refuse(QueueError.waitedTooLong) }
+  /// What an end callback is told: how an operation with options has ended.
+  private func ended(_ end: InturnCore.OperationEnd) {
+    refuse(OperationEnd(end.outcome, end.cause))
   }
 
-  private func refuse(_ error: any Error) {
+  /// Nothing happens once it has started.
+  private func refuse(_ end: OperationEnd) {
+    let error: any Error = end == .cancelled ? CancellationError() : QueueError.ended(end)
     lock.lock()
     if stage == .pending { refusal = error }
     lock.unlock()
     if !refuse() { return }
     tellAccepted()
-    core.emit(.ended(name: name, error is QueueError ? .timedOut : .cancelled))
+    core.emit(.ended(OperationInfo(state: .ended, label: label), end))
   }
 
   /// Takes a pending operation out of the queue at once; a running one is not touched.
@@ -152,7 +147,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     guard let operation, Engine.state(of: operation).1 == .pending else { return }
     _ = Engine.cancel(operation)
     // It may have been started meanwhile; then it is the body's task that is cancelled.
-    if Engine.state(of: operation).1 == .ended { refuse(CancellationError()) }
+    if Engine.state(of: operation).1 == .ended { refuse(.cancelled) }
   }
 
   // MARK: The body's side
@@ -188,11 +183,11 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// The same in its caller's task.
   func beginWhereItIs() {
     tellAccepted()
-    core.emit(.started(name: name))
+    core.emit(.started(OperationInfo(state: .running, label: label)))
     core.progressed()
     // Later than that, who cancels all finds the operation himself.
     if Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
-    if hasLimits { hearOfCutOff(token) }
+    if hasOptions { hearOfCutOff(token) }
   }
 
   /// Has the body's task cancelled when a limit ends the operation.
@@ -213,12 +208,14 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   /// The body has ended. Gives back whether it took too long.
-  func finish(_ outcome: Outcome) -> Bool {
+  private func finish(_ end: OperationEnd, _ outcome: Outcome) -> Bool {
     let status: Status
     if core.tellsEvents {
       // Before the next operation starts, of which there is an event, too.
       status = Engine.end(token, as: outcome) {
-        core.emit(.ended(name: name, $0 == .ok ? OperationOutcome(outcome) : .timedOut))
+        core.emit(
+          .ended(
+            OperationInfo(state: .ended, label: label), $0 == .ok ? end : .timedOut(.maxRun)))
       }
     } else {
       status = Engine.end(token, as: outcome)
@@ -228,11 +225,16 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     return status != .ok
   }
 
-  @usableFromInline @discardableResult override func finish() -> Bool { finish(.finished) }
+  @usableFromInline @discardableResult override func finish() -> Bool {
+    finish(.finished, .finished)
+  }
 
   /// The body has thrown.
   @usableFromInline
-  func finish(throwing error: any Error) { _ = finish(Outcome(of: error)) }
+  func finish(throwing error: any Error) {
+    let outcome = Outcome(of: error)
+    _ = finish(outcome == .cancelled ? .cancelled : .failed(error), outcome)
+  }
 
   /// Lets go of what is known of the operation, which is over or was refused.
   @usableFromInline
@@ -244,23 +246,5 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     self.operation = nil
     lock.unlock()
     if let operation { _ = Engine.release(operation) }
-  }
-}
-
-extension Duration? {
-  fileprivate var nanoseconds: Int64 {
-    // Zero means no limit to the engine, and a limit of nothing is the shortest that there is.
-    map { Swift.max(1, $0.inNanoseconds) } ?? 0
-  }
-}
-
-extension OperationOutcome {
-  init(_ outcome: Outcome) {
-    switch outcome {
-    case .finished: self = .finished
-    case .failed: self = .failed
-    case .cancelled, .abandoned: self = .cancelled
-    case .timedOut: self = .timedOut
-    }
   }
 }

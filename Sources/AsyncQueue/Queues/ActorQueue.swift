@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// A queue whose operations begin on an actor, in the order in which they are enqueued.
 ///
@@ -7,36 +7,50 @@ internal import InturnCore
 /// may wait for others of its own queue. The order holds whatever the priorities are, and whatever
 /// else the actor does.
 ///
-/// An actor queue needs its actor. Create it with ``init(of:name:capacity:clock:)``, or, as a
+/// An actor queue needs its actor. Create it with ``init(of:label:capacity:clock:)``, or, as a
 /// constant of the actor itself, adopt the actor in its `init`. It holds the actor weakly; what is
 /// pending keeps it alive. Without an actor, or once that is gone, forms that throw give
-/// ``QueueError/noActor``, and the others stop the program with a message that says what to do.
-public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendable {
-  // Safe to share: `pin` never changes, and is safe to share itself.
-
+/// `QueueError.noActor`, what gives nothing never runs, which is reported, and what has to give a value
+/// stops the program with a message that says what to do.
+public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendable {
+  @usableFromInline let core: QueueCore
   private let pin: ActorPin<ActorType>
 
-  /// A queue without an actor; see ``adoptExecutionContext(of:)``.
-  public init(
-    name: String? = nil, capacity: Int? = nil, clock: QueueClock = .system
-  ) {
+  /// Makes a queue without an actor; see ``adoptExecutionContext(of:)``.
+  ///
+  /// - Parameters:
+  ///   - label: What reports and messages call the queue.
+  ///   - capacity: How many operations may be pending, at least one; nil for no limit.
+  ///   - clock: The source of deadlines, delays and timeouts.
+  public init(label: String? = nil, capacity: Int? = nil, clock: QueueClock = .system) {
     pin = ActorPin()
-    super.init(QueueCore(.actor, name: name, capacity: capacity, clock: clock, pin: pin))
+    core = QueueCore(.actor, label: label, capacity: capacity, clock: clock, pin: pin)
   }
+
+  /// The same under the name that swift-async-queue has for a label.
+  public convenience init(name: String?) { self.init(label: name) }
 
   /// A queue of an actor that lives as long as the process.
-  init(immortal actor: ActorType, name: String) {
+  init(immortal actor: ActorType, label: String) {
     pin = ActorPin(immortal: actor)
-    super.init(QueueCore(.actor, name: name, capacity: nil, clock: .system, pin: pin))
+    core = QueueCore(.actor, label: label, capacity: nil, clock: .system, pin: pin)
   }
 
-  /// A queue of an actor.
+  /// Makes a queue of an actor.
+  ///
+  /// - Parameters:
+  ///   - actor: Held weakly; what is pending keeps it alive.
+  ///   - label: What reports and messages call the queue.
+  ///   - capacity: How many operations may be pending, at least one; nil for no limit.
+  ///   - clock: The source of deadlines, delays and timeouts.
   public convenience init(
-    of actor: ActorType, name: String? = nil, capacity: Int? = nil, clock: QueueClock = .system
+    of actor: ActorType, label: String? = nil, capacity: Int? = nil, clock: QueueClock = .system
   ) {
-    self.init(name: name, capacity: capacity, clock: clock)
+    self.init(label: label, capacity: capacity, clock: clock)
     adoptExecutionContext(of: actor)
   }
+
+  deinit { core.release() }
 
   /// Makes an actor the queue's, before anything is enqueued. A queue has one actor for all its
   /// life: a second call stops the program.
@@ -50,8 +64,8 @@ public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendab
   @usableFromInline var actor: ActorType? { pin.actor }
 
   @usableFromInline
-  func actorOrStop(_ file: StaticString, _ line: UInt) -> ActorType {
-    guard let actor else { core.stop(QueueError.noActor, file, line) }
+  func actorOrStop(_ fileID: StaticString, _ line: UInt) -> ActorType {
+    guard let actor else { core.stop(QueueError.noActor, fileID, line) }
     return actor
   }
 
@@ -59,33 +73,36 @@ public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendab
 
   /// Enqueues an operation, and returns at once.
   ///
-  /// Stops the program when the queue has no actor, is closed, or has a capacity and is full: where
-  /// that may be, use ``tryEnqueue(limits:_:)`` or ``enqueueWhenRoom(_:)``.
-  public func enqueue(
-    file: StaticString = #fileID, line: UInt = #line,
-    _ task: @escaping @Sendable (isolated ActorType) async -> Void
-  ) {
-    guard let status = core.add(nil, on: pin, task) else {
-      core.stop(QueueError.noActor, file, line)
-    }
-    if status != .ok { core.stop(core.error(for: status), file, line) }
+  /// When the queue is closed, has a capacity and is full, or has no actor any more, the operation never
+  /// runs, and that is reported; where that is to be known, use ``tryEnqueue(_:)`` or
+  /// ``enqueueWhenRoom(_:)``.
+  public func enqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void) {
+    let status = core.add(nil, on: pin, task)
+    if status != .ok { core.report(refusalOf: nil, status.map { QueueError($0) } ?? .noActor) }
   }
 
-  /// Enqueues an operation, or throws ``QueueError/full``, ``QueueError/closed`` or
-  /// ``QueueError/noActor`` at once.
+  /// Enqueues an operation, or throws `QueueError.full`, `QueueError.closed` or
+  /// `QueueError.noActor` at once.
+  public func tryEnqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void)
+    throws(QueueError)
+  {
+    let status = core.add(nil, on: pin, task)
+    if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
+  }
+
+  /// The same with options.
   public func tryEnqueue(
-    limits: OperationLimits? = nil,
-    _ task: @escaping @Sendable (isolated ActorType) async -> Void
+    _ options: OperationOptions, _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) throws(QueueError) {
-    guard let status = core.add(limits, on: pin, task) else { throw .noActor }
-    if status != .ok { throw core.error(for: status) }
+    let status = core.add(options, on: pin, task)
+    if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
   }
 
   // MARK: From asynchronous code
 
   /// Waits until there is room, then enqueues an operation.
   ///
-  /// - Throws: ``QueueError/closed``, ``QueueError/noActor``; `CancellationError` when the caller is
+  /// - Throws: `QueueError.closed`, `QueueError.noActor`; `CancellationError` when the caller is
   ///   cancelled meanwhile.
   public func enqueueWhenRoom(
     _ task: @escaping @Sendable (isolated ActorType) async -> Void
@@ -103,36 +120,37 @@ public final class ActorQueue<ActorType: Actor>: OrderedQueue, @unchecked Sendab
   ///
   /// - Throws: what the body throws. Where its error type can hold them, also: `CancellationError`
   ///   when the task is cancelled before the body begins, which then never runs;
-  ///   ``QueueError/closed``; ``QueueError/noActor``. Where it cannot, the body runs in its turn
-  ///   even when it is cancelled, and the others stop the program with a message.
+  ///   `QueueError.closed`; `QueueError.noActor`. Where it cannot, the body runs in its turn
+  ///   even when it is cancelled; what the queue refuses is reported, and runs, if it gives a value, when the
+  ///   queue has done what it had. Without an actor, it stops the program.
   public func run<Value: Sendable, Failure: Error>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @Sendable (isolated ActorType) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     guard let actor else {
       if let error = QueueError.noActor as? Failure { throw error }
-      core.stop(QueueError.noActor, file, line)
+      core.stop(QueueError.noActor, fileID, line)
     }
-    return try await core.run(on: actor, file, line, body)
+    return try await core.run(on: actor, fileID, line, body)
   }
 
   /// Enqueues an operation and waits for its value; it runs in the calling task, as with
-  /// ``run(file:line:_:)``.
+  /// ``run(fileID:line:_:)``.
   public func enqueueAndWait<T: Sendable>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async -> T
   ) async -> T {
-    await core.run(on: actorOrStop(file, line), file, line, task)
+    await core.run(on: actorOrStop(fileID, line), fileID, line, task)
   }
 
   /// Enqueues an operation and waits for its value or error.
   ///
-  /// - Throws: as ``run(file:line:_:)`` with an error type of `any Error`.
+  /// - Throws: as ``run(fileID:line:_:)`` with an error type of `any Error`.
   public func enqueueAndWait<T: Sendable>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async throws -> T
   ) async throws -> T {
     guard let actor else { throw QueueError.noActor }
-    return try await core.run(on: actor, file, line, task)
+    return try await core.run(on: actor, fileID, line, task)
   }
 }

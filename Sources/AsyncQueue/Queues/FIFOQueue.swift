@@ -1,4 +1,4 @@
-internal import InturnCore
+import Inturn
 
 /// A queue whose operations begin and end in the order in which they are enqueued.
 ///
@@ -13,66 +13,80 @@ internal import InturnCore
 /// Deadlock: an operation must not wait for another one of its own queue. `run`, `enqueueAndWait`
 /// and `drain`, called inside an operation or its child tasks, refuse to, as they refuse to close a
 /// ring of several queues; so does the `value` or `result` of a `Task(on:)`.
-public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
-  // Safe to share: `priority` never changes.
-
+public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
+  @usableFromInline let core: QueueCore
   @usableFromInline let priority: TaskPriority?
 
+  /// Makes a queue.
+  ///
   /// - Parameters:
-  ///   - name: what the queue is called in reports and messages.
-  ///   - priority: the priority of its operations; nil for that of each one's caller.
-  ///   - capacity: how many operations may be pending; nil for no limit.
-  ///   - clock: the source of limits and timeouts.
+  ///   - label: What reports and messages call the queue.
+  ///   - priority: The priority of its operations; nil for that of each one's caller.
+  ///   - capacity: How many operations may be pending, at least one; nil for no limit.
+  ///   - clock: The source of deadlines, delays and timeouts.
   public init(
-    name: String? = nil, priority: TaskPriority? = nil, capacity: Int? = nil,
+    label: String? = nil, priority: TaskPriority? = nil, capacity: Int? = nil,
     clock: QueueClock = .system
   ) {
     self.priority = priority
-    super.init(QueueCore(.fifo, name: name, capacity: capacity, clock: clock))
+    core = QueueCore(.fifo, label: label, capacity: capacity, clock: clock)
   }
+
+  /// The same under the name that swift-async-queue has for a label.
+  ///
+  /// - Parameters:
+  ///   - name: What reports and messages call the queue.
+  ///   - priority: The priority of its operations; nil for that of each one's caller.
+  public convenience init(name: String?, priority: TaskPriority? = nil) {
+    self.init(label: name, priority: priority)
+  }
+
+  deinit { core.release() }
 
   // MARK: From synchronous code
 
   /// Enqueues an operation, and returns at once.
   ///
-  /// Stops the program when the queue is closed, or has a capacity and is full: where that may be,
-  /// use ``tryEnqueue(limits:_:)`` or ``enqueueWhenRoom(_:)``.
-  public func enqueue(
-    file: StaticString = #fileID, line: UInt = #line,
-    _ task: @escaping @Sendable () async -> Void
-  ) {
+  /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
+  /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
+  public func enqueue(_ task: @escaping @Sendable () async -> Void) {
     let status = add(nil, task)
-    if status != .ok { core.stop(core.error(for: status), file, line) }
+    if status != .ok { core.report(refusalOf: nil, QueueError(status)) }
   }
 
-  /// Enqueues an operation that runs on an actor, and returns at once; see
-  /// ``enqueue(file:line:_:)``.
+  /// Enqueues an operation that runs on an actor, and returns at once; see ``enqueue(_:)``.
+  @_disfavoredOverload
   public func enqueue<ActorType: Actor>(
-    on isolatedActor: ActorType, file: StaticString = #fileID, line: UInt = #line,
-    _ task: @escaping @Sendable (isolated ActorType) async -> Void
+    on isolatedActor: ActorType, _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) {
-    enqueue(file: file, line: line) { await task(isolatedActor) }
+    enqueue { await task(isolatedActor) }
   }
 
-  /// Enqueues an operation, or throws ``QueueError/full`` or ``QueueError/closed`` at once.
+  /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
+  public func tryEnqueue(_ task: @escaping @Sendable () async -> Void) throws(QueueError) {
+    let status = add(nil, task)
+    if status != .ok { throw QueueError(status) }
+  }
+
+  /// The same with options.
   ///
-  /// An operation that exceeds its limits before its start never runs; one that does while it runs
-  /// has its task cancelled.
+  /// An operation that exceeds its `maxWait` never runs; one that exceeds its `maxRun` has its task
+  /// cancelled.
   public func tryEnqueue(
-    limits: OperationLimits? = nil, _ task: @escaping @Sendable () async -> Void
+    _ options: OperationOptions, _ task: @escaping @Sendable () async -> Void
   ) throws(QueueError) {
-    let status = add(limits, task)
-    if status != .ok { throw core.error(for: status) }
+    let status = add(options, task)
+    if status != .ok { throw QueueError(status) }
   }
 
   @inline(__always)
   private func add(
-    _ limits: OperationLimits?, _ task: @escaping @Sendable () async -> Void
+    _ options: OperationOptions?, _ task: @escaping @Sendable () async -> Void
   ) -> Status {
-    if limits == nil, let plain = core.plainPriority(priority) {
+    if options == nil, let plain = core.plainPriority(priority) {
       return PlainClosure(task, plain).enqueue(core.queue)
     }
-    return core.enqueueTurn(limits) { turn in
+    return core.enqueueTurn(options) { turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }
   }
@@ -83,7 +97,7 @@ public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
   ///
   /// Who waits longest comes first.
   ///
-  /// - Throws: ``QueueError/closed``; `CancellationError` when the caller is cancelled meanwhile.
+  /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
   public func enqueueWhenRoom(_ task: @escaping @Sendable () async -> Void) async throws {
     try await core.addWhenRoom {
       add(nil, task)
@@ -100,26 +114,27 @@ public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
   ///
   /// - Throws: what the body throws. Where its error type can hold them, as `any Error` can, also:
   ///   `CancellationError` when the task is cancelled before the body begins, which then never runs;
-  ///   ``QueueError/deadlock(_:)``; ``QueueError/closed``. Where it cannot, the body runs in its
-  ///   turn even when it is cancelled, and the others stop the program with a message.
+  ///   `QueueError.deadlock`; `QueueError.closed`. Where it cannot, the body runs in its
+  ///   turn even when it is cancelled, and when the queue refuses it, that is reported: what gives
+  ///   nothing never runs then, what gives a value does when the queue has done what it had.
   @inlinable
   public func run<Value, Failure: Error>(
-    isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
+    isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,
     line: UInt = #line, _ body: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    try await core.run(isolation: isolation, file, line, body)
+    try await core.run(isolation: isolation, fileID, line, body)
   }
 
   /// Runs a body that does not suspend in the calling task, in its turn, and returns what it gives;
-  /// see ``run(isolation:file:line:_:)``.
+  /// see ``run(isolation:fileID:line:_:)``.
   ///
   /// On a free queue it costs less than a call of an actor's method.
   @inlinable
   public nonisolated(nonsending) func run<Value, Failure: Error>(
-    file: StaticString = #fileID, line: UInt = #line, _ body: () throws(Failure) -> Value
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     guard core.beginSection(canThrow: Failure.self != Never.self) else {
-      return try await core.runInTurn(isolation: #isolation, limits: nil, file, line, body)
+      return try await core.runInTurn(isolation: #isolation, options: nil, fileID, line, body)
     }
     do throws(Failure) {
       let value = try body()
@@ -131,54 +146,54 @@ public final class FIFOQueue: OrderedQueue, @unchecked Sendable {
     }
   }
 
-  /// Runs a body in the calling task, in its turn, within limits.
+  /// Runs a body in the calling task, in its turn, with options.
   ///
   /// The task itself is the caller's, and not cancelled when the body runs too long.
   ///
-  /// - Throws: as ``run(isolation:file:line:_:)``; also ``QueueError/waitedTooLong``, and
-  ///   ``QueueError/ranTooLong`` once the body has returned.
+  /// - Throws: as ``run(isolation:fileID:line:_:)``; also `QueueError.ended`, when a deadline has
+  ///   ended it: once the body has returned, if it had begun.
   public func run<Value>(
-    limits: OperationLimits, isolation: isolated (any Actor)? = #isolation,
-    file: StaticString = #fileID, line: UInt = #line, _ body: () async throws -> Value
+    _ options: OperationOptions, isolation: isolated (any Actor)? = #isolation,
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () async throws -> Value
   ) async throws -> Value {
     try Task.checkCancellation()
-    return try await core.runInTurn(isolation: isolation, limits: limits, file, line, body)
+    return try await core.runInTurn(isolation: isolation, options: options, fileID, line, body)
   }
 
   /// Enqueues an operation and waits for its value; it runs in the calling task, as with
-  /// ``run(isolation:file:line:_:)``.
+  /// ``run(isolation:fileID:line:_:)``.
   public func enqueueAndWait<T: Sendable>(
-    file: StaticString = #fileID, line: UInt = #line, _ task: @escaping @Sendable () async -> T
+    fileID: StaticString = #fileID, line: UInt = #line, _ task: @escaping @Sendable () async -> T
   ) async -> T {
-    await core.run(isolation: nil, file, line, task)
+    await core.run(isolation: nil, fileID, line, task)
   }
 
   /// Enqueues an operation that runs on an actor and waits for its value; it runs in the calling
-  /// task, as with ``run(isolation:file:line:_:)``.
+  /// task, as with ``run(isolation:fileID:line:_:)``.
   public func enqueueAndWait<ActorType: Actor, T: Sendable>(
-    on isolatedActor: isolated ActorType, file: StaticString = #fileID, line: UInt = #line,
+    on isolatedActor: isolated ActorType, fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async -> T
   ) async -> T {
-    await core.run(isolation: isolatedActor, file, line) { await task(isolatedActor) }
+    await core.run(isolation: isolatedActor, fileID, line) { await task(isolatedActor) }
   }
 
   /// Enqueues an operation and waits for its value or error.
   ///
-  /// - Throws: as ``run(isolation:file:line:_:)`` with an error type of `any Error`.
+  /// - Throws: as ``run(isolation:fileID:line:_:)`` with an error type of `any Error`.
   public func enqueueAndWait<T: Sendable>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable () async throws -> T
   ) async throws -> T {
-    try await core.run(isolation: nil, file, line, task)
+    try await core.run(isolation: nil, fileID, line, task)
   }
 
   /// Enqueues an operation that runs on an actor and waits for its value or error.
   ///
-  /// - Throws: as ``run(isolation:file:line:_:)`` with an error type of `any Error`.
+  /// - Throws: as ``run(isolation:fileID:line:_:)`` with an error type of `any Error`.
   public func enqueueAndWait<ActorType: Actor, T: Sendable>(
-    on isolatedActor: isolated ActorType, file: StaticString = #fileID, line: UInt = #line,
+    on isolatedActor: isolated ActorType, fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async throws -> T
   ) async throws -> T {
-    try await core.run(isolation: isolatedActor, file, line) { try await task(isolatedActor) }
+    try await core.run(isolation: isolatedActor, fileID, line) { try await task(isolatedActor) }
   }
 }

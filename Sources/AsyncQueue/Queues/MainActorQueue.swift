@@ -1,49 +1,59 @@
-internal import InturnCore
+import Inturn
 
 /// A queue whose operations begin on the main actor, in the order in which they are enqueued.
 ///
 /// It is as an ``ActorQueue`` of the main actor, and its operations need no parameter.
-public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
-  // Safe to share: it has nothing that its superclass has not.
+public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
+  let core: QueueCore
 
   /// The queue of the process.
-  public static let shared = MainActorQueue(name: "MainActorQueue.shared")
+  public static let shared = MainActorQueue(label: "MainActorQueue.shared")
 
-  /// Another queue on the main actor. Two queues have no order between each other.
-  public init(name: String? = nil, capacity: Int? = nil, clock: QueueClock = .system) {
-    super.init(
-      QueueCore(
-        .actor, name: name, capacity: capacity, clock: clock,
-        pin: ActorPin<MainActor>(immortal: .shared), takesParameter: false))
+  /// Makes another queue on the main actor. Two queues have no order between each other.
+  ///
+  /// - Parameters:
+  ///   - label: What reports and messages call the queue.
+  ///   - capacity: How many operations may be pending, at least one; nil for no limit.
+  ///   - clock: The source of deadlines, delays and timeouts.
+  public init(label: String? = nil, capacity: Int? = nil, clock: QueueClock = .system) {
+    core = QueueCore(
+      .actor, label: label, capacity: capacity, clock: clock,
+      pin: ActorPin<MainActor>(immortal: .shared), takesParameter: false)
   }
+
+  deinit { core.release() }
 
   // MARK: From synchronous code
 
   /// Enqueues an operation, and returns at once.
   ///
-  /// Stops the program when the queue is closed, or has a capacity and is full: where that may be,
-  /// use ``tryEnqueue(limits:_:)`` or ``enqueueWhenRoom(_:)``.
-  public func enqueue(
-    file: StaticString = #fileID, line: UInt = #line,
-    _ task: @escaping @Sendable @MainActor () async -> Void
-  ) {
+  /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
+  /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
+  public func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void) {
     let status = core.addOnMainActor(nil, task)
-    if status != .ok { core.stop(core.error(for: status), file, line) }
+    if status != .ok { core.report(refusalOf: nil, QueueError(status)) }
   }
 
-  /// Enqueues an operation, or throws ``QueueError/full`` or ``QueueError/closed`` at once.
+  /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
+  public func tryEnqueue(_ task: @escaping @Sendable @MainActor () async -> Void) throws(QueueError)
+  {
+    let status = core.addOnMainActor(nil, task)
+    if status != .ok { throw QueueError(status) }
+  }
+
+  /// The same with options.
   public func tryEnqueue(
-    limits: OperationLimits? = nil, _ task: @escaping @Sendable @MainActor () async -> Void
+    _ options: OperationOptions, _ task: @escaping @Sendable @MainActor () async -> Void
   ) throws(QueueError) {
-    let status = core.addOnMainActor(limits, task)
-    if status != .ok { throw core.error(for: status) }
+    let status = core.addOnMainActor(options, task)
+    if status != .ok { throw QueueError(status) }
   }
 
   // MARK: From asynchronous code
 
   /// Waits until there is room, then enqueues an operation.
   ///
-  /// - Throws: ``QueueError/closed``; `CancellationError` when the caller is cancelled meanwhile.
+  /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
   public func enqueueWhenRoom(
     _ task: @escaping @Sendable @MainActor () async -> Void
   ) async throws {
@@ -57,37 +67,37 @@ public final class MainActorQueue: OrderedQueue, @unchecked Sendable {
   /// Runs a body in the calling task, on the main actor, beginning in its turn; returns what it
   /// gives.
   ///
-  /// - Throws: as ``ActorQueue/run(file:line:_:)``.
+  /// - Throws: as ``ActorQueue/run(fileID:line:_:)``.
   @MainActor
   public func run<Value, Failure: Error>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @MainActor () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    try await core.run(isolation: MainActor.shared, file, line, body)
+    try await core.run(isolation: MainActor.shared, fileID, line, body)
   }
 
   /// Enqueues an operation and waits for its value; it runs in the calling task, as with
-  /// ``run(file:line:_:)``.
+  /// ``run(fileID:line:_:)``.
   public func enqueueAndWait<T: Sendable>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable @MainActor () async -> T
   ) async -> T {
-    await run(file: file, line: line, task)
+    await run(fileID: fileID, line: line, task)
   }
 
   /// Enqueues an operation and waits for its value or error.
   ///
-  /// - Throws: as ``run(file:line:_:)`` with an error type of `any Error`.
+  /// - Throws: as ``run(fileID:line:_:)`` with an error type of `any Error`.
   public func enqueueAndWait<T: Sendable>(
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable @MainActor () async throws -> T
   ) async throws -> T {
-    try await run(file: file, line: line, task)
+    try await run(fileID: fileID, line: line, task)
   }
 }
 
 extension MainActor {
   /// A queue of the main actor, for `Task(on:)`.
   public static let queue = ActorQueue<MainActor>(
-    immortal: .shared, name: "MainActor.queue")
+    immortal: .shared, label: "MainActor.queue")
 }

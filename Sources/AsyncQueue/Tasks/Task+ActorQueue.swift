@@ -6,24 +6,27 @@ extension Task where Failure == Never {
   /// The task has the caller's priority and task-local values. The operation cannot throw, so it
   /// runs even when the task was cancelled before its turn, with `Task.isCancelled` true.
   ///
-  /// Stops the program when the queue has no actor, is closed, or has a capacity and is full.
+  /// Stops the program when the queue has no actor. When it is closed, or has a capacity and is full,
+  /// that is reported; an operation that gives nothing never runs then, and another one runs in a
+  /// cancelled task, outside of the queue, once that has done what it had. Where that may be, use the
+  /// form that throws.
   ///
   /// - Parameters:
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the caller's.
   ///   - actorQueue: the queue.
-  ///   - file: the file that creates the task, for messages.
+  ///   - fileID: the file that creates the task, for messages.
   ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<ActorType>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let actor = actorQueue.actorOrStop(file, line)
-    let place = actorQueue.core.placeOnActor(name, priority, from: file, line)
+    let actor = actorQueue.actorOrStop(fileID, line)
+    let place = actorQueue.core.placeOnActor(name, priority, from: fileID, line)
     self.init(name: name, priority: priority, in: place, on: actor, operation)
     place.adopt(self)
   }
@@ -34,10 +37,10 @@ extension Task where Failure == Never {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<MainActor>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @MainActor @escaping () async -> Success
   ) {
-    let place = actorQueue.core.placeOnActor(name, priority, from: file, line)
+    let place = actorQueue.core.placeOnActor(name, priority, from: fileID, line)
     self.init(name: name, priority: priority) { @MainActor in
       await place.performInAnyCase { await operation() }
     }
@@ -51,27 +54,27 @@ extension Task where Failure == any Error {
   /// The turn is taken at once, in the order of the calls, and holds whatever the priorities are.
   /// When the task is cancelled before its turn, the operation leaves the queue at once and never
   /// runs, and the task throws `CancellationError`. When the queue has no actor, is closed or full,
-  /// it throws ``QueueError``.
+  /// it throws `QueueError`.
   ///
   /// - Parameters:
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the caller's.
   ///   - actorQueue: the queue.
-  ///   - file: the file that creates the task, for messages.
+  ///   - fileID: the file that creates the task, for messages.
   ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<ActorType>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @Sendable (isolated ActorType) async throws -> Success
   ) {
     guard let actor = actorQueue.actor else {
       self.init(name: name, priority: priority) { throw QueueError.noActor }
       return
     }
-    let turn = actorQueue.core.turnForTask(name, priority, from: file, line)
+    let turn = actorQueue.core.turnForTask(name, priority, from: fileID, line)
     self.init(name: name, priority: priority, in: turn, on: actor, operation)
     if case .success(let turn) = turn { turn.adopt(self) }
   }
@@ -82,10 +85,10 @@ extension Task where Failure == any Error {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on actorQueue: ActorQueue<MainActor>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async throws -> Success
   ) {
-    let turn = actorQueue.core.turnForTask(name, priority, from: file, line)
+    let turn = actorQueue.core.turnForTask(name, priority, from: fileID, line)
     self.init(name: name, priority: priority) { @MainActor in
       try await turn.get().perform { try await operation() }
     }

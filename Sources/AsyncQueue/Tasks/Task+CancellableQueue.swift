@@ -6,20 +6,20 @@ extension Task where Failure == Never {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async -> Success
   ) {
     let priority = priority ?? fifoQueue.underlyingQueue.priority
     if let holder = fifoQueue.underlyingQueue.core.holder(
-      name, priority, in: fifoQueue.registry, from: file, line)
+      name, priority, in: fifoQueue.registry, from: fileID, line)
     {
       self.init(priority: priority, in: holder) { await operation() }
-      holder.enqueue(self, from: file, line)
+      holder.enqueue(self)
       return
     }
     let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority, in: fifoQueue.registry, from: file, line)
+      name, priority, in: fifoQueue.registry, from: fileID, line)
     self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation() }
     }
@@ -34,19 +34,19 @@ extension Task where Failure == Never {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
     isolatedTo isolatedActor: ActorType,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
     let priority = priority ?? fifoQueue.underlyingQueue.priority
     if let holder = fifoQueue.underlyingQueue.core.holder(
-      name, priority, in: fifoQueue.registry, from: file, line)
+      name, priority, in: fifoQueue.registry, from: fileID, line)
     {
       self.init(priority: priority, in: holder) { await operation(isolatedActor) }
-      holder.enqueue(self, from: file, line)
+      holder.enqueue(self)
       return
     }
     let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority, in: fifoQueue.registry, from: file, line)
+      name, priority, in: fifoQueue.registry, from: fileID, line)
     self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation(isolatedActor) }
     }
@@ -61,12 +61,12 @@ extension Task where Failure == Never {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<ActorType>>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let actor = actorQueue.underlyingQueue.actorOrStop(file, line)
+    let actor = actorQueue.underlyingQueue.actorOrStop(fileID, line)
     let place = actorQueue.underlyingQueue.core.placeOnActor(
-      name, priority, in: actorQueue.registry, from: file, line)
+      name, priority, in: actorQueue.registry, from: fileID, line)
     self.init(name: name, priority: priority, in: place, on: actor, operation)
     place.adopt(self)
   }
@@ -79,11 +79,11 @@ extension Task where Failure == Never {
   public init(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<MainActor>>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async -> Success
   ) {
     let place = actorQueue.underlyingQueue.core.placeOnActor(
-      name, priority, in: actorQueue.registry, from: file, line)
+      name, priority, in: actorQueue.registry, from: fileID, line)
     self.init(name: name, priority: priority) { @MainActor in
       await place.performInAnyCase { await operation() }
     }
@@ -99,12 +99,13 @@ extension Task where Failure == any Error {
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
     let turn = fifoQueue.underlyingQueue.core.turnForTask(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: file, line
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: fileID,
+      line
     )
     self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
       try await turn.get().perform { try await operation() }
@@ -120,11 +121,12 @@ extension Task where Failure == any Error {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: CancellableQueue<FIFOQueue>,
     isolatedTo isolatedActor: ActorType,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
     let turn = fifoQueue.underlyingQueue.core.turnForTask(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: file, line
+      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: fileID,
+      line
     )
     self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
       try await turn.get().perform { try await operation(isolatedActor) }
@@ -140,7 +142,7 @@ extension Task where Failure == any Error {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<ActorType>>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
     guard let actor = actorQueue.underlyingQueue.actor else {
@@ -148,7 +150,7 @@ extension Task where Failure == any Error {
       return
     }
     let turn = actorQueue.underlyingQueue.core.turnForTask(
-      name, priority, in: actorQueue.registry, from: file, line)
+      name, priority, in: actorQueue.registry, from: fileID, line)
     self.init(name: name, priority: priority, in: turn, on: actor, operation)
     if case .success(let turn) = turn { turn.adopt(self) }
   }
@@ -161,11 +163,11 @@ extension Task where Failure == any Error {
   public init(
     name: String? = nil, priority: TaskPriority? = nil,
     on actorQueue: CancellableQueue<ActorQueue<MainActor>>,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async throws -> Success
   ) {
     let turn = actorQueue.underlyingQueue.core.turnForTask(
-      name, priority, in: actorQueue.registry, from: file, line)
+      name, priority, in: actorQueue.registry, from: fileID, line)
     self.init(name: name, priority: priority) { @MainActor in
       try await turn.get().perform { try await operation() }
     }

@@ -5,33 +5,35 @@ extension Task where Failure == Never {
   /// priority and task-local values. The operation cannot throw, so it runs even when the task was
   /// cancelled before its turn, with `Task.isCancelled` true.
   ///
-  /// Stops the program when the queue is closed, or has a capacity and is full.
+  /// When the queue is closed, or has a capacity and is full, that is reported; an operation that gives
+  /// nothing never runs then, and another one runs in a cancelled task, outside of the queue, once that
+  /// has done what it had. Where that may be, use the form that throws.
   ///
   /// Deadlock: an operation that awaits the value of a task on its own queue throws
-  /// ``QueueError/deadlock(_:)``, or, where it cannot, stops the program.
+  /// `QueueError.deadlock`, or, where it cannot, stops the program.
   ///
   /// - Parameters:
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the queue's, or else for the caller's.
   ///   - fifoQueue: the queue.
-  ///   - file: the file that creates the task, for messages.
+  ///   - fileID: the file that creates the task, for messages.
   ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async -> Success
   ) {
     let priority = priority ?? fifoQueue.priority
-    if let holder = fifoQueue.core.holder(name, priority, from: file, line) {
+    if let holder = fifoQueue.core.holder(name, priority, from: fileID, line) {
       self.init(priority: priority, in: holder) { await operation() }
-      holder.enqueue(self, from: file, line)
+      holder.enqueue(self)
       return
     }
-    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: file, line)
+    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: fileID, line)
     self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation() }
     }
@@ -45,16 +47,16 @@ extension Task where Failure == Never {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
     isolatedTo isolatedActor: ActorType,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
     let priority = priority ?? fifoQueue.priority
-    if let holder = fifoQueue.core.holder(name, priority, from: file, line) {
+    if let holder = fifoQueue.core.holder(name, priority, from: fileID, line) {
       self.init(priority: priority, in: holder) { await operation(isolatedActor) }
-      holder.enqueue(self, from: file, line)
+      holder.enqueue(self)
       return
     }
-    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: file, line)
+    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: fileID, line)
     self.init(name: name, priority: priority) {
       await turn.performInAnyCase { await operation(isolatedActor) }
     }
@@ -68,27 +70,27 @@ extension Task where Failure == any Error {
   /// The turn is taken at once, in the order of the calls. The task has the caller's actor,
   /// priority and task-local values. When it is cancelled before its turn, the operation leaves the
   /// queue at once and never runs, and the task throws `CancellationError`. When the queue is closed
-  /// or full, it throws ``QueueError``.
+  /// or full, it throws `QueueError`.
   ///
   /// Deadlock: an operation that awaits the value of a task on its own queue throws
-  /// ``QueueError/deadlock(_:)``, or, where it cannot, stops the program.
+  /// `QueueError.deadlock`, or, where it cannot, stops the program.
   ///
   /// - Parameters:
   ///   - name: the task's and the operation's name.
   ///   - priority: nil for the queue's, or else for the caller's.
   ///   - fifoQueue: the queue.
-  ///   - file: the file that creates the task, for messages.
+  ///   - fileID: the file that creates the task, for messages.
   ///   - line: the line of that file.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
   public init(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: file, line)
+    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: fileID, line)
     self.init(name: name, priority: priority ?? fifoQueue.priority) {
       try await turn.get().perform { try await operation() }
     }
@@ -102,10 +104,10 @@ extension Task where Failure == any Error {
   public init<ActorType: Actor>(
     name: String? = nil, priority: TaskPriority? = nil, on fifoQueue: FIFOQueue,
     isolatedTo isolatedActor: ActorType,
-    file: StaticString = #fileID, line: UInt = #line,
+    fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
-    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: file, line)
+    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: fileID, line)
     self.init(name: name, priority: priority ?? fifoQueue.priority) {
       try await turn.get().perform { try await operation(isolatedActor) }
     }

@@ -5,7 +5,7 @@
 extension Task {
   /// The task's value, once it has ended.
   ///
-  /// - Throws: the task's error; ``QueueError/deadlock(_:)`` when an operation, or a child task of
+  /// - Throws: the task's error; `QueueError.deadlock` when an operation, or a child task of
   ///   it, awaits a task that cannot end before that operation: itself, a task that is pending on
   ///   its own FIFO queue, or one that waits for it round a ring of queues.
   public nonisolated(nonsending) var value: Success {
@@ -18,7 +18,7 @@ extension Task {
 
   /// The task's value or error, once it has ended.
   ///
-  /// Where ``value`` throws ``QueueError/deadlock(_:)``, this gives it as the failure; that of a
+  /// Where ``value`` throws `QueueError.deadlock`, this gives it as the failure; that of a
   /// task that cannot fail stops the program, with a message that names the queue and the line.
   public nonisolated(nonsending) var result: Result<Success, Failure> {
     get async {
@@ -39,7 +39,7 @@ extension Task where Failure == Never {
   /// The task's value, once it has ended.
   ///
   /// Stops the program, with a message that names the queue and the line, where the ``value`` of a
-  /// task that may fail throws ``QueueError/deadlock(_:)``.
+  /// task that may fail throws `QueueError.deadlock`.
   public nonisolated(nonsending) var value: Success {
     get async {
       let entry: TaskWaits.Entry

@@ -12,10 +12,10 @@ import Testing
     #expect(await first.hasStarted())
     let second = stage.hold()
     #expect(first.operation.state == .running && second.operation.state == .pending)
-    #expect(first.operation.endIfAny == nil)
+    #expect(first.operation.end == nil)
     #expect(first.token.finish())
     #expect(await first.operation.endInTime() == "finished")
-    #expect(first.operation.state == .ended && first.operation.endIfAny != nil)
+    #expect(first.operation.state == .ended && first.operation.end != nil)
     #expect(await second.hasStarted())
     second.token.fail(Failure(number: 7))
     #expect(await second.operation.endInTime() == "failed(7)")
@@ -77,14 +77,14 @@ import Testing
 
   @Test func `deadlines end an operation that waits or runs too long`() async throws {
     let stage = QueueStage()
-    let running = stage.hold("running", .with { $0.maximumRun = .seconds(5) })
+    let running = stage.hold("running", .with { $0.maxRun = .seconds(5) })
     #expect(await running.hasStarted())
-    let waiting = stage.note("waiting", .with { $0.maximumWait = .seconds(3) })
+    let waiting = stage.note("waiting", .with { $0.maxWait = .seconds(3) })
     stage.advance(3_000)
-    #expect(await waiting.endInTime() == "timedOut(maximumWait)")
+    #expect(await waiting.endInTime() == "timedOut(maxWait)")
     let next = stage.hold("next")
     stage.advance(2_000)
-    #expect(await running.operation.endInTime() == "timedOut(maximumRun)")
+    #expect(await running.operation.endInTime() == "timedOut(maxRun)")
     #expect(running.token.isCancelled)
     // Its place is held until its token is used.
     #expect(next.operation.state == .pending)
@@ -99,8 +99,8 @@ import Testing
     let running = stage.hold(
       "running",
       .with {
-        $0.maximumRun = .seconds(5)
-        $0.freesPlaceAtMaximumRun = true
+        $0.maxRun = .seconds(5)
+        $0.freesPlaceAtMaxRun = true
       })
     let next = stage.hold("next")
     #expect(await running.hasStarted())
@@ -113,24 +113,24 @@ import Testing
   @Test func `a deadline cancels the task of an operation`() async throws {
     let stage = QueueStage()
     let (begun, ended) = (Signal(), Signal())
-    let operation = stage.queue.enqueueTask(.with { $0.maximumRun = .seconds(1) }) {
+    let operation = stage.queue.enqueueTask(.with { $0.maxRun = .seconds(1) }) {
       begun.raise()
       while !Task.isCancelled { await Task.yield() }
       ended.raise()
     }
     #expect(await begun.wait())
     stage.advance(1_000)
-    #expect(await operation.endInTime() == "timedOut(maximumRun)")
+    #expect(await operation.endInTime() == "timedOut(maxRun)")
     #expect(await ended.wait())
     #expect(try await stage.isDrained())
   }
 
   @Test func `a handler that is set after the cut-off is called at once`() async throws {
     let stage = QueueStage()
-    let running = stage.hold("running", .with { $0.maximumRun = .seconds(2) })
+    let running = stage.hold("running", .with { $0.maxRun = .seconds(2) })
     #expect(await running.hasStarted())
     stage.advance(2_000)
-    #expect(await running.operation.endInTime() == "timedOut(maximumRun)")
+    #expect(await running.operation.endInTime() == "timedOut(maxRun)")
     let calls = Counter()
     running.token.onCancel { _ in calls.up() }
     #expect(calls.value == 1)
@@ -162,7 +162,7 @@ import Testing
   @Test func `a token that is lost later, elsewhere, ends its operation, too`() async throws {
     Reports.begin()
     let stage = QueueStage()
-    let held = stage.hold("held", .with { $0.name = "a token lost elsewhere" })
+    let held = stage.hold("held", .with { $0.label = "a token lost elsewhere" })
     #expect(await held.hasStarted())
     DispatchQueue.global().async { _ = held.takeToken() }
     #expect(await held.operation.endInTime() == "abandoned")
@@ -177,8 +177,8 @@ import Testing
     let stalled = stage.hold(
       "stalled",
       .with {
-        $0.stallWarning = .seconds(10)
-        $0.name = "one that stalls"
+        $0.stall = .seconds(10)
+        $0.label = "one that stalls"
       })
     stage.advance(10_000)
     #expect(await Reports.told("one that stalls").map(\.kind) == [.stall])
@@ -205,7 +205,7 @@ import Testing
   }
 
   @Test func `a thousand tasks one at a time do not overlap, suspensions included`() async throws {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 1)
+    let queue = ConcurrentQueue(maxConcurrent: 1)
     let running = Counter()
     let log = Log<Int>()
     for number in 0..<1_000 {
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test func `cancelling who runs a function cancels its task`() async throws {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 1)
+    let queue = ConcurrentQueue(maxConcurrent: 1)
     let begun = Signal()
     let task = Task {
       try await queue.run {
@@ -256,7 +256,7 @@ import Testing
   }
 
   @Test func `an operation without a value says how it ended`() async throws {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 1)
+    let queue = ConcurrentQueue(maxConcurrent: 1)
     queue.suspend()
     let operation = queue.enqueueFunction { 1 }
     operation.cancel()
@@ -264,9 +264,8 @@ import Testing
     do {
       _ = try await operation.value
       Issue.record("it gave a value")
-    } catch let error as ConcurrentOperationError {
-      #expect(error.end.text == "cancelled(request)")
-      #expect(!error.end.isFinished)
+    } catch let error as QueueError {
+      #expect(error == .ended(.cancelled))
     }
   }
 
@@ -274,7 +273,7 @@ import Testing
     final class Witness: Sendable {}
     weak var witness: Witness?
     let queue = ConcurrentQueue()
-    var operation: ConcurrentResultOperation<Witness>? = queue.enqueueFunction { Witness() }
+    var operation: QueuedResult<Witness>? = queue.enqueueFunction { Witness() }
     witness = try await operation!.value
     #expect(witness != nil)
     try await queue.drain(timeout: .seconds(Limit.seconds))
@@ -289,11 +288,13 @@ import Testing
     let stage = QueueStage()
     let held = stage.hold()
     #expect(await held.hasStarted())
-    #expect(held.operation.progress == ConcurrentProgress())
+    #expect(held.operation.progress == OperationProgress())
     #expect(held.operation.progress.fraction == nil)
-    var updates = held.operation.progressUpdates.makeAsyncIterator()
+    var updates = held.operation.observedProgress.values(
+      buffering: .bufferingNewest(1)
+    ).makeAsyncIterator()
     #expect(await updates.next()?.completed == 0)
-    for completed in Int64(1)...3 {
+    for completed in 1...3 {
       #expect(held.token.setProgress(completed: completed, total: 4))
       #expect(await updates.next()?.completed == completed)
     }
@@ -304,7 +305,9 @@ import Testing
     #expect(!held.token.setProgress(completed: 1, total: 4))
     #expect(await updates.next()?.completed == 4)
     #expect(await updates.next() == nil)
-    var late = held.operation.progressUpdates.makeAsyncIterator()
+    var late = held.operation.observedProgress.values(
+      buffering: .bufferingNewest(1)
+    ).makeAsyncIterator()
     #expect(await late.next()?.fraction == 1)
     #expect(await late.next() == nil)
   }

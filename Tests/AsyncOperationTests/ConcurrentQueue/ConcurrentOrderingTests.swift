@@ -23,7 +23,7 @@ import Testing
     #expect(try await stage.isDrained())
   }
 
-  typealias Options = ConcurrentOperationOptions
+  typealias Options = OperationOptions
 
   @Test func `higher priorities start first and equal ones in order`() async throws {
     let stage = QueueStage()
@@ -52,7 +52,7 @@ import Testing
     let (stage, other) = (QueueStage(limit: 4), QueueStage(limit: 4))
     let (first, second) = (stage.hold("first"), other.hold("second"))
     let later = stage.hold(
-      "later", .with { $0.dependencies = [first.operation, second.operation] })
+      "later", .with { $0.after = [first.operation, second.operation] })
     #expect(await first.hasStarted())
     #expect(await second.hasStarted())
     first.token.finish()
@@ -66,7 +66,7 @@ import Testing
 
   @Test func `one that needs its dependencies ends when they do not finish`() async throws {
     let stage = QueueStage(limit: 2)
-    let ends: [@Sendable (ConcurrentToken) -> Void] = [
+    let ends: [@Sendable (FinishToken) -> Void] = [
       { $0.finish() }, { $0.fail(Failure(number: 1)) }, { $0.cancel() }, { _ in },
     ]
     var results: [String] = []
@@ -89,15 +89,15 @@ import Testing
     closed.close()
     let refused = closed.enqueue { $0.finish() }
     #expect(await stage.queue.enqueue(after: refused).endInTime() == "cancelled(dependency)")
-    let indifferent = stage.note("indifferent", .with { $0.dependencies = [refused] })
+    let indifferent = stage.note("indifferent", .with { $0.after = [refused] })
     #expect(await indifferent.endInTime() == "finished")
   }
 
   @Test func `a chain of many operations runs in order`() async throws {
     let stage = QueueStage(limit: 4)
-    var last: ConcurrentOperation?
+    var last: QueuedOperation?
     for number in 0..<1_000 {
-      last = stage.note("\(number)", .with { $0.dependencies = last.map { [$0] } ?? [] })
+      last = stage.note("\(number)", .with { $0.after = last.map { [$0] } ?? [] })
     }
     #expect(try await stage.isDrained())
     #expect(stage.log.entries == (0..<1_000).map { "\($0)" })
@@ -111,7 +111,7 @@ import Testing
     for _ in 0..<scaled(10_000) { chain.append(stage.queue.enqueue(after: chain.last!)) }
     first.cancel()
     for operation in chain.dropFirst() {
-      #expect(await operation.end.text == "cancelled(dependency)")
+      #expect(await operation.waitForEnd().text == "cancelled(dependency)")
     }
     stage.queue.resume()
   }
@@ -119,9 +119,9 @@ import Testing
   @Test func `random graphs run each operation after all that it comes after`() async throws {
     var random = SeededGenerator(seed: 5)
     for _ in 0..<scaled(20) {
-      let queues = (1...3).map { ConcurrentQueue(maxConcurrentOperations: $0) }
+      let queues = (1...3).map { ConcurrentQueue(maxConcurrent: $0) }
       let log = Log<Int>()
-      var operations: [ConcurrentOperation] = []
+      var operations: [QueuedOperation] = []
       var earlier: [[Int]] = []
       for number in 0..<200 {
         let places = (0..<Int.random(in: 0...3, using: &random)).compactMap { _ in
@@ -129,7 +129,7 @@ import Testing
         }
         earlier.append(places)
         let options = Options.with { options in
-          options.dependencies = places.map { operations[$0] }
+          options.after = places.map { operations[$0] }
           options.priority = Int32.random(in: -1...1, using: &random)
         }
         let queue = queues[Int.random(in: 0..<3, using: &random)]
@@ -171,13 +171,13 @@ import Testing
   }
 
   @Test func `of those that share a name one runs at a time, in whatever queues`() async throws {
-    let queues = (0..<3).map { _ in ConcurrentQueue(maxConcurrentOperations: 4) }
+    let queues = (0..<3).map { _ in ConcurrentQueue(maxConcurrent: 4) }
     let running = (0..<3).map { _ in Counter() }
     let count = scaled(300)
     for number in 0..<count {
       // Each takes two of three names, in either order.
       let names = [number % 3, (number + 1 + number / 3 % 2) % 3]
-      queues[number % 3].enqueue(.with { $0.exclusiveNames = names.map { "table \($0)" } }) {
+      queues[number % 3].enqueue(.with { $0.exclusive = names.map { "table \($0)" } }) {
         token in
         for name in names { running[name].up() }
         DispatchQueue.global().async {
@@ -194,7 +194,7 @@ import Testing
   @Test func `a condition is asked just before the start`() async throws {
     let stage = QueueStage()
     let first = stage.hold("first")
-    let verdict = Protected(Options.Verdict.start)
+    let verdict = Protected(Verdict.start)
     let operations = (0..<3).map { number in
       stage.note(
         "\(number)",
@@ -208,7 +208,7 @@ import Testing
     first.token.finish()
     var ends: [String] = []
     for operation in operations { ends.append(await operation.endInTime()) }
-    #expect(ends == ["skipped", "cancelled(condition)", "finished"])
+    #expect(ends == ["finished(skipped)", "cancelled(condition)", "finished"])
     #expect(stage.log.entries == ["first", "2"])
   }
 
@@ -217,8 +217,8 @@ import Testing
   @Test func `a failure is tried again after its delay, with a new token`() async throws {
     let stage = QueueStage()
     let held = stage.hold(
-      "attempt", .with { $0.retry = .exponential(from: .seconds(1), maximumDelay: .seconds(3)) })
-    var tokens: [ConcurrentToken] = []
+      "attempt", .with { $0.retry = Retry(delay: .seconds(1), factor: 2, maxDelay: .seconds(3)) })
+    var tokens: [FinishToken] = []
     for delay in [1_000, 2_000, 3_000, 3_000] as [Int64] {
       #expect(await held.hasStarted())
       let token = held.takeToken()!
@@ -238,10 +238,9 @@ import Testing
   }
 
   @Test func `attempts end with the last error when they are used up`() async throws {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 1)
+    let queue = ConcurrentQueue(maxConcurrent: 1)
     let attempts = Counter()
-    let operation = queue.enqueueFunction(.with { $0.retry = .constant(.zero, maximumAttempts: 3) })
-    {
+    let operation = queue.enqueueFunction(.with { $0.retry = Retry(maxAttempts: 3) }) {
       attempts.up()
       throw Failure(number: attempts.value)
     }
@@ -252,7 +251,7 @@ import Testing
   @Test func `a function that succeeds in the end gives its value`() async throws {
     let queue = ConcurrentQueue()
     let attempts = Counter()
-    let value = try await queue.run(.with { $0.retry = .constant(.zero) }) {
+    let value = try await queue.run(.with { $0.retry = Retry() }) {
       attempts.up()
       if attempts.value < 4 { throw Failure(number: attempts.value) }
       return attempts.value
@@ -263,7 +262,7 @@ import Testing
   @Test func `a predicate says which errors are worth another attempt`() async throws {
     let queue = ConcurrentQueue()
     let (asked, attempts) = (Log<String>(), Counter())
-    let retry = ConcurrentRetry.constant(.zero) { error, attempts in
+    let retry = Retry { error, attempts in
       let number = (error as? Failure)?.number ?? -1
       asked.add("\(number) after \(attempts)")
       return number < 3
@@ -278,7 +277,7 @@ import Testing
 
   @Test func `jitter only shortens a delay`() async throws {
     let stage = QueueStage()
-    let held = stage.hold("attempt", .with { $0.retry = .constant(.seconds(10), jitter: 0.5) })
+    let held = stage.hold("attempt", .with { $0.retry = Retry(delay: .seconds(10), jitter: 0.5) })
     #expect(await held.hasStarted())
     held.takeToken()!.fail(Failure(number: 1))
     while held.operation.state != .pending { await Task.yield() }
@@ -291,7 +290,7 @@ import Testing
 
   @Test func `cancelling between two attempts ends the operation`() async throws {
     let stage = QueueStage()
-    let held = stage.hold("attempt", .with { $0.retry = .constant(.seconds(10)) })
+    let held = stage.hold("attempt", .with { $0.retry = Retry(delay: .seconds(10)) })
     #expect(await held.hasStarted())
     held.takeToken()!.fail(Failure(number: 1))
     while held.operation.state != .pending { await Task.yield() }
@@ -305,11 +304,11 @@ import Testing
     weak var witness: Witness?
     let queue = ConcurrentQueue()
     let attempts = Counter()
-    var operation: ConcurrentResultOperation<Int>?
+    var operation: QueuedResult<Int>?
     do {
       let kept = Protected<Witness?>(Witness())
       witness = kept.withLock { $0 }
-      operation = queue.enqueueFunction(.with { $0.retry = .constant(.zero) }) {
+      operation = queue.enqueueFunction(.with { $0.retry = Retry() }) {
         attempts.up()
         let error = kept.withLock { kept in
           defer { kept = nil }
@@ -328,7 +327,7 @@ import Testing
   // MARK: Keys and owners
 
   @Test func `those of one key run once and end together with one value`() async throws {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 2)
+    let queue = ConcurrentQueue(maxConcurrent: 2)
     let (calls, gate) = (Counter(), Gate())
     let options = Options.with {
       $0.key = "page"
@@ -346,12 +345,12 @@ import Testing
   }
 
   @Test func `those that have joined one that fails get its error`() async throws {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 2)
+    let queue = ConcurrentQueue(maxConcurrent: 2)
     let gate = Gate()
     let options = Options.with {
       $0.key = "page"
       $0.joins = true
-      $0.retry = .constant(.zero, maximumAttempts: 2)
+      $0.retry = Retry(maxAttempts: 2)
     }
     let operations = (0..<5).map { number in
       queue.enqueueFunction(options) { throw Failure(number: gate.pass() ? number : -1) }
@@ -384,7 +383,7 @@ import Testing
       stage.note("a", .with { $0.key = "page" }), stage.note("b", .with { $0.key = "page" }),
     ]
     #expect(stage.queue.resolve(key: "page") == 2)
-    for operation in pending { #expect(await operation.endInTime() == "resolved") }
+    for operation in pending { #expect(await operation.endInTime() == "finished(resolved)") }
     #expect(stage.queue.cancel(key: "page") == 1)
     #expect(running.token.isCancelled)
     #expect(stage.queue.cancel(key: "other") == 0)
@@ -393,20 +392,20 @@ import Testing
 
   @Test func `when an owner goes away its operations in all queues are cancelled`() async throws {
     let (stage, other) = (QueueStage(), QueueStage())
-    var owner: ConcurrentOwner? = ConcurrentOwner(capacity: 2)
+    var owner: Owner? = Owner(capacity: 2)
     let options = Options.with { [owner] in $0.owner = owner }
     let running = stage.hold("running", options)
     #expect(await running.hasStarted())
     other.queue.suspend()
     let pending = other.note("pending", options)
     let refused = stage.note("refused", options)
-    #expect(await refused.endInTime() == "cancelled(full)")
+    #expect(await refused.endInTime() == "refused(full)")
     owner!.goAway()
     #expect(await pending.endInTime() == "cancelled(owner)")
     #expect(running.token.isCancelled)
     running.token.cancel()
     #expect(await running.operation.endInTime() == "cancelled(owner)")
-    #expect(await stage.note("late", options).endInTime() == "cancelled(owner)")
+    #expect(await stage.note("late", options).endInTime() == "refused(owner)")
     owner = nil
     other.queue.resume()
   }
@@ -415,9 +414,9 @@ import Testing
 
   @Test func `events tell what happens in order`() async throws {
     let stage = QueueStage()
-    var events = stage.queue.events.makeAsyncIterator()
+    var events = stage.queue.events().makeAsyncIterator()
     stage.queue.suspend()
-    let first = stage.hold("first", .with { $0.retry = .constant(.zero, maximumAttempts: 2) })
+    let first = stage.hold("first", .with { $0.retry = Retry(maxAttempts: 2) })
     stage.note("second")
     stage.queue.resume()
     #expect(await first.hasStarted())
@@ -428,8 +427,8 @@ import Testing
     stage.queue.close()
     var told: [String] = []
     while let event = await events.next() {
-      told.append("\(event.kind)\(event.number.map { " \($0)" } ?? "")")
-      if event.kind == .closed { break }
+      told.append(event.text)
+      if event == .closed { break }
     }
     // The second one's turn may come between the first one's attempts.
     let withoutSecond = told.filter { !$0.hasSuffix("2") }
@@ -446,41 +445,41 @@ import Testing
     let running = stage.hold("running")
     #expect(await running.hasStarted())
     stage.queue.enqueue {}
-    var events = stage.queue.events.makeAsyncIterator()
+    var events = stage.queue.events().makeAsyncIterator()
     running.token.finish()
     var told: [String] = []
     while let event = await events.next() {
-      told.append("\(event.kind)\(event.number.map { " \($0)" } ?? "")")
-      if event.kind == .idle { break }
+      told.append(event.text)
+      if event == .idle { break }
     }
     #expect(told == ["ended 1", "ended", "idle"])
   }
 
   @Test func `events end with the queue`() async throws {
     var stage: QueueStage? = QueueStage()
-    let events = stage!.queue.events
+    let events = stage!.queue.events()
     stage!.note("only")
     #expect(try await stage!.isDrained())
     stage = nil
     var kinds: [String] = []
-    for await event in events { kinds.append("\(event.kind)") }
+    for await event in events { kinds.append("\(event.text.prefix { $0 != " " })") }
     #expect(kinds == ["enqueued", "started", "ended", "idle", "closed"])
   }
 }
 
 extension ConcurrentQueue {
-  fileprivate func enqueue(work: @escaping @Sendable (ConcurrentToken) -> Void)
-    -> ConcurrentOperation
+  fileprivate func enqueue(work: @escaping @Sendable (FinishToken) -> Void)
+    -> QueuedOperation
   {
-    enqueue(ConcurrentOperationOptions(), work)
+    enqueue(OperationOptions(), work)
   }
 
   /// One that needs another one to finish.
-  fileprivate func enqueue(after first: ConcurrentOperation) -> ConcurrentOperation {
+  fileprivate func enqueue(after first: QueuedOperation) -> QueuedOperation {
     enqueue(
       .with {
-        $0.dependencies = [first]
-        $0.dependencyPolicy = .isCancelled
+        $0.after = [first]
+        $0.needsFinished = true
       }
     ) { $0.finish() }
   }

@@ -7,11 +7,11 @@ import Testing
 /// The states of a concurrent queue, observed as any value is.
 @Suite(.watched) struct ConcurrentStateTests {
   @Test func `no more run than may, and progress ends at all of all`() async {
-    let queue = ConcurrentQueue(maxConcurrentOperations: 2)
+    let queue = ConcurrentQueue(maxConcurrent: 2)
     let running = Log<Int>()
     let observation = queue.states.runningCount.observe { running.add($0.new) }
-    for _ in 0..<200 { _ = queue.enqueue {} }
-    let all = QueueStates.Progress(completed: 200, total: 200)
+    for _ in 0..<200 { queue.enqueue {} }
+    let all = OperationProgress(completed: 200, total: 200)
     for await progress in queue.states.progress.values() where progress == all { break }
     queue.states.runningCount.drain()
     #expect(running.entries.max()! <= 2)
@@ -49,8 +49,8 @@ import Testing
   @Test func `an operation that is tried again is pending again`() async {
     let stage = QueueStage()
     stage.queue.suspend()
-    var options = ConcurrentOperationOptions()
-    options.retry = .constant(.zero, maximumAttempts: 2)
+    var options = OperationOptions()
+    options.retry = Retry(maxAttempts: 2)
     let operation = stage.queue.enqueue(options) { $0.fail(Failure(number: 1)) }
     let log = stage.log
     let observation = operation.observedState.observe { log.add("\($0.new)") }
@@ -67,6 +67,6 @@ import Testing
     let operation = stage.note("never")
     #expect(operation.observedState.value == .ended)
     #expect(operation.observedState.wait { $0 == .running } == nil)
-    #expect(operation.observedProgress.value == ConcurrentProgress())
+    #expect(operation.observedProgress.value == OperationProgress())
   }
 }

@@ -47,9 +47,9 @@ actor ScoreBoard {
     await queue.enqueueAndWait { $0.goals }
   }
 
-  nonisolated func endTheMatch() async {
+  nonisolated func endTheMatch() async throws {
     await referee.decide()
-    await queue.drain()
+    try await queue.drain()
   }
 }
 
@@ -58,4 +58,4 @@ board.report("first goal")
 board.report("second goal", isDisputed: true)
 board.report("third goal")
 print("so far: \(await board.goalsSoFar())")
-await board.endTheMatch()
+try await board.endTheMatch()

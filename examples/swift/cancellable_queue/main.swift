@@ -7,7 +7,7 @@
 import AsyncQueue
 
 final class Search: Sendable {
-  private let queue = CancellableQueue(underlyingQueue: FIFOQueue(name: "search"))
+  private let queue = CancellableQueue(underlyingQueue: FIFOQueue(label: "search"))
 
   /// Forgets the searches so far, those that run and those that wait, and starts another one.
   func start(_ text: String) -> Task<String, any Error> {

@@ -13,7 +13,7 @@ final class Writer: Sendable {
   static let capacity = 64
 
   let database: Database
-  private let queue = FIFOQueue(name: "writer", capacity: Writer.capacity)
+  private let queue = FIFOQueue(label: "writer", capacity: Writer.capacity)
   private let mostPending = Atomic(0)
   private let waits = Atomic(0)
 
@@ -37,7 +37,7 @@ final class Writer: Sendable {
   }
 
   func report() async throws {
-    await queue.drain()
+    try await queue.drain()
     try database.run("COMMIT")
     let count = try database.number("SELECT count(*) FROM log")
     let outOfOrder = try database.number(

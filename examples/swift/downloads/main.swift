@@ -15,7 +15,7 @@ func fetch(_ page: String, answer: @escaping @Sendable (String) -> Void) {
   network.async { answer("<\(page)>") }
 }
 
-AsyncOperation.setReportHandler { report in
+Report.setHandler { report in
   // The report names the place; which line that is does not matter here.
   print("Reported: a callback was lost in main.swift: \(report.message.contains("main.swift"))")
 }
@@ -47,9 +47,9 @@ let slow = AsyncBlockOperation { try await Task.sleep(for: .seconds(3_600)) }
 slow.name = "slow"
 slow.addDependency(lost)
 
-let started = slow.observeState { state in
+let started = slow.observedState.observe { change in
   // State changes can be observed on every system.
-  if case .running = state { slow.cancel() }
+  if change.new == .running { slow.cancel() }
 }
 
 for operation in pages + [join, lost, slow] { queue.addOperation(operation) }

@@ -23,7 +23,7 @@ actor Disk {
 
 final class Document: Sendable {
   private let disk = Disk()
-  private let saves = FIFOQueue(name: "saves")
+  private let saves = FIFOQueue(label: "saves")
 
   /// Called from anywhere, for example from a text field that has changed.
   func save(_ version: Int) {
@@ -36,9 +36,9 @@ final class Document: Sendable {
   }
 
   /// Saves nothing more, and waits for what is on its way.
-  func close() async {
+  func close() async throws {
     saves.close()
-    let left = await saves.drain(timeout: .seconds(10))
+    let left = try await saves.drain(timeout: .seconds(10))
     print("closed, \(left.count) saves left, \(saves.statistics.finished) operations finished")
   }
 }
@@ -46,4 +46,4 @@ final class Document: Sendable {
 let document = Document()
 for version in 1...3 { document.save(version) }
 print(await document.export())
-await document.close()
+try await document.close()

@@ -25,8 +25,8 @@ final class User: @unchecked Sendable {
 }
 
 /// Waits for the users' queues, and says what they have done.
-func wait(for users: [User]) async {
-  for user in users { await user.queue.drain() }
+func wait(for users: [User]) async throws {
+  for user in users { try await user.queue.drain() }
   let handled = users.reduce(0) { $0 + $1.handled }
   let outOfOrder = users.reduce(0) { $0 + $1.outOfOrder }
   print("\(handled) messages handled, \(outOfOrder) of them out of order")
@@ -41,9 +41,9 @@ for number in 0..<messages {
 }
 print("\(users.count * messages) messages to \(users.count) users")
 
-await wait(for: users.filter { $0 !== users[away] })
+try await wait(for: users.filter { $0 !== users[away] })
 print("user \(away) is away: \(users[away].queue.statistics.pending) messages wait")
 
 users[away].queue.resume()
 print("user \(away) is back")
-await wait(for: users)
+try await wait(for: users)

@@ -3,7 +3,7 @@
 //     swift run --package-path examples/swift onboarding [--fast] [--service-up]
 //
 // (No pauses; nothing to notice.) What to look at: each is an interaction of one queue. Its closure
-// shows it, on the main thread, and returns; its `Presentation` is finished elsewhere: on the
+// shows it, on the main thread, and returns; its `FinishToken` is used elsewhere: on the
 // terminal's thread (Terminal.swift, Steps.swift) or by a task that has asked a service.
 
 import AsyncQueue
@@ -12,11 +12,11 @@ import Synchronization
 
 final class Onboarding: Sendable {
   private let interactions: InteractionQueue
-  private let background = FIFOQueue(name: "background")
+  private let background = FIFOQueue(label: "background")
   private let terminal = Terminal()
   private let networkDelay: Duration
   private let isServiceUp: Bool
-  private let added = Mutex<[Interaction]>([])
+  private let added = Mutex<[QueuedOperation]>([])
   private let summary = Mutex<[String]>([])
 
   init(isFast: Bool, isServiceUp: Bool) {
@@ -27,16 +27,15 @@ final class Onboarding: Sendable {
     self.isServiceUp = isServiceUp
   }
 
-  func run() async {
+  func run() async throws {
     print("Welcome. Four interactions, one at a time; Ctrl-D leaves.\n")
     for step in Step.all { background.enqueue { [self] in add(step) } }
     interactions.onViewDidAppear()
-    await background.drain()  // all are added
+    try await background.drain()  // all are added
     for (step, interaction) in zip(Step.all, added.withLock { $0 }) {
-      let end = await interaction.end
-      let isTold = summary.withLock { lines in lines.contains { $0.hasPrefix(step.label) } }
-      if isTold { continue }
-      tell(step, end == .cancelled(.request) ? "cancelled (never started)" : "\(end)")
+      let end = await interaction.waitForEnd()
+      if summary.withLock({ $0.contains { $0.hasPrefix(step.label) } }) { continue }
+      tell(step, end == .cancelled ? "cancelled (never started)" : "\(end)")
     }
     print("\nHow they ended, in order:")
     for line in summary.withLock({ $0 }) { print("  \(line)") }
@@ -44,63 +43,63 @@ final class Onboarding: Sendable {
 
   /// Any thread may add.
   private func add(_ step: Step) {
-    let interaction = interactions.addPresentation { [self] in begin(step, $0) }
+    let interaction = interactions.enqueue { [self] in begin(step, $0) }
     added.withLock { $0.append(interaction) }
   }
 
   @MainActor
-  private func begin(_ step: Step, _ presentation: Presentation) {
+  private func begin(_ step: Step, _ token: FinishToken) {
     if step.wasGranted {
       print("[\(step.label)] You have allowed this before.")
-      return finish(step, presentation, "finished (already granted)")
+      return finish(step, token, "finished (already granted)")
     }
     // It is asked to end: it does, and those that wait end with it.
-    presentation.onCancel { [self] reply in
+    token.onCancel { [self] token in
       tell(step, "cancelled")
-      reply.cancel()
+      token.cancel()
       interactions.cancelAll()
     }
     if step.asksService {
       Terminal.show("[\(step.label)] Asking the service how it is ... ")
-      background.enqueue { [self] in await askService(step, presentation) }
+      background.enqueue { [self] in await askService(step, token) }
     } else {
-      ask(step, presentation)
+      ask(step, token)
     }
   }
 
-  private func ask(_ step: Step, _ presentation: Presentation) {
+  private func ask(_ step: Step, _ token: FinishToken) {
     terminal.ask(step.label, step.question) { [self] line in
       guard let line else {
-        Task { await leave(step, presentation) }
+        Task { await leave(step, token) }
         return true
       }
       guard let outcome = step.answer(line) else { return false }
-      finish(step, presentation, outcome)
+      finish(step, token, outcome)
       return true
     }
   }
 
   /// The main thread does not wait for a network.
-  private func askService(_ step: Step, _ presentation: Presentation) async {
+  private func askService(_ step: Step, _ token: FinishToken) async {
     try? await Task.sleep(for: networkDelay)
     print("it is \(isServiceUp ? "up" : "down").")
-    isServiceUp ? finish(step, presentation, "finished (skipped)") : ask(step, presentation)
+    isServiceUp ? finish(step, token, "finished (skipped)") : ask(step, token)
   }
 
   /// The user has gone: nothing more is shown, the open interaction must end, and is held until then.
-  private func leave(_ step: Step, _ presentation: Presentation) async {
-    await background.drain()  // all are added
+  private func leave(_ step: Step, _ token: FinishToken) async {
+    _ = try? await background.drain()  // all are added
     interactions.onViewWillDisappear()
     interactions.close()
     let interaction = added.withLock { $0[Step.all.firstIndex { $0.label == step.label }!] }
     interaction.cancel()
-    _ = (await interaction.end, presentation)
+    _ = (await interaction.waitForEnd(), token)
   }
 
   /// Says how an interaction ends, and ends it: what is said comes before the next one.
-  private func finish(_ step: Step, _ presentation: Presentation, _ outcome: String) {
+  private func finish(_ step: Step, _ token: FinishToken, _ outcome: String) {
     tell(step, outcome)
-    presentation.finish()
+    token.finish()
   }
 
   private func tell(_ step: Step, _ outcome: String) {
@@ -115,5 +114,5 @@ let options = Set(CommandLine.arguments.dropFirst())
 if !options.isSubset(of: ["--fast", "--service-up"]) {
   Terminal.fail("usage: onboarding [--fast] [--service-up]")
 }
-await Onboarding(isFast: options.contains("--fast"), isServiceUp: options.contains("--service-up"))
-  .run()
+let (isFast, isServiceUp) = (options.contains("--fast"), options.contains("--service-up"))
+try await Onboarding(isFast: isFast, isServiceUp: isServiceUp).run()

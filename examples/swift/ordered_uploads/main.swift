@@ -29,7 +29,7 @@ func send(_ request: URLRequest) async throws -> Data {
 }
 
 final class Uploads: Sendable {
-  private let queue = FIFOQueue(name: "uploads")
+  private let queue = FIFOQueue(label: "uploads")
   private let address: URL
   private let counter = Mutex(0)
 
@@ -51,8 +51,8 @@ final class Uploads: Sendable {
   }
 
   /// Waits for all, and gives how many were stored.
-  func wait() async -> Int {
-    await queue.drain()
+  func wait() async throws -> Int {
+    try await queue.drain()
     return counter.withLock { $0 }
   }
 }
@@ -64,7 +64,7 @@ guard CommandLine.arguments.count == 2, let server = URL(string: CommandLine.arg
 let files = server.appendingPathComponent("files")
 let uploads = Uploads(to: files)
 for number in 1...20 { uploads.add(number) }
-print("\(await uploads.wait()) of 20 files uploaded; the server says:")
+print("\(try await uploads.wait()) of 20 files uploaded; the server says:")
 do {
   let list = try await send(URLRequest(url: files, timeoutInterval: 20))
   print(String(decoding: list, as: UTF8.self), terminator: "")

@@ -16,7 +16,7 @@ import Synchronization
 final class Recorder: @unchecked Sendable {
   // Safe to share: `queue` protects the rest.
 
-  let queue = FIFOQueue(name: "redis")
+  let queue = FIFOQueue(label: "redis")
   private let name: String
   private let connection: Redis
   private(set) var acknowledged = 0
@@ -76,13 +76,13 @@ enum Main {
 
     while !isTerminated.load(ordering: .relaxed) {
       try partitions.read { message in
-        let queue = keys[message.key] ?? FIFOQueue(name: message.key)
+        let queue = keys[message.key] ?? FIFOQueue(label: message.key)
         keys[message.key] = queue
         queue.enqueue { await handle(message, recorder) }
       }
     }
-    for queue in keys.values { await queue.drain() }
-    await recorder.queue.drain()
+    for queue in keys.values { try await queue.drain() }
+    try await recorder.queue.drain()
     try partitions.leave()
     print("\(recorder.acknowledged) messages acknowledged, of \(keys.count) keys")
   }

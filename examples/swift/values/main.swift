@@ -9,7 +9,7 @@ import ConcurrentKVO
 
 let temperature = ConcurrentKVO(18)
 let heating = ConcurrentKVO(false)
-var audit = heating.values().makeAsyncIterator()
+let audit = heating.values()
 
 // Called by whoever changes the temperature, before the change returns. It changes another value,
 // whose observers are told in turn.
@@ -29,8 +29,7 @@ let sensor = Task.detached {
 }
 
 // Off to begin with, then on, then off again: none of these is missed.
-_ = await audit.next()
-while let isOn = await audit.next(), isOn {}
+for await isOn in audit.dropFirst() where !isOn { break }
 await sensor.value
 temperature.drain()
 print("the heating is off at \(temperature.value) degrees")

@@ -11,7 +11,7 @@ import InteractionQueue
 let network = DispatchQueue(label: "network")
 
 func saveInOrder() async {
-  let saves = FIFOQueue(name: "saves")
+  let saves = FIFOQueue(label: "saves")
   for number in 1...3 {
     saves.enqueue {
       await Task.yield()

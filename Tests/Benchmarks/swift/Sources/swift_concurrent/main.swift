@@ -27,7 +27,7 @@ let program = Program(numbers: 1)
   }
 }
 
-let queue = ConcurrentQueue(maxConcurrentOperations: 1)
+let queue = ConcurrentQueue(maxConcurrent: 1)
 switch program.peer {
 case "inturn":
   await measure { count in

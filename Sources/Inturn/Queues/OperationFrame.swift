@@ -1,0 +1,80 @@
+internal import CSwiftTask
+import InturnCore
+import Synchronization
+
+/// That a task is the body of an operation, and whose waits that operation is part of.
+///
+/// It is bound as a task-local value. A child task sees its parent's binding itself, but a task that
+/// is only created inside has a copy of it: the address of the binding tells the two apart. So a
+/// frame counts for the body's task and its children, for which it waits, and for no task that it
+/// may leave behind.
+final class OperationFrame: Sendable {
+  /// What is bound: the operations that the current task was made in, however, and the frame.
+  struct Binding: Sendable {
+    var operations: [QueuedOperation] = []
+    fileprivate var frame: OperationFrame?
+  }
+
+  @TaskLocal static var bound = Binding()
+
+  private let operation: QueuedOperation
+  /// That of who waits for the operation, which is over after this one.
+  private let outer: OperationFrame?
+  /// Where it is bound as long as the body runs; zero before and after that. Relaxed: who finds his
+  /// own binding's address there is a child of the task that has written it.
+  private let address = Atomic<UInt>(0)
+
+  init(of operation: QueuedOperation, inside outer: OperationFrame?) {
+    self.operation = operation
+    self.outer = outer
+  }
+
+  /// The innermost one that counts for the current task.
+  static var current: OperationFrame? {
+    guard let frame = bound.frame, frame.address.load(ordering: .relaxed) == placeOfBinding
+    else { return nil }
+    return frame
+  }
+
+  /// Runs the operation's body. `callers`: the operations that its caller was made in.
+  func run(callers: [QueuedOperation], _ body: () async -> Void) async {
+    await Self.$bound.withValue(Binding(operations: callers + [operation], frame: self)) {
+      address.store(Self.placeOfBinding, ordering: .relaxed)
+      await body()
+      address.store(0, ordering: .relaxed)
+    }
+  }
+
+  /// The address of an object that lives as long as the process.
+  private static let key = UInt(bitPattern: Unmanaged.passRetained($bound).toOpaque())
+
+  private static var placeOfBinding: UInt {
+    UInt(bitPattern: cswift_task_binding(UnsafeRawPointer(bitPattern: key).unsafelyUnwrapped))
+  }
+
+  // MARK: Waiting
+
+  /// Enters a wait of the current task; throws, after a report, when it could never end. As long as
+  /// it lasts, `needs` says, under a lock, without what it cannot end.
+  static func enter(
+    needing needs: @escaping (inout [AnyObject]) -> [TaskWaitGraph.Need]
+  ) throws(QueueError) -> TaskWaitGraph.Entry {
+    guard let frame = current else { return .none }
+    do {
+      return try TaskWaitGraph.enter(inside: { frame.holders }, needing: needs)
+    } catch {
+      throw QueueError.deadlock(error.message)
+    }
+  }
+
+  /// The operations that it is inside of and that keep their places.
+  private var holders: [TaskWaitGraph.Holder] {
+    var holders: [TaskWaitGraph.Holder] = []
+    var next: OperationFrame? = self
+    while let frame = next {
+      if let holder = frame.operation.holder { holders.append(holder) }
+      next = frame.outer
+    }
+    return holders
+  }
+}

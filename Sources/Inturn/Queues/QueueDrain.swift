@@ -1,0 +1,60 @@
+import InturnCore
+
+extension QueueEngine {
+  func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
+    precondition(timeout ?? .zero >= .zero, "A timeout must not be negative.")
+    if timeout == .zero {
+      return Engine.drain(handle, timeoutNanoseconds: 0) == .ok ? [] : notDrained
+    }
+    if OperationFrame.bound.operations.contains(where: { $0.runs(on: handle) }) {
+      throw .deadlock("A drain was refused: it is inside an operation of its own queue.")
+    }
+    let entry = try OperationFrame.enter { [handle] _ in [.place(in: handle)] }
+    defer { TaskWaitGraph.leave(entry) }
+    let wait = DrainWait()
+    let alarm = timeout.map { timeout in
+      ClockAlarm(
+        on: clock.engineClock ?? Engine.systemClock, afterNanoseconds: timeout.inNanoseconds
+      ) { wait.end(isQuiet: false) }
+    }
+    let isQuiet = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        wait.begin(continuation)
+        _ = Engine.whenQuiet(handle) { wait.end(isQuiet: true) }
+      }
+    } onCancel: {
+      wait.end(isQuiet: false)
+    }
+    alarm?.cancel()
+    return isQuiet ? [] : notDrained
+  }
+
+  private var notDrained: [OperationInfo] { OperationInfo.list(of: handle, atMost: 100) }
+}
+
+/// One wait for a queue: the first end of it counts.
+private final class DrainWait: @unchecked Sendable {
+  // Safe to share: `lock` protects the rest.
+
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var continuation: CheckedContinuation<Bool, Never>?
+  @exclusivity(unchecked) private var outcome: Bool?
+
+  func begin(_ new: CheckedContinuation<Bool, Never>) {
+    let outcome = lock.withLock { () -> Bool? in
+      if self.outcome == nil { continuation = new }
+      return self.outcome
+    }
+    if let outcome { new.resume(returning: outcome) }
+  }
+
+  func end(isQuiet: Bool) {
+    let waiter = lock.withLock { () -> CheckedContinuation<Bool, Never>? in
+      if outcome != nil { return nil }
+      outcome = isQuiet
+      defer { continuation = nil }
+      return continuation
+    }
+    waiter?.resume(returning: isQuiet)
+  }
+}

@@ -1,0 +1,114 @@
+import InturnCore
+
+/// What is behind a queue that the engine drains: the engine's queue, what does not change of it, and
+/// who reads its events.
+package final class QueueEngine: Sendable {
+  package let handle: Handle
+  let label: String?
+  let capacity: Int?
+  let clock: QueueClock
+  package let states: QueueStates
+  private let broadcast = Broadcast<QueueEvent>()
+
+  /// Makes a queue, or stops the program when there is no memory for one. `executor`: where its work is
+  /// called; null for the library's pool. `change` sets what only some kinds have.
+  package init(
+    _ kind: QueueKind, label: String?, capacity: Int?, clock: QueueClock,
+    executor: Handle = Handle(bits: 0), change: (inout QueueOptions) -> Void
+  ) {
+    precondition(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
+    (self.label, self.capacity, self.clock) = (label, capacity, clock)
+    var options = QueueOptions(kind: kind)
+    options.capacity = UInt64(capacity ?? 0)
+    options.clock = clock.engineClock
+    change(&options)
+    // The engine looks at a queue's clock where it is told of its executor.
+    let isOfPool = executor.bits == 0 && options.clock != nil
+    let (status, handle) = withOptionalCString(label) { text in
+      var options = options
+      options.label = text
+      return Engine.createQueue(
+        options, executor: isOfPool ? Engine.poolExecutor : executor, clock: Handle(bits: 0))
+    }
+    precondition(status == .ok, "The queue could not be made: no memory, or no thread.")
+    self.handle = handle
+    states = QueueStates(queue: handle)
+  }
+
+  /// What is told from now on.
+  func events(
+    _ policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy
+  ) -> AsyncStream<QueueEvent> {
+    let stream = broadcast.stream(keeping: policy)
+    _ = Engine.observe(handle) { [broadcast] in broadcast.send(QueueEvent($0)) }
+    return stream
+  }
+
+  /// The last events have been told.
+  package func finishEvents() { broadcast.finish() }
+}
+
+package func withOptionalCString<Result>(
+  _ text: String?, _ body: (UnsafePointer<CChar>?) -> Result
+) -> Result {
+  guard let text else { return body(nil) }
+  return text.withCString(body)
+}
+
+/// A queue that the engine drains.
+package protocol EngineQueue: WorkQueue {
+  var engine: QueueEngine { get }
+}
+
+extension EngineQueue {
+  public var label: String? { engine.label }
+  public var capacity: Int? { engine.capacity }
+  public var clock: QueueClock { engine.clock }
+  public var states: QueueStates { engine.states }
+  public var statistics: QueueStatistics { QueueStatistics(of: engine.handle) }
+
+  public func suspend() { _ = Engine.suspend(engine.handle) }
+
+  public func resume() {
+    precondition(
+      Engine.resume(engine.handle) == .ok, "resume() without a suspend(): call one for each.")
+  }
+
+  public func suspend(for reason: String) { _ = Engine.suspend(engine.handle, reason: reason) }
+
+  public func resume(for reason: String) {
+    precondition(
+      Engine.resume(engine.handle, reason: reason) == .ok,
+      "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
+  }
+
+  public func setRate(maxStarts: Int, interval: Duration, burst: Int?) {
+    Engine.setRate(
+      maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: engine.handle)
+  }
+
+  public func removeRate() { _ = Engine.setRate(nil, of: engine.handle) }
+
+  public func cancelAll() { _ = Engine.cancelAll(engine.handle) }
+
+  @discardableResult
+  public func cancel(key: String) -> Int { Int(Engine.cancel(key, of: engine.handle).1) }
+
+  @discardableResult
+  public func resolve(key: String) -> Int { Int(Engine.resolve(key, of: engine.handle).1) }
+
+  public func close() { _ = Engine.close(engine.handle) }
+
+  @discardableResult
+  public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
+    try await engine.drain(timeout: timeout)
+  }
+
+  public func events(
+    buffering policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy
+  ) -> AsyncStream<QueueEvent> { engine.events(policy) }
+
+  public func list(atMost count: Int) -> [OperationInfo] {
+    OperationInfo.list(of: engine.handle, atMost: count)
+  }
+}

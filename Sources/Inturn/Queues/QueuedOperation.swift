@@ -1,0 +1,350 @@
+import InturnCore
+
+/// One operation that a queue was given.
+///
+/// It need not be kept: the operation goes on without it, and whoever keeps it does not keep the
+/// operation's closures. All members may be used from any thread.
+public class QueuedOperation: @unchecked Sendable {
+  // Safe to share: `lock` protects what changes.
+
+  package typealias Work = @Sendable (FinishToken) -> Void
+
+  private struct Closures {
+    var work: Work
+    var condition: (@Sendable () -> Verdict)?
+    var decide: (@Sendable (any Error, Int) -> Bool)?
+  }
+
+  /// Whether its work is called on the main thread, and its handlers are.
+  private let isOnMain: Bool
+
+  /// Protects everything below. Nothing is called, and no closure let go of, while it is held.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var closures: Closures?
+  @exclusivity(unchecked) private var ended: OperationEnd?
+  @exclusivity(unchecked) private var box: OutcomeBox?
+  @exclusivity(unchecked) private var waiters: [CheckedContinuation<OperationEnd, Never>] = []
+  @exclusivity(unchecked) private var handle = Handle(bits: 0)
+  @exclusivity(unchecked) private var queue = Handle(bits: 0)
+  @exclusivity(unchecked) private var failure: (any Error)?
+  /// What has to end before its start, until that.
+  @exclusivity(unchecked) private var dependencies: [QueuedOperation] = []
+  /// Made when it is first asked for.
+  @exclusivity(unchecked) private var made = Observed()
+
+  package init(_ options: OperationOptions, isOnMain: Bool = false, _ work: @escaping Work) {
+    self.isOnMain = isOnMain
+    closures = Closures(work: work, condition: options.condition, decide: options.retry?.decide)
+  }
+
+  deinit {
+    if handle.bits != 0 { _ = Engine.release(handle) }
+  }
+
+  /// Cancels the operation: a pending one ends at once and its work is never called; a running one
+  /// is asked to end, and keeps its place until it ends itself or its grace time has passed.
+  ///
+  /// Nothing happens when it has ended. Others that have joined it are not cancelled: the first of
+  /// them stands in for it.
+  public final func cancel() {
+    let handle = lock.withLock { self.handle }
+    if handle.bits != 0 { _ = Engine.cancel(handle) }
+  }
+
+  /// How far it has come just now. From any thread.
+  public final var state: OperationState {
+    let (handle, ended) = lock.withLock { (self.handle, self.ended) }
+    if ended != nil { return .ended }
+    return OperationState(Engine.state(of: handle).1)
+  }
+
+  /// How the operation ended; nil while it has not.
+  public final var end: OperationEnd? { lock.withLock { ended } }
+
+  /// Waits until the operation has ended, without blocking a thread, and says how.
+  ///
+  /// The wait is not affected by the cancelling of the task that waits.
+  ///
+  /// **Deadlock.** Inside an operation that this one could not end before, it stops the program, with
+  /// a message that names the queues: there, await ``QueuedResult/value``, which throws.
+  public final func waitForEnd() async -> OperationEnd {
+    do throws(QueueError) {
+      return try await endUnlessDeadlock
+    } catch {
+      fatalError("\(error) Await `value` there, which throws.")
+    }
+  }
+
+  /// The same; throws when the current task is inside an operation that this one could not end before.
+  final var endUnlessDeadlock: OperationEnd {
+    get async throws(QueueError) {
+      let entry = try OperationFrame.enter { [self] in needs(&$0) }
+      defer { TaskWaitGraph.leave(entry) }
+      return await withCheckedContinuation { continuation in
+        let ended = lock.withLock { () -> OperationEnd? in
+          if self.ended == nil { waiters.append(continuation) }
+          return self.ended
+        }
+        if let ended { continuation.resume(returning: ended) }
+      }
+    }
+  }
+
+  /// How far the work has come, as its token has said last.
+  public final var progress: OperationProgress {
+    OperationProgress(Engine.progress(of: lock.withLock { handle }).1)
+  }
+
+  // MARK: What the module asks
+
+  /// What is observed of it, which `make` makes, of its handle, when it is first asked for.
+  func observed<T: Sendable>(
+    _ place: WritableKeyPath<Observed, ObservedState<T>?>, _ make: (Handle) -> ObservedState<T>
+  ) -> ObservedState<T> {
+    let (first, handle) = lock.withLock { (made[keyPath: place], self.handle) }
+    if let first { return first }
+    let new = make(handle)
+    return lock.withLock {
+      // Another thread may have been first; then this one goes.
+      if let first = made[keyPath: place] { return first }
+      made[keyPath: place] = new
+      return new
+    }
+  }
+
+  func runs(on queue: Handle) -> Bool {
+    lock.withLock { ended == nil && self.queue == queue }
+  }
+
+  /// What the operation is as long as it keeps its place. The engine knows of its end before it has
+  /// told it.
+  var holder: TaskWaitGraph.Holder? {
+    let (hasEnded, queue, handle) = lock.withLock { (ended != nil, self.queue, self.handle) }
+    if hasEnded || (handle.bits != 0 && Engine.state(of: handle).1 == .ended) { return nil }
+    return TaskWaitGraph.Holder(self, of: queue)
+  }
+
+  /// Without what it cannot end: before its start, a place, and what it comes after. It looks at all
+  /// operations that this one comes after, and keeps them in `kept`.
+  func needs(_ kept: inout [AnyObject]) -> [TaskWaitGraph.Need] {
+    var needs: [TaskWaitGraph.Need] = []
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+    var open = [self]
+    while let next = open.popLast() {
+      kept.append(next)
+      let (hasEnded, queue, handle, dependencies) = next.lock.withLock {
+        (next.ended != nil, next.queue, next.handle, next.dependencies)
+      }
+      if hasEnded { continue }
+      needs.append(.end(of: TaskWaitGraph.Holder(next, of: queue)))
+      guard handle.bits != 0, Engine.state(of: handle).1 == .pending else { continue }
+      needs.append(.place(in: queue, outOf: Engine.places(for: handle)))
+      open += dependencies.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+    return needs
+  }
+
+  /// What it has ended with, or failed with.
+  var outcomeBox: OutcomeBox? { lock.withLock { box } }
+
+  /// The failure of an attempt, for who decides whether it is worth another one.
+  func note(failure new: any Error) {
+    let old = lock.withLock {
+      defer { failure = new }
+      return failure
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Gives the operation to a queue, once; or has it end as refused, which is reported.
+  package func enqueue(
+    on queue: QueueEngine, _ options: OperationOptions, _ fileID: StaticString, _ line: UInt
+  ) {
+    let place = "\(fileID):\(line)"
+    let label = options.label.map { "\($0), \(place)" } ?? place
+    guard let error = enqueue(on: queue.handle, options, label: label) else { return }
+    Report.refused(queue: queue.label, operation: label, error)
+    hasEnded(OperationEnd(refusal: error), nil)
+  }
+
+  private func enqueue(
+    on queue: Handle, _ options: OperationOptions, label: String
+  ) -> QueueError? {
+    var core = options.engineOptions
+    if options.condition != nil { core.condition = Self.askCondition }
+    core.retry = options.retry?.enginePolicy
+    if options.retry?.decide != nil { core.retry?.decide = Self.askWhetherWorthIt }
+    var after: [Handle] = []
+    for dependency in options.after {
+      let (handle, ended) = dependency.lock.withLock { (dependency.handle, dependency.ended) }
+      if handle.bits != 0 {
+        after.append(handle)
+      } else if ended != nil && core.needsFinished {
+        // It was refused by its queue.
+        hasEnded(.cancelled(.dependency), nil)
+        return nil
+      }
+    }
+    // One reference as the work's context, one as the end's.
+    let context = Unmanaged.passRetained(self).toOpaque()
+    _ = Unmanaged.passRetained(self)
+    core.endCallback = EndCallback(
+      function: {}, call: { _, context, end in Self.from(context).hasEnded(end) },
+      context: context, destroy: Self.letGo)
+    lock.withLock {
+      self.queue = queue
+      dependencies = options.after
+    }
+    let (status, handle) = label.withCString { text in
+      core.label = text
+      return after.withUnsafeBufferPointer { handles in
+        core.after = handles
+        return Engine.enqueue(
+          queue, options: core, work: Self.call, context: context, destroy: Self.forget,
+          wantsHandle: true)
+      }
+    }
+    if status == .ok {
+      lock.withLock { self.handle = handle }
+      return nil
+    }
+    Self.forget(context)
+    Self.letGo(context)
+    return QueueError(status)
+  }
+
+  // MARK: What the engine calls
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> QueuedOperation {
+    Unmanaged<QueuedOperation>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  private static let call: RawWork = { context, bits in
+    let operation = from(context)
+    let token = FinishToken(Handle(bits: bits), of: operation)
+    let (work, dependencies) = operation.lock.withLock {
+      defer { operation.dependencies = [] }
+      return (operation.closures?.work, operation.dependencies)
+    }
+    withExtendedLifetime(dependencies) {}
+    work?(token)
+  }
+
+  private static let askCondition: RawCondition = { context in
+    let operation = from(context)
+    switch operation.lock.withLock({ operation.closures?.condition })?() ?? .start {
+    case .start: return 0
+    case .skip: return 1
+    case .giveUp: return 2
+    }
+  }
+
+  private static let askWhetherWorthIt: RetryPolicy.RawDecide = { context, _, attempts in
+    let operation = from(context)
+    let (decide, failure) = operation.lock.withLock {
+      (operation.closures?.decide, operation.failure)
+    }
+    guard let decide, let failure else { return true }
+    return decide(failure, Int(attempts))
+  }
+
+  /// The engine does not use the closures any more: they go, whoever holds the operation.
+  private static let forget: RawDestroy = { context in
+    let operation = Unmanaged<QueuedOperation>.fromOpaque(context!).takeRetainedValue()
+    let closures = operation.lock.withLock {
+      defer { operation.closures = nil }
+      return operation.closures
+    }
+    withExtendedLifetime(closures) {}
+  }
+
+  private static let letGo: RawDestroy = {
+    Unmanaged<QueuedOperation>.fromOpaque($0!).release()
+  }
+
+  private func hasEnded(_ end: InturnCore.OperationEnd) {
+    var box: OutcomeBox?
+    if end.outcome == .finished || end.outcome == .failed, let result = end.result {
+      box = Unmanaged<OutcomeBox>.fromOpaque(result).takeUnretainedValue()
+    }
+    // Each failure is given its error; see `fail`.
+    let error = end.outcome == .failed ? (box as! ErrorBox).error : nil
+    hasEnded(OperationEnd(end.outcome, end.cause, error: error), box)
+  }
+
+  private func hasEnded(_ end: OperationEnd, _ new: OutcomeBox?) {
+    let (waiters, failure, dependencies) = lock.withLock {
+      ended = end
+      box = new
+      defer {
+        self.waiters = []
+        self.failure = nil
+        self.dependencies = []
+      }
+      return (self.waiters, self.failure, self.dependencies)
+    }
+    for waiter in waiters { waiter.resume(returning: end) }
+    withExtendedLifetime((failure, dependencies)) {}
+  }
+}
+
+/// What its tokens do.
+extension QueuedOperation: FinishTarget {
+  package final func finish(_ token: Handle, with box: OutcomeBox?) -> Bool {
+    guard let context = box?.asContext else { return Engine.end(token, as: .finished) == .ok }
+    if Engine.finish(token, result: context, destroy: OutcomeBox.drop) == .ok { return true }
+    OutcomeBox.drop(context)
+    return false
+  }
+
+  package final func fail(_ token: Handle, _ error: any Error) -> Bool {
+    note(failure: error)
+    let context = ErrorBox(error).asContext
+    if Engine.fail(token, code: 1, result: context, destroy: OutcomeBox.drop) == .ok { return true }
+    OutcomeBox.drop(context)
+    return false
+  }
+
+  package final func giveIn(_ token: Handle) -> Bool { Engine.end(token, as: .cancelled) == .ok }
+  package final func yield(_ token: Handle) -> Bool { Engine.yield(token) == .ok }
+  package final func abandon(_ token: Handle) { _ = Engine.abandon(token) }
+  package final func isAskedToEnd(_ token: Handle) -> Bool { Engine.isCancelled(token).1 }
+
+  package final func onCancel(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {
+    let handler = TokenHandler(handler)
+    let context = handler.context
+    let status = Engine.onCancel(
+      token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
+    if status == .ok { return }
+    TokenHandler.drop(context)
+    // It has been cut off: a handler cannot be set any more.
+    if isOnMain { Task { @MainActor in handler.body() } } else { handler.body() }
+  }
+
+  package final func onPreempt(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {
+    let context = TokenHandler(handler).context
+    let status = Engine.onPreempt(
+      token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
+    if status != .ok { TokenHandler.drop(context) }
+  }
+
+  package final func setProgress(_ progress: InturnCore.Progress, of token: Handle) -> Bool {
+    Engine.setProgress(progress, of: token) == .ok
+  }
+}
+
+/// A handler as the engine keeps it.
+private final class TokenHandler: Sendable {
+  let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  /// A context with a reference, which `drop` gives back.
+  var context: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+
+  static let call: RawWork = { context, _ in
+    Unmanaged<TokenHandler>.fromOpaque(context!).takeUnretainedValue().body()
+  }
+
+  static let drop: RawDestroy = { Unmanaged<TokenHandler>.fromOpaque($0!).release() }
+}

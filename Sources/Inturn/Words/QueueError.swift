@@ -1,0 +1,73 @@
+import InturnCore
+
+/// Why a queue did not do what it was asked to, or why there is no value.
+///
+/// Who is cancelled before the start, in a form that throws, gets `CancellationError` instead.
+public enum QueueError: Error, Equatable, Sendable {
+  /// The queue, or the owner, has as many operations as it may have.
+  case full
+  /// The queue accepts no more operations.
+  case closed
+  /// The owner is gone.
+  case ownerGone
+  /// The actor queue has no actor: none was adopted, or it is gone.
+  case noActor
+  /// The queue was made before the process was forked, in the parent.
+  case forked
+  /// This kind of queue cannot do what the options ask for; the text says what.
+  case unsupported(String)
+  /// A wait was refused that could never have ended; the text names the ring of who waits for whom.
+  case deadlock(String)
+  /// The operation ended so, and has no value.
+  case ended(OperationEnd)
+  /// The operation has not ended yet, or has finished without a value.
+  case noValue
+}
+
+extension QueueError: CustomStringConvertible {
+  /// What is wrong, in one line, and what to do where that can be said.
+  public var description: String {
+    switch self {
+    case .full: "The queue is full: await `enqueueWhenRoom` or `run`, or give it more capacity."
+    case .closed: "The queue is closed."
+    case .ownerGone: "The operation's owner is gone."
+    case .noActor:
+      "The actor queue has no actor: create it with `ActorQueue(of: actor)`, or call "
+        + "`adoptExecutionContext(of: self)` in the actor's `init`, and let it not outlive the actor."
+    case .forked: "The queue was made before a fork, in the parent process."
+    case .unsupported(let what): what
+    case .deadlock(let ring): ring
+    case .ended(let end): "The operation has no value: it ended as \(end)."
+    case .noValue: "The operation has no value: it has not ended, or finished without one."
+    }
+  }
+}
+
+extension QueueError {
+  /// What a refusal of the engine's means.
+  package init(_ status: Status) {
+    switch status {
+    case .full: self = .full
+    case .closed: self = .closed
+    case .forked: self = .forked
+    // Of what an operation is enqueued with, only an owner can be gone.
+    case .stale: self = .ownerGone
+    case .unsupported:
+      self = .unsupported(
+        "This kind of queue has no priorities, barriers or urgent operations: see OperationOptions."
+      )
+    default: fatalError("Inturn: a queue gave status \(status.rawValue)")
+    }
+  }
+
+  /// The cause of the end of what it refuses.
+  var cause: OperationEnd.Cause {
+    switch self {
+    case .full: .full
+    case .closed: .closed
+    case .forked: .forked
+    case .ownerGone, .noActor: .owner
+    case .unsupported, .deadlock, .ended, .noValue: .unsupported
+    }
+  }
+}

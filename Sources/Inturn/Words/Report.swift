@@ -1,0 +1,83 @@
+import InturnCore
+
+/// Something that the library noticed and nobody asked for.
+public struct Report: Sendable {
+  /// What it is about.
+  public enum Kind: Sendable {
+    /// A finish callback or a token was lost, and its operation ended as abandoned.
+    case lostToken
+    /// A wait, or a dependency, would never have come to an end.
+    case deadlock
+    /// An operation takes longer than it said that it would.
+    case stall
+    /// A queue has not accepted an operation whose caller cannot be told.
+    case refused
+    /// Observers of a value have gone on changing it in answer to their own changes.
+    case runaway
+    /// An observer of a value cannot be called any more: its queue is gone.
+    case lostObserver
+    /// A pool of the library needs a thread, and none can be started.
+    case noThread
+    /// A function of the C library has refused an argument, which the message names.
+    case invalidArgument
+    /// Work in another language has thrown an exception that nobody gets.
+    case exception
+    /// A queue of another language has gone before its work had ended.
+    case dropped
+  }
+
+  /// What it is about.
+  public let kind: Kind
+  /// One line.
+  public let message: String
+
+  /// Sets who is told what the library notices, in place of a line on the standard error output;
+  /// nil for that.
+  ///
+  /// There is one handler in a process, for all of the library. It is called on any thread, without
+  /// a lock, and may call any function of the library.
+  public static func setHandler(_ handler: (@Sendable (Report) -> Void)?) {
+    // The old one goes after the lock.
+    let old = Self.handler.withLock { present in
+      defer { present = handler }
+      return present
+    }
+    withExtendedLifetime(old) {}
+    Engine.setReportHandler(
+      handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
+  }
+
+  private static let handler = Locked<(@Sendable (Report) -> Void)?>(nil)
+
+  private init(kind: Kind, message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  private init(_ report: InturnCore.Report) {
+    switch report.kind {
+    case .lostToken: kind = .lostToken
+    case .deadlock: kind = .deadlock
+    case .stall: kind = .stall
+    case .runaway: kind = .runaway
+    case .lostObserver: kind = .lostObserver
+    case .noThread: kind = .noThread
+    case .invalidArgument: kind = .invalidArgument
+    case .exception: kind = .exception
+    case .dropped: kind = .dropped
+    }
+    message = report.message
+  }
+
+  /// Tells that a queue has not accepted an operation.
+  package static func refused(queue label: String?, operation: String?, _ error: QueueError) {
+    let queue = label.map { "queue " + InturnCore.Report.quoted($0) } ?? "an unnamed queue"
+    let operation = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
+    let report = Report(kind: .refused, message: "\(queue) has not accepted \(operation): \(error)")
+    if let handler = Self.handler.withLock({ $0 }) { return handler(report) }
+    // The engine's default is a line of the message, whatever the kind.
+    InturnCore.Report(
+      kind: .lostToken, message: report.message, queueLabel: label, operationLabel: nil
+    ).send()
+  }
+}
