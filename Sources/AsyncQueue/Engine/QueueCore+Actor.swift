@@ -14,8 +14,9 @@ extension QueueCore {
       return PlainClosure(task, plain).enqueue(queue)
     }
     guard let actor = pin.actor else { return nil }
+    let attempts = options.map { Attempts($0) }
     return enqueueTurn(options) { turn in
-      Task { try? await turn.perform(on: actor, task) }
+      Task { await turn.perform(attempts, on: actor, task) }
     }
   }
 
@@ -27,8 +28,9 @@ extension QueueCore {
     if options == nil, let plain = plainPriority(nil) {
       return PlainClosure(main: task, plain).enqueue(queue)
     }
+    let attempts = options.map { Attempts($0) }
     return enqueueTurn(options) { turn in
-      Task { @MainActor in try? await turn.perform { await task() } }
+      Task { @MainActor in await turn.perform(attempts) { await task() } }
     }
   }
 

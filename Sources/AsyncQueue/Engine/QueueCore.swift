@@ -76,6 +76,7 @@ final class QueueCore: @unchecked Sendable {
     }
     guard status == .ok else { fatalError("Inturn: no memory or thread for a queue") }
     self.queue = queue
+    _ = TaskWaits.areSeenByOthers
     visitFrame = Frame(self)
   }
 

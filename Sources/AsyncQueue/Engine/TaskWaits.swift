@@ -59,6 +59,13 @@ enum TaskWaits {
   }
 
   static func leave(_ entry: Entry) { TaskWaitGraph.leave(entry) }
+
+  /// From the first queue on, waits for other operations see those that a task is inside of here.
+  static let areSeenByOthers: Void = {
+    OperationFrame.otherHolders.withLock {
+      $0 = { Frame.current.map { frame in { frame.holders } } }
+    }
+  }()
 }
 
 extension Frame {

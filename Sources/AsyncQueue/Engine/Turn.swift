@@ -8,6 +8,8 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   // is enqueued.
 
   let label: String?
+  /// What its caller was given, where that is more than a task.
+  private let operation: QueuedOperation?
   /// Whether its body runs even when it is cancelled, because its form cannot throw.
   let isObstinate: Bool
   /// Whether it may be cut off while it runs.
@@ -15,19 +17,23 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   // `lock` protects what follows.
   /// What cancels it one by one, where it can be. The turn releases it when it is over.
-  @exclusivity(unchecked) private var operation: Handle?
+  @exclusivity(unchecked) private var handle: Handle?
   @exclusivity(unchecked) private var isReleased = false
+  /// How it ends and with what, where that is more than the engine knows.
+  @exclusivity(unchecked) private var conclusion: (end: OperationEnd, box: OutcomeBox?)?
   /// Of a turn that was refused.
   @exclusivity(unchecked) private var refusal: (any Error)?
   /// Whether nobody is to be told any more that the queue has accepted it.
   @exclusivity(unchecked) private var isAcceptanceTold = true
 
   init(
-    _ core: QueueCore, label: String? = nil, isObstinate: Bool, priority: TaskPriority? = nil,
+    _ core: QueueCore, label: String? = nil, isObstinate: Bool,
+    for operation: QueuedOperation? = nil, priority: TaskPriority? = nil,
     registry: TaskRegistry? = nil, origin: Origin = .none
   ) {
     self.label = label
     self.isObstinate = isObstinate
+    self.operation = operation
     super.init(core, priority: priority, registry: registry, origin: origin)
   }
 
@@ -39,12 +45,22 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   func enqueue(_ options: OperationOptions?) -> Status {
     hasOptions = options != nil
     isAcceptanceTold = !core.tellsEvents
+    // An operation that joins another one has no task to come for its turn.
+    if options?.joins == true { return .unsupported }
+    guard let after = options.map({ QueuedOperation.handles(for: $0) }) ?? [] else {
+      end(.cancelled(.dependency))
+      return .ok
+    }
     let context = Unmanaged.passRetained(self)
-    let (status, handle) = withOptions(options) {
-      Engine.enqueue(
-        core.queue, options: $0, context: context.toOpaque(),
-        destroy: { Unmanaged<Turn>.fromOpaque($0!).takeRetainedValue().dropped() },
-        isObstinate: isObstinate, wantsHandle: !isObstinate)
+    let (status, handle) = withOptions(options) { options in
+      after.withUnsafeBufferPointer {
+        var options = options
+        options?.after = $0
+        return Engine.enqueue(
+          core.queue, options: options, context: context.toOpaque(),
+          destroy: { Unmanaged<Turn>.fromOpaque($0!).takeRetainedValue().dropped() },
+          isObstinate: isObstinate, wantsHandle: !isObstinate)
+      }
     }
     if status != .ok {
       context.release()
@@ -59,9 +75,10 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// Where its task has been made before, it may be over already.
   private func keep(_ handle: Handle) {
+    if let operation { return operation.isAccepted(as: handle, by: core.queue) }
     lock.lock()
     let isReleased = self.isReleased
-    if !isReleased { operation = handle }
+    if !isReleased { self.handle = handle }
     lock.unlock()
     if isReleased { _ = Engine.release(handle) }
   }
@@ -125,7 +142,18 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// What an end callback is told: how an operation with options has ended.
   private func ended(_ end: InturnCore.OperationEnd) {
-    refuse(OperationEnd(end.outcome, end.cause))
+    self.end(OperationEnd(end.outcome, end.cause))
+  }
+
+  private func end(_ end: OperationEnd) {
+    refuse(end)
+    lock.lock()
+    let conclusion = self.conclusion
+    self.conclusion = nil
+    lock.unlockAfterReadingObject()
+    // One that was cut off has not ended as it said.
+    let said = conclusion.flatMap { $0.end.outcome == end.outcome ? $0 : nil }
+    operation?.hasEnded(said?.end ?? end, said?.box)
   }
 
   /// Nothing happens once it has started.
@@ -142,12 +170,13 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// Takes a pending operation out of the queue at once; a running one is not touched.
   private func cancelPending() {
     lock.lock()
-    let operation = self.operation
+    let handle = self.handle
     lock.unlock()
-    guard let operation, Engine.state(of: operation).1 == .pending else { return }
-    _ = Engine.cancel(operation)
+    if let operation { return operation.cancel() }
+    guard let handle, Engine.state(of: handle).1 == .pending else { return }
+    _ = Engine.cancel(handle)
     // It may have been started meanwhile; then it is the body's task that is cancelled.
-    if Engine.state(of: operation).1 == .ended { refuse(.cancelled) }
+    if Engine.state(of: handle).1 == .ended { refuse(.cancelled) }
   }
 
   // MARK: The body's side
@@ -229,6 +258,20 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     finish(.finished, .finished)
   }
 
+  /// The same, saying more than the engine knows.
+  func finish(_ end: OperationEnd, _ box: OutcomeBox? = nil) {
+    lock.lock()
+    conclusion = (end, box)
+    lock.unlock()
+    let outcome: Outcome =
+      switch end.outcome {
+      case .finished: .finished
+      case .cancelled: .cancelled
+      default: .failed
+      }
+    _ = finish(end, outcome)
+  }
+
   /// The body has thrown.
   @usableFromInline
   func finish(throwing error: any Error) {
@@ -242,9 +285,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     letGo()
     lock.lock()
     isReleased = true
-    let operation = self.operation
-    self.operation = nil
+    let handle = self.handle
+    self.handle = nil
     lock.unlock()
-    if let operation { _ = Engine.release(operation) }
+    if let handle { _ = Engine.release(handle) }
   }
 }

@@ -98,6 +98,29 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
   }
 
+  /// Enqueues an operation with options on the actor, whose value others wait for; it is a task of its own.
+  ///
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
+  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. It cannot
+  /// join another one, has no priority and is not urgent: then it is refused, which is reported.
+  ///
+  /// - Parameters:
+  ///   - options: What it waits for, and how it is dealt with.
+  ///   - fileID: Where it is enqueued, for reports.
+  ///   - line: The same.
+  ///   - body: Called once for each attempt.
+  @discardableResult
+  public func enqueueTask<Value: Sendable>(
+    _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: @escaping @Sendable (isolated ActorType) async throws -> Value
+  ) -> QueuedResult<Value> {
+    let actor = actorOrStop(fileID, line)
+    let attempts = Attempts(options)
+    return core.enqueueTask(options, fileID, line, Value.self) { turn in
+      Task { await turn.performTask(attempts, on: actor, body) }
+    }
+  }
+
   // MARK: From asynchronous code
 
   /// Waits until there is room, then enqueues an operation.

@@ -79,6 +79,28 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     if status != .ok { throw QueueError(status) }
   }
 
+  /// Enqueues an operation with options, whose value others wait for; it is a task of its own.
+  ///
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
+  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. It cannot
+  /// join another one, has no priority and is not urgent: then it is refused, which is reported.
+  ///
+  /// - Parameters:
+  ///   - options: What it waits for, and how it is dealt with.
+  ///   - fileID: Where it is enqueued, for reports.
+  ///   - line: The same.
+  ///   - body: Called once for each attempt.
+  @discardableResult
+  public func enqueueTask<Value: Sendable>(
+    _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: @escaping @Sendable () async throws -> Value
+  ) -> QueuedResult<Value> {
+    let attempts = Attempts(options)
+    return core.enqueueTask(options, fileID, line, Value.self) { turn in
+      Task(priority: priority) { await turn.performTask(attempts) { try await body() } }
+    }
+  }
+
   @inline(__always)
   private func add(
     _ options: OperationOptions?, _ task: @escaping @Sendable () async -> Void
@@ -86,8 +108,9 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     if options == nil, let plain = core.plainPriority(priority) {
       return PlainClosure(task, plain).enqueue(core.queue)
     }
+    let attempts = options.map { Attempts($0) }
     return core.enqueueTurn(options) { turn in
-      Task(priority: priority) { try? await turn.perform(task) }
+      Task(priority: priority) { await turn.perform(attempts) { await task() } }
     }
   }
 
@@ -156,6 +179,10 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     _ options: OperationOptions, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () async throws -> Value
   ) async throws -> Value {
+    if options.condition != nil || options.retry != nil {
+      throw QueueError.unsupported(
+        "run(_:_:) calls its body once: conditions and retries are enqueueTask(_:_:)'s.")
+    }
     try Task.checkCancellation()
     return try await core.runInTurn(isolation: isolation, options: options, fileID, line, body)
   }

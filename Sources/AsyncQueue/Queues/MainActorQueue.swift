@@ -49,6 +49,28 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     if status != .ok { throw QueueError(status) }
   }
 
+  /// Enqueues an operation with options on the main actor, whose value others wait for; it is a task of its own.
+  ///
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
+  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. It cannot
+  /// join another one, has no priority and is not urgent: then it is refused, which is reported.
+  ///
+  /// - Parameters:
+  ///   - options: What it waits for, and how it is dealt with.
+  ///   - fileID: Where it is enqueued, for reports.
+  ///   - line: The same.
+  ///   - body: Called once for each attempt.
+  @discardableResult
+  public func enqueueTask<Value: Sendable>(
+    _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: @escaping @MainActor () async throws -> Value
+  ) -> QueuedResult<Value> {
+    let attempts = Attempts(options)
+    return core.enqueueTask(options, fileID, line, Value.self) { turn in
+      Task { @MainActor in await turn.performTask(attempts) { try await body() } }
+    }
+  }
+
   // MARK: From asynchronous code
 
   /// Waits until there is room, then enqueues an operation.

@@ -8,7 +8,7 @@ import Synchronization
 /// is only created inside has a copy of it: the address of the binding tells the two apart. So a
 /// frame counts for the body's task and its children, for which it waits, and for no task that it
 /// may leave behind.
-final class OperationFrame: Sendable {
+package final class OperationFrame: Sendable {
   /// What is bound: the operations that the current task was made in, however, and the frame.
   struct Binding: Sendable {
     var operations: [QueuedOperation] = []
@@ -59,13 +59,24 @@ final class OperationFrame: Sendable {
   static func enter(
     needing needs: @escaping (inout [AnyObject]) -> [TaskWaitGraph.Need]
   ) throws(QueueError) -> TaskWaitGraph.Entry {
-    guard let frame = current else { return .none }
+    let holders: () -> [TaskWaitGraph.Holder]
+    if let frame = current {
+      holders = { frame.holders }
+    } else if let others = otherHolders.withLock({ $0 })?() {
+      holders = others
+    } else {
+      return .none
+    }
     do {
-      return try TaskWaitGraph.enter(inside: { frame.holders }, needing: needs)
+      return try TaskWaitGraph.enter(inside: holders, needing: needs)
     } catch {
       throw QueueError.deadlock(error.message)
     }
   }
+
+  /// What another module says of the current task: the operations of its queues that it is inside of.
+  package typealias OtherHolders = @Sendable () -> (() -> [TaskWaitGraph.Holder])?
+  package static let otherHolders = Locked<OtherHolders?>(nil)
 
   /// The operations that it is inside of and that keep their places.
   private var holders: [TaskWaitGraph.Holder] {

@@ -37,6 +37,12 @@ public class QueuedOperation: @unchecked Sendable {
     closures = Closures(work: work, condition: options.condition, decide: options.retry?.decide)
   }
 
+  /// One that another module gives to its queue: see ``isAccepted(as:by:)``.
+  package init(waitingFor options: OperationOptions) {
+    isOnMain = false
+    dependencies = options.after
+  }
+
   deinit {
     if handle.bits != 0 { _ = Engine.release(handle) }
   }
@@ -174,16 +180,9 @@ public class QueuedOperation: @unchecked Sendable {
     if options.condition != nil { core.condition = Self.askCondition }
     core.retry = options.retry?.enginePolicy
     if options.retry?.decide != nil { core.retry?.decide = Self.askWhetherWorthIt }
-    var after: [Handle] = []
-    for dependency in options.after {
-      let (handle, ended) = dependency.lock.withLock { (dependency.handle, dependency.ended) }
-      if handle.bits != 0 {
-        after.append(handle)
-      } else if ended != nil && core.needsFinished {
-        // It was refused by its queue.
-        hasEnded(.cancelled(.dependency), nil)
-        return nil
-      }
+    guard let after = Self.handles(for: options) else {
+      hasEnded(.cancelled(.dependency), nil)
+      return nil
     }
     // One reference as the work's context, one as the end's.
     let context = Unmanaged.passRetained(self).toOpaque()
@@ -211,6 +210,26 @@ public class QueuedOperation: @unchecked Sendable {
     Self.forget(context)
     Self.letGo(context)
     return QueueError(status)
+  }
+
+  /// The operations that one with these options comes after; nil when one of them was refused by its
+  /// queue, and is needed.
+  package static func handles(for options: OperationOptions) -> [Handle]? {
+    var after: [Handle] = []
+    for dependency in options.after {
+      let (handle, ended) = dependency.lock.withLock { (dependency.handle, dependency.ended) }
+      if handle.bits != 0 {
+        after.append(handle)
+      } else if ended != nil && options.needsFinished {
+        return nil
+      }
+    }
+    return after
+  }
+
+  /// A queue has taken it. The handle is its own from now on.
+  package func isAccepted(as handle: Handle, by queue: Handle) {
+    lock.withLock { (self.handle, self.queue) = (handle, queue) }
   }
 
   // MARK: What the engine calls
@@ -272,7 +291,7 @@ public class QueuedOperation: @unchecked Sendable {
     hasEnded(OperationEnd(end.outcome, end.cause, error: error), box)
   }
 
-  private func hasEnded(_ end: OperationEnd, _ new: OutcomeBox?) {
+  package func hasEnded(_ end: OperationEnd, _ new: OutcomeBox?) {
     let (waiters, failure, dependencies) = lock.withLock {
       ended = end
       box = new

@@ -37,13 +37,14 @@ public struct OperationOptions: Sendable {
   /// It joins the operation of its key that has not ended, if the queue has one: its work is not
   /// called, and it ends when that one ends, in the same way and with the same value. When that one
   /// is cancelled by its own caller, owner or grace time, the first that has joined it stands in for
-  /// it.
+  /// it. Of concurrent and interaction queues.
   public var joins = false
   /// Whose operation it is: when the owner goes away, it is cancelled.
   public var owner: Owner?
   /// From the enqueue to the first start; then it ends as timed out, and never runs.
   public var maxWait: Duration?
-  /// From the start to the end of each attempt; then it ends as timed out, and is asked to stop.
+  /// From the start to the end of each attempt; then it ends as timed out, and is asked to stop. In a
+  /// queue of AsyncQueue, an operation runs from its first attempt to the end of its last one.
   public var maxRun: Duration?
   /// Whether another operation may take its place when `maxRun` has passed, although its work may still
   /// go on. Otherwise the place is held until its token is used or lost. An interaction's is freed in

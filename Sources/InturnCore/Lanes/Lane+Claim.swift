@@ -8,6 +8,10 @@ extension UnsafeMutablePointer<Lane> {
   /// Offers the next operation, if it is to be offered and may start. Its context, which the host keeps.
   func offerLocked() -> UInt? {
     guard pointee.machine.canStart(view), let context = nextToOfferLocked() else { return nil }
+    if isHeadBlockedLocked() {
+      pointee.machine.flags.insert(.headBlocked)
+      return nil
+    }
     pointee.machine.flags.insert(.offered)
     unsafeDowncast(executor, to: OutsideExecutor.self).host.keep(context)
     return context

@@ -84,6 +84,8 @@ package final class LaneDrainer: @unchecked Sendable {
         budget.dropSpareGate()
         return .offered(context: context)
       }
+      // It waits for others' ends or names: whoever ends that asks for a drainer.
+      if lane.pointee.machine.flags.contains(.headBlocked) { continue }
       let job = chunk.jobs[Int(chunk.pointee.start)]
       if job.work != nil {
         let tag = askForTag()

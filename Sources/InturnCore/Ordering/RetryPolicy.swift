@@ -23,12 +23,12 @@ package struct RetryPolicy {
     delay >= 0 && maximumDelay >= 0 && factor >= 1 && factor.isFinite && (0...1).contains(jitter)
   }
 
-  func allows(attemptsSoFar: UInt32) -> Bool {
+  package func allows(attemptsSoFar: UInt32) -> Bool {
     maximumAttempts == 0 || attemptsSoFar < maximumAttempts
   }
 
   /// The delay after so many attempts. `chance` is a number from 0 up to 1.
-  func delay(afterAttempts attempts: UInt32, chance: Double) -> Int64 {
+  package func delay(afterAttempts attempts: UInt32, chance: Double) -> Int64 {
     var length = Double(delay)
     var rest = attempts - 1
     // By squaring, as there may be no limit to the attempts.
