@@ -58,17 +58,18 @@ func enqueuePlain(
 @_cdecl("model_hosted_enqueue")
 func enqueue(
   _ queue: UInt64, _ context: UnsafeMutableRawPointer, _ isObstinate: Bool, _ maxWait: Int64,
-  _ destroy: @convention(c) (UnsafeMutableRawPointer?) -> Void,
+  _ after: UInt64, _ destroy: @convention(c) (UnsafeMutableRawPointer?) -> Void,
   _ handle: UnsafeMutablePointer<UInt64>
 ) -> Int32 {
   var options: OperationOptions?
-  if maxWait > 0 {
-    options = OperationOptions()
-    options!.maxWait = maxWait
+  if maxWait > 0 || after != 0 { options = OperationOptions() }
+  options?.maxWait = maxWait
+  let (status, operation) = withUnsafePointer(to: Handle(bits: after)) {
+    options?.after = UnsafeBufferPointer(start: $0, count: after == 0 ? 0 : 1)
+    return Engine.enqueue(
+      Handle(bits: queue), options: options, context: context, destroy: destroy,
+      isObstinate: isObstinate, wantsHandle: true)
   }
-  let (status, operation) = Engine.enqueue(
-    Handle(bits: queue), options: options, context: context, destroy: destroy,
-    isObstinate: isObstinate, wantsHandle: true)
   handle.pointee = operation.bits
   return status.rawValue
 }

@@ -7,8 +7,8 @@ uint64_t model_hosted_create(uint8_t kind, uint64_t capacity,
 int32_t model_hosted_enqueue_plain(uint64_t queue, uintptr_t context,
                                    bool isObstinate, void (*destroy)(void *));
 int32_t model_hosted_enqueue(uint64_t queue, void *context, bool isObstinate,
-                             int64_t maxWait, void (*destroy)(void *),
-                             uint64_t *handle);
+                             int64_t maxWait, uint64_t after,
+                             void (*destroy)(void *), uint64_t *handle);
 bool model_hosted_enter(uint64_t queue);
 void model_hosted_leave(uint64_t queue);
 void model_hosted_look(uint64_t queue, void *asker,
@@ -94,7 +94,7 @@ void HostedQueue::checkCounts() {
 // Enqueueing ---------------------------------------------------------------
 
 HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
-                                    int64_t maxWait) {
+                                    int64_t maxWait, const Item *after) {
   items.emplace_back(new Item);
   Item &item = *items.back();
   item.queue = this;
@@ -114,7 +114,8 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
                                                         : taskTag),
                 form == Form::task, dropped)
           : model_hosted_enqueue(handle.bits, &item, form == Form::guarded,
-                                 maxWait, dropped, &item.handle.bits);
+                                 maxWait, after ? after->handle.bits : 0,
+                                 dropped, &item.handle.bits);
   item.enqueuedAt = ++order;
   model_note("enqueue of %s: %d", name, status);
   if (status == INTURN_OK) {

@@ -54,7 +54,7 @@ public:
   ~HostedQueue();
 
   Item &add(const char *name, Form form, Body body = Body::finishes,
-            int64_t maxWait = 0);
+            int64_t maxWait = 0, const Item *after = nullptr);
   // Holds the place where the caller is, if the queue is free; says so.
   bool visit();
   // Asks for what runs, which is to be this queue's own.

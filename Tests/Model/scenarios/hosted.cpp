@@ -27,6 +27,49 @@ SCENARIO(enqueue_meets_an_actor_queues_drainer) {
   enqueueMeetsTheDrainer(INTURN_QUEUE_ACTOR);
 }
 
+// What an operation comes after ends while that is being offered, and while
+// others come. Not offered before, nor left behind.
+static void earlierEndMeetsTheOffer(inturn_queue_kind kind) {
+  HostedQueue other(INTURN_QUEUE_FIFO), queue(kind);
+  auto &first = other.add("first", Form::turn, Body::keeps);
+  together({[&] {
+              first.awaitBegin();
+              first.finish();
+            },
+            [&] {
+              auto &later =
+                  queue.add("later", Form::turn, Body::keeps, 0, &first);
+              queue.add("behind", Form::turn);
+              later.awaitBegin();
+              if (first.finishes == 0)
+                model_fail("later has begun before the end of first");
+              later.finish();
+            },
+            [&] { queue.add("beside", Form::task); }});
+}
+
+SCENARIO(an_earlier_end_meets_the_offer_of_a_fifo_queue) {
+  earlierEndMeetsTheOffer(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(an_earlier_end_meets_the_offer_of_an_actor_queue) {
+  earlierEndMeetsTheOffer(INTURN_QUEUE_ACTOR);
+}
+
+// It is cancelled while what it comes after ends: the next one is offered.
+SCENARIO(a_cancel_meets_the_end_that_is_waited_for) {
+  HostedQueue other(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO);
+  auto &first = other.add("first", Form::turn, Body::keeps);
+  auto &later = queue.add("later", Form::turn, Body::finishes, 0, &first);
+  queue.add("behind", Form::turn);
+  together({[&] {
+              first.awaitBegin();
+              first.finish();
+            },
+            [&] { later.cancel(); }});
+  queue.drain();
+}
+
 // Who ends it goes on with the drainer.
 static void finishMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
