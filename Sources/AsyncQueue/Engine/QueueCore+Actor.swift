@@ -5,32 +5,27 @@ extension QueueCore {
   /// Adds an operation. Nil when there is no actor.
   @inline(__always)
   func add<ActorType: Actor>(
-    _ options: OperationOptions?, on pin: ActorPin<ActorType>,
-    _ task: @escaping PlainClosure.ActorFunction<ActorType>
+    on pin: ActorPin<ActorType>, _ task: @escaping PlainClosure.ActorFunction<ActorType>
   ) -> Status? {
-    if options == nil, let plain = plainPriority(nil) {
+    if let plain = plainPriority(nil) {
       if !pin.enqueueBegins() { return nil }
       defer { pin.enqueueEnds(self) }
       return PlainClosure(task, plain).enqueue(queue)
     }
     guard let actor = pin.actor else { return nil }
-    let attempts = options.map { Attempts($0) }
-    return enqueueTurn(options) { turn in
-      Task { await turn.perform(attempts, on: actor, task) }
+    return enqueueTurn(nil) { turn in
+      Task { try? await turn.perform(on: actor, task) }
     }
   }
 
   /// The same on the main actor's own queues, whose operations have no parameter.
   @inline(__always)
-  func addOnMainActor(
-    _ options: OperationOptions?, _ task: @escaping PlainClosure.MainFunction
-  ) -> Status {
-    if options == nil, let plain = plainPriority(nil) {
+  func addOnMainActor(_ task: @escaping PlainClosure.MainFunction) -> Status {
+    if let plain = plainPriority(nil) {
       return PlainClosure(main: task, plain).enqueue(queue)
     }
-    let attempts = options.map { Attempts($0) }
-    return enqueueTurn(options) { turn in
-      Task { @MainActor in await turn.perform(attempts) { await task() } }
+    return enqueueTurn(nil) { turn in
+      Task { @MainActor in try? await turn.perform { await task() } }
     }
   }
 

@@ -79,26 +79,6 @@ extension Turn {
   }
 }
 
-/// Operations whose caller gets no handle, with options or without.
-extension Turn {
-  nonisolated(nonsending) func perform(
-    _ attempts: Attempts?, _ body: nonisolated(nonsending) () async -> Void
-  ) async {
-    guard let attempts else {
-      try? await perform(body)
-      return
-    }
-    await performTask(attempts, body)
-  }
-
-  func perform<ActorType: Actor>(
-    _ attempts: Attempts?, on actor: isolated ActorType,
-    _ body: (isolated ActorType) async -> Void
-  ) async {
-    await perform(attempts) { await body(actor) }
-  }
-}
-
 extension QueueCore {
   /// Waits by the queue's clock; shorter when the task is cancelled.
   fileprivate nonisolated(nonsending) func pause(nanoseconds: Int64) async {

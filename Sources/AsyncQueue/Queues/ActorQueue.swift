@@ -77,7 +77,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// runs, and that is reported; where that is to be known, use ``tryEnqueue(_:)`` or
   /// ``enqueueWhenRoom(_:)``.
   public func enqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void) {
-    let status = core.add(nil, on: pin, task)
+    let status = core.add(on: pin, task)
     if status != .ok { core.report(refusalOf: nil, status.map { QueueError($0) } ?? .noActor) }
   }
 
@@ -86,7 +86,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   public func tryEnqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void)
     throws(QueueError)
   {
-    let status = core.add(nil, on: pin, task)
+    let status = core.add(on: pin, task)
     if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
   }
 
@@ -94,8 +94,12 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   public func tryEnqueue(
     _ options: OperationOptions, _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) throws(QueueError) {
-    let status = core.add(options, on: pin, task)
-    if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
+    guard let actor else { throw .noActor }
+    let attempts = Attempts(options)
+    let status = core.enqueueTurn(options) { turn in
+      Task { await turn.performTask(attempts, on: actor, task) }
+    }
+    if status != .ok { throw QueueError(status) }
   }
 
   /// Enqueues an operation with options on the actor, whose value others wait for; it is a task of its own.
@@ -133,7 +137,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     // Kept until it is in.
     guard let actor else { throw QueueError.noActor }
     try await core.addWhenRoom {
-      core.add(nil, on: pin, task)!
+      core.add(on: pin, task)!
     } makeTask: { turn in
       Task { try? await turn.perform(on: actor, task) }
     }

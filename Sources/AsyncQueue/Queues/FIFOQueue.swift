@@ -50,7 +50,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
   /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
   public func enqueue(_ task: @escaping @Sendable () async -> Void) {
-    let status = add(nil, task)
+    let status = add(task)
     if status != .ok { core.report(refusalOf: nil, QueueError(status)) }
   }
 
@@ -64,7 +64,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
   public func tryEnqueue(_ task: @escaping @Sendable () async -> Void) throws(QueueError) {
-    let status = add(nil, task)
+    let status = add(task)
     if status != .ok { throw QueueError(status) }
   }
 
@@ -75,7 +75,10 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   public func tryEnqueue(
     _ options: OperationOptions, _ task: @escaping @Sendable () async -> Void
   ) throws(QueueError) {
-    let status = add(options, task)
+    let attempts = Attempts(options)
+    let status = core.enqueueTurn(options) { turn in
+      Task(priority: priority) { await turn.performTask(attempts, task) }
+    }
     if status != .ok { throw QueueError(status) }
   }
 
@@ -102,15 +105,12 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   }
 
   @inline(__always)
-  private func add(
-    _ options: OperationOptions?, _ task: @escaping @Sendable () async -> Void
-  ) -> Status {
-    if options == nil, let plain = core.plainPriority(priority) {
+  private func add(_ task: @escaping @Sendable () async -> Void) -> Status {
+    if let plain = core.plainPriority(priority) {
       return PlainClosure(task, plain).enqueue(core.queue)
     }
-    let attempts = options.map { Attempts($0) }
-    return core.enqueueTurn(options) { turn in
-      Task(priority: priority) { await turn.perform(attempts) { await task() } }
+    return core.enqueueTurn(nil) { turn in
+      Task(priority: priority) { try? await turn.perform(task) }
     }
   }
 
@@ -123,7 +123,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
   public func enqueueWhenRoom(_ task: @escaping @Sendable () async -> Void) async throws {
     try await core.addWhenRoom {
-      add(nil, task)
+      add(task)
     } makeTask: { turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }

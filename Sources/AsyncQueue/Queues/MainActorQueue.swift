@@ -30,14 +30,14 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
   /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
   public func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void) {
-    let status = core.addOnMainActor(nil, task)
+    let status = core.addOnMainActor(task)
     if status != .ok { core.report(refusalOf: nil, QueueError(status)) }
   }
 
   /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
   public func tryEnqueue(_ task: @escaping @Sendable @MainActor () async -> Void) throws(QueueError)
   {
-    let status = core.addOnMainActor(nil, task)
+    let status = core.addOnMainActor(task)
     if status != .ok { throw QueueError(status) }
   }
 
@@ -45,7 +45,10 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   public func tryEnqueue(
     _ options: OperationOptions, _ task: @escaping @Sendable @MainActor () async -> Void
   ) throws(QueueError) {
-    let status = core.addOnMainActor(options, task)
+    let attempts = Attempts(options)
+    let status = core.enqueueTurn(options) { turn in
+      Task { @MainActor in await turn.performTask(attempts) { await task() } }
+    }
     if status != .ok { throw QueueError(status) }
   }
 
@@ -80,7 +83,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable @MainActor () async -> Void
   ) async throws {
     try await core.addWhenRoom {
-      core.addOnMainActor(nil, task)
+      core.addOnMainActor(task)
     } makeTask: { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }

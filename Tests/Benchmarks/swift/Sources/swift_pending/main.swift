@@ -17,7 +17,7 @@ import Harness
     let main = MainActorQueue()
     // What is allocated once is there before.
     await fifo.enqueueAndWait {}
-    for queue in [fifo, onActor, main] as [OrderedQueue] { queue.suspend() }
+    for queue in [fifo, onActor, main] as [any WorkQueue] { queue.suspend() }
     fifo.enqueue {}
     onActor.enqueue { _ in }
     main.enqueue {}
@@ -28,7 +28,7 @@ import Harness
     default: for _ in 0..<operations { main.enqueue {} }
     }
     before.printGrowth(program, count: operations)
-    for queue in [fifo, onActor, main] as [OrderedQueue] {
+    for queue in [fifo, onActor, main] as [any WorkQueue] {
       queue.cancelAll()
       queue.resume()
     }
