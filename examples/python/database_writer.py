@@ -3,17 +3,15 @@
 
     database_writer.py [FILE]
 
-What to look at: threads share the connection without a lock, as the queue never runs two writes at
-once.  The queue has a capacity: a producer that is faster than the database is told so
+What to look at: SQLite wants one thread for a connection, and the queue has one, on which it calls
+all writes.  It has a capacity, too: a producer that is faster than the database is told so
 (`inturn.FullError`), and waits until there is room, so that memory does not fill up with rows.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 import sys
-import threading
 from pathlib import Path
 
 try:
@@ -32,64 +30,45 @@ OUT_OF_ORDER = """
 """
 
 
-class Writer:
-    """The queue, and what only its work touches."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self.database = database
-        self.queue = inturn.FIFOQueue("writer", capacity=CAPACITY)
-        self.most_pending = 0
-
-    def write(self, producer: int, number: int) -> None:
-        """The work."""
-        self.most_pending = max(self.most_pending, self.queue.statistics().pending)
-        self.database.execute("INSERT INTO log VALUES (?, ?)", (producer, number))
-
-
-class Producer(threading.Thread):
-    """Has rows to write, and no wish to wait for them."""
-
-    def __init__(self, name: int, writer: Writer) -> None:
-        super().__init__()
-        self.number = name
-        self.writer = writer
-        self.waits = 0
-
-    def run(self) -> None:
-        for number in range(ROWS):
-            while not self.try_to_post(number):
-                self.waits += 1
-                self.writer.queue.drain()
-
-    def try_to_post(self, number: int) -> bool:
-        try:
-            self.writer.queue.post(self.writer.write, self.number, number)
-        except inturn.FullError:
-            return False
-        return True
-
-
 def main() -> None:
     file = sys.argv[1] if len(sys.argv) > 1 else ""  # none: a temporary one
-    with contextlib.closing(sqlite3.connect(file, check_same_thread=False)) as database:
-        database.execute("DROP TABLE IF EXISTS log")
-        database.execute("CREATE TABLE log (producer INTEGER, number INTEGER)")
-        writer = Writer(database)
-        producers = [Producer(name, writer) for name in range(PRODUCERS)]
-        with writer.queue:
-            for producer in producers:
-                producer.start()
-            for producer in producers:
-                producer.join()
-        database.commit()
+    most_pending = 0
 
-        (count,) = database.execute("SELECT count(*) FROM log").fetchone()
-        (out_of_order,) = database.execute(OUT_OF_ORDER).fetchone()
-        had_to_wait = any(producer.waits for producer in producers)
-        was_kept = writer.most_pending <= CAPACITY
-    print(f"{count} rows written")
+    def write(producer: int, number: int) -> None:
+        nonlocal most_pending
+        most_pending = max(most_pending, writer.statistics().pending)
+        database.execute("INSERT INTO log VALUES (?, ?)", (producer, number))
+
+    def count(query: str) -> int:
+        return int(database.execute(query).fetchone()[0])
+
+    def produce(producer: int) -> int:
+        """Says how often it had to wait."""
+        waits = 0
+        for number in range(ROWS):
+            while True:
+                try:
+                    writer.post(write, producer, number)
+                    break
+                except inturn.FullError:
+                    waits += 1
+                    writer.drain()
+        return waits
+
+    with inturn.FIFOQueue("writer", thread=True, capacity=CAPACITY) as writer:
+        database = writer.submit(sqlite3.connect, file).result()
+        writer.post(database.execute, "DROP TABLE IF EXISTS log")
+        writer.post(database.execute, "CREATE TABLE log (producer INTEGER, number INTEGER)")
+        with inturn.OperationQueue("producers", max_concurrent=PRODUCERS) as producers:
+            had_to_wait = any(list(producers.map(produce, range(PRODUCERS))))
+        rows = writer.submit(count, "SELECT count(*) FROM log").result()
+        out_of_order = writer.submit(count, OUT_OF_ORDER).result()
+        writer.post(database.commit)
+        writer.post(database.close)
+    print(f"{rows} rows written")
     print(f"{out_of_order} out of their producer's order")
     print(f"producers had to wait: {'yes' if had_to_wait else 'no'}")
+    was_kept = most_pending <= CAPACITY
     print(f"rows in memory never exceeded the capacity: {'yes' if was_kept else 'no'}")
 
 

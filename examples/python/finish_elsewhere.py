@@ -51,7 +51,7 @@ def main() -> None:
 
     with inturn.FIFOQueue("printer") as printer:
         for page in PAGES:
-            printer.enqueue(functools.partial(start, page), label=page, on_end=on_end)
+            printer.options(label=page, on_end=on_end).enqueue(functools.partial(start, page))
 
 
 if __name__ == "__main__":

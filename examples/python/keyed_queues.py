@@ -11,7 +11,6 @@ be reached, and its queue is suspended: its messages wait, all others are handle
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 try:
@@ -23,48 +22,41 @@ except ModuleNotFoundError:  # it is not installed: use the one of this reposito
 USERS, MESSAGES, AWAY = 10_000, 10, 42
 
 
-class User:
-    """Somebody with a queue."""
+class User(inturn.FIFOQueue):
+    """Somebody, and the queue of what is to be handled for them."""
 
-    def __init__(self) -> None:
-        self.queue = inturn.FIFOQueue()
-        # Touched by the work of the queue only.
-        self.handled = self.out_of_order = 0
+    handled = out_of_order = 0  # touched by the work of the queue only
 
     def handle(self, number: int) -> None:
-        if number != self.handled:
-            self.out_of_order += 1
+        self.out_of_order += number != self.handled
         self.handled += 1
 
 
-def wait_for(users: Iterable[User]) -> None:
+def wait_for(users: list[User]) -> None:
     """Waits for the users' queues, and says what they have done."""
-    handled = out_of_order = 0
     for user in users:
-        user.queue.drain()
-        handled += user.handled
-        out_of_order += user.out_of_order
+        user.drain()
+    handled = sum(user.handled for user in users)
+    out_of_order = sum(user.out_of_order for user in users)
     print(f"{handled} messages handled, {out_of_order} of them out of order")
 
 
 def main() -> None:
     users = [User() for _ in range(USERS)]
     away = users[AWAY]
-    away.queue.suspend()
+    away.suspend()
 
     for number in range(MESSAGES):
         for user in users:
-            user.queue.post(user.handle, number)
+            user.post(user.handle, number)
     print(f"{USERS * MESSAGES} messages to {USERS} users")
 
-    wait_for(user for user in users if user is not away)
-    print(f"user {AWAY} is away: {away.queue.statistics().pending} messages wait")
+    wait_for([user for user in users if user is not away])
+    print(f"user {AWAY} is away: {away.statistics().pending} messages wait")
 
-    away.queue.resume()
+    away.resume()
     print(f"user {AWAY} is back")
     wait_for(users)
-    for user in users:
-        user.queue.destroy()
 
 
 if __name__ == "__main__":

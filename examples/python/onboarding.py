@@ -33,7 +33,6 @@ class Onboarding:
         self.service_up = service_up
         self.interactions = inturn.InteractionQueue("onboarding", settle=settle, gap=gap)
         self.background = inturn.FIFOQueue("background")
-        self.operations: dict[str, inturn.Operation] = {}  # by label
         self.summary: list[str] = []
         self.terminal = Terminal(self.leave)
 
@@ -80,9 +79,8 @@ class Onboarding:
 
     def enqueue(self, step: Step) -> None:
         """Any thread may enqueue."""
-        self.operations[step.label] = self.interactions.enqueue(
-            lambda token: self.begin(step, token), label=step.label, on_end=self.on_end
-        )
+        shown = self.interactions.options(label=step.label, key=step.label, on_end=self.on_end)
+        shown.enqueue(lambda token: self.begin(step, token))
 
     def ask_service(self, step: Step, token: inturn.Token) -> None:
         """The main thread does not wait for a network."""
@@ -98,7 +96,7 @@ class Onboarding:
         self.background.drain()  # all are enqueued
         self.interactions.view_will_disappear()
         self.interactions.close()
-        self.operations[step.label].cancel()
+        self.interactions.cancel(step.label)
 
 
 def main() -> None:

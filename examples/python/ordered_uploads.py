@@ -53,7 +53,7 @@ def main() -> None:
     with inturn.FIFOQueue("uploads") as uploads:
         for number in range(1, FILES + 1):
             work = functools.partial(start_upload, address, number)
-            uploads.enqueue(work, label=str(number), on_end=ends.append)
+            uploads.options(label=str(number), on_end=ends.append).enqueue(work)
 
     for end in ends:
         if end.exception is not None:

@@ -67,9 +67,8 @@ class Consumer:
     def receive(self, message: Message) -> None:
         if message.key not in self.keys:
             self.keys[message.key] = inturn.FIFOQueue(message.key)
-        self.keys[message.key].enqueue(
-            functools.partial(self.handle, message),
-            on_end=functools.partial(self.on_end, message),
+        self.keys[message.key].options(on_end=functools.partial(self.on_end, message)).enqueue(
+            functools.partial(self.handle, message)
         )
 
     def handle(self, message: Message, token: inturn.Token) -> None:

@@ -367,11 +367,8 @@ class Onboarding:
     def enqueue(self, step: Step) -> None:
         self.enqueued.append(step)
         begin = self.begin_notice if step is NOTICE else self.begin
-        self.queue.enqueue(
-            lambda token: begin(step, token),
-            label=step.label,
-            on_end=self.on_end,
-            urgent=step is URGENT,
+        self.queue.options(label=step.label, on_end=self.on_end, urgent=step is URGENT).enqueue(
+            lambda token: begin(step, token)
         )
 
     def begin(self, step: Step, token: inturn.Token) -> None:

@@ -370,7 +370,7 @@ def test_an_interaction_may_be_a_coroutine() -> None:
 def test_what_is_not_a_coroutine_function_is_refused() -> None:
     async def main() -> None:
         with inturn.FIFOQueue() as queue:
-            with pytest.raises(TypeError, match="not callable"):
+            with pytest.raises(TypeError, match="a function"):
                 queue.run(42)  # type: ignore[arg-type]
             with pytest.raises(TypeError, match="not a coroutine function"):
                 await queue.run(int)  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def test_the_loops_own_factory_makes_the_task(kind: Kind) -> None:
             seen.append(asyncio.current_task())
 
         with kind() as queue:
-            tasks = [queue.run(work) for _ in range(3)]
+            tasks: list[asyncio.Task[None]] = [queue.run(work) for _ in range(3)]
             await asyncio.gather(*tasks)
             while queue.statistics().running:
                 await asyncio.sleep(0)
@@ -238,7 +238,9 @@ def test_a_coroutine_may_raise_what_ends_generators(kind: Kind) -> None:
     async def main() -> None:
         with kind() as queue:
             task = queue.run(leave)
-            await asyncio.wait([task])  # awaiting it would end this coroutine, too
+            ended = asyncio.Event()
+            task.add_done_callback(lambda _: ended.set())
+            await ended.wait()  # awaiting the task would end this coroutine, too
             assert isinstance(task.exception(), GeneratorExit)
             assert await queue.run(number, 1) == 1
             while queue.statistics().running:

@@ -35,7 +35,7 @@ def test_a_failed_operation_is_started_again_with_a_new_token(
 ) -> None:
     tokens: list[int] = []
     with kind() as queue:
-        end = queue.enqueue(failing(2, tokens), retry=inturn.Retry(5)).wait(LIMIT)
+        end = queue.options(retry=inturn.Retry(5)).enqueue(failing(2, tokens)).wait(LIMIT)
     assert (end.outcome, end.attempts, end.result, end.exception) == (Outcome.FINISHED, 3, 3, None)
     assert len(set(tokens)) == 3
 
@@ -43,7 +43,7 @@ def test_a_failed_operation_is_started_again_with_a_new_token(
 def test_attempts_are_limited_and_the_last_failure_is_the_operations() -> None:
     tokens: list[int] = []
     with inturn.FIFOQueue() as queue:
-        end = queue.enqueue(failing(9, tokens), retry=inturn.Retry(3)).wait(LIMIT)
+        end = queue.options(retry=inturn.Retry(3)).enqueue(failing(9, tokens)).wait(LIMIT)
     assert (end.outcome, end.attempts, str(end.exception)) == (Outcome.FAILED, 3, "attempt 3")
 
 
@@ -53,7 +53,7 @@ def test_a_failure_that_another_attempt_makes_good_is_not_reported(
     seen: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", seen.append)
     with inturn.FIFOQueue() as queue:
-        queue.enqueue(failing(1, []), retry=inturn.Retry())
+        queue.options(retry=inturn.Retry()).enqueue(failing(1, []))
     gc.collect()
     assert seen == []
 
@@ -66,7 +66,7 @@ def test_decide_is_asked_of_each_failure_with_its_exception() -> None:
         return attempts < 2
 
     with inturn.FIFOQueue() as queue:
-        end = queue.enqueue(failing(9, []), retry=inturn.Retry(decide=decide)).wait(LIMIT)
+        end = queue.options(retry=inturn.Retry(decide=decide)).enqueue(failing(9, [])).wait(LIMIT)
     assert asked == [("attempt 1", 1), ("attempt 2", 2)]
     assert (end.attempts, str(end.exception)) == (2, "attempt 2")
 
@@ -76,7 +76,7 @@ def test_what_decide_raises_is_the_operations_failure_and_keeps_its_cause() -> N
         raise KeyError(attempts)
 
     with inturn.FIFOQueue() as queue:
-        end = queue.enqueue(failing(9, []), retry=inturn.Retry(decide=decide)).wait(LIMIT)
+        end = queue.options(retry=inturn.Retry(decide=decide)).enqueue(failing(9, [])).wait(LIMIT)
         assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
     assert isinstance(end.exception, KeyError)
     assert isinstance(end.exception.__cause__, LookupError)
@@ -91,7 +91,7 @@ def test_what_a_condition_raises_can_be_retried() -> None:
         return bool(1 // (len(asked) - 1))
 
     with inturn.FIFOQueue() as queue:
-        end = queue.enqueue(finish, condition=condition, retry=inturn.Retry(2)).wait(LIMIT)
+        end = queue.options(condition=condition, retry=inturn.Retry(2)).enqueue(finish).wait(LIMIT)
     assert (end.outcome, end.attempts, len(asked)) == (Outcome.FINISHED, 2, 2)
 
 
@@ -104,9 +104,9 @@ def test_an_interrupt_in_a_condition_or_in_decide_leaves_the_drain(where: str) -
     executor = inturn.Executor()
     with inturn.FIFOQueue(executor=executor) as queue:
         if where == "condition":
-            operation = queue.enqueue(finish, condition=interrupt)
+            operation = queue.options(condition=interrupt).enqueue(finish)
         else:
-            operation = queue.enqueue(failing(1, []), retry=inturn.Retry(decide=interrupt))
+            operation = queue.options(retry=inturn.Retry(decide=interrupt)).enqueue(failing(1, []))
         with pytest.raises(KeyboardInterrupt):
             executor.drain()
         executor.drain()
@@ -120,7 +120,7 @@ def test_delays_grow_up_to_a_limit() -> None:
     with inturn.ManualClock() as clock:
         with inturn.FIFOQueue(executor=executor, clock=clock) as queue:
             retry = inturn.Retry(delay=1, factor=3, max_delay=5)
-            operation = queue.enqueue(failing(3, tokens), retry=retry)
+            operation = queue.options(retry=retry).enqueue(failing(3, tokens))
             at: list[float] = []
             while operation.state is not inturn.State.ENDED:
                 begun = len(tokens)
@@ -149,7 +149,7 @@ def test_delays_grow_up_to_a_limit() -> None:
 )
 def test_a_retry_that_makes_no_sense_is_refused(retry: inturn.Retry) -> None:
     with inturn.FIFOQueue() as queue, pytest.raises(ValueError):  # noqa: PT011
-        queue.enqueue(finish, retry=retry)
+        queue.options(retry=retry).enqueue(finish)
 
 
 def test_a_lost_token_is_found_though_work_and_token_refer_to_each_other() -> None:
@@ -162,12 +162,12 @@ def test_a_lost_token_is_found_though_work_and_token_refer_to_each_other() -> No
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with inturn.FIFOQueue() as queue:
-            operation = queue.enqueue(Screen().show, retry=inturn.Retry())
+            operation = queue.options(retry=inturn.Retry()).enqueue(Screen().show)
             after = queue.enqueue(finish)
             until("the end", lambda: gc.collect() >= 0 and operation.state is inturn.State.ENDED)
             assert after.wait(LIMIT).outcome is Outcome.FINISHED
         assert operation.wait(LIMIT).outcome is Outcome.ABANDONED
-    assert [each.category for each in caught] == [ResourceWarning]
+    assert [each.category for each in caught] == [RuntimeWarning]
 
 
 def test_a_cancel_handler_stays_for_further_attempts_and_gets_their_token() -> None:
@@ -188,7 +188,7 @@ def test_a_cancel_handler_stays_for_further_attempts_and_gets_their_token() -> N
             begun.open()
 
     with inturn.FIFOQueue() as queue:
-        operation = queue.enqueue(work, retry=inturn.Retry())
+        operation = queue.options(retry=inturn.Retry()).enqueue(work)
         begun.wait()
         operation.cancel()
         asked.wait()
@@ -205,8 +205,8 @@ class Stage:
         self.log: list[str] = []
 
     def enqueue(self, name: str, work: inturn.Work, urgent: bool = False) -> inturn.Operation:
-        return self.queue.enqueue(
-            each(lambda _: self.log.append(name), work), label=name, urgent=urgent
+        return self.queue.options(label=name, urgent=urgent).enqueue(
+            each(lambda _: self.log.append(name), work)
         )
 
     def close(self) -> None:

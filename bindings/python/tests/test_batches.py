@@ -103,10 +103,8 @@ def test_edges_say_what_comes_after_what() -> None:
 
 def test_an_edge_from_a_failure_may_cancel() -> None:
     with inturn.OperationQueue() as queue:
-        batch = queue.batch(
-            [raising, finish, finish],
-            edges=iter([(1, 0), (2, 1)]),
-            after_policy=inturn.AfterPolicy.FINISHED,
+        batch = queue.options(after_policy=inturn.AfterPolicy.FINISHED).batch(
+            [raising, finish, finish], edges=iter([(1, 0), (2, 1)])
         )
         ends = batch.wait(LIMIT).ends
     assert [end.outcome for end in ends] == [Outcome.FAILED, Outcome.CANCELLED, Outcome.CANCELLED]
@@ -152,7 +150,7 @@ def test_options_are_those_of_each_operation() -> None:
         token.finish()
 
     with inturn.FIFOQueue() as queue:
-        end = queue.batch([work, work], label="pair", retry=inturn.Retry(2)).wait(LIMIT)
+        end = queue.options(label="pair", retry=inturn.Retry(2)).batch([work, work]).wait(LIMIT)
     assert [(one.label, one.attempts) for one in end.ends] == [("pair", 2), ("pair", 1)]
 
 
@@ -161,12 +159,12 @@ def test_a_refused_batch_leaves_nothing() -> None:
     with inturn.FIFOQueue(capacity=2) as queue:
         queue.suspend()
         with pytest.raises(inturn.FullError):
-            queue.batch([finish] * 3, key="k")
+            queue.options(key="k").batch([finish] * 3)
         for options in ({"policy": Policy.ENOUGH}, {"enough": -1}, {"policy": 9}):
             with pytest.raises(ValueError):  # noqa: PT011
                 queue.batch([finish], **options)
         with pytest.raises(ValueError):  # noqa: PT011
-            queue.batch([finish], key="k", join=True)
+            queue.options(key="k", join=True).batch([finish])
         for works in ([None], [finish, 1]):
             with pytest.raises(TypeError):
                 queue.batch(works)  # type: ignore[arg-type]

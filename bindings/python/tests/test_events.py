@@ -21,7 +21,7 @@ def test_a_callback_is_told_everything_in_order() -> None:
     told: list[inturn.Event] = []
     with inturn.FIFOQueue(on_event=told.append) as queue:
         queue.suspend()
-        queue.enqueue(finish, label="a")
+        queue.options(label="a").enqueue(finish)
         queue.enqueue(lambda token: token.cancel())
         queue.resume()
         queue.drain(LIMIT)
@@ -52,8 +52,8 @@ def test_a_retry_and_a_joined_one_are_told() -> None:
 
     with inturn.FIFOQueue(on_event=told.append) as queue:
         queue.suspend()
-        queue.enqueue(work, key="k", retry=inturn.Retry(2))
-        queue.enqueue(work, key="k", join=True)
+        queue.options(key="k", retry=inturn.Retry(2)).enqueue(work)
+        queue.options(key="k", join=True).enqueue(work)
         queue.resume()
     kinds = [event.kind for event in told if event.operation]
     assert kinds.count(Kind.RESTARTING) == kinds.count(Kind.JOINED) == 1

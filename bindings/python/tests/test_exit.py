@@ -19,7 +19,7 @@ PENDING = """
 import inturn
 queue = inturn.FIFOQueue()
 queue.suspend()
-operations = [queue.enqueue(inturn.Token.finish, on_end=print) for _ in range(1000)]
+operations = [queue.options(on_end=print).enqueue(inturn.Token.finish) for _ in range(1000)]
 """
 
 UNFINISHED = """
@@ -71,7 +71,7 @@ print(queue.enqueue(lambda token: sys.exit(3)).wait(30).outcome.name, file=sys.s
 INTERACTION = """
 import inturn
 queue = inturn.InteractionQueue()
-queue.enqueue(inturn.Token.finish, on_end=print)
+queue.options(on_end=print).enqueue(inturn.Token.finish)
 queue.view_did_appear()
 """
 
@@ -81,7 +81,7 @@ import gc, inturn, threading, warnings
 warnings.simplefilter("ignore")
 lost = threading.Event()
 queue = inturn.FIFOQueue()
-queue.enqueue(lambda token: None, on_end=lambda end: lost.set())
+queue.options(on_end=lambda end: lost.set()).enqueue(lambda token: None)
 tokens = []
 queue.enqueue(tokens.append)
 queue.post(tokens.clear)
@@ -164,7 +164,7 @@ LEFT = {
         "for n in (1, 2): queue.enqueue(lambda token, n=n: (slow(n), token.finish()))",
         "12",
     ),
-    "end callback": ("queue.enqueue(inturn.Token.finish, on_end=lambda end: slow(1))", "1"),
+    "end callback": ("queue.options(on_end=lambda end: slow(1)).enqueue(inturn.Token.finish)", "1"),
     "what work adds to another queue": (
         "queue.submit(slow, 1).add_done_callback(lambda _: other.submit(slow, 2).result())",
         "1",  # and it is refused: see below
@@ -231,9 +231,9 @@ queue, other = inturn.FIFOQueue(), inturn.OperationQueue(max_concurrent=2)
 
 def test_work_that_adds_to_itself_is_refused_at_exit() -> None:
     program = """
-import inturn, sys
+import inturn, threading
 queue = inturn.FIFOQueue()
-sys.unraisablehook = lambda told: print(type(told.exc_value).__name__)
+threading.excepthook = lambda told: print(type(told.exc_value).__name__)
 def work():
     queue.post(work)
 queue.post(work)
@@ -331,7 +331,7 @@ if pid == 0:
         with inturn.FIFOQueue() as new:
             new.enqueue(inturn.Token.finish)
         with inturn.InteractionQueue(settle=0) as new:
-            new.enqueue(inturn.Token.finish, on_end=lambda end: inturn.stop_main())
+            new.options(on_end=lambda end: inturn.stop_main()).enqueue(inturn.Token.finish)
             new.view_did_appear()
             inturn.run_main()
         del queue, running, call

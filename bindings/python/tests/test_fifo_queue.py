@@ -31,7 +31,7 @@ def test_operations_begin_and_end_in_the_order_of_the_enqueues() -> None:
 
     with inturn.FIFOQueue() as queue:
         for number in range(1_000):
-            queue.enqueue(partial(work, number), label=str(number), on_end=note_end)
+            queue.options(label=str(number), on_end=note_end).enqueue(partial(work, number))
     # Then it is as if one had been called after the other
     assert trace == [(what, n) for n in range(1_000) for what in ("begin", "end")]
 
@@ -86,7 +86,7 @@ def test_cancel_all_ends_what_is_pending() -> None:
     with inturn.FIFOQueue() as queue:
         queue.suspend()
         for _ in range(100):
-            queue.enqueue(finish, on_end=ends.append)
+            queue.options(on_end=ends.append).enqueue(finish)
         queue.cancel_all()
         queue.drain(LIMIT)
     assert [end.outcome for end in ends] == [Outcome.CANCELLED] * 100
@@ -112,8 +112,8 @@ def test_destroy_tells_the_end_of_all_that_has_not_ended() -> None:
     tokens: list[inturn.Token] = []
     begun = Gate("the work")
     queue = inturn.FIFOQueue()
-    queue.enqueue(each(tokens.append, begun.open), on_end=ends.append)
-    queue.enqueue(finish, on_end=ends.append)
+    queue.options(on_end=ends.append).enqueue(each(tokens.append, begun.open))
+    queue.options(on_end=ends.append).enqueue(finish)
     begun.wait()
     queue.destroy()
     assert [end[:2] for end in ends] == [(Outcome.CANCELLED, inturn.Cause.DESTROYED)] * 2
@@ -126,7 +126,7 @@ def test_a_block_that_raises_cancels_the_rest() -> None:
     ends: list[inturn.End] = []
     with pytest.raises(KeyError), inturn.FIFOQueue() as queue:  # noqa: PT012
         queue.suspend()
-        queue.enqueue(finish, on_end=ends.append)
+        queue.options(on_end=ends.append).enqueue(finish)
         raise KeyError
     assert [end.outcome for end in ends] == [Outcome.CANCELLED]
 
@@ -196,7 +196,9 @@ def test_an_executor_of_ones_own_is_drained_by_hand() -> None:
 
 def test_objects_say_what_they_are() -> None:
     with inturn.FIFOQueue("uploads") as queue:
-        operation = queue.enqueue(finish, label="a.txt")
+        operation = queue.options(label="a.txt").enqueue(finish)
         line = sys._getframe().f_lineno - 1
         assert repr(queue) == "<inturn.FIFOQueue 'uploads'>"
-        assert repr(operation) == f"<inturn.Operation 'a.txt' enqueued at {__file__}:{line}>"
+        assert repr(operation) == (
+            f"<inturn.Operation 'a.txt' of {queue!r}, enqueued at {__file__}:{line}>"
+        )

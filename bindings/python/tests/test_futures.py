@@ -331,6 +331,6 @@ def test_a_refused_submit_raises_and_keeps_nothing(queue: AnyQueue) -> None:
     queue.close()
     with pytest.raises(inturn.ClosedError):
         queue.submit(int)
-    with pytest.raises(TypeError, match="not callable"):
+    with pytest.raises(TypeError, match="a function"):
         queue.submit(42)  # type: ignore[arg-type]
     queue.destroy()

@@ -29,8 +29,8 @@ def test_interactions_come_one_at_a_time_on_the_main_thread() -> None:
             trace.append(f"end {end.label}")
 
         for name in "abc":
-            queue.enqueue(partial(show, name), label=name, on_end=note_end)
-        queue.enqueue(finish, on_end=lambda end: inturn.stop_main())
+            queue.options(label=name, on_end=note_end).enqueue(partial(show, name))
+        queue.options(on_end=lambda end: inturn.stop_main()).enqueue(finish)
         queue.view_did_appear()
         inturn.run_main()
     join(*threads)
@@ -86,7 +86,9 @@ def test_an_interaction_that_has_nothing_to_show_costs_no_gap() -> None:
     ended: list[str] = []
     with inturn.InteractionQueue(settle=0, gap=2 * LIMIT) as queue:
         for name in ("granted", "granted too", "last"):
-            queue.enqueue(finish, label=name, on_end=lambda end: ended.append(str(end.label)))
+            queue.options(label=name, on_end=lambda end: ended.append(str(end.label))).enqueue(
+                finish
+            )
         queue.view_did_appear()
         until(lambda: len(ended) == 3)
     assert ended == ["granted", "granted too", "last"]
@@ -102,8 +104,8 @@ def test_an_open_interaction_that_is_cancelled_gives_in() -> None:
         assert operation.cancel()  # asked for while the work is being called
 
     with inturn.InteractionQueue(settle=0, gap=0) as queue:
-        operation = queue.enqueue(show, on_end=ends.append)
-        queue.enqueue(finish, on_end=ends.append)
+        operation = queue.options(on_end=ends.append).enqueue(show)
+        queue.options(on_end=ends.append).enqueue(finish)
         queue.view_did_appear()
         until(lambda: len(ends) == 2)
     assert [end.outcome.name for end in ends] == ["CANCELLED", "FINISHED"]
@@ -112,7 +114,7 @@ def test_an_open_interaction_that_is_cancelled_gives_in() -> None:
 def test_a_queue_that_is_left_cancels_what_has_not_been_shown() -> None:
     ends: list[inturn.End] = []
     with inturn.InteractionQueue() as queue:
-        queue.enqueue(finish, on_end=ends.append)
+        queue.options(on_end=ends.append).enqueue(finish)
     assert [end.outcome.name for end in ends] == ["CANCELLED"]
 
 

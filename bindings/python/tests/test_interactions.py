@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -47,13 +48,9 @@ class Stage:
         self.executor.close()
         self.clock.close()
 
-    def show(self, name: str, **options: object) -> inturn.Operation:
+    def show(self, name: str, **options: Any) -> inturn.Operation:
         """Adds an interaction that is noted, and stays until its token is used."""
-        return self.queue.enqueue(
-            partial(self._present, name),
-            label=name,
-            **options,  # type: ignore[arg-type]
-        )
+        return self.queue.options(label=name, **options).enqueue(partial(self._present, name))
 
     def _present(self, name: str, token: inturn.Token) -> None:
         self.log.append(name)
@@ -392,7 +389,7 @@ def test_a_lost_token_abandons_its_interaction_and_the_queue_goes_on() -> None:
     with warnings.catch_warnings(record=True) as caught, Stage() as stage:
         warnings.simplefilter("always")
         line = sys._getframe().f_lineno + 1
-        lost = stage.queue.enqueue(lambda token: None, label="lost")
+        lost = stage.queue.options(label="lost").enqueue(lambda token: None)
         stage.show("next")
         stage.executor.drain()
         gc.collect()
@@ -400,7 +397,7 @@ def test_a_lost_token_abandons_its_interaction_and_the_queue_goes_on() -> None:
         stage.advance(0.25)
         assert stage.noted() == ["next"]
         stage.finish("next")
-    assert [(each.category, each.lineno) for each in caught] == [(ResourceWarning, line)]
+    assert [(each.category, each.lineno) for each in caught] == [(RuntimeWarning, line)]
 
 
 def test_a_second_finish_raises_and_leaves_the_next_one_alone() -> None:

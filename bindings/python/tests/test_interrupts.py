@@ -27,7 +27,7 @@ def interrupt(*_: object) -> NoReturn:
 def test_an_interrupted_end_comes_out_of_the_destroy_that_tells_it() -> None:
     queue = inturn.FIFOQueue()
     queue.suspend()
-    queue.enqueue(finish, on_end=interrupt)
+    queue.options(on_end=interrupt).enqueue(finish)
     with pytest.raises(KeyboardInterrupt):
         queue.destroy()
     executor = inturn.Executor()
@@ -194,13 +194,13 @@ import inturn, signal, sys
 queue, wrong = inturn.FIFOQueue(), []
 def handle(*_):
     try:
-        queue.enqueue(lambda token: token.finish(), label="handler")
+        queue.options(label="handler").enqueue(lambda token: token.finish())
     except ImportError as error:
         wrong.append(error)
 signal.signal(signal.SIGALRM, handle)
 signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
 for _ in range(100):
-    queue.enqueue(lambda token: token.finish(), label="main")
+    queue.options(label="main").enqueue(lambda token: token.finish())
 signal.setitimer(signal.ITIMER_REAL, 0)
 queue.destroy()
 sys.exit(len(wrong))

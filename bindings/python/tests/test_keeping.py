@@ -76,7 +76,7 @@ def test_who_listens_to_its_own_is_collected(make: Callable[[], Any]) -> None:
         return weakref.ref(make())
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # a lost token
+        warnings.simplefilter("ignore", RuntimeWarning)  # a lost token
         gone = [one() for _ in range(20)]
 
         def nothing_is_left() -> bool:
@@ -115,7 +115,7 @@ def test_a_handler_stays_for_the_next_attempt() -> None:
             token.fail(LookupError())
 
     with inturn.FIFOQueue() as queue:
-        operation = queue.enqueue(work, retry=inturn.Retry(attempts=2))
+        operation = queue.options(retry=inturn.Retry(attempts=2)).enqueue(work)
         until("the second attempt", lambda: len(attempts) == 2)
         operation.cancel()
         assert operation.wait(LIMIT).attempts == 2
@@ -160,8 +160,8 @@ def test_what_joins_nobody_is_told_nothing() -> None:
     """So that many operations of a key cost no more than as many without one."""
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        operations = [queue.enqueue(finish, key="key") for _ in range(100)]
-        joined = queue.enqueue(finish, key="key", join=True)
+        operations = [queue.options(key="key").enqueue(finish) for _ in range(100)]
+        joined = queue.options(key="key", join=True).enqueue(finish)
         queue.resume()
         joined.wait(LIMIT)
         queue.drain(LIMIT)

@@ -105,7 +105,7 @@ def test_interactions_come_one_at_a_time_on_the_main_executor(host: Any) -> None
 
     with inturn.InteractionQueue(settle=0.001, gap=0.001) as dialogs, host.attach():
         for name in "abc":
-            dialogs.enqueue(partial(show, name), on_end=lambda _: trace.append("end"))
+            dialogs.options(on_end=lambda _: trace.append("end")).enqueue(partial(show, name))
         dialogs.enqueue(each(lambda _: host.stop(), finish))
         dialogs.view_did_appear()
         host.run()

@@ -74,7 +74,7 @@ async def program():
             tokens[1] = token
             swift.mainactor_add(1, 1, finish)
         with inturn.InteractionQueue(settle=0, gap=0) as dialogs, on_asyncio.attach():
-            dialogs.enqueue(ask, on_end=lambda end: ended.set())
+            dialogs.options(on_end=lambda end: ended.set()).enqueue(ask)
             dialogs.view_did_appear()
             await asyncio.wait_for(ended.wait(), 30)
 

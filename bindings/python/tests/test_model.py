@@ -81,7 +81,7 @@ class Model(RuleBasedStateMachine):
     def settle(self, thread: int) -> None:
         """Lets both queues start and end what they can."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # of lost tokens
+            warnings.simplefilter("ignore", RuntimeWarning)  # of lost tokens
             self.call(thread, self.executor.drain)
         while not self.suspends:
             item = next((i for i in self.items if not i.started and not i.outcome), None)
@@ -117,7 +117,7 @@ class Model(RuleBasedStateMachine):
     def enqueue(self, thread: int, behaviour: str, watched: bool) -> None:
         item = Item(behaviour)
         end = item.ends.append if watched else None
-        got = self.call(thread, lambda: self.queue.enqueue(self.work(item), on_end=end))
+        got = self.call(thread, lambda: self.queue.options(on_end=end).enqueue(self.work(item)))
         if self.closed:
             assert isinstance(got, inturn.ClosedError)
             return
@@ -157,7 +157,7 @@ class Model(RuleBasedStateMachine):
         having = [item for item in self.items if item.token]
         item = having[place % len(having)]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)
             item.token = None
         item.outcome = Outcome.ABANDONED
         self.settle(thread)

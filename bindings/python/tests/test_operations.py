@@ -12,7 +12,7 @@ import pytest
 
 import inturn
 from inturn import _callbacks, _library, _prototypes
-from support import LIMIT, Gate, each, finish, join
+from support import LIMIT, Gate, each, finish, join, run_python
 
 Outcome = inturn.Outcome
 
@@ -34,7 +34,7 @@ def test_a_token_ends_its_operation_once_and_says_who_won() -> None:
             won.append(number)
 
     with inturn.FIFOQueue() as queue:
-        queue.enqueue(each(tokens.append, begun.open), on_end=ends.append)
+        queue.options(on_end=ends.append).enqueue(each(tokens.append, begun.open))
         begun.wait()
         threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
         for thread in threads:
@@ -62,7 +62,7 @@ def test_a_token_refuses_a_second_end(again: str) -> None:
 def test_an_exception_in_work_is_the_operations_failure_and_the_queue_goes_on() -> None:
     ends: list[inturn.End] = []
     with inturn.FIFOQueue() as queue:
-        queue.enqueue(lambda token: 1 // 0, label="division", on_end=ends.append)
+        queue.options(label="division", on_end=ends.append).enqueue(lambda token: 1 // 0)
         after = queue.enqueue(finish)
         assert after.wait(LIMIT).outcome is Outcome.FINISHED
     assert (ends[0].outcome, ends[0].label) == (Outcome.FAILED, "division")
@@ -92,19 +92,44 @@ def test_work_that_raises_an_exit_on_the_background_thread_just_fails(
 def test_an_exception_that_nobody_is_told_does_not_vanish(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[str] = []
+    seen: list[tuple[type[BaseException], str]] = []
 
-    def hook(unraisable: sys.UnraisableHookArgs) -> None:
-        error = unraisable.exc_value
-        seen.append(f"{error} because of {error and error.__cause__!r}")
+    def hook(told: threading.ExceptHookArgs) -> None:
+        assert told.thread is not None
+        seen.append((told.exc_type, told.thread.name))
 
-    monkeypatch.setattr(sys, "unraisablehook", hook)
-    with inturn.FIFOQueue() as queue:
-        queue.enqueue(lambda token: 1 // 0, label="forgotten")
+    monkeypatch.setattr(threading, "excepthook", hook)
+    with inturn.FIFOQueue("mine") as queue:
+        operation = queue.options(label="forgotten").enqueue(lambda token: 1 // 0)
+        queue.options(label="told").enqueue(lambda token: 1 // 0).wait(LIMIT)
+    said = repr(operation)
+    del operation
     gc.collect()
-    assert len(seen) == 1
-    assert "'forgotten'" in seen[0]
-    assert "ZeroDivisionError" in seen[0]
+    assert seen == [(ZeroDivisionError, f"inturn, of {said}")]
+
+
+def test_what_nobody_looks_at_is_printed() -> None:
+    ended = run_python(
+        """
+import inturn
+with inturn.FIFOQueue("mine") as queue:
+    kept = queue.options(label="kept").enqueue(lambda token: 1 // 0)
+    queue.options(label="lost").enqueue(lambda token: None)
+    queue.post(divmod, 1, 0)
+"""
+    )
+    lines = ended.stderr.splitlines()
+    kept, lost = (
+        f"<inturn.Operation '{label}' of <inturn.FIFOQueue 'mine'>, enqueued at <string>:{line}>"
+        for label, line in (("kept", 4), ("lost", 5))
+    )
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert f"Exception in thread inturn, of {kept}:" in lines
+    assert f"<string>:5: RuntimeWarning: the token of {lost} was lost" in lines
+    assert any(
+        "to which functools.partial(<built-in function divmod>, 1, 0)" in line for line in lines
+    )
+    assert lines.count("ZeroDivisionError: integer division or modulo by zero") == 2
 
 
 def test_an_exception_after_the_finish_does_not_vanish(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +151,7 @@ def test_an_exception_in_an_end_callback_does_not_stop_the_queue(
     seen: list[type[BaseException]] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(args.exc_type))
     with inturn.FIFOQueue() as queue:
-        queue.enqueue(finish, on_end=lambda end: 1 // 0)
+        queue.options(on_end=lambda end: 1 // 0).enqueue(finish)
         assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
     assert seen == [ZeroDivisionError]
 
@@ -136,14 +161,16 @@ def test_a_lost_token_abandons_its_operation_and_names_the_enqueuing_line() -> N
         warnings.simplefilter("always")
         with inturn.FIFOQueue() as queue:
             line = sys._getframe().f_lineno + 1
-            lost = queue.enqueue(lambda token: None, label="lost")
+            lost = queue.options(label="lost").enqueue(lambda token: None)
             end = lost.wait(LIMIT)
             assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
     assert end.outcome is Outcome.ABANDONED
     assert [(each.category, each.filename, each.lineno) for each in caught] == [
-        (ResourceWarning, __file__, line)
+        (RuntimeWarning, __file__, line)
     ]
-    assert f"'lost' enqueued at {__file__}:{line}" in str(caught[0].message)
+    assert f"'lost' of <inturn.FIFOQueue ''>, enqueued at {__file__}:{line}" in str(
+        caught[0].message
+    )
 
 
 def test_a_token_that_was_handed_over_is_ended_by_its_number_alone() -> None:
@@ -160,7 +187,7 @@ def test_a_token_that_was_handed_over_is_ended_by_its_number_alone() -> None:
 
     with inturn.FIFOQueue() as queue, warnings.catch_warnings():
         warnings.simplefilter("error")
-        operation = queue.enqueue(work, on_end=ends.append)
+        operation = queue.options(on_end=ends.append).enqueue(work)
         begun.wait()
         gc.collect()
         assert operation.state is inturn.State.RUNNING
@@ -182,8 +209,8 @@ def test_a_cancelled_pending_operation_never_runs() -> None:
     ends: list[inturn.End] = []
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        operation = queue.enqueue(
-            each(lambda _: ran.append("cancelled"), finish), on_end=ends.append
+        operation = queue.options(on_end=ends.append).enqueue(
+            each(lambda _: ran.append("cancelled"), finish)
         )
         queue.enqueue(each(lambda _: ran.append("next"), finish))
         assert operation.state is inturn.State.PENDING
@@ -224,7 +251,7 @@ def test_nothing_is_kept_of_operations_that_have_ended_or_were_refused() -> None
     tokens: list[inturn.Token] = []
     with inturn.FIFOQueue() as queue:
         for _ in range(100):
-            queue.enqueue(finish, on_end=lambda end: None)
+            queue.options(on_end=lambda end: None).enqueue(finish)
             queue.enqueue(each(lambda token: token.on_cancel(print), finish))
         queue.suspend()
         queue.enqueue(finish).cancel()

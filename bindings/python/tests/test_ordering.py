@@ -6,6 +6,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_higher_priorities_start_first_and_equal_ones_in_order() -> None:
     with inturn.OperationQueue(max_concurrent=1) as queue:
         queue.suspend()
         for name, priority in (("a", 0), ("b", 5), ("c", -5), ("d", 5), ("e", 0)):
-            queue.enqueue(noting(log, name), priority=priority)
+            queue.options(priority=priority).enqueue(noting(log, name))
         queue.resume()
     assert log == ["b", "d", "a", "e", "c"]
 
@@ -34,7 +35,7 @@ def test_higher_priorities_start_first_and_equal_ones_in_order() -> None:
 @pytest.mark.parametrize("priority", [-(2**31) - 1, 2**31])
 def test_a_priority_that_is_no_32_bit_number_is_refused(priority: int) -> None:
     with inturn.OperationQueue() as queue, pytest.raises(ValueError, match="priority"):
-        queue.enqueue(finish, priority=priority)
+        queue.options(priority=priority).enqueue(finish)
 
 
 def test_an_operation_starts_after_those_of_other_queues_and_futures() -> None:
@@ -43,7 +44,7 @@ def test_an_operation_starts_after_those_of_other_queues_and_futures() -> None:
         first.suspend()
         operation = first.enqueue(noting(log, "operation"))
         future = first.submit(log.append, "future")
-        last = second.enqueue(noting(log, "last"), after=[operation, future])
+        last = second.options(after=[operation, future]).enqueue(noting(log, "last"))
         assert last.state is inturn.State.PENDING
         first.resume()
         assert last.wait(LIMIT).outcome is Outcome.FINISHED
@@ -64,7 +65,7 @@ def test_the_policy_says_what_a_failure_before_it_means(
 ) -> None:
     with inturn.OperationQueue() as queue:
         failing = queue.enqueue(lambda token: 1 // 0)
-        end = queue.enqueue(finish, after=[failing], after_policy=policy).wait(LIMIT)
+        end = queue.options(after=[failing], after_policy=policy).enqueue(finish).wait(LIMIT)
         assert isinstance(failing.wait(LIMIT).exception, ZeroDivisionError)
     assert (end.outcome, end.cause) == (outcome, cause)
 
@@ -75,7 +76,7 @@ def test_a_barrier_starts_alone() -> None:
     begun = Gate("the first")
     with inturn.OperationQueue(max_concurrent=4) as queue:
         queue.enqueue(each(tokens.append, begun.open))
-        barrier = queue.enqueue(noting(log, "barrier"), barrier=True)
+        barrier = queue.options(barrier=True).enqueue(noting(log, "barrier"))
         behind = queue.enqueue(noting(log, "behind"))
         begun.wait()
         assert (barrier.state, behind.state) == (inturn.State.PENDING, inturn.State.PENDING)
@@ -96,14 +97,14 @@ def test_of_operations_that_share_a_name_one_runs_at_a_time() -> None:
 
     with inturn.OperationQueue() as one, inturn.OperationQueue() as other:
         for _ in range(200):
-            one.enqueue(work, exclusive=["disk", "camera"])
-            other.enqueue(work, exclusive=("camera", "disk"))
+            one.options(exclusive=["disk", "camera"]).enqueue(work)
+            other.options(exclusive=("camera", "disk")).enqueue(work)
     assert (overlaps, ran) == (0, 400)
 
 
 def test_one_name_instead_of_names_is_refused() -> None:
     with inturn.OperationQueue() as queue, pytest.raises(TypeError, match="'disk'"):
-        queue.enqueue(finish, exclusive="disk")
+        queue.options(exclusive="disk").enqueue(finish)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_a_condition_decides_when_the_turn_has_come(
 ) -> None:
     ran: list[str] = []
     with inturn.FIFOQueue() as queue:
-        end = queue.enqueue(noting(ran, "work"), condition=lambda: answer).wait(LIMIT)
+        end = queue.options(condition=lambda: answer).enqueue(noting(ran, "work")).wait(LIMIT)
     assert (end.outcome, end.cause) == (outcome, cause)
     assert ran == (["work"] if cause is Cause.NONE else [])
 
@@ -129,11 +130,11 @@ def test_a_condition_decides_when_the_turn_has_come(
 def test_what_a_condition_raises_or_wrongly_returns_fails_the_operation() -> None:
     ran: list[str] = []
     with inturn.FIFOQueue() as queue:
-        raising = queue.enqueue(noting(ran, "work"), condition=lambda: bool(1 // 0)).wait(LIMIT)
-        wrong = queue.enqueue(
-            noting(ran, "work"),
-            condition=lambda: None,  # type: ignore[arg-type, return-value]
-        ).wait(LIMIT)
+        raising = (
+            queue.options(condition=lambda: bool(1 // 0)).enqueue(noting(ran, "work")).wait(LIMIT)
+        )
+        answer: Any = None
+        wrong = queue.options(condition=lambda: answer).enqueue(noting(ran, "work")).wait(LIMIT)
         assert queue.enqueue(finish).wait(LIMIT).outcome is Outcome.FINISHED
     assert isinstance(raising.exception, ZeroDivisionError)
     assert isinstance(wrong.exception, ValueError)
@@ -150,9 +151,9 @@ def test_those_that_join_end_with_the_same_result() -> None:
 
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        first = queue.enqueue(work, key="question", join=True)
-        second = queue.enqueue(work, key="question", join=True, on_end=ends.append)
-        other = queue.enqueue(lambda token: token.finish("other"), key="other", join=True)
+        first = queue.options(key="question", join=True).enqueue(work)
+        second = queue.options(key="question", join=True, on_end=ends.append).enqueue(work)
+        other = queue.options(key="other", join=True).enqueue(lambda token: token.finish("other"))
         queue.resume()
         assert second.wait(LIMIT).result is first.wait(LIMIT).result
         assert other.wait(LIMIT).result == "other"
@@ -165,13 +166,13 @@ def test_those_that_join_fail_with_the_same_exception_though_the_first_was_dropp
     told: list[inturn.End] = []
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        queue.enqueue(lambda token: token.fail(error), key="k", on_end=told.append)
-        second = queue.enqueue(finish, key="k", join=True)
+        queue.options(key="k", on_end=told.append).enqueue(lambda token: token.fail(error))
+        second = queue.options(key="k", join=True).enqueue(finish)
         queue.resume()
         queue.drain(LIMIT)
         gc.collect()
         # A later one of the key has nothing to do with it.
-        assert queue.enqueue(lambda token: token.finish(1), key="k").wait(LIMIT).result == 1
+        assert queue.options(key="k").enqueue(lambda token: token.finish(1)).wait(LIMIT).result == 1
         assert second.wait(LIMIT).exception is error
     assert second.wait(LIMIT).cause is Cause.JOINED
 
@@ -179,9 +180,9 @@ def test_those_that_join_fail_with_the_same_exception_though_the_first_was_dropp
 def test_one_that_has_joined_stands_in_for_the_first_with_its_own_result() -> None:
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        first = queue.enqueue(lambda token: token.finish("first"), key="k")
-        second = queue.enqueue(lambda token: token.finish("second"), key="k", join=True)
-        third = queue.enqueue(lambda token: token.finish("third"), key="k", join=True)
+        first = queue.options(key="k").enqueue(lambda token: token.finish("first"))
+        second = queue.options(key="k", join=True).enqueue(lambda token: token.finish("second"))
+        third = queue.options(key="k", join=True).enqueue(lambda token: token.finish("third"))
         first.cancel()
         queue.resume()
         assert [second.wait(LIMIT).result, third.wait(LIMIT).result] == ["second", "second"]
@@ -190,15 +191,15 @@ def test_one_that_has_joined_stands_in_for_the_first_with_its_own_result() -> No
 
 def test_joining_without_a_key_is_refused() -> None:
     with inturn.FIFOQueue() as queue, pytest.raises(ValueError, match="key"):
-        queue.enqueue(finish, join=True)
+        queue.options(join=True).enqueue(finish)
 
 
 def test_a_key_is_resolved_or_cancelled() -> None:
     ran: list[str] = []
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        asked = [queue.enqueue(noting(ran, "a"), key="a") for _ in range(3)]
-        dropped = [queue.enqueue(noting(ran, "b"), key="b") for _ in range(2)]
+        asked = [queue.options(key="a").enqueue(noting(ran, "a")) for _ in range(3)]
+        dropped = [queue.options(key="b").enqueue(noting(ran, "b")) for _ in range(2)]
         queue.enqueue(noting(ran, "c"))
         assert (queue.resolve("a"), queue.cancel("b"), queue.resolve("a")) == (3, 2, 0)
         queue.resume()
@@ -217,10 +218,10 @@ def test_an_owner_takes_its_operations_with_it() -> None:
     with inturn.FIFOQueue() as one, inturn.OperationQueue() as other:
         other.suspend()
         with inturn.Owner(capacity=2) as owner:
-            running = one.enqueue(each(tokens.append, begun.open), owner=owner)
-            pending = other.enqueue(finish, owner=owner)
+            running = one.options(owner=owner).enqueue(each(tokens.append, begun.open))
+            pending = other.options(owner=owner).enqueue(finish)
             with pytest.raises(inturn.FullError):
-                one.enqueue(finish, owner=owner)
+                one.options(owner=owner).enqueue(finish)
             begun.wait()
             assert owner.count == 2
         owner.close()
@@ -229,7 +230,7 @@ def test_an_owner_takes_its_operations_with_it() -> None:
         tokens.pop().cancel()
         assert running.wait(LIMIT)[:2] == (Outcome.CANCELLED, Cause.OWNER)
         with pytest.raises(inturn.StaleError):
-            one.enqueue(finish, owner=owner)
+            one.options(owner=owner).enqueue(finish)
         with pytest.raises(inturn.StaleError):
             _ = owner.count
         other.resume()
@@ -238,7 +239,7 @@ def test_an_owner_takes_its_operations_with_it() -> None:
 def test_a_lost_owner_is_gone() -> None:
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        operation = queue.enqueue(finish, owner=inturn.Owner())
+        operation = queue.options(owner=inturn.Owner()).enqueue(finish)
         gc.collect()
         assert operation.wait(LIMIT).cause is Cause.OWNER
         queue.resume()
@@ -282,19 +283,19 @@ def test_options_are_refused_where_they_are_not_for() -> None:
     kept = len(_callbacks.entries)
     with inturn.FIFOQueue() as queue:
         with pytest.raises(inturn.UnsupportedError):
-            queue.enqueue(finish, priority=1, key="k", condition=lambda: True)
+            queue.options(priority=1, key="k", condition=lambda: True).enqueue(finish)
         with pytest.raises(inturn.UnsupportedError):
-            queue.enqueue(finish, barrier=True)
+            queue.options(barrier=True).enqueue(finish)
         with pytest.raises(inturn.UnsupportedError):
-            queue.enqueue(finish, urgent=True)
+            queue.options(urgent=True).enqueue(finish)
         with pytest.raises(TypeError, match="'prio'"):
-            queue.enqueue(finish, prio=1)  # type: ignore[call-arg]
+            queue.options(prio=1).enqueue(finish)  # type: ignore[call-arg]
         for options in ({"condition": 1}, {"retry": 3}):
             with pytest.raises(TypeError):
-                queue.enqueue(finish, **options)  # type: ignore[arg-type]
+                queue.options(**options).enqueue(finish)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="zero"):
-            queue.enqueue(finish, label="a\0b")
-        assert queue._peers._by_key == {}
+            queue.options(label="a\0b").enqueue(finish)
+        assert "_peers" not in vars(queue)
     assert len(_callbacks.entries) == kept
 
 
@@ -303,14 +304,13 @@ def test_nothing_is_kept_of_operations_with_options() -> None:
     alive: weakref.WeakSet[object] = weakref.WeakSet()
     with inturn.FIFOQueue() as queue:
         for number in range(100):
-            operation = queue.enqueue(
-                finish,
+            operation = queue.options(
                 key=f"key {number % 3}",
                 join=number % 2 == 0,
                 condition=lambda: True,
                 retry=inturn.Retry(3, decide=lambda error, attempts: True),
                 owner=inturn.Owner() if number % 5 == 0 else None,
-            )
+            ).enqueue(finish)
             alive.add(operation)
         del operation
         queue.drain(LIMIT)
@@ -339,7 +339,7 @@ def test_whoever_is_joined_by_threads_gives_each_its_result() -> None:
 
     def produce(queue: inturn.OperationQueue) -> None:
         for number in range(500):
-            queue.enqueue(work, key=f"key {number % 3}", join=True, on_end=ends.append)
+            queue.options(key=f"key {number % 3}", join=True, on_end=ends.append).enqueue(work)
 
     with inturn.OperationQueue(max_concurrent=4) as queue:
         threads = [threading.Thread(target=produce, args=(queue,)) for _ in range(4)]

@@ -91,14 +91,14 @@ def test_the_next_start_is_told() -> None:
 
 
 WRONG = [
-    (Rate(0, 1), "not a number of starts: 0"),
-    (Rate(2**32, 1), "not a number of starts: 4294967296"),
-    (Rate(1, 1, burst=0), "not a number of starts: 0"),
-    (Rate(1, 0), "not an interval for 1 starts: 0"),
-    (Rate(1, 1e-10), "not an interval for 1 starts: 1e-10"),
-    (Rate(2, 3e9), "not an interval for 2 starts: 3000000000.0"),
-    (Rate(1, -1), "not a time: -1"),
-    (Rate(1, float("nan")), "not a time: nan"),
+    (Rate(0, 1), "is to be a number of starts, from 1 on, not 0"),
+    (Rate(2**32, 1), "max_starts of .* starts, from 1 on, not 4294967296"),
+    (Rate(1, 1, burst=0), "is to be a number of starts, from 1 on, not 0"),
+    (Rate(1, 0), "interval of .* a time in seconds for 1 starts, not 0"),
+    (Rate(1, 1e-10), "interval of .* a time in seconds for 1 starts, not 1e-10"),
+    (Rate(2, 3e9), "interval of .* a time in seconds for 2 starts, not 3000000000.0"),
+    (Rate(1, -1), "interval of .* not -1"),
+    (Rate(1, float("nan")), "interval of .* not nan"),
 ]
 
 
@@ -114,11 +114,11 @@ def test_a_rate_that_makes_no_sense_is_refused(rate: Rate, message: str) -> None
 
 
 def test_what_is_no_rate_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"not a Rate: \(5, 1\)"):
+    with pytest.raises(TypeError, match=r"a Rate, not \(5, 1\)"):
         inturn.FIFOQueue(rate=(5, 1))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="not a time in seconds: '1'"):
+    with pytest.raises(TypeError, match="a time in seconds for 1 starts, not '1'"):
         inturn.FIFOQueue(rate=Rate(1, "1"))  # type: ignore[arg-type]
-    with inturn.FIFOQueue() as queue, pytest.raises(TypeError, match="not a Rate: 5"):
+    with inturn.FIFOQueue() as queue, pytest.raises(TypeError, match="a Rate, not 5"):
         queue.rate = 5  # type: ignore[assignment]
 
 

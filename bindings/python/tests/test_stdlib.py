@@ -18,7 +18,7 @@ from unittest import mock
 import pytest
 
 import inturn
-from inturn._kinds import _Submitting
+from inturn._kinds import _Pooled
 from support import until
 
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -74,7 +74,7 @@ NOT_FOR_ONE_AT_A_TIME = {
 }
 
 
-class Begun(_Submitting):
+class Begun(_Pooled):
     """What CPython's test of `cancel_futures` counts on: one of its functions has begun."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

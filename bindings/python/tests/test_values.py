@@ -289,7 +289,7 @@ def test_a_wait_is_for_what_is_so_already_or_becomes_so_for_a_moment() -> None:
         assert found == [500]
         with pytest.raises(inturn.TimedOutError):
             value.wait_for(lambda number: number < 0, 0.001)
-        with pytest.raises(ValueError, match="not a time"):
+        with pytest.raises(ValueError, match="a time"):
             value.wait_for(lambda number: True, -1)
 
 
@@ -395,7 +395,7 @@ def test_an_async_for_that_is_cancelled_ends_its_observation() -> None:
 
 
 def test_an_observer_that_is_not_callable_is_refused() -> None:
-    with inturn.Value(0) as value, pytest.raises(TypeError, match="not callable"):
+    with inturn.Value(0) as value, pytest.raises(TypeError, match="is to be a function"):
         value.observe(42)  # type: ignore[arg-type]
 
 

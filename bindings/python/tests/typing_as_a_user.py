@@ -46,7 +46,7 @@ def tokens(queue: inturn.ActorQueue) -> None:
         with token as same:
             assert_type(same, inturn.Token)
 
-    operation = queue.enqueue(work, label="a", on_end=lambda end: print(end.outcome.name))
+    operation = queue.options(label="a", on_end=lambda end: print(end.outcome.name)).enqueue(work)
     assert_type(operation, inturn.Operation)
     assert_type(operation.wait(1.0).exception, "BaseException | None")
     assert_type(operation.state, inturn.State)
@@ -56,10 +56,14 @@ def tokens(queue: inturn.ActorQueue) -> None:
 
 def options(queue: inturn.OperationQueue, first: inturn.Operation) -> None:
     retry = inturn.Retry(attempts=3, delay=0.5, decide=lambda error, attempts: attempts < 2)
-    queue.enqueue(inturn.Token.finish, priority=1, after=[first, queue.submit(int)], retry=retry)
-    queue.enqueue(inturn.Token.finish, condition=lambda: inturn.Verdict.SKIP, exclusive=["disk"])
-    queue.enqueue(inturn.Token.finish, prio=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    queue.enqueue(inturn.Token.finish, priority="1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    queue.options(priority=1, after=[first, queue.submit(int)], retry=retry).enqueue(
+        inturn.Token.finish
+    )
+    queue.options(condition=lambda: inturn.Verdict.SKIP, exclusive=["disk"]).enqueue(
+        inturn.Token.finish
+    )
+    queue.options(prio=1).enqueue(inturn.Token.finish)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    queue.options(priority="1").enqueue(inturn.Token.finish)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert_type(queue.resolve("key"), int)
     assert_type(first.progress.total, int)
     queue.max_concurrent += 1
@@ -69,7 +73,9 @@ def options(queue: inturn.OperationQueue, first: inturn.Operation) -> None:
 
 async def batches_and_events(queue: inturn.FIFOQueue) -> None:
     works: list[inturn.Work] = [inturn.Token.finish] * 2
-    batch = queue.batch(works, policy=inturn.BatchPolicy.COLLECT, edges=[(1, 0)], priority=0)
+    batch = queue.options(priority=0).batch(
+        works, policy=inturn.BatchPolicy.COLLECT, edges=[(1, 0)]
+    )
     assert_type(await batch, inturn.BatchEnd)
     assert_type(batch.wait().ends, "list[inturn.End]")
     assert_type(batch.ends, "list[inturn.End | None]")

@@ -25,6 +25,7 @@ from ._diagnosis import (
     statistics,
 )
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
+from ._enqueuing import Options
 from ._errors import (
     AlreadyFinishedError,
     BusyError,
@@ -108,6 +109,7 @@ __all__ = [
     "OperationOptions",
     "OperationQueue",
     "OperationStates",
+    "Options",
     "Outcome",
     "Owner",
     "Progress",

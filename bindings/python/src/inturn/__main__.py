@@ -32,7 +32,7 @@ def _threads() -> None:
 
 def _main_executor() -> None:
     with inturn.InteractionQueue("check", settle=0) as queue:
-        queue.enqueue(inturn.Token.finish, on_end=lambda _: inturn.stop_main())
+        queue.options(on_end=lambda _: inturn.stop_main()).enqueue(inturn.Token.finish)
         queue.view_did_appear()
         inturn.run_main()
 

@@ -11,43 +11,51 @@ from elsewhere gives the queue back to the pool.
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio import _get_running_loop, get_running_loop
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_actor import act
+from ._asyncio_attempts import AttemptsTurn, in_turns
 from ._asyncio_home import has_home, home_here, home_of
-from ._asyncio_rings import refuse
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
 from ._asyncio_turns import Turn, enqueue
 from ._errors import UnsupportedError
+from ._rings import refuse
 
 if TYPE_CHECKING:
+    from ._enqueuing import Enqueuing
     from ._queues import Queue
 
 make_task: Callable[..., None] = asyncio.Task.__init__
 
 
 def run(
-    queue: Queue, function: Callable[..., Any], arguments: Any, keywords: Any
+    face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords: Any
 ) -> asyncio.Task[Any]:
     """`Queue.run`."""
-    if not callable(function):
-        raise TypeError(f"not callable: {function!r}")
+    queue = face._queue
     loop = get_running_loop()
     home = queue._home
     if home is None or home.reference() is not loop or home.thread != get_ident():
         home = home_here()
     if queue._is_actor:
-        return act(queue, home, function, arguments, keywords)
+        return act(face, home, function, arguments, keywords)
+    if face._given:
+        attempts = AttemptsTurn(face, home, sys._getframe(2))
+        return run_by_factory(loop, attempts, in_turns, function, arguments, keywords)
     if not home.makes_plain_tasks or loop.get_task_factory() is not None:
-        return run_by_factory(loop, Turn(queue, home), function, arguments, keywords)
+        waiting = Turn(queue, home)
+        waiting._operation = enqueue(queue, home, waiting)
+        return run_by_factory(loop, waiting, in_turn, function, arguments, keywords)
     turn = Run.__new__(Run)
     turn._queue = queue
     turn._home = home
     turn._waiter = None
     turn._is_over = False
     turn._token = 0
+    turn._steps = None
     turn._operation = 0
     home.turns[turn] = turn
     try:
@@ -73,7 +81,7 @@ def run_on(
 ) -> ThreadRun:
     """`Queue.run_on`."""
     if not callable(function):
-        raise TypeError(f"not callable: {function!r}")
+        raise queue._refused_function(function)
     if queue._is_actor:
         raise UnsupportedError("an actor queue's coroutines are run by their own loop: use run")
     home = home_here() if _get_running_loop() is loop else home_of(loop)
@@ -140,8 +148,10 @@ def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], No
     return look_now
 
 
-def refuse_await(queue: Queue) -> None:
+def refuse_await(queue: Queue, is_for_all: bool) -> None:
     """`Queue._refuse_await`."""
     task = asyncio.current_task() if _get_running_loop() is not None else None
     if task is not None:
-        refuse(queue, None, lambda holder: holder._task is task)
+        places: list[Any] = list(queue._holders) if is_for_all else [None]
+        for awaited in places:
+            refuse(queue, awaited, lambda holder: holder._task is task)

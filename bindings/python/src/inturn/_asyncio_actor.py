@@ -16,9 +16,11 @@ from ._asyncio_home import Home
 from ._asyncio_runs import FIRST_STEP, begun
 from ._asyncio_turns import enqueue, is_cancelled
 from ._callbacks import drop, register, start_anywhere, waits_for_loop
+from ._errors import UnsupportedError
 from ._library import quick
 
 if TYPE_CHECKING:
+    from ._enqueuing import Enqueuing
     from ._queues import Queue
 
 
@@ -170,10 +172,12 @@ class Actor:
         if gate is not None:
             gate.set()
 
-    async def run(self, function: Callable[..., Coroutine[Any, Any, Any]], call: Any) -> Any:
+    async def run(
+        self, structure: Any, function: Callable[..., Coroutine[Any, Any, Any]], call: Any
+    ) -> Any:
         """The task."""
         try:
-            self._operation = enqueue(self._queue, self._home, _Segment(self))
+            self._operation = enqueue(self._queue, self._home, _Segment(self), structure)
             await FIRST_STEP
             cancelled = await self._segment()
             if cancelled is not None:
@@ -221,12 +225,18 @@ class Actor:
             quick.operation_release(self._operation)
 
 
+# What would have it begin again, or not begin.
+_NOT_FOR_ACTORS = {"condition", "join", "on_end", "retry"}
+
+
 def act(
-    queue: Queue, home: Home, function: Callable[..., Any], arguments: Any, keywords: Any
+    face: Enqueuing, home: Home, function: Callable[..., Any], arguments: Any, keywords: Any
 ) -> asyncio.Task[Any]:
     """`Queue.run` of an actor queue."""
-    actor = Actor(queue, home)
-    coroutine = begun(actor.run(function, (arguments, keywords)))
+    if refused := sorted(_NOT_FOR_ACTORS & face._given.keys()):
+        raise UnsupportedError(f"coroutines of {face._queue!r} have no {', '.join(refused)}")
+    actor = Actor(face._queue, home)
+    coroutine = begun(actor.run(face._structure, function, (arguments, keywords)))
     task = actor._loop.create_task(coroutine)
     actor._adopt(task)
     return task

@@ -11,10 +11,10 @@ from threading import get_ident
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._asyncio_rings import refuse
-from ._asyncio_turns import Turn, enqueue, release
+from ._asyncio_turns import Turn, release
 from ._futures import Future
 from ._library import quick
+from ._rings import refuse
 
 if TYPE_CHECKING:
     from ._asyncio_home import Home
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 class Run(Turn, asyncio.Task[Any]):
     """What `Queue.run` returns, where the loop has no factory of its own: the task is the turn."""
 
-    __slots__ = ("_home", "_is_over", "_operation", "_queue", "_token", "_waiter")
+    _steps: Generator[Any, None, Any] | None
+
+    __slots__ = ("_home", "_is_over", "_operation", "_queue", "_steps", "_token", "_waiter")
 
     @property
     def _task(self) -> asyncio.Task[Any]:  # type: ignore[override]
@@ -48,6 +50,25 @@ class Run(Turn, asyncio.Task[Any]):
         return super().__await__()
 
     __iter__ = __await__
+
+    # A coroutine's, which a task is not: `asyncio.create_task` and a TaskGroup's ask for one.
+
+    def send(self, value: Any) -> Any:
+        """Goes on with the wait for it."""
+        if self._steps is None:
+            self._steps = self.__await__()
+        return self._steps.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Ends the wait for it."""
+        if self._steps is None:
+            self._steps = self.__await__()
+        return self._steps.throw(*error)
+
+    def close(self) -> None:
+        """Waits for it no more."""
+        if self._steps is not None:
+            self._steps.close()
 
     def _leave_home(self) -> None:
         self._home.turns.pop(self, None)
@@ -98,15 +119,20 @@ def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
     return coroutine
 
 
+def called(function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+    """What a coroutine function has made."""
+    coroutine = function(*arguments, **keywords)
+    if type(coroutine) is not CoroutineType and not isinstance(coroutine, Awaitable):
+        raise TypeError(f"not a coroutine function: {function!r}")
+    return coroutine
+
+
 async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
     """What a task runs: waits for the turn, calls a coroutine function in it, and ends it."""
     try:
         while not turn._token:
             await turn._wait()
-        coroutine = function(*arguments, **keywords)
-        if type(coroutine) is not CoroutineType and not isinstance(coroutine, Awaitable):
-            raise TypeError(f"not a coroutine function: {function!r}")
-        result = await coroutine
+        result = await called(function, arguments, keywords)
         turn._finish()
     except BaseException as error:
         turn._end(error)
@@ -116,7 +142,7 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
     return result
 
 
-async def in_turn_from_first_step(turn: Turn, *call: Any) -> Any:
+async def from_first_step(turn: Turn, body: Callable[..., Any], *call: Any) -> Any:
     """The same for a task that a factory makes, and that knows nothing of the turn."""
     try:
         await FIRST_STEP
@@ -125,13 +151,14 @@ async def in_turn_from_first_step(turn: Turn, *call: Any) -> Any:
     except BaseException as error:
         turn._end(error)
         raise
-    return await in_turn(turn, *call)
+    return await body(turn, *call)
 
 
-def run_by_factory(loop: asyncio.AbstractEventLoop, turn: Turn, *call: Any) -> asyncio.Task[Any]:
-    """`Queue.run`, where something else than asyncio makes the loop's tasks."""
-    turn._operation = enqueue(turn._queue, turn._home, turn)
-    coroutine = begun(in_turn_from_first_step(turn, *call))
+def run_by_factory(
+    loop: asyncio.AbstractEventLoop, turn: Turn, body: Callable[..., Any], *call: Any
+) -> asyncio.Task[Any]:
+    """`Queue.run`, where the loop makes the task as it makes all others."""
+    coroutine = begun(from_first_step(turn, body, *call))
     if not turn._queue._holders:
         turn._home.drain()  # it may come at once
     task = loop.create_task(coroutine)

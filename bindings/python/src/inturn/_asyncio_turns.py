@@ -9,11 +9,11 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from . import _executors
-from ._asyncio_rings import refuse
-from ._callbacks import drop, entries, give_back, new_key, start_anywhere, take_out
+from ._callbacks import start_anywhere
 from ._errors import DeadlockError
 from ._handles import NotCopied
-from ._library import quick, refusal
+from ._library import quick
+from ._rings import refuse
 
 if TYPE_CHECKING:
     from ._asyncio_home import Home
@@ -29,21 +29,18 @@ def is_cancelled(token: int) -> bool:
     return token != 0 and (quick.token_is_cancelled(token, byref(cancelled)) or cancelled.value)
 
 
-def enqueue(queue: Queue, home: Home, entry: object) -> int:
-    """Enqueues an entry, and returns the operation's handle."""
+def take_over(queue: Queue, home: Home) -> None:
+    """Before an enqueue by a loop: the queue's turns come to its thread."""
     if _executors.exiting:
         _executors.refuse_at_exit(queue._pool)
     if queue._home is not home and queue._is_movable:
         home.take_over(queue)
-    out = take_out()
-    key = new_key()
-    entries[key] = entry
-    status = quick.queue_enqueue(queue._bits, start_anywhere, key, drop, out[1])
-    if status:
-        raise refusal("inturn_queue_enqueue", status)
-    operation = out[0].value or 0
-    give_back(out)
-    return operation
+
+
+def enqueue(queue: Queue, home: Home, entry: object, structure: Any = None) -> int:
+    """Enqueues an entry, and returns the operation's handle."""
+    take_over(queue, home)
+    return queue._add(start_anywhere, entry, structure)
 
 
 class Turn(NotCopied):

@@ -12,6 +12,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
+from ._arguments import checked, whole
+from ._bells import Bell
 from ._callbacks import (
     call_with_batch_end,
     drop_end,
@@ -28,7 +30,6 @@ from ._operations import Operation
 from ._states import BatchStates
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Iterable
 
     from ._queues import Queue
@@ -82,7 +83,7 @@ class Batch(NotCopied):
         self._states: BatchStates | None = None
         self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
         self._is_over = False
-        self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._waiters: list[Bell] = []
 
     def _enqueue(
         self,
@@ -91,10 +92,9 @@ class Batch(NotCopied):
         enough: int,
         edges: Iterable[tuple[int, int]],
     ) -> None:
-        if not 0 <= enough < 2**64:
-            raise ValueError(f"not a number of operations: {enough!r}")
+        checked(self, "enough", enough, "a number of operations, from 0 on", whole(0, 2**64))
         count = len(self._operations)
-        checked = _checked(edges, count)
+        pairs = _checked(edges, count)
         items = (c.inturn_batch_item * count)()
         for item, operation in zip(items, self._operations):
             item.work, item.context, item.destroy = _start, register(operation), drop_end
@@ -105,8 +105,8 @@ class Batch(NotCopied):
             end_context=register(self._deliver),
             on_end=call_with_batch_end,
             end_destroy=forget_end,
-            edges=(c.inturn_batch_edge * len(checked))(*checked),
-            edge_count=len(checked),
+            edges=(c.inturn_batch_edge * len(pairs))(*pairs),
+            edge_count=len(pairs),
         )
         handle = c.inturn_batch()
         lib.inturn_queue_enqueue_batch(
@@ -185,9 +185,8 @@ class Batch(NotCopied):
             with self._lock:
                 self._is_over = True
                 waiters, self._waiters = self._waiters, []
-            for loop, future in waiters:
-                with suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(_set, future)
+            for waiter in waiters:
+                waiter.ring()
 
     def __iter__(self) -> Iterator[End]:
         """Waits for the batch's end; then its operations' ends, in the order of the list."""
@@ -198,20 +197,17 @@ class Batch(NotCopied):
         return len(self._operations)
 
     def __await__(self) -> Generator[Any, None, BatchEnd]:
-        import asyncio
+        return self._awaited().__await__()
 
-        loop = asyncio.get_running_loop()
-        waiter = loop, loop.create_future()
+    async def _awaited(self) -> BatchEnd:
+        waiter = Bell()
         with self._lock:
-            is_over = self._is_over
-            if not is_over:
-                self._waiters.append(waiter)
-        if not is_over:
-            try:
-                yield from waiter[1]
-            finally:
-                with self._lock, suppress(ValueError):
-                    self._waiters.remove(waiter)
+            self._waiters.append(waiter)
+        try:
+            await waiter.wait(lambda: self._is_over)
+        finally:
+            with self._lock, suppress(ValueError):
+                self._waiters.remove(waiter)
         return self.wait()  # for no longer than a call of the library's takes to return
 
     def __repr__(self) -> str:
@@ -229,8 +225,3 @@ def _checked(edges: Iterable[tuple[int, int]], count: int) -> list[c.inturn_batc
             raise ValueError(f"{place} of {count} cannot come after {after}: it is no later place")
         checked.append(c.inturn_batch_edge(place, after))
     return checked
-
-
-def _set(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

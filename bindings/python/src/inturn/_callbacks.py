@@ -48,6 +48,8 @@ class Entry(Protocol):
 
 entries: dict[int, Any] = {}
 listeners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+# Operations that have failed: those of which nobody was told are named at the interpreter's exit.
+failures: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 new_key: Callable[[], int] = itertools.count(1).__next__
 
 if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -111,6 +113,12 @@ def call(function: Callable[[Any], object], argument: Any) -> None:
     except BaseException as error:
         if not keep_interrupt(error):
             raise
+
+
+def tell_of(error: BaseException, what: str) -> None:
+    """Prints an exception that nobody gets as that of a thread is, with what it is of."""
+    args = type(error), error, error.__traceback__, threading.Thread(name=what)
+    threading.excepthook(threading.ExceptHookArgs(args))
 
 
 def refuse_coroutine(coroutine: CoroutineType[Any, Any, Any], function: object) -> NoReturn:
@@ -184,8 +192,12 @@ def _fail(key: int, token: int, error: BaseException) -> bool:
     """Work has raised, or something came between, maybe before the work had taken its token: then
     nobody else has that. Whether the error is kept for `raise_interrupt`; what is not, ctypes
     reports as unraisable, so that it never reaches the library."""
+    entry = entries.get(key)
     quick.token_fail(token, 1)  # which does nothing to what has ended
-    failed = getattr(entries.get(key), "_failed", None)
+    if type(entry) is tuple and isinstance(error, Exception):
+        tell_of(error, f"inturn, of {entry[0]!r}, to which {entry[1]!r} was posted")
+        return True
+    failed = getattr(entry, "_failed", None)
     if failed is not None:
         failed(error)
     return keep_interrupt(error)

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Any, Callable, NamedTuple
 
 from . import _prototypes as c
+from ._arguments import checked, function
 from ._ends import State
 from ._library import lib, ring
 
@@ -114,9 +115,9 @@ def set_report_handler(handler: ReportHandler | None) -> None:
     :raises TypeError: the handler is not callable.
     """
     global _handler
-    if handler is not None and not callable(handler):
-        raise TypeError(f"not callable: {handler!r}")
-    _handler = handler or _write
+    if handler is not None:
+        checked("inturn", "handler", handler, "a function of a Report", function)
+    _handler = _write if handler is None else handler
 
 
 def _text(string: bytes | None) -> str | None:

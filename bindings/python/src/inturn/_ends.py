@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ._errors import CancelledError, Error, TimedOutError
+
 if TYPE_CHECKING:
     from ._tokens import Token
 
@@ -64,6 +66,16 @@ class End(NamedTuple):
     label: str | None
     started: bool
     attempts: int = 0
+
+
+def error_of(end: End) -> BaseException | None:
+    """What a call raises whose operation has ended so; None: it returns the result."""
+    if end.outcome is Outcome.FINISHED or end.exception is not None:
+        return end.exception
+    what = f"{end.label or 'the operation'!r} has ended: {end.outcome.name}, {end.cause.name}"
+    if end.outcome is Outcome.TIMED_OUT:
+        return TimedOutError(what)
+    return CancelledError(what) if end.outcome is Outcome.CANCELLED else Error(what)
 
 
 Work = Callable[["Token"], object]

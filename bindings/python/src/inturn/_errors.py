@@ -46,7 +46,7 @@ class TimedOutError(Error, TimeoutError):
 
 
 class CancelledError(Error):
-    """Cancelling has been asked for already."""
+    """Cancelling has been asked for already, or what was waited for was cancelled."""
 
 
 class DeadlockError(Error):

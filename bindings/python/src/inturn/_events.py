@@ -6,15 +6,14 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
+from ._bells import Bell
 from ._ends import Cause, Outcome
+from ._handles import NotCopied
 
 if TYPE_CHECKING:
-    import asyncio
-
     from . import _prototypes as c
 
 
@@ -100,14 +99,14 @@ class Hub:
             self._readers.discard(reader)
 
 
-class Events(AsyncIterator[Event]):
+class Events(NotCopied, AsyncIterator[Event]):
     """The events of a queue from a moment on, for one task; see `Queue.events`."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
         self._events: deque[Event] = deque()
-        self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+        self._waiter: Bell | None = None
         self._is_over = False
 
     def _push(self, event: Event) -> None:
@@ -124,10 +123,7 @@ class Events(AsyncIterator[Event]):
 
     def _wake(self) -> None:
         if self._waiter is not None:
-            loop, future = self._waiter
-            self._waiter = None
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_set, future)
+            self._waiter.ring()
 
     async def __anext__(self) -> Event:
         """The next event; waits for it.
@@ -135,25 +131,19 @@ class Events(AsyncIterator[Event]):
         :raises StopAsyncIteration: the queue is gone, or this was closed.
         :raises RuntimeError: another task waits here.
         """
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        while True:
-            with self._lock:
-                if self._events:
-                    return self._events.popleft()
-                if self._is_over:
-                    raise StopAsyncIteration
-                if self._waiter is not None:
-                    raise RuntimeError("another task waits for the next event")
-                future = loop.create_future()
-                self._waiter = loop, future
-            try:
-                await future
-            finally:
-                with self._lock:
-                    if self._waiter is not None and self._waiter[1] is future:
-                        self._waiter = None
+        bell = Bell()
+        with self._lock:
+            if self._waiter is not None:
+                raise RuntimeError("another task waits for the next event")
+            self._waiter = bell
+        try:
+            await bell.wait(lambda: self._events or self._is_over)
+        finally:
+            self._waiter = None
+        with self._lock:
+            if self._events:
+                return self._events.popleft()
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Reads no more; who waits for the next event gets the end."""
@@ -161,8 +151,3 @@ class Events(AsyncIterator[Event]):
         with self._lock:
             self._events.clear()
             self._end()
-
-
-def _set(future: asyncio.Future[Any]) -> None:
-    if not future.done():
-        future.set_result(None)

@@ -7,13 +7,15 @@ import os
 import sys
 import threading
 import time
+import weakref
 from contextlib import suppress
 from ctypes import byref, c_int, c_uint32
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _callbacks
 from . import _prototypes as c
-from ._callbacks import drop, register, start_anywhere, text, wait
+from ._arguments import checked, label_of, whole
+from ._callbacks import drop, register, start_anywhere, wait
 from ._errors import ClosedError, Error, TimedOutError
 from ._handles import NotCopied
 from ._interrupts import ask_for_room, let_call
@@ -39,15 +41,18 @@ class Executor(NotCopied):
     So many ``threads`` may do so at a time.
     """
 
+    label: str | None = None
+
     def __init__(self, label: str | None = None, *, threads: int = 1) -> None:
-        self.label = label
+        """``label`` is what reports call it, ``threads`` how many may drain it at a time."""
         self._handle = c.inturn_executor()
         self._owned = False
-        if not 1 <= threads <= _MAX_THREADS:
-            raise ValueError(f"not a number of threads: {threads!r}")
+        what = f"a number of threads, from 1 to {_MAX_THREADS}"
         options = c.inturn_executor_options(
-            label=None if label is None else text(label), host_threads=threads
+            label=label_of(self, label),
+            host_threads=checked(self, "threads", threads, what, whole(1, _MAX_THREADS + 1)),
         )
+        self.label = label
         lib.inturn_executor_create(byref(options), byref(self._handle))
         self._owned = True
 
@@ -71,8 +76,7 @@ class Executor(NotCopied):
         :raises WrongThreadError: as many threads as may drain it already.
         :raises ValueError: that is no number of calls.
         """
-        if not 0 <= max_calls < 2**32:
-            raise ValueError(f"not a number of calls: {max_calls!r}")
+        checked(self, "max_calls", max_calls, "a number of calls, from 0 on", whole(0, 2**32))
         calls = c_uint32()
         ask_for_room()
         let_call(lib.inturn_executor_drain, self._handle, max_calls, byref(calls))
@@ -142,22 +146,24 @@ class Pool:
     """An executor and its threads: as many as have something to do at a time, and one more.
 
     They are daemons: so a token that nobody finishes keeps no interpreter alive. What waits for
-    work at the interpreter's exit is `finish`.
+    work at the interpreter's exit asks whether it `is_at_rest`.
     """
 
-    def __init__(self, is_daemon: bool) -> None:
+    def __init__(self, is_daemon: bool, max_threads: int = _MAX_THREADS) -> None:
         self._is_daemon = is_daemon
-        self.executor = Executor("python", threads=_MAX_THREADS)
+        self._max_threads = max_threads
+        self.is_single = max_threads == 1  # a queue's own, which closes it
+        self.executor = Executor("python", threads=max_threads)
         self._bits = self.executor._handle.bits
         self._lock = threading.Lock()  # protects _threads, _starting
         self._threads: set[threading.Thread] = set()
         self._starting = False  # a thread that has not come to wait
         self._stopping = False
+        if self.is_single:
+            _single_pools.add(self)
         # Work that must not stay where it was called goes through this queue.
         self._handed_on = c.inturn_queue()
-        options = c.inturn_queue_options(
-            max_concurrent=_MAX_THREADS, executor=self.executor._handle
-        )
+        options = c.inturn_queue_options(max_concurrent=max_threads, executor=self.executor._handle)
         lib.inturn_queue_create(c.INTURN_QUEUE_CONCURRENT, byref(options), byref(self._handed_on))
         self._start_thread()
 
@@ -172,7 +178,7 @@ class Pool:
         """Starts one more, unless one is on its way."""
         thread = threading.Thread(target=self._work, name="inturn", daemon=True)
         with self._lock:
-            if self._starting or self._stopping or len(self._threads) == _MAX_THREADS:
+            if self._starting or self._stopping or len(self._threads) == self._max_threads:
                 return
             self._starting = True
             self._threads.add(thread)
@@ -206,24 +212,32 @@ class Pool:
                 break  # the executor is the parent's, or there is nothing to do for so many
         with self._lock:
             self._threads.discard(threading.current_thread())
+        if self.is_single:
+            with suppress(Error):  # the interpreter exits, or this is a forked child
+                lib.inturn_queue_destroy(self._handed_on)
+                self.executor.close()
 
-    def finish(self) -> None:
-        """Waits until nothing waits to be called, and nothing is being called.
+    def is_at_rest(self) -> bool:
+        """Whether nothing waits to be called, and nothing is being called.
 
-        Not waited for is what no call of this pool could bring on: a resume, a view, a time, a
+        Not looked at is what no call of this pool could bring on: a resume, a view, a time, a
         token that somebody else has; nor a coroutine's loop.
         """
         others = c_uint32()
-        while True:
-            status = waiting.executor_wait(self._bits, 0, byref(others))
-            with self._lock:
-                threads = [thread.ident for thread in self._threads if thread.is_alive()]
-                is_starting = self._starting
-            idle = others.value + sum(ident in _callbacks.waits_for_loop for ident in threads)
-            is_at_rest = status == TimedOutError.status and idle >= len(threads)
-            if not is_starting and (is_at_rest or not threads):
-                return
-            time.sleep(_EXIT_LOOK_SECONDS)
+        status = waiting.executor_wait(self._bits, 0, byref(others))
+        with self._lock:
+            threads = [thread.ident for thread in self._threads if thread.is_alive()]
+            is_starting = self._starting
+        idle = others.value + sum(ident in _callbacks.waits_for_loop for ident in threads)
+        is_at_rest = status == TimedOutError.status and idle >= len(threads)
+        return not is_starting and (is_at_rest or not threads)
+
+    def close(self) -> None:
+        """The queue whose own it is has gone: so goes its thread, when that comes back."""
+        if not self._stopping:
+            self._stopping = True
+            with suppress(Error):
+                self.hand_on(lambda: None)  # which wakes it
 
     def stop(self) -> None:
         """Takes up nothing more, and waits a moment for what is being called."""
@@ -270,6 +284,7 @@ class _MainLoop:
 # Protects _pools, _main_loop; a signal handler may come while it is held.
 _lock = threading.RLock()
 _pools: dict[bool, Pool] = {}  # of the daemon queues, and of the others
+_single_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 _main_loop: _MainLoop | None = None
 
 exiting = False  # the main thread has come to its end
@@ -329,16 +344,20 @@ def stop_main() -> None:
 give_back_at_exit: list[Callable[[], None]] = []
 
 
+def _all_pools() -> list[Pool]:
+    return [*_pools.values(), *_single_pools]
+
+
 def _finish_at_exit() -> None:
     global exiting
     exiting = True
-    waited_for = _pools.get(False)
-    if waited_for is not None:
-        try:
-            waited_for.finish()
-        except BaseException:  # an interrupt: the rest is not waited for
-            atexit.unregister(_finish_what_is_left)
-            raise
+    try:
+        # Twice, as one may have given work to another that was at rest.
+        while not all(each.is_at_rest() for each in _all_pools() * 2 if not each._is_daemon):
+            time.sleep(_EXIT_LOOK_SECONDS)
+    except BaseException:  # an interrupt: the rest is not waited for
+        atexit.unregister(_finish_what_is_left)
+        raise
 
 
 def _finish_what_is_left() -> None:
@@ -349,7 +368,7 @@ def _finish_what_is_left() -> None:
 
 
 def _stop_at_exit() -> None:
-    for each in list(_pools.values()):
+    for each in _all_pools():
         with suppress(Error):
             each.stop()
 
@@ -358,6 +377,7 @@ def _renew_after_fork() -> None:
     global _lock, _main_loop, exiting
     _lock, _main_loop, exiting = threading.RLock(), None, False
     _pools.clear()
+    _single_pools.clear()
     _callbacks.borrowed.clear()
     _callbacks.waits_for_loop.clear()
 

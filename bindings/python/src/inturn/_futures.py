@@ -14,18 +14,23 @@ from concurrent.futures._base import (
     PENDING,
     RUNNING,
 )
+from contextlib import suppress
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ._callbacks import entries, refuse_coroutine, wait
-from ._errors import DeadlockError, ForkedError, TimedOutError
+from ._ends import Outcome, error_of
+from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
 from ._handles import NotCopied
 from ._library import on_main_thread, quick, refusal, waiting
 
 T = TypeVar("T")
 
 if TYPE_CHECKING:
+    from ._ends import End, OnEnd
+    from ._operations import Operation
     from ._queues import Queue
+    from ._tokens import Token
 
 
 _DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
@@ -252,6 +257,49 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():
             quick.operation_release(self._handle)
+
+
+class Attempts(Future[T]):
+    """The result of a function with options: it may be called more than once, or not at all."""
+
+    _operation: Operation | None = None  # whose end is this one's
+    _on_end: OnEnd | None = None
+
+    def __init__(self, queue: Queue, function: Callable[[], T]) -> None:
+        super().__init__(queue, function)
+        self._function: Callable[[], T] | None = function
+
+    def _attempt(self, token: Token) -> None:
+        """The work."""
+        if self._state != RUNNING:  # it is the first
+            if not self._claim():
+                token.cancel()
+                return
+            self._state = RUNNING
+        assert self._function is not None
+        result = self._function()
+        if type(result) is CoroutineType:
+            refuse_coroutine(result, self._function)
+        with suppress(AlreadyFinishedError):  # it was cut off
+            token.finish(result)
+
+    def _ended(self, end: End) -> None:
+        on_end, self._on_end, self._function = self._on_end, None, None
+        try:
+            if on_end is not None:
+                on_end(end)
+        finally:
+            if self._claim() or self._state == RUNNING:  # else it was cancelled by `cancel`
+                error = error_of(end)
+                if error is None:
+                    self._give(end.result)
+                elif end.outcome is Outcome.CANCELLED:
+                    self._end_cancelled()
+                else:
+                    self._give_exception(error)
+
+    def __del__(self) -> None:
+        """The handle is the operation's."""
 
 
 def cancel_pending(queue: Queue) -> None:

@@ -6,9 +6,11 @@ from ctypes import byref, c_size_t
 from typing import TYPE_CHECKING
 
 from . import _prototypes as c
+from ._arguments import checked, whole
 from ._diagnosis import Info, Statistics, fields
 from ._ends import State
 from ._errors import UnsupportedError
+from ._handles import NeverMade
 from ._library import lib
 from ._turn_takers import TurnTaker
 
@@ -22,7 +24,7 @@ class Inspected(TurnTaker):
 
     _hub: Hub | None = None
     _states: QueueStates | None = None
-    _handle = c.inturn_queue()  # null until there is one
+    _handle: c.inturn_queue = NeverMade()  # type: ignore[assignment]
 
     @property
     def states(self) -> QueueStates:
@@ -44,8 +46,7 @@ class Inspected(TurnTaker):
 
         :raises ValueError: the limit is negative.
         """
-        if limit < 0:
-            raise ValueError(f"not a limit: {limit!r}")
+        checked(self, "limit", limit, "a number of operations, from 0 on", whole(0, 2**32))
         infos, count = (c.inturn_operation_info * limit)(), c_size_t()
         lib.inturn_queue_list(self._handle, infos, limit, byref(count))
         return [

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING
 
 from . import _prototypes as c
+from ._arguments import checked, whole
 from ._callbacks import nanoseconds
 from ._errors import DeadlockError, StaleError
-from ._executors import Executor, pool
-from ._futures import Future, cancel_pending
+from ._executors import Executor, Pool, pool
 from ._library import lib
-from ._queues import Queue
+from ._queues import Queue, QueueOptions
 
 if TYPE_CHECKING:
-    from typing_extensions import ParamSpec
+    from typing_extensions import Unpack
 
-    from ._clocks import ManualClock
-    from ._events import OnEvent
-    from ._rates import Rate
 
-    P = ParamSpec("P")
+class PooledOptions(QueueOptions, total=False):
+    """What each queue of Python's threads takes, too."""
 
-T = TypeVar("T")
+    executor: Executor | None
+    daemon: bool
+    thread: bool
 
 
 class _Pooled(Queue):
@@ -39,22 +38,47 @@ class _Pooled(Queue):
 
     def __init__(
         self,
-        label: str | None,
-        executor: Executor | None,
-        capacity: int,
-        rate: Rate | None,
-        clock: ManualClock | None,
-        on_event: OnEvent | None,
-        events: bool,
-        daemon: bool,
-        **options: Any,
+        label: str | None = None,
+        *,
+        executor: Executor | None = None,
+        daemon: bool = False,
+        thread: bool = False,
+        **options: Unpack[QueueOptions],
     ) -> None:
+        """The interpreter's exit does not wait for the operations of a ``daemon``.
+
+        With ``thread``, one thread of the queue's own calls all of its functions, as libraries ask
+        for that tie an object to the thread that has made it; coroutines are their loop's all the
+        same.  Other options are those of every `Queue`.
+
+        :raises TypeError: with an executor, there is neither.
+        """
+        if executor is not None and (daemon or thread):
+            raise TypeError(f"{self!r} has an executor, so it is no daemon and has no thread")
         if executor is None:
-            self._pool = pool(daemon)
-            executor = self._pool.executor
-        elif daemon:
-            raise TypeError("daemon is for queues without an executor of their own")
-        super().__init__(label, executor, capacity, rate, clock, on_event, events, **options)
+            self._pool = Pool(daemon, 1) if thread else pool(daemon)
+            self._is_movable = not (thread or self._is_actor)
+        try:
+            super().__init__(
+                label, executor=self._pool.executor if self._pool else executor, **options
+            )
+        except BaseException:
+            self._close_thread()
+            raise
+
+    def _close_thread(self) -> None:
+        if self._pool is not None and self._pool.is_single:
+            self._pool.close()
+
+    def destroy(self) -> None:
+        """Cancels what has not ended, and ends the queue; a second call does nothing.
+
+        A coroutine that runs is cancelled as by `cancel_all`.
+
+        :raises DeadlockError: it would wait for itself, round a ring.
+        """
+        super().destroy()
+        self._close_thread()
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if error is None:
@@ -70,44 +94,11 @@ class _Pooled(Queue):
         self.destroy()
 
 
-class _Submitting(_Pooled, concurrent.futures.Executor):
-    """Queues that are a ``concurrent.futures.Executor``, too."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._is_movable = self._pool is not None
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Adds a call of a plain function, which is over when it returns.
-
-        :raises TypeError: the function is not callable.
-        :raises ClosedError: the queue accepts no more operations; a ``RuntimeError``.
-        :raises FullError: as many are pending as the capacity allows.
-        """
-        return self._submit(fn, args, kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuses new operations, cancels what is pending where asked to, and waits for the rest.
-
-        The queue is not destroyed: what runs ends as usual.
-
-        :raises DeadlockError: it would wait for the caller.
-        """
-        with suppress(StaleError):
-            self.close()
-            if cancel_futures:
-                cancel_pending(self)
-                lib.inturn_queue_cancel_all(self._handle)  # a coroutine that runs goes on
-            if wait:
-                self.drain()
-
-
-class FIFOQueue(_Submitting):
+class FIFOQueue(_Pooled):
     """Operations begin and end in the order in which they were enqueued.
 
-    It is a ``concurrent.futures.Executor``.  ``with`` waits for all operations, or cancels them
-    when its block raises; the interpreter's exit waits for those that still come to their turn,
-    unless it is a ``daemon``.
+    ``with`` waits for all operations, or cancels them when its block raises; the interpreter's
+    exit waits for those that still come to their turn, unless it is a ``daemon``.
 
     >>> with FIFOQueue("sums") as queue:
     ...     future = queue.submit(sum, [1, 2, 3])
@@ -117,27 +108,12 @@ class FIFOQueue(_Submitting):
 
     _kind = c.INTURN_QUEUE_FIFO
 
-    def __init__(
-        self,
-        label: str | None = None,
-        *,
-        executor: Executor | None = None,
-        capacity: int = 0,
-        rate: Rate | None = None,
-        clock: ManualClock | None = None,
-        on_event: OnEvent | None = None,
-        events: bool = False,
-        daemon: bool = False,
-    ) -> None:
-        super().__init__(label, executor, capacity, rate, clock, on_event, events, daemon)
 
-
-class OperationQueue(_Submitting):
+class OperationQueue(_Pooled):
     """At most ``max_concurrent`` operations run at a time; they are taken up in order.
 
-    It is a ``concurrent.futures.Executor``.  ``with`` waits for all operations, or cancels them
-    when its block raises; the interpreter's exit waits for those that still come to their turn,
-    unless it is a ``daemon``.
+    ``with`` waits for all operations, or cancels them when its block raises; the interpreter's
+    exit waits for those that still come to their turn, unless it is a ``daemon``.
 
     >>> with OperationQueue(max_concurrent=4) as queue:
     ...     list(queue.map(abs, [-1, 2, -3]))
@@ -151,28 +127,16 @@ class OperationQueue(_Submitting):
         label: str | None = None,
         *,
         max_concurrent: int | None = None,
-        executor: Executor | None = None,
-        capacity: int = 0,
-        rate: Rate | None = None,
-        clock: ManualClock | None = None,
-        on_event: OnEvent | None = None,
-        events: bool = False,
-        daemon: bool = False,
+        **options: Unpack[PooledOptions],
     ) -> None:
+        """Without ``max_concurrent``, so many run as of a ``ThreadPoolExecutor``."""
         if max_concurrent is None:
-            max_concurrent = min(32, (os.cpu_count() or 1) + 4)  # as of a ThreadPoolExecutor
-        self._places = _checked(max_concurrent)
-        super().__init__(
-            label,
-            executor,
-            capacity,
-            rate,
-            clock,
-            on_event,
-            events,
-            daemon,
-            max_concurrent=max_concurrent,
-        )
+            max_concurrent = min(32, (os.cpu_count() or 1) + 4)
+        self._places = self._checked_places(max_concurrent)
+        super().__init__(label, **options)
+
+    def _fields(self) -> dict[str, int]:
+        return {"max_concurrent": self._places}
 
     @property
     def max_concurrent(self) -> int:
@@ -186,14 +150,12 @@ class OperationQueue(_Submitting):
 
     @max_concurrent.setter
     def max_concurrent(self, number: int) -> None:
-        lib.inturn_queue_set_max_concurrent(self._handle, _checked(number))
-        self._places = number
+        self._places = self._checked_places(number)
+        lib.inturn_queue_set_max_concurrent(self._handle, number)
 
-
-def _checked(number: int) -> int:
-    if not 1 <= number < 2**32:
-        raise ValueError(f"not a number of operations: {number!r}")
-    return number
+    def _checked_places(self, number: int) -> int:
+        what = "a number of operations, from 1 on"
+        return checked(self, "max_concurrent", number, what, whole(1, 2**32))
 
 
 class ActorQueue(_Pooled):
@@ -207,27 +169,12 @@ class ActorQueue(_Pooled):
     _kind = c.INTURN_QUEUE_ACTOR
     _is_actor = True
 
-    def __init__(
-        self,
-        label: str | None = None,
-        *,
-        executor: Executor | None = None,
-        capacity: int = 0,
-        rate: Rate | None = None,
-        clock: ManualClock | None = None,
-        on_event: OnEvent | None = None,
-        events: bool = False,
-        daemon: bool = False,
-    ) -> None:
-        super().__init__(label, executor, capacity, rate, clock, on_event, events, daemon)
-
 
 class InteractionQueue(Queue):
     """Interactions with a user, one at a time, while a view is visible.
 
-    Work is called by the executor; without one, by `run_main`.  ``settle`` is the time in seconds
-    from the view's appearing to the first start, ``gap`` the one from one end to the next start.
-    ``with`` cancels what has not ended.
+    Work is called by the executor; without one, by `run_main`.  ``with`` cancels what has not
+    ended.
     """
 
     _kind = c.INTURN_QUEUE_INTERACTION
@@ -237,21 +184,24 @@ class InteractionQueue(Queue):
         self,
         label: str | None = None,
         *,
-        executor: Executor | None = None,
         settle: float = 0.5,
         gap: float = 0.25,
-        capacity: int = 0,
-        rate: Rate | None = None,
-        clock: ManualClock | None = None,
-        on_event: OnEvent | None = None,
-        events: bool = False,
+        executor: Executor | None = None,
+        **options: Unpack[QueueOptions],
     ) -> None:
-        # To C, 0 is the default, and -1 is none.
-        delays = {
-            "settle_ns": nanoseconds(settle) or -1,
-            "gap_ns": nanoseconds(gap) or -1,
-        }
-        super().__init__(label, executor, capacity, rate, clock, on_event, events, **delays)
+        """``settle`` is the time in seconds from the view's appearing to the first start, ``gap``
+        the one from one end to the next start.
+
+        Other options are those of every `Queue`.
+        """
+        self._delays = {}
+        for name, delay in (("settle", settle), ("gap", gap)):
+            ns = checked(self, name, delay, "a time in seconds, from 0 on", nanoseconds)
+            self._delays[f"{name}_ns"] = ns or -1  # to C, 0 is the default, and -1 is none
+        super().__init__(label, executor=executor, **options)
+
+    def _fields(self) -> dict[str, int]:
+        return self._delays
 
     def view_did_appear(self) -> None:
         """Says that the view is visible: the queue goes on when it has settled."""

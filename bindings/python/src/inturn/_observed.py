@@ -7,13 +7,15 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from ctypes import byref
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
+from ._arguments import checked, function, handle_of
+from ._bells import Bell
 from ._callbacks import listeners, nanoseconds, register_listener, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied
@@ -166,13 +168,13 @@ class Observed(NotCopied, Generic[T]):
         :raises InvalidArgumentError: ``prior`` and ``latest``, or an executor and a queue.
         :raises StaleError: the value is destroyed.
         """
-        if not callable(observer):
-            raise TypeError(f"not callable: {observer!r}")
+        checked(self, "observer", observer, "a function of a Change", function)
         options = c.inturn_observe_options(initial=initial, prior=prior, latest=latest)
         if executor is not None:
-            options.executor = executor._handle
+            take = handle_of(c.inturn_executor)
+            options.executor = checked(self, "executor", executor, "an Executor", take)
         if queue is not None:
-            options.queue = queue._handle
+            options.queue = checked(self, "queue", queue, "a Queue", handle_of(c.inturn_queue))
         keeps = None if executor is None and queue is None else self
         return self._observe(_ObserverEntry(observer, None, keeps, self._read), options)
 
@@ -222,6 +224,16 @@ class Observed(NotCopied, Generic[T]):
                     return change.new  # type: ignore[no-any-return]
         finally:
             observation._end()
+
+    async def _reaches(self, predicate: Callable[[T], object]) -> None:
+        """Waits, in a task, until the predicate takes the object, or nothing will change it."""
+        changes = _follow(self, False)
+        try:
+            async for change in changes:
+                if predicate(change.new):
+                    return
+        finally:
+            await changes.aclose()
 
     def changes(self, *, latest: bool = False) -> AsyncIterator[Change]:
         """The object as it is and each change, for ``async for``, until the value is destroyed.
@@ -315,18 +327,11 @@ def _cut(seconds: float | None) -> float:
     return _LONGEST if seconds is None else min(seconds, _LONGEST)
 
 
-async def _follow(value: Observed[Any], latest: bool) -> AsyncIterator[Change]:
-    import asyncio  # importing it takes long
-
-    loop = asyncio.get_running_loop()
+async def _follow(value: Observed[Any], latest: bool) -> AsyncGenerator[Change, None]:
+    bell = Bell()
     pending: deque[Change] = deque()
-    woken = asyncio.Event()
     lock = threading.RLock()  # protects the joining of changes; a signal handler may change, too
     is_over = False
-
-    def wake() -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits
-            loop.call_soon_threadsafe(woken.set)
 
     def told(change: Change) -> None:
         with lock:
@@ -334,18 +339,17 @@ async def _follow(value: Observed[Any], latest: bool) -> AsyncIterator[Change]:
                 first = pending.pop()
                 change = change._replace(kind=first.kind, old=first.old)
             pending.append(change)
-        wake()
+        bell.ring()
 
     def over() -> None:
         nonlocal is_over
         is_over = True
-        wake()
+        bell.ring()
 
     options = c.inturn_observe_options(initial=True)
     observation = value._observe(_ObserverEntry(told, over, None, value._read), options)
     try:
         while True:
-            woken.clear()
             ended = is_over  # read before the last look
             while pending:
                 with lock:
@@ -353,6 +357,6 @@ async def _follow(value: Observed[Any], latest: bool) -> AsyncIterator[Change]:
                 yield change
             if ended:
                 return
-            await woken.wait()
+            await bell.wait(lambda: pending or is_over)
     finally:
         observation._end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 import weakref
 from ctypes import byref, c_int, c_int64
@@ -9,7 +10,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
-from ._callbacks import refuse_coroutine, wait
+from ._callbacks import failures, refuse_coroutine, tell_of, wait
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._errors import AlreadyFinishedError, CancelledError, Error
 from ._handles import NotCopied
@@ -17,6 +18,7 @@ from ._library import on_main_thread, quick, refusal, waiting
 from ._tokens import Token
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from types import CodeType
 
     from ._options import Extras
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 class Operation(NotCopied):
     """One unit of asynchronous work, made by `Queue.enqueue`.
 
-    It goes on when this object is dropped; if it then fails and nobody was told, by `wait` or
-    by an end callback, its exception is reported as unraisable.
+    It goes on when this object is dropped; if it then fails and nobody was told, by `wait`, an
+    await or an end callback, ``threading.excepthook`` prints its exception, with its queue, its
+    label and the line that enqueued it.  In a coroutine, ``await operation`` waits for the `End` as
+    `wait` does; a cancelled await leaves the operation as it is.
     """
 
     __slots__ = (
@@ -118,6 +122,14 @@ class Operation(NotCopied):
         wait(lambda ns: self._wait(ns, end), timeout, look)
         return self._end(end)
 
+    def __await__(self) -> Generator[Any, None, End]:
+        self._queue._refuse_await()
+        return self._ended().__await__()
+
+    async def _ended(self) -> End:
+        await self.states.state._reaches(lambda state: state is State.ENDED)
+        return self.wait()
+
     def _wait(self, ns: int, end: c.inturn_end) -> None:
         status = waiting.operation_wait(self._handle, ns, byref(end))
         if status:
@@ -188,12 +200,25 @@ class Operation(NotCopied):
 
     def __repr__(self) -> str:
         place = f"{self._code.co_filename}:{self._line}"
-        return f"<inturn.Operation {self.label or ''!r} enqueued at {place}>"
+        return f"<inturn.Operation {self.label or ''!r} of {self._queue!r}, enqueued at {place}>"
 
     def __del__(self) -> None:
         if sys.is_finalizing():
             return
         if self._handle:
             quick.operation_release(self._handle)
+        self._tell_failure()
+
+    def _tell_failure(self) -> None:
+        """Says that it has failed, if nobody was told."""
         if self._exception is not None and not self._told:
-            raise RuntimeError(f"nobody was told that {self!r} failed") from self._exception
+            self._told = True
+            tell_of(self._exception, f"inturn, of {self!r}")
+
+
+def _tell_failures() -> None:
+    for operation in list(failures.values()):
+        operation._tell_failure()
+
+
+atexit.register(_tell_failures)

@@ -10,14 +10,16 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union
 
 from . import _prototypes as c
+from ._arguments import checked, function, handle_of, one_of, whole
 from ._callbacks import ask_condition, ask_decide, keep_interrupt, nanoseconds, text
+from ._errors import UnsupportedError
+from ._futures import Future
+from ._operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ._ends import Work
-    from ._futures import Future
-    from ._operations import Operation
+    from ._ends import OnEnd, Work
     from ._owners import Owner
     from ._queues import Queue
     from ._tokens import Token
@@ -61,8 +63,10 @@ Condition = Callable[[], Union[Verdict, bool]]
 
 
 class OperationOptions(TypedDict, total=False):
-    """What `Queue.enqueue` takes by keyword, where it is explained, and `Queue.batch`, too."""
+    """What `Queue.options` takes, where it is explained."""
 
+    label: str | None
+    on_end: OnEnd | None
     priority: int
     after: Iterable[Operation | Future[Any]]
     after_policy: AfterPolicy | bool
@@ -81,104 +85,106 @@ class OperationOptions(TypedDict, total=False):
     cancel_grace: float
 
 
-def _set_priority(fields: dict[str, Any], priority: int) -> None:
-    if not -(2**31) <= priority < 2**31:
-        raise ValueError(f"not a priority: {priority!r}")
-    fields["priority"] = priority
+class _Option(NamedTuple):
+    """An option: what it may be, what the library's struct has of it, and whose it is."""
+
+    what: str
+    fields: Callable[[Any], dict[str, Any]]
+    kinds: tuple[tuple[int, str], ...] = ()  # the only queues that have it
 
 
-def _set_after(fields: dict[str, Any], after: Iterable[Operation | Future[Any]]) -> None:
-    handles = [c.inturn_operation(operation._handle or 0) for operation in after]
-    fields["after"] = (c.inturn_operation * len(handles))(*handles)
-    fields["after_count"] = len(handles)
+def _field(name: str, convert: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
+    return lambda value: {name: convert(value)}
 
 
-def _set_exclusive(fields: dict[str, Any], names: Iterable[str]) -> None:
+def _callback(**fields: Any) -> Callable[[Any], dict[str, Any]]:
+    """Of a function that the library does not know, and what it calls in its place."""
+
+    def take(given: Any) -> dict[str, Any]:
+        function(given)
+        return fields
+
+    return take
+
+
+def _after(operations: Iterable[Operation | Future[Any]]) -> dict[str, Any]:
+    take = one_of(Operation, Future)
+    handles = [c.inturn_operation(take(operation)._handle or 0) for operation in operations]
+    return {"after": (c.inturn_operation * len(handles))(*handles), "after_count": len(handles)}
+
+
+def _exclusive(names: Iterable[str]) -> dict[str, Any]:
     if isinstance(names, str):
-        raise TypeError(f"names, not a name: {names!r}")
+        raise TypeError
     encoded = [text(name) for name in names]
-    fields["exclusive"] = (c_char_p * len(encoded))(*encoded)
-    fields["exclusive_count"] = len(encoded)
+    return {
+        "exclusive": (c_char_p * len(encoded))(*encoded),
+        "exclusive_count": len(encoded),
+    }
 
 
-def _set_condition(fields: dict[str, Any], condition: Condition | None) -> None:
-    if condition is not None:
-        if not callable(condition):
-            raise TypeError(f"not callable: {condition!r}")
-        fields["condition"] = ask_condition
-
-
-def _set_retry(fields: dict[str, Any], retry: Retry | None) -> None:
-    if retry is None:
-        return
-    if not isinstance(retry, Retry):
-        raise TypeError(f"not a Retry: {retry!r}")
-    if not 0 <= retry.attempts < 2**32:
-        raise ValueError(f"not a number of attempts: {retry.attempts!r}")
+def _structure_of_retry(retry: Retry) -> c.inturn_retry:
     structure = c.inturn_retry(
-        max_attempts=retry.attempts,
-        delay_ns=nanoseconds(retry.delay),
+        max_attempts=checked(retry, "attempts", retry.attempts, _COUNT, whole(0, 2**32)),
+        delay_ns=checked(retry, "delay", retry.delay, _TIME, nanoseconds),
         # To C, 0 is the default; here it is as wrong as any below 1.
         factor=retry.factor or -1.0,
-        max_delay_ns=nanoseconds(retry.max_delay),
+        max_delay_ns=checked(retry, "max_delay", retry.max_delay, _TIME, nanoseconds),
         jitter=retry.jitter,
     )
     if retry.decide is not None:
-        if not callable(retry.decide):
-            raise TypeError(f"not callable: {retry.decide!r}")
+        checked(retry, "decide", retry.decide, "a function of an exception and a number", function)
         structure.decide = ask_decide
-    fields["retry"] = pointer(structure)
+    return structure
 
 
-def _set_key(fields: dict[str, Any], key: str | None) -> None:
-    if key is not None:
-        fields["key"] = text(key)
-
-
-def _set_owner(fields: dict[str, Any], owner: Owner | None) -> None:
-    if owner is not None:
-        fields["owner"] = owner._handle
-
-
-def _plain(field: str, convert: Callable[[Any], Any]) -> Callable[[dict[str, Any], Any], None]:
-    def put(fields: dict[str, Any], value: Any) -> None:
-        fields[field] = convert(value)
-
-    return put
-
-
-_SETTERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
-    "priority": _set_priority,
-    "after": _set_after,
-    "after_policy": _plain("after_policy", AfterPolicy),
-    "barrier": _plain("barrier", bool),
-    "urgent": _plain("urgent", bool),
-    "exclusive": _set_exclusive,
-    "condition": _set_condition,
-    "retry": _set_retry,
-    "key": _set_key,
-    "join": _plain("join", bool),
-    "owner": _set_owner,
-    "max_wait": _plain("max_wait_ns", nanoseconds),
-    "max_run": _plain("max_run_ns", nanoseconds),
-    "free_at_max_run": _plain("max_run_policy", bool),
-    "stall": _plain("stall_ns", nanoseconds),
-    "cancel_grace": _plain("cancel_grace_ns", nanoseconds),
+_BOOL, _NAME = "a bool", "a string without zeros"
+_TIME, _COUNT = "a time in seconds, from 0 on", "a number, from 0 on"
+_CONCURRENT = (c.INTURN_QUEUE_CONCURRENT, "operation queues")
+_INTERACTION = (c.INTURN_QUEUE_INTERACTION, "interaction queues")
+_OPTIONS = {
+    "label": _Option(_NAME, _field("label", text)),
+    "on_end": _Option("a function of an End", _callback()),
+    "priority": _Option(
+        "an integer of 32 bits",
+        _field("priority", whole(-(2**31), 2**31)),
+        (_CONCURRENT, _INTERACTION),
+    ),
+    "after": _Option("a list of operations and futures of queues", _after),
+    "after_policy": _Option("an AfterPolicy or a bool", _field("after_policy", AfterPolicy)),
+    "barrier": _Option(_BOOL, _field("barrier", bool), (_CONCURRENT,)),
+    "urgent": _Option(_BOOL, _field("urgent", bool), (_INTERACTION,)),
+    "exclusive": _Option("a list of names", _exclusive),
+    "condition": _Option("a function without arguments", _callback(condition=ask_condition)),
+    "retry": _Option("a Retry", _field("retry", one_of(Retry))),
+    "key": _Option(_NAME, _field("key", text)),
+    "join": _Option(_BOOL, _field("join", bool)),
+    "owner": _Option("an Owner", _field("owner", handle_of(c.inturn_owner))),
+    "max_wait": _Option(_TIME, _field("max_wait_ns", nanoseconds)),
+    "max_run": _Option(_TIME, _field("max_run_ns", nanoseconds)),
+    "free_at_max_run": _Option(_BOOL, _field("max_run_policy", bool)),
+    "stall": _Option(_TIME, _field("stall_ns", nanoseconds)),
+    "cancel_grace": _Option(_TIME, _field("cancel_grace_ns", nanoseconds)),
 }
 
 
-def structure_of(label: str | None, options: OperationOptions) -> c.inturn_operation_options:
+def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_options:
     """The options as the library takes them."""
     fields: dict[str, Any] = {}
-    if label is not None:
-        fields["label"] = text(label)
     for name, value in options.items():
-        setter = _SETTERS.get(name)
-        if setter is None:
-            raise TypeError(f"an unexpected keyword argument: {name!r}")
-        setter(fields, value)
+        option = _OPTIONS.get(name)
+        if option is None:
+            raise TypeError(f"options of {queue!r} are {', '.join(_OPTIONS)}, and not {name!r}")
+        if value is None:
+            continue
+        fields.update(checked(queue, name, value, option.what, option.fields))
+        if option.kinds and value and queue._kind not in [kind for kind, _ in option.kinds]:
+            whose = " and ".join(name for _, name in option.kinds)
+            raise UnsupportedError(f"{name} is for {whose}, not for {queue!r}")
     if options.get("join") and options.get("key") is None:
-        raise ValueError("an operation that joins others needs a key")
+        raise ValueError(f"an operation of {queue!r} that joins others needs a key")
+    if "retry" in fields:
+        fields["retry"] = pointer(_structure_of_retry(fields["retry"]))
     return c.inturn_operation_options(**fields)
 
 

@@ -8,6 +8,7 @@ from ctypes import byref, c_uint64
 from typing import TYPE_CHECKING
 
 from . import _prototypes as c
+from ._arguments import checked, whole
 from ._errors import Error, StaleError
 from ._handles import NotCopied
 from ._library import lib
@@ -28,16 +29,16 @@ class Owner(NotCopied):
     >>> with FIFOQueue() as queue:
     ...     queue.suspend()
     ...     with Owner() as window:
-    ...         operation = queue.enqueue(print, owner=window)
+    ...         operation = queue.options(owner=window).enqueue(print)
     ...     queue.resume()
     >>> operation.wait().cause.name
     'OWNER'
     """
 
     def __init__(self, capacity: int = 0) -> None:
+        """At most ``capacity`` of its operations may not have ended (0: no limit)."""
         self._handle = c.inturn_owner()
-        if not 0 <= capacity < 2**64:
-            raise ValueError(f"not a capacity: {capacity!r}")
+        checked(self, "capacity", capacity, "a number of operations, from 0 on", whole(0, 2**64))
         lib.inturn_owner_create(capacity, byref(self._handle))
 
     @property

@@ -5,56 +5,52 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from ctypes import byref, c_uint64, c_void_p
-from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from . import _executors
 from . import _prototypes as c
+from ._arguments import checked, function, handle_of, label_of, one_of, whole
 from ._callbacks import (
-    call_with_end,
     call_with_event,
     drop,
     entries,
-    forget,
-    forget_end,
     forget_event,
     give_back,
     new_key,
-    register,
     register_listener,
-    start,
-    start_post,
     take_out,
     text,
     wait,
 )
-from ._ends import OnEnd, Work
+from ._enqueuing import Enqueuing
 from ._errors import ClosedError, Error, StaleError
-from ._executors import Executor
-from ._futures import Future
+from ._futures import cancel_pending
 from ._inspected import Inspected
 from ._interrupts import let_call
 from ._library import lib, quick, refusal
-from ._operations import Operation
-from ._options import extras_of, structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from typing_extensions import Self
 
-    from typing_extensions import ParamSpec, Self, Unpack
-
-    from ._batches import Batch, BatchPolicy, OnBatchEnd
     from ._clocks import ManualClock
     from ._events import OnEvent
-    from ._options import OperationOptions, Peers
+    from ._executors import Executor
+    from ._options import Peers
     from ._rates import Rate
-
-    P = ParamSpec("P")
-
-T = TypeVar("T")
+    from ._values import Value
 
 
-class Queue(Inspected):
+class QueueOptions(TypedDict, total=False):
+    """What every `Queue` takes by keyword, besides its executor."""
+
+    capacity: int
+    rate: Rate | None
+    clock: ManualClock | None
+    on_event: OnEvent | None
+    events: bool
+
+
+class Queue(Enqueuing, Inspected):
     """What all kinds of queues share.
 
     Work is called by the executor; without one, on threads of Python that all such queues share,
@@ -67,6 +63,8 @@ class Queue(Inspected):
     label: str | None = None
     _peers: Peers  # once an operation has needed them
     _may_yield = False  # its operations, by `Token.yield_`
+    _is_closed = False
+    _closing: Value[bool] | None = None  # for those that wait for it
 
     def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
         if cls._kind == 0:
@@ -75,210 +73,92 @@ class Queue(Inspected):
 
     def __init__(
         self,
-        label: str | None,
-        executor: Executor | None,
-        capacity: int,
-        rate: Rate | None,
-        clock: ManualClock | None,
-        on_event: OnEvent | None,
-        events: bool,
-        **options: Any,
+        label: str | None = None,
+        *,
+        executor: Executor | None = None,
+        capacity: int = 0,
+        rate: Rate | None = None,
+        clock: ManualClock | None = None,
+        on_event: OnEvent | None = None,
+        events: bool = False,
     ) -> None:
-        if not 0 <= capacity < 2**64:
-            raise ValueError(f"not a capacity: {capacity!r}")
-        if on_event is not None and not callable(on_event):
-            raise TypeError(f"not callable: {on_event!r}")
+        """``label`` is what reports call the queue, and ``executor`` calls its work.  At most
+        ``capacity`` operations may be pending (0: no limit), and so many start in a time as its
+        ``rate`` allows.  Delays and deadlines are of the ``clock``, by default the system's.
+        ``on_event`` is told each `Event`, and with ``events`` there is `Queue.events`.
+
+        :raises TypeError: an argument is not of its type.
+        :raises ValueError: an argument is out of range.
+        """
+        options: dict[str, Any] = self._fields()
+        options["label"] = label_of(self, label)
         self.label = label
+        options["capacity"] = checked(
+            self, "capacity", capacity, "a number of operations, from 0 on", whole(0, 2**64)
+        )
         # Alive for as long as the queue.
         self._executor = executor
         self._clock = clock
         self._rate = rate
         handle = c.inturn_queue()
-        if label is not None:
-            options["label"] = text(label)
         if executor is not None:
-            options["executor"] = executor._handle
+            take = handle_of(c.inturn_executor)
+            options["executor"] = checked(self, "executor", executor, "an Executor", take)
         if clock is not None:
-            options["clock"] = clock._handle
+            take = handle_of(c.inturn_clock)
+            options["clock"] = checked(self, "clock", clock, "a ManualClock", take)
         if rate is not None:
-            from ._rates import structure_of as structure_of_rate
-
-            options["rate"] = structure_of_rate(rate)
+            options["rate"] = self._structure_of_rate(rate)
         if on_event is not None or events:
             from ._events import Hub
 
+            if on_event is not None:
+                checked(self, "on_event", on_event, "a function of an Event", function)
             self._hub = Hub(on_event)
             options["event_context"] = register_listener(self._hub)
             options["on_event"], options["event_destroy"] = call_with_event, forget_event
-        structure = c.inturn_queue_options(capacity=capacity, **options)
+        structure = c.inturn_queue_options(**options)
         lib.inturn_queue_create(self._kind, byref(structure), byref(handle))
         self._handle = handle
         self._bits = c_void_p(handle.bits)
 
-    def post(self, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Adds a call of a plain function, which is over when it returns; nothing is told of it.
+    def _fields(self) -> dict[str, int]:
+        """What the library's struct has for this kind of queue."""
+        return {}
 
-        The fastest way.  An exception fails the operation and is reported as unraisable.
+    @property
+    def _queue(self) -> Queue:
+        return self
 
-        :raises TypeError: the function is not callable.
-        :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: as many are pending as the capacity allows.
-        """
-        if not callable(function):
-            raise TypeError(f"not callable: {function!r}")
-        if self._home is not None or _executors.exiting:
-            self._prepare()
-        key = new_key()
-        # The queue is alive for as long as it has operations.
-        entries[key] = self, partial(function, *args, **kwargs) if args or kwargs else function
-        status = quick.queue_enqueue(self._bits, start_post, key, forget, None)
-        if status:
-            raise refusal("inturn_queue_enqueue", status)
-
-    def enqueue(
-        self,
-        work: Work,
-        *,
-        label: str | None = None,
-        on_end: OnEnd | None = None,
-        **options: Unpack[OperationOptions],
-    ) -> Operation:
-        """Adds an operation, and returns at once.
-
-        The queue's executor calls ``work(token)``.  The operation is over when its token is
-        finished, failed or cancelled: by then or later, from any thread.  An exception in work
-        fails it; a lost token abandons it.  ``on_end(end)`` is called exactly once.
-
-        By keyword, each may be left out:
-
-        * ``priority`` (interaction and operation queues): higher ones start first, equal ones in
-          order.
-        * ``after``: operations, of any queues, that have ended before this one starts; it waits in
-          its place.  ``after_policy``: with `AfterPolicy.FINISHED`, or True, this one is cancelled
-          when one of them does not finish.
-        * ``barrier`` (operation queues): it starts when all before it have ended, and nothing
-          behind it starts before it has ended.
-        * ``urgent`` (interaction queues): it comes before all that are not, and asks the one that
-          is shown to give way: see `Token.on_preempt`.
-        * ``exclusive``: names of what it needs for itself: of all operations of all queues that
-          have a name in common, one runs at a time.
-        * ``condition``: called by the executor just before each call of the work; it returns a
-          `Verdict`, or a bool, where False is `Verdict.SKIP`.  What it raises fails the operation.
-        * ``retry``: a `Retry`; a failure is not the end while that allows another attempt, in which
-          the work is called again, with a new token.
-        * ``key``: see `resolve` and `cancel`. ``join``: if the queue has an operation of the same
-          key that has not ended, this one does not run and ends as that does, with the same result.
-        * ``owner``: the operation is cancelled when this `Owner` goes away.
-
-        Times are in seconds of the queue's clock, and zero means none: ``max_wait`` from here to
-        the start and ``max_run`` from there to the end, after which the operation has timed out
-        (its place is held until the token is finished, or freed with ``free_at_max_run``); after
-        ``stall`` in the queue, or running, the report handler is told; ``cancel_grace`` is how long
-        the operation may go on after it was asked to end.
-
-        :raises TypeError: the work is not callable, or an option is not of its type.
-        :raises ValueError: a time is negative or not a number; an option is out of range.
-        :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: as many are pending as the capacity, or the owner's, allows.
-        :raises UnsupportedError: the option is for queues of another kind.
-        :raises StaleError: the owner has gone.
-        """
-        if not callable(work):
-            raise TypeError(f"not callable: {work!r}")
-        if self._home is not None or _executors.exiting:
-            self._prepare()
-        caller = sys._getframe(1)
-        operation = Operation(self, work, label, caller.f_code, caller.f_lineno)
-        if label is None and on_end is None and not (options or self._may_yield):
-            out = take_out()
-            key = new_key()
-            entries[key] = operation
-            status = quick.queue_enqueue(self._bits, start, key, drop, out[1])
-        else:
-            if on_end is not None and not callable(on_end):
-                raise TypeError(f"not callable: {on_end!r}")
-            structure = structure_of(label, options)
-            if on_end is not None:
-                operation._on_end = on_end
-                structure.on_end = call_with_end
-                structure.end_context = register(operation._deliver)
-                structure.end_destroy = forget_end
-            operation._extras = extras_of(self, options)
-            key = register(operation)
-            out = take_out()
-            status = quick.queue_enqueue_with(
-                self._bits, byref(structure), start, key, drop, out[1]
-            )
-        if status:
-            raise refusal("inturn_queue_enqueue", status)
-        operation._handle = out[0].value
-        give_back(out)
-        return operation
-
-    def batch(
-        self,
-        works: Iterable[Work],
-        *,
-        policy: BatchPolicy | None = None,
-        enough: int = 0,
-        on_end: OnBatchEnd | None = None,
-        edges: Iterable[tuple[int, int]] = (),
-        label: str | None = None,
-        **options: Unpack[OperationOptions],
-    ) -> Batch:
-        """Adds all of the works as operations with one completion, or none when this fails.
-
-        They come one after the other, with none of others between them, and run as any operations
-        of the queue do. ``policy``, by default `BatchPolicy.ALL`, says when the rest is cancelled
-        (with `BatchPolicy.ENOUGH`, when so many as ``enough`` have finished); ``on_end(end)`` is
-        called exactly once, with the `BatchEnd`. Each of the ``edges``, ``(place, after)``, lets
-        the work at that place of the list start when the one at the smaller place ``after`` has
-        ended. The options are each operation's, as for `enqueue`; ``after_policy`` is for the
-        edges, too, and ``join`` is none of them.
-
-        :raises TypeError: a work is not callable, or an option is not of its type.
-        :raises ValueError: an option is out of range, or an edge names no two places in order.
-        :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: more would be pending than the capacity, or the owner's, allows.
-        :raises UnsupportedError: the option is for queues of another kind.
-        """
-        from ._batches import Batch, BatchPolicy
-
-        works = list(works)
-        for work in works:
-            if not callable(work):
-                raise TypeError(f"not callable: {work!r}")
-        if on_end is not None and not callable(on_end):
-            raise TypeError(f"not callable: {on_end!r}")
-        if self._home is not None or _executors.exiting:
-            self._prepare()
-        structure = structure_of(label, options)
-        caller = sys._getframe(1)
-        place = caller.f_code, caller.f_lineno
-        operations = [Operation(self, work, label, *place) for work in works]
-        for operation in operations:
-            operation._extras = extras_of(self, options)
-        batch = Batch(self, operations, on_end)
-        batch._enqueue(
-            structure, BatchPolicy.ALL if policy is None else BatchPolicy(policy), enough, edges
-        )
-        return batch
-
-    def _submit(self, function: Callable[..., T], args: Any, kwargs: Any) -> Future[T]:
-        if not callable(function):
-            raise TypeError(f"not callable: {function!r}")
-        if self._home is not None or _executors.exiting:
-            self._prepare()
-        future: Future[T] = Future(self, function, args, kwargs)
+    def _add(self, work: Any, entry: object, structure: Any) -> int:
+        """Enqueues an entry, and returns the operation's handle."""
+        bits = self._bits
         out = take_out()
         key = new_key()
-        entries[key] = future
-        status = quick.queue_enqueue(self._bits, start, key, drop, out[1])
+        entries[key] = entry
+        status = quick.queue_enqueue_with(bits, structure, work, key, drop, out[1])
         if status:
-            raise refusal("inturn_queue_enqueue", status)
-        future._handle = out[0].value
+            raise self._refusal(status)
+        handle = out[0].value or 0
         give_back(out)
-        return future
+        return handle
+
+    def _refusal(self, status: int) -> Error:
+        return refusal(repr(self), status)
+
+    def _refused_function(self, given: object) -> TypeError:
+        """What is raised for something that cannot be work."""
+        if type(given) is CoroutineType:
+            given.close()
+            return TypeError(
+                f"{self!r} takes a coroutine function and its arguments, as in run(f, x), not the"
+                f" coroutine that f(x) makes: {given!r}"
+            )
+        if callable(given):
+            return TypeError(
+                f"a coroutine function is for `run` of {self!r}, not for this: {given!r}"
+            )
+        return TypeError(f"work for {self!r} is to be a function, not {given!r}")
 
     def suspend(self, reason: str | None = None) -> None:
         """Starts no further operation from now on; suspends are counted, for each reason by itself.
@@ -312,10 +192,13 @@ class Queue(Inspected):
 
     @rate.setter
     def rate(self, rate: Rate | None) -> None:
-        from ._rates import structure_of as structure_of_rate
-
-        lib.inturn_queue_set_rate(self._handle, byref(structure_of_rate(rate)))
+        lib.inturn_queue_set_rate(self._handle, byref(self._structure_of_rate(rate)))
         self._rate = rate
+
+    def _structure_of_rate(self, rate: Rate | None) -> c.inturn_rate:
+        from ._rates import Rate, structure_of
+
+        return structure_of(checked(self, "rate", rate, "a Rate", one_of(Rate, type(None))))
 
     def resolve(self, key: str) -> int:
         """Ends the pending operations of a key as finished: what they were to ask is answered.
@@ -346,6 +229,39 @@ class Queue(Inspected):
         """Refuses new operations from now on; what was accepted goes on."""
         with suppress(ClosedError, StaleError):
             lib.inturn_queue_close(self._handle)
+        self._say_closed()
+
+    def _say_closed(self) -> None:
+        self._is_closed = True
+        if self._closing is not None:
+            with suppress(StaleError):
+                self._closing.set(True)
+
+    async def closed(self) -> None:
+        """Waits until somebody has closed or destroyed the queue, and all operations have ended.
+
+        :raises DeadlockError: inside a coroutine that has a turn of the queue.
+        """
+        from ._values import Value
+
+        self._refuse_await(is_for_all=True)
+        if self._closing is None:
+            self.__dict__.setdefault("_closing", Value(False))
+        assert self._closing is not None
+        await self._closing._reaches(lambda is_closed: is_closed or self._is_closed)
+        await self.drained()
+
+    async def drained(self) -> None:
+        """Waits until every operation has ended; an end callback may be yet to come.
+
+        From then on the queue starts each operation under its lock, as one does whose states are
+        asked for.
+
+        :raises DeadlockError: inside a coroutine that has a turn of the queue.
+        """
+        self._refuse_await(is_for_all=True)
+        with suppress(StaleError):  # it is destroyed, and so drained
+            await self.states.progress._reaches(lambda it: it.completed == it.total)
 
     def drain(self, timeout: float | None = None) -> None:
         """Waits until every operation has ended and every end was delivered.
@@ -365,6 +281,7 @@ class Queue(Inspected):
 
         :raises DeadlockError: it would wait for itself, round a ring.
         """
+        self._say_closed()
         self._is_cut = self._is_ending = True
         for holder in list(self._holders):
             holder._let_go()
@@ -384,6 +301,15 @@ class Queue(Inspected):
         return f"<inturn.{type(self).__name__} {self.label or ''!r}>"
 
     def __del__(self) -> None:
-        if self._handle.bits and not sys.is_finalizing():
+        if "_handle" in self.__dict__ and not sys.is_finalizing():
             with suppress(Error):
                 self.destroy()
+
+    def _shut_down(self, wait: bool, cancel_futures: bool) -> None:
+        with suppress(StaleError):
+            self.close()
+            if cancel_futures:
+                cancel_pending(self)
+                lib.inturn_queue_cancel_all(self._handle)  # a coroutine that runs goes on
+            if wait:
+                self.drain()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from . import _prototypes as c
+from ._arguments import checked, whole
 from ._callbacks import nanoseconds
 
 
@@ -38,13 +39,10 @@ def structure_of(rate: Rate | None) -> c.inturn_rate:
     """The rate as the library takes it."""
     if rate is None:
         return c.inturn_rate()
-    if not isinstance(rate, Rate):
-        raise TypeError(f"not a Rate: {rate!r}")
     burst = rate.max_starts if rate.burst is None else rate.burst
-    interval = nanoseconds(rate.interval)
-    for number in (rate.max_starts, burst):
-        if not 1 <= number < 2**32:
-            raise ValueError(f"not a number of starts: {number!r}")
-    if not 1 <= interval * burst < 2**62:
-        raise ValueError(f"not an interval for {burst} starts: {rate.interval!r}")
+    for name, number in (("max_starts", rate.max_starts), ("burst", burst)):
+        checked(rate, name, number, "a number of starts, from 1 on", whole(1, 2**32))
+    what = f"a time in seconds for {burst} starts"
+    interval = checked(rate, "interval", rate.interval, what, nanoseconds)
+    checked(rate, "interval", rate.interval, what, lambda _: whole(1, 2**62)(interval * burst))
     return c.inturn_rate(rate.max_starts, burst, interval)

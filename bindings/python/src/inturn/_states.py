@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _prototypes as c
 from ._ends import Progress, State
+from ._handles import NotCopied
 from ._library import lib
 from ._observed import Observed
 
@@ -64,7 +65,7 @@ def _made(
     return state
 
 
-class QueueStates:
+class QueueStates(NotCopied):
     """The states of a queue, to be observed; each is made when it is first asked for.
 
     :raises StaleError: the queue was destroyed before that.
@@ -99,7 +100,7 @@ class QueueStates:
         return _made("next start", _number, lib.inturn_queue_create_value, self._handle, 5)
 
 
-class OperationStates:
+class OperationStates(NotCopied):
     """The states of an operation, to be observed; each is made when it is first asked for."""
 
     def __init__(self, operation: Operation) -> None:
@@ -117,7 +118,7 @@ class OperationStates:
         return _made("progress", _progress, lib.inturn_operation_create_value, self._handle, 2)
 
 
-class BatchStates:
+class BatchStates(NotCopied):
     """The progress of a batch, to be observed; it is made when it is first asked for."""
 
     def __init__(self, handle: int) -> None:

@@ -8,7 +8,17 @@ import weakref
 from ctypes import byref, c_bool
 from typing import TYPE_CHECKING, Callable
 
-from ._callbacks import call_with_token, drop, forget_listener, register, register_listener, start
+from ._arguments import checked, function, one_of, whole
+from ._callbacks import (
+    call_with_token,
+    drop,
+    failures,
+    forget_listener,
+    new_key,
+    register,
+    register_listener,
+    start,
+)
 from ._errors import AlreadyFinishedError, WrongKindError
 from ._handles import NotCopied
 from ._library import quick, refusal
@@ -23,14 +33,13 @@ if TYPE_CHECKING:
     from ._operations import Operation
 
 _ALREADY_FINISHED = AlreadyFinishedError.status
-_MAX_UNITS = 2**63
 
 
 class Token(NotCopied):
     """Ends the operation whose work it was given to: once, from any thread.
 
     When its last reference goes before that, the operation ends as abandoned, with a
-    ``ResourceWarning`` that names the line which enqueued it.
+    ``RuntimeWarning`` that names the line which enqueued it.
 
     ``with token:`` finishes it when the block ends, and fails it with the exception that the
     block raises; an ``Exception`` is then the operation's and goes no further.
@@ -83,11 +92,11 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: it has ended before.
         :raises TypeError: it is not an exception.
         """
-        if not isinstance(exception, BaseException):
-            raise TypeError(f"not an exception: {exception!r}")
+        checked(self, "exception", exception, "an exception", one_of(BaseException))
         self._use()
         operation = self._operation
         operation._exception = exception
+        failures[new_key()] = operation
         code = 1
         if operation._extras is not None:
             operation._extras.give(None, exception)
@@ -117,8 +126,7 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: it has ended before.
         :raises TypeError: the handler is not callable.
         """
-        if not callable(handler):
-            raise TypeError(f"not callable: {handler!r}")
+        checked(self, "handler", handler, "a function of a Token", function)
         current: Callable[[], Token | None] = weakref.ref(self)  # it does not keep a token
         if self._operation._extras is not None and self._operation._extras.restarts:
             current = LatestToken(self._operation)
@@ -133,8 +141,8 @@ class Token(NotCopied):
         :raises ValueError: a number is negative, or more is completed than there is.
         :raises AlreadyFinishedError: the operation has ended.
         """
-        if not (0 <= completed < _MAX_UNITS and 0 <= total < _MAX_UNITS):
-            raise ValueError(f"not a progress: {completed!r} of {total!r}")
+        for name, units in (("completed", completed), ("total", total)):
+            checked(self, name, units, "a number of units, from 0 on", whole(0, 2**63))
         status = quick.token_set_progress(self._bits, completed, total)
         if status:
             raise refusal("inturn_token_set_progress", status)
@@ -149,8 +157,7 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: the operation has ended.
         :raises TypeError: the handler is not callable.
         """
-        if not callable(handler):
-            raise TypeError(f"not callable: {handler!r}")
+        checked(self, "handler", handler, "a function of a Token", function)
         key = self._keep(Handler(weakref.ref(self), handler))
         status = quick.token_on_preempt(self._bits, call_with_token, key, forget_listener)
         if status:
@@ -191,8 +198,7 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: the operation has ended.
         :raises TypeError: the work is not callable.
         """
-        if not callable(work):
-            raise TypeError(f"not callable: {work!r}")
+        checked(self, "work", work, "a function of a Token", function)
         key = register(Segment(self, work))
         status = quick.token_resume(self._bits, start, key, drop)
         if status:
@@ -243,4 +249,4 @@ class Token(NotCopied):
         operation = self._operation
         message = f"the token of {operation!r} was lost"
         place = (operation._code.co_filename, operation._line)
-        warnings.warn_explicit(message, ResourceWarning, *place)
+        warnings.warn_explicit(message, RuntimeWarning, *place)

@@ -6,7 +6,8 @@ from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _executors
-from ._handles import NotCopied
+from ._bells import running_trio
+from ._handles import NeverMade, NotCopied
 from ._library import quick
 
 if TYPE_CHECKING:
@@ -30,6 +31,15 @@ T = TypeVar("T")
 _asyncio: Any = None
 
 
+def loop_part() -> Any:
+    """The part for asyncio, or where a task of trio's calls, that for trio."""
+    if running_trio() is not None:
+        from . import _trio
+
+        return _trio
+    return asyncio_part()
+
+
 def asyncio_part() -> Any:
     """The part for asyncio."""
     global _asyncio
@@ -43,7 +53,7 @@ def asyncio_part() -> Any:
 class TurnTaker(NotCopied):
     """The base of `Queue`."""
 
-    _bits = c_void_p()
+    _bits: c_void_p = NeverMade()  # type: ignore[assignment]
     _home: Home | None = None
     _holders: dict[Turn | Actor, None]  # the coroutines and blocks that have begun and not ended
     _places = 1  # how many operations run at a time
@@ -85,43 +95,23 @@ class TurnTaker(NotCopied):
         """
         return None if _asyncio is None else _asyncio.look(self, is_pending)
 
-    def _refuse_await(self) -> None:
-        """Refuses that the calling task waits for a pending operation which can never start."""
+    def _refuse_await(self, is_for_all: bool = False) -> None:
+        """Refuses that the calling task waits for a pending operation which can never start, or
+        for the end of all."""
         if _asyncio is not None:
-            _asyncio.refuse_await(self)
+            _asyncio.refuse_await(self, is_for_all)
 
     # What users call -------------------------------------------------------------------------
-
-    def run(
-        self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> asyncio.Task[T]:
-        """Adds a coroutine, which the running loop runs when its turn comes; await the result.
-
-        It is enqueued by this call, not by the await, and is a task of the loop's own, whose first
-        step waits for the turn: so it runs in a copy of the caller's context, and is cancelled as
-        any task is.  Its turn lasts until it has ended; on an actor queue, until it is suspended,
-        and it goes on in another turn.
-
-        :raises TypeError: the function is not callable.
-        :raises RuntimeError: no loop runs on this thread.
-        :raises ClosedError: the queue accepts no more operations.
-        :raises FullError: as many are pending as the capacity allows.
-        :raises DeadlockError: by the await, inside a coroutine that has the turn itself; where a
-            factory of the loop's makes the task, if this is awaited at once.
-        """
-        result: asyncio.Task[T]
-        result = (_asyncio or asyncio_part()).run(self, function, args, kwargs)
-        return result
 
     def run_on(
         self,
         loop: asyncio.AbstractEventLoop,
-        function: Callable[P, Coroutine[Any, Any, T]],
+        fn: Callable[P, Coroutine[Any, Any, T]],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """`run` for a loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
+        """`Queue.run` for a loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
 
         :raises TypeError: the function is not callable.
         :raises RuntimeError: the loop is closed.
@@ -129,7 +119,7 @@ class TurnTaker(NotCopied):
         :raises FullError: as many are pending as the capacity allows.
         """
         result: Future[T]
-        result = asyncio_part().run_on(self, loop, function, args, kwargs)
+        result = asyncio_part().run_on(self, loop, fn, args, kwargs)
         return result
 
     async def __aenter__(self) -> Self:
@@ -137,8 +127,8 @@ class TurnTaker(NotCopied):
 
         :raises DeadlockError: inside a coroutine that has the turn itself.
         """
-        await asyncio_part().enter(self)
+        await loop_part().enter(self)
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        asyncio_part().leave(self, error)
+        loop_part().leave(self, error)

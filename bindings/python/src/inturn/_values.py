@@ -6,7 +6,8 @@ from ctypes import byref, c_bool
 from typing import Any, Callable, TypeVar
 
 from . import _prototypes as c
-from ._callbacks import new_key, text
+from ._arguments import label_of
+from ._callbacks import new_key
 from ._errors import Error
 from ._library import lib
 from ._observed import Observed, interrupts
@@ -45,9 +46,10 @@ class Value(Observed[T]):
     """
 
     def __init__(self, value: T, *, label: str | None = None) -> None:
+        """It is ``value`` first; ``label`` is what reports call it."""
+        name = label_of(self, label)
         self.label = label
         self._handle = c.inturn_value()
-        name = None if label is None else text(label)
         options = c.inturn_value_options(label=name, release=_forget_object)
         self._give(
             value, lambda datum: lib.inturn_value_create(byref(options), datum, byref(self._handle))

@@ -9,6 +9,7 @@ from typing import Callable, TypeVar, Union
 
 from .._errors import WrongThreadError
 from .._executors import Executor
+from .._handles import NotCopied
 from .._library import lib
 from .dispatch import MainQueue
 
@@ -22,7 +23,7 @@ Source = Union[Executor, MainQueue]
 """What can be attached."""
 
 
-class Attachment:
+class Attachment(NotCopied):
     """A loop that drains a source.  ``with`` detaches it.
 
     To be used on the thread that made it.

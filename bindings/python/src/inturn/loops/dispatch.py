@@ -20,11 +20,12 @@ from contextlib import suppress
 from typing import Callable
 
 from .._errors import BusyError, UnsupportedError, WrongThreadError
+from .._handles import NotCopied
 
 __all__ = ["MainQueue"]
 
 
-class MainQueue:
+class MainQueue(NotCopied):
     """libdispatch's main queue: a `Source` for the loops' ``attach``.
 
     It is the one of the libdispatch that the process has loaded, whatever for.

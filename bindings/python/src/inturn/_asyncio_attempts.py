@@ -1,0 +1,117 @@
+"""Coroutines with options: they may be run more than once, or not at all, or be cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ._asyncio_runs import called
+from ._asyncio_turns import Turn, take_over
+from ._callbacks import start_anywhere
+from ._ends import Outcome, error_of
+from ._errors import AlreadyFinishedError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from ._asyncio_home import Home
+    from ._ends import End
+    from ._enqueuing import Enqueuing
+    from ._tokens import Token
+
+
+class AttemptsTurn(Turn):
+    """The turn of an operation, which comes with each attempt, until the operation's end."""
+
+    _attempt: Token | None = None
+    _ending: End | None = None
+
+    def __init__(self, face: Enqueuing, home: Home, caller: FrameType) -> None:
+        super().__init__(face._queue, home)
+        self._on_end = face._given.get("on_end")
+        take_over(face._queue, home)
+        self._made = face._enqueue(self._come, self._told, caller, start_anywhere)
+
+    # Called by the library, on any thread ----------------------------------------------------
+
+    def _come(self, token: Token) -> None:
+        self._attempt = token
+        token.on_cancel(lambda _: self._heed())
+        self._start(token._bits)
+
+    def _told(self, end: End) -> None:
+        on_end, self._on_end = self._on_end, None
+        try:
+            if on_end is not None:
+                on_end(end)
+        finally:
+            self._ending = end
+            self._tell()
+            if end.outcome is Outcome.TIMED_OUT:
+                self._heed()
+
+    # On the loop's thread --------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _leave(self) -> None:
+        """The attempt is over."""
+        self._token = 0
+        self._queue._holders.pop(self, None)
+
+    def _give_token(self) -> int:
+        token = super()._give_token()
+        self._attempt = None
+        if not token:
+            self._made.cancel()
+        return token
+
+    def _result(self) -> Any:
+        end = self._ending
+        assert end is not None
+        error = error_of(end)
+        if error is None:
+            return end.result
+        if end.outcome is Outcome.CANCELLED:
+            raise asyncio.CancelledError(*error.args)
+        raise error
+
+
+async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: Any) -> Any:
+    """What a task runs: the attempts of an operation, each in its turn."""
+    try:
+        while turn._ending is None:
+            if not turn._token:
+                await turn._wait()
+                continue
+            attempt, turn._attempt = turn._attempt, None
+            assert attempt is not None
+            with suppress(AlreadyFinishedError):  # it was cut off
+                try:
+                    result = await called(function, arguments, keywords)
+                except asyncio.CancelledError:
+                    if not turn._has_heeded:
+                        raise
+                    # The library has asked, and not who has the task: its end says why.
+                    if sys.version_info >= (3, 11) and turn._task is not None:
+                        turn._task.uncancel()
+                    attempt.cancel()
+                except Exception as error:
+                    attempt.fail(error)
+                else:
+                    attempt.finish(result)
+            turn._leave()
+            turn._home.drain()
+        return turn._result()
+    except BaseException as error:
+        turn._end(error)
+        raise
+    finally:
+        turn._lose()  # what is left
+        # The exception leads here, and a task to its exception.
+        turn = attempt = None  # type: ignore[assignment]

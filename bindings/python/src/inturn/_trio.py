@@ -1,0 +1,195 @@
+"""Coroutines that run in turn under trio.
+
+A task of trio's belongs to a nursery, and a queue has none: so who awaits a coroutine in a queue
+runs it. It has its place from the call on.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from threading import get_ident
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Callable
+
+import trio
+
+from ._asyncio_runs import called
+from ._bells import Bell
+from ._callbacks import start_anywhere
+from ._ends import End, error_of
+from ._errors import AlreadyFinishedError
+from ._handles import NotCopied
+from ._rings import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import FrameType
+
+    from ._enqueuing import Enqueuing
+    from ._queues import Queue
+    from ._tokens import Token
+
+# What tasks wait for just now.
+_waits: weakref.WeakKeyDictionary[Any, Turn] = weakref.WeakKeyDictionary()
+
+
+class Turn(NotCopied):
+    """An operation of a task's, whose attempts and end it waits for."""
+
+    _is_in_place = True  # in the queue, where others could run
+    _scope: Any = None  # of the attempt
+    _task: Any = None  # that has it, or waits for it
+    _token: Token | None = None  # while it has its turn
+
+    def __init__(self, face: Enqueuing, caller: FrameType) -> None:
+        self._queue = face._queue
+        self._home = SimpleNamespace(thread=get_ident())
+        self._bell = Bell()
+        self._news: deque[Token | End] = deque()
+        # A turn that nobody awaits is collected: then its token is lost.
+        tell = weakref.WeakMethod(self._tell)
+        on_end = face._given.get("on_end")
+
+        def come(token: Token) -> None:
+            told = tell()
+            if told is not None:
+                told(token)
+
+        def end(end: End) -> None:
+            try:
+                if on_end is not None:
+                    on_end(end)
+            finally:
+                come(end)  # type: ignore[arg-type]
+
+        self._operation = face._enqueue(come, end, caller, start_anywhere)
+
+    def _tell(self, news: Token | End) -> None:
+        self._news.append(news)
+        self._bell.ring()
+        if isinstance(news, End):
+            self._ask_to_end()
+
+    def _ask_to_end(self) -> None:
+        scope = self._scope
+        if scope is not None:
+            self._bell._call(scope.cancel)
+
+    async def come(self) -> Token | End:
+        """What comes next: an attempt, or the end."""
+        self._task = trio.lowlevel.current_task()
+        try:
+            if not self._news:
+                refuse(self._queue, None, lambda holder: holder._task is self._task)
+            _waits[self._task] = self
+            await self._bell.wait(lambda: self._news)
+        except BaseException:
+            self._operation.cancel()
+            raise
+        finally:
+            _waits.pop(self._task, None)
+        return self._news.popleft()
+
+    def hold(self, token: Token) -> None:
+        """It has its turn."""
+        self._token = token
+        self._queue._holders[self] = None  # type: ignore[index]
+
+    def give(self, end: Callable[[Token], None]) -> None:
+        """It has it no more."""
+        token, self._token = self._token, None
+        self._queue._holders.pop(self, None)  # type: ignore[call-overload]
+        if token is not None:
+            with suppress(AlreadyFinishedError):  # it was cut off
+                end(token)
+
+    @property
+    def _awaited(self) -> Turn | None:
+        return _waits.get(self._task)
+
+    def _heed(self) -> None:
+        """Its token says by itself that it is to end."""
+
+    def _let_go(self) -> None:
+        """Nobody waits for it."""
+
+
+class Run(NotCopied):
+    """What `Queue.run` returns under trio: it has its place, and runs in who awaits it."""
+
+    def __init__(self, turn: Turn, call: Callable[[], Any]) -> None:
+        self._turn = turn
+        self._call: Callable[[], Any] | None = call
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        call, self._call = self._call, None
+        if call is None:
+            raise RuntimeError("it was awaited before")
+        return self._run(call).__await__()
+
+    async def _run(self, call: Callable[[], Any]) -> Any:
+        turn = self._turn
+        while not isinstance(news := await turn.come(), End):
+            turn.hold(news)
+            with trio.CancelScope() as turn._scope:
+                with suppress(AlreadyFinishedError):
+                    news.on_cancel(lambda _: turn._ask_to_end())
+                await _attempt(turn, call)
+            turn._scope = None
+            del news
+        error = error_of(news)
+        if error is not None:
+            raise error
+        return news.result
+
+
+async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
+    try:
+        result = await call()
+    except trio.Cancelled:
+        turn.give(lambda token: token.cancel())
+        raise
+    except BaseException as error:
+        failure = error
+        turn.give(lambda token: token.fail(failure))
+        if not isinstance(error, Exception):
+            raise
+    else:
+        turn.give(lambda token: token.finish(result))
+
+
+def run(face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords: Any) -> Run:
+    """`Queue.run`."""
+    return Run(Turn(face, sys._getframe(2)), partial(called, function, arguments, keywords))
+
+
+async def enter(queue: Queue) -> None:
+    """``async with queue`` begins."""
+    turn = Turn(queue, sys._getframe(1))
+    news = await turn.come()
+    if isinstance(news, End):
+        error = error_of(news)
+        assert error is not None
+        raise error
+    turn.hold(news)
+
+
+def leave(queue: Queue, error: BaseException | None) -> None:
+    """``async with queue`` ends, whichever task has entered it."""
+    task = trio.lowlevel.current_task()
+    turns: list[Any] = [turn for turn in list(queue._holders) if isinstance(turn, Turn)]
+    turns = [turn for turn in turns if turn._scope is None]  # the blocks
+    turns.sort(key=lambda turn: turn._task is task)  # the caller's own are the last
+    if not turns:
+        raise RuntimeError(f"nobody is inside of {queue!r}")
+    if error is None:
+        turns[-1].give(lambda token: token.finish())
+    elif isinstance(error, trio.Cancelled):
+        turns[-1].give(lambda token: token.cancel())
+    else:
+        failure = error
+        turns[-1].give(lambda token: token.fail(failure))
