@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import email
 import os
 import re
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ NOT_IN_PYTHON = {
     "inturn_executor_pool": "its threads are not Python's; queues without an executor have a pool"
     " of Python's threads",
     "inturn_executor_get_attached": "the data are C's; loops.attach returns Python's own object",
-    "inturn_token_abandon_at": "a ResourceWarning names the line which enqueued the operation",
+    "inturn_token_abandon_at": "a RuntimeWarning names the line which enqueued the operation",
     "inturn_status_name": "each status is an exception, whose name says the same",
     # A value of Python holds objects, which are a pointer for the library.
     **{
@@ -126,6 +128,27 @@ def test_a_wheel_has_the_tag_that_its_symbols_need(wheel: Path) -> None:
     )
     (tag,) = re.findall(r'platform\s+tag:\s+"(\w+)"', shown.stdout)
     assert wheel.name == f"inturn-{inturn.__version__}-py3-none-{tag}.whl"
+
+
+@pytest.mark.timeout(700)
+def test_a_wheel_says_what_it_is(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        said = email.message_from_bytes(archive.read(name))
+    page = (REPOSITORY / "bindings/python/README.md").read_text()
+    assert (said["Summary"], said.get_payload()) == ("Asynchronous work, in turn", page)
+    assert said["Description-Content-Type"] == "text/markdown"
+    assert said["License-Expression"] == "MIT"
+    assert {"asyncio", "trio", "queue"} <= set(said["Keywords"].split(","))
+    classifiers = set(said.get_all("Classifier", []))
+    assert {"Framework :: AsyncIO", "Framework :: Trio", "Typing :: Typed"} <= classifiers
+
+
+def test_the_wheels_page_runs() -> None:
+    page = (REPOSITORY / "bindings/python/README.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    ended = run_python(program)
+    assert (ended.returncode, ended.stdout) == (0, "saved a draft\nsaved the text\n"), ended.stderr
 
 
 @pytest.mark.timeout(700)
