@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import queue
 import sys
 import warnings
 
 import pytest
 
 import inturn
-from support import LIMIT, Gate, each, finish, until
+from support import LIMIT, Gate, each, finish, run, until
 
 Cause = inturn.Cause
 Outcome = inturn.Outcome
@@ -294,3 +296,60 @@ def test_progress_is_told() -> None:
         queue.resume()
         assert operations[0].wait(LIMIT).outcome is Outcome.FINISHED
     assert seen == [(0, 2), (1, 2), (2, 2), (7, 0)]
+
+
+def test_an_attempt_that_takes_too_long_is_followed_by_another() -> None:
+    attempts: list[inturn.Token] = []
+    decided: list[tuple[BaseException, int]] = []
+
+    def give_in(token: inturn.Token) -> None:
+        with pytest.raises(inturn.AlreadyFinishedError):
+            token.cancel()
+
+    def work(token: inturn.Token) -> None:
+        attempts.append(token)
+        if len(attempts) == 3:
+            token.finish("third")
+        elif len(attempts) == 1:
+            token.on_cancel(give_in)
+        begun.put(len(attempts))
+
+    def decide(error: BaseException, attempt: int) -> bool:
+        decided.append((error, attempt))
+        return True
+
+    begun: queue.SimpleQueue[int] = queue.SimpleQueue()
+    with inturn.ManualClock() as clock, inturn.FIFOQueue(clock=clock) as fifo:
+        operation = fifo.options(max_run=1, retry=inturn.Retry(decide=decide)).enqueue(work)
+        assert begun.get(timeout=LIMIT) == 1
+        clock.advance(1)
+        assert begun.get(timeout=LIMIT) == 2
+        clock.advance(1)
+        attempts.pop(1)  # a lost token ends its attempt, too
+        attempts.append(attempts[0])
+        assert operation.wait(LIMIT).result == "third"
+    assert [type(error) for error, _ in decided] == [inturn.TimedOutError] * 2
+
+
+def test_a_coroutine_that_takes_too_long_is_run_again() -> None:
+    async def main() -> None:
+        calls = 0
+        with inturn.ManualClock() as clock, inturn.FIFOQueue(clock=clock) as fifo:
+
+            async def fetch() -> str:
+                nonlocal calls
+                calls += 1
+                if calls < 3:
+                    clock.advance(1)
+                    await asyncio.sleep(LIMIT)
+                return "third"
+
+            patient = fifo.options(max_run=1, retry=inturn.Retry(3))
+            assert await patient.run(fetch) == "third"
+            calls = 0
+            strict = fifo.options(max_run=1, retry=inturn.Retry(3, only_failures=True))
+            with pytest.raises(inturn.TimedOutError):
+                await strict.run(fetch)
+            assert calls == 1
+
+    run(main)

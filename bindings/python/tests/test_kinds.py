@@ -470,3 +470,18 @@ def test_an_executor_may_be_drained_by_several_threads() -> None:
     executor.drain()
     queue.destroy()
     executor.close()
+
+
+def test_a_drain_says_what_is_left() -> None:
+    tokens: list[inturn.Token] = []
+    begun = Gate("the work")
+    with inturn.FIFOQueue("mine") as queue:
+        queue.options(label="a").enqueue(each(tokens.append, begun.open))
+        queue.options(label="b").enqueue(finish)
+        begun.wait()
+        said = "'mine'.*'a' is running, 'b' is pending"
+        with pytest.raises(inturn.TimedOutError, match=said) as told:
+            queue.drain(0)
+        assert [info.label for info in told.value.left] == ["a", "b"]
+        tokens.pop().finish()
+        queue.drain(LIMIT)

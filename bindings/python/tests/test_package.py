@@ -24,6 +24,8 @@ NOT_IN_PYTHON = {
     "inturn_executor_pool": "its threads are not Python's; queues without an executor have a pool"
     " of Python's threads",
     "inturn_executor_get_attached": "the data are C's; loops.attach returns Python's own object",
+    "inturn_queue_drain": "Queue.drain says what is left",
+    "inturn_report_send": "threading.excepthook and the warnings tell what Python notices",
     "inturn_token_abandon_at": "a RuntimeWarning names the line which enqueued the operation",
     "inturn_status_name": "each status is an exception, whose name says the same",
     # A value of Python holds objects, which are a pointer for the library.

@@ -37,7 +37,7 @@ class AttemptsTurn(Turn):
     # Called by the library, on any thread ----------------------------------------------------
 
     def _come(self, token: Token) -> None:
-        self._attempt = token
+        self._attempt, self._has_heeded = token, False
         token.on_cancel(lambda _: self._heed())
         self._start(token._bits)
 
@@ -59,10 +59,11 @@ class AttemptsTurn(Turn):
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
-    def _leave(self) -> None:
-        """The attempt is over."""
-        self._token = 0
-        self._queue._holders.pop(self, None)
+    def _leave(self, attempt: Token) -> None:
+        """The attempt is over, and the next one may have come."""
+        if self._token == attempt._bits:
+            self._token = 0
+            self._queue._holders.pop(self, None)
 
     def _give_token(self) -> int:
         token = super()._give_token()
@@ -95,7 +96,7 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
                 try:
                     result = await called(function, arguments, keywords)
                 except asyncio.CancelledError:
-                    if not turn._has_heeded:
+                    if not attempt.cancelled:
                         raise
                     # The library has asked, and not who has the task: its end says why.
                     if sys.version_info >= (3, 11) and turn._task is not None:
@@ -105,7 +106,7 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
                     attempt.fail(error)
                 else:
                     attempt.finish(result)
-            turn._leave()
+            turn._leave(attempt)
             turn._home.drain()
         return turn._result()
     except BaseException as error:

@@ -277,7 +277,7 @@ forget_event = cast(forget_listener, inturn_destroy_fn)
 drop_end = cast(drop, inturn_destroy_fn)
 # These are asked of an operation; neither raises.
 ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
-ask_decide = inturn_retry_fn(lambda key, _code, attempts: entries[key]._is_worth(attempts))
+ask_decide = inturn_retry_fn(lambda key, *told: entries[key]._is_worth(*told))
 
 
 def text(string: str) -> bytes:

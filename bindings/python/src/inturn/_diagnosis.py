@@ -70,6 +70,20 @@ class Info(NamedTuple):
     started_ns: int
 
 
+def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
+    """What the library's structs say."""
+    return [
+        Info(
+            State(info.state),
+            info.cancelled,
+            info.label.decode(),
+            info.enqueued_ns,
+            info.started_ns,
+        )
+        for info in infos
+    ]
+
+
 class LibraryStatistics(NamedTuple):
     """Counts of the whole library: what is alive."""
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._diagnosis import Info
+
 
 class Error(Exception):
     """A call of the library was refused, and has changed nothing."""
@@ -42,7 +47,12 @@ class NotSuspendedError(Error):
 
 
 class TimedOutError(Error, TimeoutError):
-    """The time was over before what was waited for happened."""
+    """The time was over before what was waited for happened.
+
+    ``left`` has the first operations that had not ended, of a drain.
+    """
+
+    left: tuple[Info, ...] = ()
 
 
 class CancelledError(Error):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 from ._arguments import checked, whole
-from ._diagnosis import Info, Statistics, fields
-from ._ends import State
+from ._diagnosis import Info, Statistics, fields, infos_of
 from ._errors import UnsupportedError
 from ._handles import NeverMade
 from ._library import lib
@@ -49,16 +48,7 @@ class Inspected(TurnTaker):
         checked(self, "limit", limit, "a number of operations, from 0 on", whole(0, 2**32))
         infos, count = (c.inturn_operation_info * limit)(), c_size_t()
         lib.inturn_queue_list(self._handle, infos, limit, byref(count))
-        return [
-            Info(
-                State(info.state),
-                info.cancelled,
-                info.label.decode(),
-                info.enqueued_ns,
-                info.started_ns,
-            )
-            for info in infos[: count.value]
-        ]
+        return infos_of(infos[: count.value])
 
     def events(self) -> Events:
         """The queue's events from now on, for ``async for``, until the queue is destroyed.

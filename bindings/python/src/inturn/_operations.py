@@ -142,7 +142,7 @@ class Operation(NotCopied):
         token = Token(bits, self)
         try:
             if self._extras is not None:
-                self._extras.begin(self, token, work)
+                work = self._extras.begin(self, token, work)
             if work is not None:
                 result = work(token)
                 if type(result) is CoroutineType:
@@ -177,9 +177,9 @@ class Operation(NotCopied):
         assert self._extras is not None
         return self._extras.ask()
 
-    def _is_worth(self, attempts: int) -> bool:
+    def _is_worth(self, code: int, attempts: int) -> bool:
         assert self._extras is not None
-        return self._extras.is_worth(self, attempts)
+        return self._extras.is_worth(self, code, attempts)
 
     def _deliver(self, end: c.inturn_end) -> None:
         """What the library calls at the end."""

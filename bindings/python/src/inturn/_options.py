@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, one_of, whole
 from ._callbacks import ask_condition, ask_decide, keep_interrupt, nanoseconds, text
-from ._errors import UnsupportedError
+from ._errors import TimedOutError, UnsupportedError
 from ._futures import Future
 from ._operations import Operation
 
@@ -41,13 +41,15 @@ class Verdict(IntEnum):
 
 
 class Retry(NamedTuple):
-    """How often a failed operation is started again, and when.
+    """How often an operation is started again that has failed, or has exceeded its ``max_run``
+    unless it is for ``only_failures``, and when.
 
     At most so many ``attempts``, the first one included (0: no limit), with a ``delay`` of seconds
     before the second, which is ``factor`` times longer before each further one, though not longer
     than ``max_delay`` (0: no limit). At most the part ``jitter`` of each delay, 0 to 1, is left out
     at random. ``decide(exception, attempts)``, called by the queue's executor, says whether a
-    failure is worth another attempt; what it raises is the operation's failure, caused by that one.
+    failure is worth another attempt (a `TimedOutError` for one that took too long); what it raises
+    is the operation's failure, caused by that one.
     """
 
     attempts: int = 0
@@ -56,6 +58,7 @@ class Retry(NamedTuple):
     max_delay: float = 0
     jitter: float = 0
     decide: Callable[[BaseException, int], bool] | None = None
+    only_failures: bool = False
 
 
 Condition = Callable[[], Union[Verdict, bool]]
@@ -131,6 +134,7 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
         factor=retry.factor or -1.0,
         max_delay_ns=checked(retry, "max_delay", retry.max_delay, _TIME, nanoseconds),
         jitter=retry.jitter,
+        only_failures=bool(retry.only_failures),
     )
     if retry.decide is not None:
         checked(retry, "decide", retry.decide, "a function of an exception and a number", function)
@@ -270,9 +274,13 @@ class Extras:
             self.raised = error
             return Verdict.START
 
-    def begin(self, operation: Operation, token: Token, work: Work | None) -> None:
-        """An attempt begins. Its token keeps the work, for the next one."""
+    def begin(self, operation: Operation, token: Token, work: Work | None) -> Work | None:
+        """An attempt begins, with this work. Its token keeps that, for the next one."""
         if self.restarts:
+            last = None if self.token is None else self.token()
+            if work is None and last is not None:  # whose time was over
+                last._give_work_back()
+                work, operation._work = operation._work, None
             operation._result = operation._exception = None
             self.token = weakref.ref(token)
             token._work = work
@@ -280,15 +288,18 @@ class Extras:
         raised, self.raised = self.raised, None
         if raised is not None:
             raise raised
+        return work
 
     def give(self, result: Any, error: BaseException | None) -> None:
         """The operation's token is given this."""
         if self.key is not None:
             self.peers.tell(self.key, self.number, (result, error))
 
-    def is_worth(self, operation: Operation, attempts: int) -> bool:
+    def is_worth(self, operation: Operation, code: int, attempts: int) -> bool:
         """Whether the operation's failure is worth another attempt."""
         error = operation._exception
+        if code == TimedOutError.status:
+            error = TimedOutError(f"{operation!r}, attempt {attempts}, has exceeded its max_run")
         try:
             assert self.decide is not None
             assert error is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_size_t, c_uint64, c_void_p
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -22,8 +22,9 @@ from ._callbacks import (
     text,
     wait,
 )
+from ._diagnosis import infos_of
 from ._enqueuing import Enqueuing
-from ._errors import ClosedError, Error, StaleError
+from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._futures import cancel_pending
 from ._inspected import Inspected
 from ._interrupts import let_call
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from ._options import Peers
     from ._rates import Rate
     from ._values import Value
+
+
+_LEFT = 100  # how many operations a drain lists at most
 
 
 class QueueOptions(TypedDict, total=False):
@@ -269,10 +273,24 @@ class Queue(Enqueuing, Inspected):
         As all waits that block, it is refused on a loop's thread while a coroutine of that loop has
         to go on first: a coroutine awaits instead.
 
-        :raises TimedOutError: that is not so after so many seconds.
+        :raises TimedOutError: that is not so after so many seconds; its ``left`` says what has not
+            ended.
         :raises DeadlockError: it cannot be so while the caller waits.
         """
-        wait(lambda ns: lib.inturn_queue_drain(self._handle, ns), timeout, self._look())
+        infos, count = (c.inturn_operation_info * _LEFT)(), c_size_t()
+
+        def drain(ns: int) -> None:
+            lib.inturn_queue_drain_or_list(self._handle, ns, infos, _LEFT, byref(count))
+
+        try:
+            wait(drain, timeout, self._look())
+        except TimedOutError as error:
+            error.left = tuple(infos_of(infos[: count.value]))
+            left = ", ".join(
+                f"{info.label!r} is {info.state.name.lower()}" for info in error.left[:3]
+            )
+            error.args = (f"{self!r} is not drained: {left or 'a callback is to return'}",)
+            raise
 
     def destroy(self) -> None:
         """Cancels what has not ended, and ends the queue; a second call does nothing.

@@ -242,7 +242,12 @@ class Token(NotCopied):
         return f"<inturn.Token of {self._operation!r}>"
 
     def __del__(self) -> None:
-        if not getattr(self, "_unused", None) or sys.is_finalizing():  # or it was never made
+        if not hasattr(self, "_unused") or sys.is_finalizing():  # or it was never made
+            return
+        extras = self._operation._extras
+        if extras is not None and extras.restarts and self._work is not None:
+            self._give_work_back()  # there may be another attempt
+        if not self._unused:
             return
         if quick.token_abandon(self._bits):
             return  # it has been ended
