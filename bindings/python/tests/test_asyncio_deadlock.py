@@ -307,3 +307,26 @@ def test_an_actor_in_a_segment_holds_the_loop_up_and_its_end_does_not() -> None:
         actor.destroy()  # waits for no segment that the loop would have to come to
 
     run(main)
+
+
+@pytest.mark.parametrize("with_options", [False, True])
+def test_a_late_await_is_refused_where_a_factory_makes_the_tasks(with_options: bool) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        if not with_options:
+            loop.set_task_factory(
+                lambda loop, made, **given: asyncio.Task(made, loop=loop, **given)
+            )
+        with inturn.FIFOQueue("one") as queue:
+            face = queue.options(label="a") if with_options else queue
+
+            async def late() -> None:
+                pending = face.run(nothing)
+                await asyncio.sleep(0.01)
+                with pytest.raises(inturn.DeadlockError, match="'one' -> 'one'"):
+                    await pending
+
+            await face.run(late)
+            await face.run(nothing)
+
+    run(main)

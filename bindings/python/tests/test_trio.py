@@ -216,3 +216,55 @@ def test_anyio_runs_on_either(backend: str) -> None:
 
     anyio.run(main, backend=backend)
     assert log[-1] == 10
+
+
+async def limited_by(limiter: Any, log: list[str]) -> None:
+    """A script: who waits is cancelled, who is inside fails, and all others have their places."""
+    most = inside = 0
+
+    async def take(name: str) -> None:
+        nonlocal most, inside
+        async with limiter:
+            inside += 1
+            most = max(most, inside)
+            log.append(f"{name} begins")
+            try:
+                for _ in range(20):
+                    await anyio.sleep(0)
+                if name == "b":
+                    raise ValueError(name)
+            finally:
+                inside -= 1
+                log.append(f"{name} ends")
+
+    async def fail() -> None:
+        with pytest.raises(ValueError, match="b"):
+            await take("b")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(take, "a")
+        group.start_soon(fail)
+        while len(log) < 2:
+            await anyio.sleep(0)
+        with anyio.move_on_after(0) as scope:
+            await take("cancelled")
+        assert scope.cancelled_caught
+        for name in "cde":
+            group.start_soon(take, name)
+    assert (most, inside) == (2, 0)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_queue_limits_as_anyios_limiter_does(backend: str) -> None:
+    ours: list[str] = []
+    theirs: list[str] = []
+
+    async def main() -> None:
+        with anyio.fail_after(LIMIT):
+            with inturn.OperationQueue(max_concurrent=2) as queue:
+                await limited_by(queue, ours)
+            await limited_by(anyio.CapacityLimiter(2), theirs)
+
+    anyio.run(main, backend=backend)
+    assert sorted(ours) == sorted(theirs)
+    assert len(ours) == 10

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # How many calls a loop makes for its queues before it does something else.
 _CALLS = 32
+# How often it looks whether it awaits what can never be, where a factory makes its tasks.
+_LOOK_SECONDS = 0.05
 
 # Executors of loops that have gone. They are used again, since a queue that had one keeps it.
 _spare_executors: list[Executor] = []
@@ -67,6 +69,7 @@ class Home:
         self.makes_plain_tasks = type(loop).create_task in plain
         self.closed = False
         self.is_open = False
+        self._is_looking = False
         # Whom to tell when the loop goes.
         self.gates: set[threading.Event] = set()
         self._lock = threading.RLock()  # protects _queues; a finaliser may come while it is held
@@ -82,6 +85,22 @@ class Home:
         if loop is not None:
             with suppress(RuntimeError):  # it is closed
                 loop.call_soon_threadsafe(function, *arguments)
+
+    def look_later(self) -> None:
+        """Looks now and again, while turns are waited for, whether one never can come."""
+        loop = self.reference()
+        if not self._is_looking and loop is not None:
+            self._is_looking = True
+            loop.call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._is_looking = False
+        for turn in list(self.turns.values()):
+            awaited = turn._awaited
+            if awaited is not None:
+                awaited._look()
+        if any(not turn._token for turn in self.turns.values()):
+            self.look_later()
 
     def is_gone(self) -> bool:
         loop = self.reference()

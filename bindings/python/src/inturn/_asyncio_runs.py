@@ -119,11 +119,16 @@ def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
     return coroutine
 
 
+def check_awaitable(made: object, function: object) -> None:
+    """Refuses what a function has made that is no coroutine function."""
+    if not isinstance(made, Awaitable):
+        raise TypeError(f"not a coroutine function: {function!r}")
+
+
 def called(function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
     """What a coroutine function has made."""
     coroutine = function(*arguments, **keywords)
-    if type(coroutine) is not CoroutineType and not isinstance(coroutine, Awaitable):
-        raise TypeError(f"not a coroutine function: {function!r}")
+    check_awaitable(coroutine, function)
     return coroutine
 
 
@@ -132,7 +137,10 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
     try:
         while not turn._token:
             await turn._wait()
-        result = await called(function, arguments, keywords)
+        coroutine = function(*arguments, **keywords)
+        if type(coroutine) is not CoroutineType:
+            check_awaitable(coroutine, function)
+        result = await coroutine
         turn._finish()
     except BaseException as error:
         turn._end(error)

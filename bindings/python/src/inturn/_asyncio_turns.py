@@ -39,7 +39,8 @@ def take_over(queue: Queue, home: Home) -> None:
 
 def enqueue(queue: Queue, home: Home, entry: object, structure: Any = None) -> int:
     """Enqueues an entry, and returns the operation's handle."""
-    take_over(queue, home)
+    if queue._home is not home or _executors.exiting:
+        take_over(queue, home)
     return queue._add(start_anywhere, entry, structure)
 
 
@@ -128,9 +129,9 @@ class Turn(NotCopied):
         if not self._is_over:  # in its first step, by an eager factory
             self._task = task
             self._keep(task)
-            if self._waiter is not None:
-                # It waits already, when its caller had no chance to; so that is seen later.
-                self._home.call(self._look)
+            if not self._token:
+                # Nothing tells when a task is awaited that a factory has made.
+                self._home.look_later()
             if self._queue._is_cut:
                 self._heed()
 

@@ -284,7 +284,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises UnsupportedError: an actor queue has no ``retry``, ``condition``, ``join`` and
             ``on_end`` for coroutines.
         :raises DeadlockError: by the await, inside a coroutine that has the turn itself; where a
-            factory of the loop's makes the task, if this is awaited at once.
+            factory of the loop's makes the task, a moment later.
         """
         if not callable(fn):
             raise self._queue._refused_function(fn)

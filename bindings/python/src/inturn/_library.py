@@ -161,7 +161,8 @@ def _as_number(kind: Any) -> Any:
     return ctypes.c_void_p if kind in _NUMBERS else kind
 
 
-_NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, (*c.HANDLES, c.inturn_taken)))
+_POINTED_TO: tuple[Any, ...] = (*c.HANDLES, c.inturn_taken, c.inturn_operation_options)
+_NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, _POINTED_TO))
 
 
 def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:

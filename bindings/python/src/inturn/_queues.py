@@ -140,7 +140,10 @@ class Queue(Enqueuing, Inspected):
         out = take_out()
         key = new_key()
         entries[key] = entry
-        status = quick.queue_enqueue_with(bits, structure, work, key, drop, out[1])
+        if structure is None:
+            status = quick.queue_enqueue(bits, work, key, drop, out[1])
+        else:
+            status = quick.queue_enqueue_with(bits, byref(structure), work, key, drop, out[1])
         if status:
             raise self._refusal(status)
         handle = out[0].value or 0
