@@ -229,6 +229,36 @@ queue, other = inturn.FIFOQueue(), inturn.OperationQueue(max_concurrent=2)
     assert (ended.returncode, printed) == (0, expected), ended.stderr
 
 
+def test_the_work_of_a_queue_with_a_thread_is_waited_for_and_a_daemons_is_not() -> None:
+    program = """
+import inturn, threading, time
+begun = threading.Event()
+queue = inturn.FIFOQueue(thread=True)
+daemon = inturn.FIFOQueue(thread=True, daemon=True)
+daemon.post(lambda: (begun.set(), threading.Event().wait()))
+begun.wait()
+queue.post(time.sleep, 0.05)
+queue.post(print, "done")
+"""
+    ended = run_python(program)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")
+
+
+def test_a_forked_child_tells_of_no_failure_of_its_parent() -> None:
+    program = """
+import inturn, os, sys
+with inturn.FIFOQueue() as queue:
+    operation = queue.options(label="mine").enqueue(lambda token: 1 // 0)
+child = os.fork()
+if child == 0:
+    sys.stderr = sys.stdout
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+"""
+    ended = run_python(program)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("'mine'")) == (0, "", 1)
+
+
 def test_work_that_adds_to_itself_is_refused_at_exit() -> None:
     program = """
 import inturn, threading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import weakref
 from ctypes import byref, c_int, c_int64
@@ -222,3 +223,4 @@ def _tell_failures() -> None:
 
 
 atexit.register(_tell_failures)
+os.register_at_fork(after_in_child=failures.clear)  # the parent tells of its own
