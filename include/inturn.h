@@ -1733,7 +1733,9 @@ typedef enum inturn_report_kind {
   INTURN_REPORT_EXCEPTION = 8,
   /* A queue has gone before its work had ended, and nobody had said that this
      is meant. */
-  INTURN_REPORT_DROPPED = 9
+  INTURN_REPORT_DROPPED = 9,
+  /* A queue has not accepted an operation, and its caller cannot be told. */
+  INTURN_REPORT_REFUSED = 10
 } inturn_report_kind;
 
 /* A report to the handler of inturn_report_set_handler. */

@@ -25,6 +25,14 @@ let package = Package(
         .product(name: "ConcurrentKVO", package: "Inturn"),
         .product(name: "InteractionQueue", package: "Inturn"),
       ]),
+    // Each feature with each kind of queue: see Tests/Features.
+    .executableTarget(
+      name: "features",
+      dependencies: [
+        .product(name: "AsyncOperation", package: "Inturn"),
+        .product(name: "AsyncQueue", package: "Inturn"),
+        .product(name: "InteractionQueue", package: "Inturn"),
+      ]),
     // The C library, in a target in C.
     .executableTarget(
       name: "library", dependencies: [.product(name: "inturn", package: "Inturn")]),

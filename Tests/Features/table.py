@@ -37,13 +37,23 @@ def expected(language: str) -> dict[tuple[str, str], str]:
     return table
 
 
+def lacking(language: str) -> list[str]:
+    """What queues of this language do not have, though those of others do."""
+    table = expected(language)
+    lacks = []
+    for feature, words, *cells, _ in rows():
+        kinds = [k for k, cell in zip(KINDS, cells) if cell == "yes" and table[feature, k] == "no"]
+        if kinds:
+            lacks.append(words if len(kinds) == len(KINDS) else f"{words} ({', '.join(kinds)})")
+    return lacks
+
+
 def readme() -> str:
     """What all kinds have in a sentence, and a table of what only some have."""
     shared = [words for _, words, *cells, _ in rows() if set(cells) == {"yes"}]
-    kinds = (
-        f"In C, C++ and Python, every kind of queue has {', '.join(shared[:-1])}, and {shared[-1]}."
-    )
-    lines = [*textwrap.wrap(kinds, 120), ""]
+    text = f"Every kind of queue has {', '.join(shared[:-1])}, and {shared[-1]}, in each language."
+    text += f" Only Swift has no {' and no '.join(lacking('swift'))}."
+    lines = [*textwrap.wrap(text, 120), ""]
     lines += ["| only some have | " + " | ".join(KINDS) + " |", "|---" * 5 + "|"]
     for _, words, *cells, _ in rows():
         if set(cells) != {"yes"}:

@@ -37,21 +37,8 @@ public struct Report: Sendable {
   /// There is one handler in a process, for all of the library. It is called on any thread, without
   /// a lock, and may call any function of the library.
   public static func setHandler(_ handler: (@Sendable (Report) -> Void)?) {
-    // The old one goes after the lock.
-    let old = Self.handler.withLock { present in
-      defer { present = handler }
-      return present
-    }
-    withExtendedLifetime(old) {}
     Engine.setReportHandler(
       handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
-  }
-
-  private static let handler = Locked<(@Sendable (Report) -> Void)?>(nil)
-
-  private init(kind: Kind, message: String) {
-    self.kind = kind
-    self.message = message
   }
 
   private init(_ report: InturnCore.Report) {
@@ -65,6 +52,7 @@ public struct Report: Sendable {
     case .invalidArgument: kind = .invalidArgument
     case .exception: kind = .exception
     case .dropped: kind = .dropped
+    case .refused: kind = .refused
     }
     message = report.message
   }
@@ -73,11 +61,9 @@ public struct Report: Sendable {
   package static func refused(queue label: String?, operation: String?, _ error: QueueError) {
     let queue = label.map { "queue " + InturnCore.Report.quoted($0) } ?? "an unnamed queue"
     let operation = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
-    let report = Report(kind: .refused, message: "\(queue) has not accepted \(operation): \(error)")
-    if let handler = Self.handler.withLock({ $0 }) { return handler(report) }
-    // The engine's default is a line of the message, whatever the kind.
     InturnCore.Report(
-      kind: .lostToken, message: report.message, queueLabel: label, operationLabel: nil
+      kind: .refused, message: "\(queue) has not accepted \(operation): \(error)",
+      queueLabel: label, operationLabel: nil
     ).send()
   }
 }

@@ -7,7 +7,7 @@ package struct Report {
     case stall = 1
     case deadlock, lostToken
     case runaway, lostObserver, noThread, invalidArgument
-    case exception, dropped
+    case exception, dropped, refused
   }
 
   package let kind: Kind

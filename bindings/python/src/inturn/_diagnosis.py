@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from ctypes import byref
+from ctypes import byref, sizeof
 from enum import IntEnum
 from typing import Any, Callable, NamedTuple
 
@@ -27,6 +27,7 @@ class ReportKind(IntEnum):
     INVALID_ARGUMENT = 7
     EXCEPTION = 8
     DROPPED = 9
+    REFUSED = 10
 
 
 class Report(NamedTuple):
@@ -68,6 +69,14 @@ class Info(NamedTuple):
     label: str
     enqueued_ns: int
     started_ns: int
+
+
+def room_for(count: int) -> Any:
+    """Makes room for so many operations of a list, whose size the first one says."""
+    infos = (c.inturn_operation_info * count)()
+    if count:
+        infos[0].size = sizeof(c.inturn_operation_info)
+    return infos
 
 
 def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:

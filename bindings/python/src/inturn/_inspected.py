@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 from ._arguments import checked, whole
-from ._diagnosis import Info, Statistics, fields, infos_of
+from ._diagnosis import Info, Statistics, fields, infos_of, room_for
 from ._errors import UnsupportedError
 from ._handles import NeverMade
 from ._library import lib
@@ -46,7 +46,7 @@ class Inspected(TurnTaker):
         :raises ValueError: the limit is negative.
         """
         checked(self, "limit", limit, "a number of operations, from 0 on", whole(0, 2**32))
-        infos, count = (c.inturn_operation_info * limit)(), c_size_t()
+        infos, count = room_for(limit), c_size_t()
         lib.inturn_queue_list(self._handle, infos, limit, byref(count))
         return infos_of(infos[: count.value])
 

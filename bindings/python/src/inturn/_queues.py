@@ -22,7 +22,7 @@ from ._callbacks import (
     text,
     wait,
 )
-from ._diagnosis import infos_of
+from ._diagnosis import infos_of, room_for
 from ._enqueuing import Enqueuing
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._futures import cancel_pending
@@ -280,7 +280,7 @@ class Queue(Enqueuing, Inspected):
             ended.
         :raises DeadlockError: it cannot be so while the caller waits.
         """
-        infos, count = (c.inturn_operation_info * _LEFT)(), c_size_t()
+        infos, count = room_for(_LEFT), c_size_t()
 
         def drain(ns: int) -> None:
             lib.inturn_queue_drain_or_list(self._handle, ns, infos, _LEFT, byref(count))
