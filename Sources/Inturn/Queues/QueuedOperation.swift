@@ -258,13 +258,15 @@ public class QueuedOperation: @unchecked Sendable {
     }
   }
 
-  private static let askWhetherWorthIt: RetryPolicy.RawDecide = { context, _, attempts in
+  private static let askWhetherWorthIt: RetryPolicy.RawDecide = { context, code, attempts in
     let operation = from(context)
     let (decide, failure) = operation.lock.withLock {
       (operation.closures?.decide, operation.failure)
     }
-    guard let decide, let failure else { return true }
-    return decide(failure, Int(attempts))
+    let isTooLate = code == Status.timedOut.rawValue
+    let error = isTooLate ? QueueError.ended(.timedOut(.maxRun)) : failure
+    guard let decide, let error else { return true }
+    return decide(error, Int(attempts))
   }
 
   /// The engine does not use the closures any more: they go, whoever holds the operation.

@@ -1,6 +1,6 @@
 import InturnCore
 
-/// How often an operation that has failed is started again, and when.
+/// How often an operation that has failed, or has run too long, is started again, and when.
 ///
 /// Each attempt calls the work anew, with a token of its own. In between the operation is pending.
 /// In a queue that runs one at a time it keeps its place; in a concurrent one others run meanwhile,
@@ -16,6 +16,10 @@ public struct Retry: Sendable {
   public var maxDelay: Duration?
   /// Which part of each delay is left to chance, 0 to 1: the delay is that much shorter at most.
   public var jitter: Double
+  /// Whether an attempt that exceeds its `maxRun` is the operation's end. Otherwise it is as one that
+  /// has failed with ``QueueError/ended(_:)``, and the next one waits until its token is used or lost.
+  /// (In AsyncQueue's queues `maxRun` is that of all attempts together, and always the end.)
+  public var onlyFailures = false
   /// Whether a failure, after so many attempts, is worth another one; nil for each. Called where the
   /// queue's work is called, once for each failure that another attempt may follow.
   public var decide: (@Sendable (any Error, Int) -> Bool)?
@@ -55,6 +59,7 @@ public struct Retry: Sendable {
     policy.factor = factor
     policy.maximumDelay = maxDelay.map { max(1, $0.inNanoseconds) } ?? 0
     policy.jitter = jitter
+    policy.isOfFailuresOnly = onlyFailures
     return policy
   }
 }

@@ -125,6 +125,40 @@ import Testing
     #expect(try await stage.isDrained())
   }
 
+  @Test func `an attempt that runs too long is as one that has failed`() async throws {
+    let stage = QueueStage()
+    let errors = Log<String>()
+    let retry = Retry(maxAttempts: 2) { error, attempts in
+      errors.add("\(attempts): \(error)")
+      return true
+    }
+    let held = stage.hold(
+      "attempt",
+      .with {
+        $0.maxRun = .seconds(5)
+        $0.retry = retry
+      })
+    #expect(await held.hasStarted())
+    stage.advance(5_000)
+    // Its place is held until the token is used.
+    held.takeToken()!.finish()
+    #expect(await held.hasStarted())
+    held.takeToken()!.finish()
+    #expect(await held.operation.endInTime() == "finished")
+    #expect(errors.entries == ["1: \(QueueError.ended(.timedOut(.maxRun)))"])
+    let once = stage.hold(
+      "once",
+      .with {
+        $0.maxRun = .seconds(5)
+        $0.retry = retry
+        $0.retry?.onlyFailures = true
+      })
+    #expect(await once.hasStarted())
+    stage.advance(5_000)
+    #expect(await once.operation.endInTime() == "timedOut(maxRun)")
+    once.takeToken()!.finish()
+  }
+
   @Test func `a handler that is set after the cut-off is called at once`() async throws {
     let stage = QueueStage()
     let running = stage.hold("running", .with { $0.maxRun = .seconds(2) })
