@@ -27,7 +27,7 @@ def rows() -> list[list[str]]:
 
 def expected(language: str) -> dict[tuple[str, str], str]:
     """What a program in this language is to see of each feature and kind."""
-    table = {}
+    table: dict[tuple[str, str], str] = {}
     for feature, _, *cells, differences in rows():
         table |= {(feature, kind): cell for kind, cell in zip(KINDS, cells)}
         for difference in filter(None, differences.split(", ")):
