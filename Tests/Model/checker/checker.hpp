@@ -153,6 +153,8 @@ struct With {
   std::function<void(inturn_operation_options &)> set = {};
   // Something that the checker does not see may end it: another's end, say.
   bool endsWithOthers = false;
+  // One of its deadlines may pass at any time.
+  bool hasDeadline = false;
   bool isBare() const { return !onEnd && !set; }
 };
 

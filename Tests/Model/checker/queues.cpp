@@ -45,6 +45,7 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
   operation.hasOnEnd = with.onEnd;
   operation.hasOptions = bool(with.set);
   operation.cancelsBegun += with.endsWithOthers;
+  operation.mayBeCutOff |= with.hasDeadline;
   bool wasClosed = isClosed, wasDestroyed = isDestroyed;
   inturn_operation *out = with.handle ? &operation.handle : nullptr;
   inturn_status status;

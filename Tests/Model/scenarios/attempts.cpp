@@ -67,11 +67,9 @@ SCENARIO(a_retry_that_is_cancelled_meets_the_destruction) {
   // A timer of what is gone would come up for another's.
   Queue next(INTURN_QUEUE_FIFO);
   next.suspend();
-  Operation &late =
-      next.add("late", finishes,
-               with([](auto &options) { options.max_wait_ns = 1000000000; }));
-  late.mayBeCutOff = true;
-  late.wait(-1);
+  With limited = with([](auto &o) { o.max_wait_ns = 1000000000; });
+  limited.hasDeadline = true;
+  next.add("late", finishes, limited).wait(-1);
 }
 
 SCENARIO(a_retry_meets_the_destruction) {

@@ -51,12 +51,9 @@ SCENARIO(an_interaction_queue_is_destroyed_while_one_is_shown) {
   // Whatever the clock still has of it, comes up for another's deadline.
   Queue next(INTURN_QUEUE_FIFO);
   next.suspend();
-  Operation &late = next.add(
-      "late", finishes, {.handle = true, .onEnd = true, .set = [](auto &o) {
-                           o.max_wait_ns = 1000000000;
-                         }});
-  late.mayBeCutOff = true;
-  late.wait(-1);
+  With limited = with([](auto &o) { o.max_wait_ns = 1000000000; });
+  limited.hasDeadline = true;
+  next.add("late", finishes, limited).wait(-1);
 }
 
 static With urgent() {
