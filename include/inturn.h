@@ -121,6 +121,9 @@
  * every few milliseconds, and the report handler is told once. Work that needs
  * a worker waits until one can be had, if need be for ever: waits with a limit
  * end by it.
+ * While something is pending or running, a third kind of thread looks now and
+ * then whether anything is stuck: see inturn_report_set_stall_limit. Nothing
+ * depends on it.
  * The library's threads block the signals that come from outside, such as
  * SIGTERM, SIGINT, SIGALRM and SIGUSR1, so that handlers run on the host's
  * threads and a host may wait for signals in one of its own. They never block
@@ -1715,7 +1718,9 @@ inturn_status inturn_library_get_statistics(
 
 /* What the library has noticed. */
 typedef enum inturn_report_kind {
-  INTURN_REPORT_STALL = 1,    /* an operation's stall_ns has passed */
+  /* An operation's stall_ns has passed, or something is stuck: see
+     inturn_report_set_stall_limit. */
+  INTURN_REPORT_STALL = 1,
   INTURN_REPORT_DEADLOCK = 2, /* a wait was refused; the message has the ring */
   INTURN_REPORT_LOST_TOKEN = 3, /* an operation was abandoned */
   /* A value's observers have changed it 1,000 times in a row, each in answer
@@ -1738,6 +1743,38 @@ typedef enum inturn_report_kind {
   INTURN_REPORT_REFUSED = 10
 } inturn_report_kind;
 
+/* Why an operation or a queue stands still. */
+typedef enum inturn_stall_cause {
+  /* These lead to the next link of the chain. */
+  INTURN_STALL_AFTER = 1, /* it starts when that has ended */
+  INTURN_STALL_NAME = 2,  /* the same, as that has a name that it needs */
+  INTURN_STALL_TURN = 3,  /* its turn has not come */
+  /* What runs does not end. */
+  INTURN_STALL_TOKEN = 4,    /* its call has returned, its token is out */
+  INTURN_STALL_CALL = 5,     /* its call has not returned */
+  INTURN_STALL_TASK = 6,     /* its Swift task has not ended it, or not begun */
+  INTURN_STALL_PLACE = 7,    /* it was cut off, and keeps its place: see 8 */
+  INTURN_STALL_CALLBACK = 8, /* another callback has not returned */
+  /* What is pending may not start. */
+  INTURN_STALL_SUSPENDED = 9,
+  INTURN_STALL_VIEW = 10,  /* the view has not appeared, or is hidden */
+  INTURN_STALL_CLOCK = 11, /* its manual clock is before the next start */
+  INTURN_STALL_DELAY = 12, /* its rate or a delay lets nothing start yet */
+  /* What may start is not called. */
+  INTURN_STALL_EXECUTOR = 13, /* nobody drains it, or who does is in a call */
+  INTURN_STALL_POOL = 14      /* all threads of the pool are in calls */
+} inturn_stall_cause;
+
+/* One link of the chain from what stands still to the cause: an operation, or
+   a queue as a whole. */
+typedef struct inturn_stall_link {
+  uint32_t size; /* sizeof(inturn_stall_link), and how far the next one is */
+  inturn_stall_cause cause;
+  const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */
+  const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
+  bool is_operation;                           /* else it is the queue */
+} inturn_stall_link;
+
 /* A report to the handler of inturn_report_set_handler. */
 typedef struct inturn_report {
   uint32_t size; /* sizeof(inturn_report) */
@@ -1745,20 +1782,30 @@ typedef struct inturn_report {
   const char *INTURN_NULLABLE message;         /* never NULL: one line */
   const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */
   const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
+  /* Of what is stuck; else 0 and NULL. The labels above are the last link's. */
+  int64_t stalled_ns; /* how long it has stood still, at least */
+  uint64_t waiting;   /* how many operations wait besides the links */
+  const inturn_stall_link *INTURN_NULLABLE chain;
+  size_t chain_count;
 } inturn_report;
 
 #define INTURN_REPORT_INIT                                                     \
-  { sizeof(inturn_report), (inturn_report_kind)0, "", NULL, NULL }
+  {                                                                            \
+    sizeof(inturn_report), (inturn_report_kind)0, "", NULL, NULL, 0, 0, NULL,  \
+        0                                                                      \
+  }
 
 /* Reports something: for bindings to other languages, where there is more to
-   notice. Nothing is copied but for the time of the call.
+   notice. Nothing is copied but for the time of the call. What only stuck
+   things have is not looked at.
    Statuses: E_INVALID_ARGUMENT (an unknown kind; no message; not UTF-8),
    E_NO_MEMORY. */
 inturn_status inturn_report_send(const inturn_report *INTURN_NULLABLE report);
 
 /* Is told what the library noticed. Called on the thread that noticed it, also
-   on the library's own, by several at once; it must not block. `report` is
-   valid during the call. */
+   on the library's own, by several at once; it must not block, but for reports
+   of what is stuck: these have a thread for themselves. `report` is valid
+   during the call. */
 typedef void (*inturn_report_fn)(void *INTURN_NULLABLE context,
                                  const inturn_report *INTURN_NONNULL report);
 
@@ -1770,6 +1817,23 @@ inturn_status
 inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
                           void *INTURN_NULLABLE context,
                           inturn_destroy_fn INTURN_NULLABLE destroy);
+
+/* Says after how long what stands still is reported as stuck: something is
+   pending or running, and neither that nor anything that it waits for has
+   started or ended since. 0: the default, which is one second where the
+   standard error is a terminal, and else ten. Below 0: never. What the
+   environment's INTURN_STALL says (such as 500ms, 2s or off) comes before the
+   default, and this call before both.
+   A report has the chain from what stands still to the cause. There is one for
+   each cause, then again after 10 seconds, after a minute, and every 10
+   minutes; never more than 10 in a minute. What somebody has stopped (a
+   suspend, a hidden view, a manual clock), and what just runs with nothing
+   behind it, is reported after ten times as long, unless a thread waits for it
+   in the library; what waits for a moment of the system's clock only if one
+   does. What was reported and has got on all the same is given twice as long
+   from then on.
+   Statuses: E_NO_MEMORY (of the first call of all). */
+inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
 
 #ifdef __cplusplus
 }

@@ -29,4 +29,5 @@ _Static_assert(sizeof(inturn_observe_options) == 24, "grows with a version");
 _Static_assert(sizeof(inturn_queue_statistics) == 72, "grows with a version");
 _Static_assert(sizeof(inturn_library_statistics) == 56, "grows with a version");
 _Static_assert(sizeof(inturn_operation_info) == 80, "grows with a version");
-_Static_assert(sizeof(inturn_report) == 32, "grows with a version");
+_Static_assert(sizeof(inturn_report) == 64, "grows with a version");
+_Static_assert(sizeof(inturn_stall_link) == 32, "grows with a version");

@@ -34,6 +34,8 @@ void inturn_system_stay_loaded(void) {
     (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+bool inturn_system_error_is_terminal(void) { return isatty(STDERR_FILENO); }
+
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
   while (count > 0) {
     ssize_t written = write(STDERR_FILENO, bytes, count);

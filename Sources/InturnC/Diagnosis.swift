@@ -143,23 +143,57 @@ public func inturn_report_set_handler(
   }
   Engine.setReportHandler(
     ReportHandler(
-      call: { report in
-        withOptionalCString(report.queueLabel) { queueLabel in
-          withOptionalCString(report.operationLabel) { operationLabel in
-            report.message.withCString { message in
-              var told = inturn_report()
-              told.size = UInt32(MemoryLayout<inturn_report>.size)
-              told.kind = inturn_report_kind(UInt32(report.kind.rawValue))
-              told.message = message
-              told.queue_label = queueLabel
-              told.operation_label = operationLabel
-              handler(callback.context, &told)
-            }
-          }
-        }
-      },
+      call: { report in report.withC { handler(callback.context, $0) } },
       onRelease: { callback.release() }))
   return INTURN_OK
+}
+
+@_cdecl("inturn_report_set_stall_limit") @implementation
+public func inturn_report_set_stall_limit(_ limit_ns: Int64) -> inturn_status {
+  guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
+  Engine.setStallLimit(nanoseconds: limit_ns)
+  return INTURN_OK
+}
+
+extension Report {
+  fileprivate func withC(_ body: (UnsafePointer<inturn_report>) -> Void) {
+    withOptionalCString(queueLabel) { queueLabel in
+      withOptionalCString(operationLabel) { operationLabel in
+        message.withCString { message in
+          withChain(stall?.links ?? []) { chain, count in
+            var report = inturn_report(
+              size: UInt32(MemoryLayout<inturn_report>.size),
+              kind: inturn_report_kind(UInt32(kind.rawValue)), message: message,
+              queue_label: queueLabel, operation_label: operationLabel,
+              stalled_ns: stall?.nanoseconds ?? 0, waiting: stall?.waiting ?? 0,
+              chain: chain, chain_count: count)
+            body(&report)
+          }
+        }
+      }
+    }
+  }
+}
+
+/// The links in C; each is in the frame of a call that has its labels.
+private func withChain(
+  _ links: [StallLink], _ chain: [inturn_stall_link] = [],
+  _ body: (UnsafePointer<inturn_stall_link>?, Int) -> Void
+) {
+  if links.isEmpty { return body(nil, 0) }
+  if chain.count == links.count {
+    return chain.withUnsafeBufferPointer { body($0.baseAddress, $0.count) }
+  }
+  let link = links[chain.count]
+  withOptionalCString(link.queueLabel) { queueLabel in
+    withOptionalCString(link.operationLabel) { operationLabel in
+      let next = inturn_stall_link(
+        size: UInt32(MemoryLayout<inturn_stall_link>.stride),
+        cause: inturn_stall_cause(UInt32(link.cause.rawValue)), queue_label: queueLabel,
+        operation_label: operationLabel, is_operation: link.isOperation)
+      withChain(links, chain + [next], body)
+    }
+  }
 }
 
 private func withOptionalCString(

@@ -18,6 +18,10 @@ package struct EngineStorage: ~Copyable {
   let waits = WaitGraph.Storage()
   let names = NameRegistry()
   let reportHandler = ReportHandler.Holder()
+  let watchdog = Watchdog(.ofEnvironment)
+  /// Whether the watchdog looks. Relaxed: who does not see that it has just ended holds the lock of a
+  /// lane or of the lanes that it has held before it ended.
+  let isAttended = Atomic<Bool>(false)
   let systemClock: Clock
   let pool: WorkerPool
   /// The same, to be looked at without a reference.

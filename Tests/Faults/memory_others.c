@@ -112,6 +112,23 @@ static void report_handler(void) {
     CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
 }
 
+/* It is reported, or it is not; the thread that looks is started, or later. */
+static void stuck(void) {
+  begin(INTURN_QUEUE_FIFO);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "stuck";
+  inturn_queue queue;
+  CHECK_OK(inturn_report_set_handler(handle_report, NULL, NULL));
+  fail_from_here();
+  ATTEMPT(inturn_report_set_stall_limit(1000000));
+  if (ATTEMPT(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue)))
+    CHECK_OK(inturn_queue_destroy(queue));
+  if (enqueue(own.queue, NULL, NULL))
+    CHECK_STATUS(inturn_queue_drain(own.queue, 20000000), INTURN_E_TIMED_OUT);
+  ATTEMPT(inturn_report_set_stall_limit(-1));
+  run_all();
+}
+
 static void statistics(void) {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
   fail_from_here();
@@ -404,6 +421,7 @@ const scenario other_scenarios[] = {
     SCENARIO(clocks),
     SCENARIO(owners),
     SCENARIO(report_handler),
+    SCENARIO(stuck),
     SCENARIO(statistics),
     SCENARIO(batch_fifo),
     SCENARIO(batch_concurrent),

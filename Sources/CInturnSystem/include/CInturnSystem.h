@@ -121,6 +121,9 @@ static inline bool inturn_system_has_memory(void) {
 /// that it retains what was read before it before it.
 void inturn_system_object_barrier(void);
 
+/// Whether the standard error is a terminal.
+bool inturn_system_error_is_terminal(void);
+
 /// Writes all of the bytes to the standard error.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);
 

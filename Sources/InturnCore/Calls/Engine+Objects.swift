@@ -136,6 +136,14 @@ extension Engine {
     _ = current.pointee.reportHandler.replace(with: handler)
   }
 
+  /// Changes how long something may stand still before it is reported: 0 for the default, below zero
+  /// for ever.
+  package static func setStallLimit(nanoseconds: Int64) {
+    let setting: Watchdog.Setting =
+      nanoseconds < 0 ? .off : nanoseconds == 0 ? .ofEnvironment : .nanoseconds(nanoseconds)
+    current.pointee.watchdog.set(setting)
+  }
+
   static func withObjects<Result>(_ body: (EngineObjects) -> Result) -> Result {
     let objects = current.pointee.objects
     objects.lock.lock()

@@ -14,6 +14,8 @@ package struct Report {
   package let message: String
   package let queueLabel: String?
   package let operationLabel: String?
+  /// Of what stands still.
+  package internal(set) var stall: Stall?
 
   static func stall(
     operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, isRunning: Bool,

@@ -37,6 +37,12 @@ package class Executor: @unchecked Sendable {
     return false
   }
 
+  /// Why nothing of what waits is called, in words; asked when nothing was for a while.
+  var standing: String { fatalError("a subclass says why") }
+
+  /// How many items have been taken so far.
+  final var taken: Int { lock.withLock { ring.taken } }
+
   @inline(__always)
   final func appendLocked(_ item: ReadyRing.Item) {
     ring.append(item)

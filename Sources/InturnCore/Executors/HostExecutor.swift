@@ -194,6 +194,13 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     isMain ? wait.isOnMainThread : lock.withLock { attachedThread == wait.thread }
   }
 
+  override var standing: String {
+    lock.lock()
+    defer { lock.unlock() }
+    if drainers > 0 { return "who drains its executor is in a call that has not returned" }
+    return (isMain ? "the main thread does not drain" : "nobody drains") + " its executor"
+  }
+
   /// Whether the caller may never drain it.
   var isOffMainThread: Bool { isMain && !inturn_system_is_main_thread() }
 

@@ -37,6 +37,8 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
     super.init(label: nil)
   }
 
+  override var standing: String { "its tasks have not come to it" }
+
   override func submit(_ item: ReadyRing.Item) {
     switch item.content {
     case .lane(let lane): host.laneIsReady(Turn(lane: lane))

@@ -34,7 +34,8 @@ struct ReadyRing: ~Copyable {
 
   private var storage: UnsafeMutablePointer<UInt>
   private var capacity: Int
-  private var first = 0
+  /// How many have been taken out so far, which says where the first one is.
+  private(set) var taken = 0
   private(set) var count = 0
 
   init() {
@@ -46,25 +47,26 @@ struct ReadyRing: ~Copyable {
 
   mutating func append(_ item: Item) {
     if count == capacity { grow() }
-    storage[(first + count) & (capacity - 1)] = item.bits
+    storage[(taken + count) & (capacity - 1)] = item.bits
     count += 1
   }
 
   mutating func popFirst() -> Item? {
     if count == 0 { return nil }
-    let item = Item(bits: storage[first])
-    first = (first + 1) & (capacity - 1)
+    let item = Item(bits: storage[taken & (capacity - 1)])
+    taken += 1
     count -= 1
     return item
   }
 
   private mutating func grow() {
     let larger = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * capacity)
-    for position in 0..<count { larger[position] = storage[(first + position) & (capacity - 1)] }
+    for position in taken..<taken + count {
+      larger[position & (2 * capacity - 1)] = storage[position & (capacity - 1)]
+    }
     storage.deallocate()
     storage = larger
     capacity *= 2
-    first = 0
   }
 }
 

@@ -75,6 +75,16 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   package var threadCount: Int { lock.withLock { machine.threads } }
 
+  override var standing: String {
+    lock.lock()
+    defer { lock.unlock() }
+    let areInCalls = machine.threads > 0 && machine.coming == 0 && machine.parked == 0
+    if !areInCalls { return "no thread of its pool comes to it" }
+    return machine.threads == 1
+      ? "the only thread of its pool is in a call"
+      : "all \(machine.threads) threads of its pool are in calls"
+  }
+
   override func submit(_ item: ReadyRing.Item) {
     lock.lock()
     appendLocked(item)

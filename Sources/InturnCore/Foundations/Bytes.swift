@@ -1,7 +1,7 @@
 /// A name or a key: equal to what has the same bytes. (Strings are equal also where Unicode has
 /// several spellings of a character; its tables would make the library a tenth larger.)
 struct Bytes: Hashable {
-  private let text: String
+  let text: String
 
   init(_ text: String) {
     var text = text

@@ -62,6 +62,24 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   var liveCount: UInt64 { lock.withLock { indices.pointee.live } }
 
+  /// The indices that may have been given out so far. There need not be memory of each.
+  var givenOut: Range<UInt32> {
+    lock.withLock { indices.pointee.begin..<indices.pointee.unused }
+  }
+
+  /// The index of an element.
+  func index(of element: UnsafeMutablePointer<Element>) -> UInt32? {
+    for first in stride(
+      from: givenOut.lowerBound, to: givenOut.upperBound, by: Int(Self.segmentSize))
+    {
+      guard let segment = pointer(at: first) else { continue }
+      if element >= segment && element < segment + Int(Self.segmentSize) {
+        return first + UInt32(element - segment)
+      }
+    }
+    return nil
+  }
+
   /// None above it has been given out. Without the lock: for a forked child, in which nobody
   /// changes it any more.
   var highestIndex: UInt32 { indices.pointee.unused - 1 }

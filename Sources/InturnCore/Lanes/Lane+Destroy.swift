@@ -20,6 +20,9 @@ extension UnsafeMutablePointer<Lane> {
     lane.pointee.firstRunning = 0
     lane.pointee.buffer = JobBuffer()
     lane.applyLocked(options)
+    if !engine.pointee.isAttended.load(ordering: .relaxed) {
+      lane.pointee.machine.flags.insert(.unattended)
+    }
     lane.pointee.generation = generation
     lane.pointee.lock.unlock()
     return Handle(.queue, index: index, generation: generation)
@@ -101,7 +104,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Set in the generation of a lane whose queue is gone, until another one uses it.
-  private static var goneBit: UInt32 { 1 << 31 }
+  static var goneBit: UInt32 { 1 << 31 }
 
   /// Ends what runs. Operations that are being called are settled when their call returns, those
   /// that somebody is just ending by whoever does.

@@ -223,6 +223,7 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Progress {
     pointee.pending -= 1
     pointee.extra!.pointee.backlog.segments -= 1
+    pointee.extra!.pointee.backlog.segmentsRun += 1
     // The operation's own slot, of which the segment holds a reference.
     let operation = segment.segmentOperation
     let word = operation.loadWord()

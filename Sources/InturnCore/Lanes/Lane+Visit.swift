@@ -13,9 +13,21 @@ extension UnsafeMutablePointer<Lane> {
       pointee.generation == generation && pointee.pending == 0
       && (machine.running == 0 || !machine.traits.contains(.oneAtATime))
       && machine.active == 0 && machine.scheduled == 0 && machine.flags.isEmpty
-    if isFree { pointee.machine.start() }
+    if isFree {
+      pointee.machine.start()
+    } else if machine.flags == .unattended {
+      return enterUnattendedLocked(generation)
+    }
     pointee.lock.unlock()
     return isFree
+  }
+
+  @inline(never)
+  private func enterUnattendedLocked(_ generation: UInt32) -> Bool {
+    pointee.machine.flags.remove(.unattended)
+    pointee.lock.unlock()
+    Engine.current.pointee.watchdog.begin()
+    return enter(generation: generation)
   }
 
   /// Ends a visit.

@@ -119,7 +119,7 @@ extension UnsafeMutablePointer<Lane> {
   private var needsSlowUnlock: Bool {
     @inline(__always) get {
       let flags = pointee.machine.flags
-      return !flags.isDisjoint(with: [.watched, .destroyed])
+      return !flags.isDisjoint(with: [.watched, .destroyed, .unattended])
         || (flags.contains(.waitedFor) && isQuiet)
     }
   }
@@ -152,11 +152,14 @@ extension UnsafeMutablePointer<Lane> {
     }
     let executor = self.executor
     let asks = pointee.machine.askForDrainer(view)
+    let isNews = pointee.machine.flags.contains(.unattended) && !isQuiet
+    if isNews { pointee.machine.flags.remove(.unattended) }
     let calls = isQuiet ? pointee.extra?.pointee.quiet.takeCalls() ?? [] : []
     if isQuiet { wakeWaitersLocked() }
     pointee.lock.unlockAfterReadingObject()
     outbox.perform(executor, asks ? self : nil)
     for call in calls { call() }
+    if isNews { Engine.current.pointee.watchdog.begin() }
   }
 
   /// Performs an outbox in the middle of a step: gives the lock up and takes it again. The lane stays

@@ -4,6 +4,8 @@ struct LaneBacklog {
   var order: UnsafeMutablePointer<LaneOrder>?
   /// How many of the pending jobs are segments.
   var segments: UInt32 = 0
+  /// How many have been called so far.
+  var segmentsRun: UInt64 = 0
   /// Of an actor lane: whether the buffer may have jobs of operations that have begun, which do not
   /// wait behind one that has not.
   var mayHaveBegun = false

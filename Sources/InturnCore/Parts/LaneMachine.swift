@@ -34,6 +34,8 @@ struct LaneMachine: Hashable {
     static let rated = Flags(rawValue: 1 << 7)
     /// The next operation is offered, and nobody has claimed it: nothing else starts.
     static let offered = Flags(rawValue: 1 << 11)
+    /// Nobody looks whether it stands still: who gives it something to do has the watchdog begin.
+    static let unattended = Flags(rawValue: 1 << 12)
   }
 
   var flags: Flags = []

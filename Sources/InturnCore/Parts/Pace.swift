@@ -15,6 +15,9 @@ struct Pace {
   /// The moment from which on an operation may start; nil while none is known.
   var nextStart: Int64? { isVisible ? max(readyAt, rate?.nextStart ?? readyAt) : nil }
 
+  /// Whether its view has ever been there.
+  var hasAppeared: Bool { isVisible || readyAt != Int64.min }
+
   func lets(startAt now: Int64) -> Bool { nextStart.map { $0 <= now } ?? false }
 
   /// Whether the view has been there for long enough.

@@ -13,6 +13,9 @@ struct Quiet: ~Copyable {
   /// What is called once when the lane is quiet.
   private var calls: [@Sendable () -> Void] = []
 
+  /// Whether somebody waits for it, asleep or not.
+  var isAwaited: Bool { waiters > 0 || !calls.isEmpty }
+
   mutating func add(_ call: @escaping @Sendable () -> Void) { calls.append(call) }
 
   /// The calls that are due, for who makes them.

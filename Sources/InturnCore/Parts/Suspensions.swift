@@ -14,6 +14,13 @@ struct Suspensions: ~Copyable {
 
   deinit { reasons.forEach(Self.drop) }
 
+  /// One of the reasons, if there are any.
+  var firstReason: String? {
+    var reason: String?
+    reasons.forEach { reason = $0.pointee.key.text }
+    return reason
+  }
+
   /// Adds one. False when no more can be counted.
   mutating func add(_ reason: Bytes?) -> Bool {
     if count == UInt32.max { return false }

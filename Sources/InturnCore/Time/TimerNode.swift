@@ -20,6 +20,7 @@ struct TimerNode {
     case pool(WorkerPool)
     case alarm(ClockAlarm)
     case clock(Clock)
+    case watchdog(Watchdog)
   }
 }
 

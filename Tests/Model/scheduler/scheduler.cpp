@@ -466,6 +466,8 @@ int inturn_system_processors(void) { return 2; }
 
 void inturn_system_object_barrier(void) {}
 
+bool inturn_system_error_is_terminal(void) { return true; }
+
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
   if (settings.isTraced)
     (void)!write(STDOUT_FILENO, bytes, count);

@@ -330,6 +330,7 @@ _FUNCTIONS = {
     "inturn_library_get_statistics": "*library_statistics",
     "inturn_report_send": "*report",
     "inturn_report_set_handler": "report_fn pointer destroy_fn",
+    "inturn_report_set_stall_limit": "i64",
 }
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {}

@@ -1,0 +1,47 @@
+/// When what is stuck is told, as a value: at once, ten seconds and a minute later, and from then on
+/// every ten minutes; and of all that is stuck, no more than so many lines in a minute.
+struct Episodes {
+  private struct Episode {
+    let key: UInt64
+    let begin: Int64
+    var told = 0
+    var next: Int64
+  }
+
+  private var episodes: [Episode] = []
+  private var minuteBegin = Int64.min
+  private var toldInMinute = 0
+
+  static var second: Int64 { 1_000_000_000 }
+  static var mostInMinute: Int { 10 }
+  private static var most: Int { 256 }
+
+  /// When one that was told is to be told again; nil for a new one.
+  func nextTelling(of key: UInt64) -> Int64? { episodes.first { $0.key == key }?.next }
+
+  /// Whether it is told now, which is so from then on.
+  mutating func tells(of key: UInt64, at now: Int64) -> Bool {
+    if minuteBegin == Int64.min || now - minuteBegin >= 60 * Self.second {
+      (minuteBegin, toldInMinute) = (now, 0)
+    }
+    if toldInMinute == Self.mostInMinute { return false }
+    toldInMinute += 1
+    let place = episodes.firstIndex { $0.key == key } ?? add(key, at: now)
+    episodes[place].told += 1
+    episodes[place].next =
+      switch episodes[place].told {
+      case 1: now + 10 * Self.second
+      case 2: max(now, episodes[place].begin + 60 * Self.second)
+      default: now + 600 * Self.second
+      }
+    return true
+  }
+
+  private mutating func add(_ key: UInt64, at now: Int64) -> Int {
+    // Those that should have been told again, and were not, are over.
+    if episodes.count == Self.most { episodes.removeAll { $0.next < now - 60 * Self.second } }
+    if episodes.count == Self.most { episodes.removeFirst() }
+    episodes.append(Episode(key: key, begin: now, next: now))
+    return episodes.count - 1
+  }
+}

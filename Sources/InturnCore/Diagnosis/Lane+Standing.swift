@@ -1,0 +1,288 @@
+import CInturnSystem
+
+/// Why a lane, or an operation of it, stands still, as seen under its lock.
+struct Standing {
+  /// One, or that of an operation before that of what it waits for in its lane.
+  var links: [StallLink]
+  /// How many operations of the lane are pending, but for what the first link names.
+  fileprivate(set) var waiting: UInt64 = 0
+  /// That of the lane's progress.
+  fileprivate(set) var mark: UInt64 = 0
+  /// The same for all that stands still by the same cause.
+  fileprivate(set) var key: UInt64 = 0
+  /// It may well be meant to.
+  fileprivate(set) var isPatient = false
+  /// What was asked for has started: it stands still whatever else its lane does.
+  fileprivate(set) var isByItself = false
+  fileprivate(set) var isRunning = false
+  /// When the last link's operation was started, if that is known.
+  fileprivate(set) var startedAt: Int64?
+  /// The operation that the last link names, with a reference, where others keep it from starting;
+  /// `complete` asks for them.
+  fileprivate var blocked: OperationSlot.Pointer?
+  /// The operation that is waited for, with a reference.
+  private(set) var next: OperationSlot.Pointer?
+
+  fileprivate init(_ link: StallLink) { links = [link] }
+
+  /// Says how long something runs: since it was started, or at least since the lane stands still.
+  mutating func addTime(at now: Int64, lanesSince: Int64?) {
+    guard isRunning, let begin = startedAt ?? lanesSince else { return }
+    links[links.count - 1].predicate =
+      "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
+  }
+
+  /// Asks others, for which the lane's lock is not held. False when nothing keeps it back.
+  mutating func complete() -> Bool {
+    guard let blocked else { return true }
+    self.blocked = nil
+    var earlier: [OperationSlot.Pointer] = []
+    var strays: [OperationSlot.Pointer] = []
+    _ = blocked.lane.whatKeepsBack(blocked, &earlier, strays: &strays)
+    next = earlier.first { !$0.loadWord().isEnded }
+    for slot in earlier where slot != next { slot.dropReference() }
+    for slot in strays { slot.dropReference() }
+    blocked.dropReference()
+    return next != nil
+  }
+}
+
+extension UnsafeMutablePointer<Lane> {
+  /// Whether there is a queue, or somebody waits until it is gone.
+  var isWatchedOverLocked: Bool {
+    if pointee.generation & Self.goneBit == 0 { return pointee.generation != 0 }
+    return pointee.extra?.pointee.quiet.isBeingDestroyed == true
+  }
+
+  /// How far it has come. Nil when nothing is pending or running.
+  func progress() -> LaneProgress? {
+    pointee.lock.lock()
+    guard isWatchedOverLocked, !isQuiet else {
+      pointee.lock.unlock()
+      return nil
+    }
+    let machine = pointee.machine
+    // Under the lane's lock, so that no reference of the executor outlives it here: what its last one
+    // takes with it would be the watchdog's to destroy.
+    let progress = LaneProgress(
+      generation: pointee.generation, mark: markLocked,
+      taken: machine.scheduled > 0 && machine.active == 0 ? executor.taken : 0)
+    pointee.lock.unlockAfterReadingObject()
+    return progress
+  }
+
+  /// A number that is another one after each start and end, and in each lane.
+  private var markLocked: UInt64 {
+    countBurstLocked()
+    let attempt = firstRunningSlot?.loadWord().generation ?? 0
+    let extra = pointee.extra
+    return Mark()
+      .adding(UInt64(UInt(bitPattern: self)))
+      .adding(UInt64(pointee.generation) << 32 | UInt64(attempt))
+      .adding(pointee.finished).adding(extra?.pointee.ends.sum ?? 0)
+      .adding(UInt64(pointee.machine.running) << 32 | UInt64(pointee.firstRunning))
+      .adding(extra?.pointee.backlog.segmentsRun ?? 0).bits
+  }
+
+  /// Why it stands still, or why an operation does of which the caller has a reference. Nil when it may
+  /// get on.
+  func standing(of slot: OperationSlot.Pointer?, at now: Int64) -> Standing? {
+    pointee.lock.lock()
+    defer { pointee.lock.unlockAfterReadingObject() }
+    guard let slot else {
+      guard isWatchedOverLocked, !isQuiet else { return nil }
+      return standingLocked(at: now)
+    }
+    // The lane of one that has ended may be another queue's.
+    let word = slot.loadWord()
+    guard slot.lane == self, !word.isOver else { return nil }
+    if word.contains(.started) {
+      var standing = runningLocked(slot)
+      standing?.isByItself = true
+      return standing
+    }
+    if word.contains(.claimed) { return nil }
+    if slot.blockers > 0 { return blockedLocked(slot) }
+    guard var standing = standingLocked(at: now) else { return nil }
+    standing.links.insert(linkLocked(.turn, of: slot), at: 0)
+    return standing
+  }
+
+  private func standingLocked(at now: Int64) -> Standing? {
+    let machine = pointee.machine
+    if pointee.pending == 0 {
+      if machine.running > 0 { return oldestLocked() }
+      return machine.active > 0 ? callbackLocked() : executorLocked()
+    }
+    if machine.flags.contains(.suspended) { return suspendedLocked() }
+    if isHeldByPaceLocked { return heldLocked(at: now) }
+    if machine.running >= view.limit { return oldestLocked() }
+    if hasJobsLocked && !machine.flags.contains(.headBlocked) {
+      if let standing = executorLocked() { return standing }
+      if machine.flags.contains(.offered) {
+        return queueLocked(.task, "the task of what comes next does not begin")
+      }
+      return machine.running > 0
+        ? oldestLocked(inCall: true) : callbackLocked()
+    }
+    if let blocked = firstBlockedLocked { return blockedLocked(blocked) }
+    // A barrier, or what comes after others of its batch.
+    return machine.running > 0 ? oldestLocked() : nil
+  }
+
+  private var firstBlockedLocked: OperationSlot.Pointer? {
+    if let order, let blocked = order.firstBlocked { return blocked }
+    if let fence = order?.pointee.fence, fence.blockers > 0 { return fence }
+    let first = isSelective ? order?.pointee.front.first()?.slot : firstSlotLocked()
+    return first.flatMap { $0.blockers > 0 ? $0 : nil }
+  }
+
+  // MARK: Links
+
+  @inline(never)
+  private func linkLocked(
+    _ cause: StallLink.Cause, of slot: OperationSlot.Pointer?, _ predicate: String = ""
+  ) -> StallLink {
+    StallLink(
+      cause: cause, queueLabel: label.map { String(cString: $0) },
+      operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
+      predicate: predicate)
+  }
+
+  @inline(never)
+  private func makeLocked(_ link: StallLink, isPatient: Bool = false) -> Standing {
+    var standing = Standing(link)
+    standing.waiting = waitingCountLocked
+    standing.mark = markLocked
+    standing.key = standing.mark
+    standing.isPatient = isPatient && !isAwaitedLocked
+    return standing
+  }
+
+  @inline(never)
+  private func queueLocked(
+    _ cause: StallLink.Cause, _ predicate: String, isPatient: Bool = false
+  ) -> Standing {
+    makeLocked(linkLocked(cause, of: nil, predicate), isPatient: isPatient)
+  }
+
+  /// Whether somebody waits, in the library, for what is in the lane.
+  private var isAwaitedLocked: Bool {
+    if let extra = pointee.extra {
+      if extra.pointee.quiet.isAwaited || extra.pointee.quiet.isBeingDestroyed { return true }
+    }
+    var isAwaited = false
+    var left = 100
+    func look(_ slot: OperationSlot.Pointer?) -> Bool {
+      left -= 1
+      isAwaited = slot?.loadWord().contains(.waitedFor) ?? false
+      return !isAwaited && left > 0
+    }
+    forEachRunningLocked(while: !isAwaited && left > 0) { _ = look($0) }
+    if !isAwaited && left > 0 { order?.forEach { look($0.slot) } }
+    if !isAwaited && left > 0 { _ = pointee.buffer.forEach { look($0.slot) } }
+    return isAwaited
+  }
+
+  // MARK: Causes
+
+  private func suspendedLocked() -> Standing {
+    let reason = pointee.extra?.pointee.suspensions.firstReason
+    let text = reason.map { " for \(Report.quoted($0))" } ?? ""
+    return queueLocked(.suspended, "it is suspended" + text, isPatient: true)
+  }
+
+  private func heldLocked(at now: Int64) -> Standing? {
+    guard let pace = pointee.extra?.pointee.pace else { return nil }
+    guard let moment = pace.pointee.nextStart else {
+      let text = pace.pointee.hasAppeared ? "its view is hidden" : "its view has not appeared"
+      return queueLocked(.view, text, isPatient: true)
+    }
+    if hasOwnClock {
+      return queueLocked(
+        .clock, "its clock, which is advanced by hand, is before its next start", isPatient: true)
+    }
+    // It goes on by itself; but who waits for it may like to know.
+    guard isAwaitedLocked else { return nil }
+    return queueLocked(.delay, "it starts nothing for another " + Stall.text(max(0, moment - now)))
+  }
+
+  private func blockedLocked(_ slot: OperationSlot.Pointer) -> Standing? {
+    // Its timer lets it go on.
+    if let plan = slot.plan, plan.pointee.retryAt != Int64.max { return nil }
+    let names = slot.plan?.pointee.names
+    var standing = makeLocked(linkLocked(names?.isMade == true ? .name : .after, of: slot))
+    if standing.waiting > 0 { standing.waiting -= 1 }
+    slot.addReference()
+    standing.blocked = slot
+    return standing
+  }
+
+  @inline(never)
+  private func callbackLocked() -> Standing {
+    queueLocked(.callback, "a callback of it has not returned")
+  }
+
+  /// Nil when it does not wait for its executor.
+  private func executorLocked() -> Standing? {
+    if pointee.machine.scheduled == 0 || pointee.machine.active > 0 { return nil }
+    let executor = self.executor
+    var standing = queueLocked(executor is WorkerPool ? .pool : .executor, executor.standing)
+    let address = UInt(bitPattern: Unmanaged.passUnretained(executor).toOpaque())
+    standing.key = Mark().adding(UInt64(address)).adding(UInt64(executor.taken)).bits
+    return standing
+  }
+
+  /// The one that has been running for longest, of those whose call has not returned or of all; as far
+  /// as a look at some can tell.
+  @inline(never)
+  private func oldestLocked(inCall: Bool = false) -> Standing? {
+    var oldest: OperationSlot.Pointer?
+    var left = 1000
+    forEachRunningLocked(while: left > 0) { slot in
+      left -= 1
+      let word = slot.loadWord()
+      if !word.isOver && !(inCall && word.contains(.returned)) { oldest = slot }
+    }
+    if let oldest { return runningLocked(oldest) }
+    if pointee.machine.active > 0 { return callbackLocked() }
+    if pointee.firstRunning != 0 { return nil }
+    return queueLocked(.call, "what its caller runs in it has not returned")
+  }
+
+  @inline(never)
+  private func runningLocked(_ slot: OperationSlot.Pointer) -> Standing? {
+    let word = slot.loadWord()
+    let isTimed = slot.pointee.startedAt > 0 && !word.contains(.ownClock)
+    let isAlone = pointee.pending == 0
+    func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
+      var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isAlone)
+      standing.isRunning = true
+      if isTimed { standing.startedAt = slot.pointee.startedAt }
+      return standing
+    }
+    if word.contains(.placeHeld) {
+      return standing(.place, "it was cut off, and has its place until its token is finished")
+    }
+    // Somebody is just ending it, or its work has ended it and goes on.
+    if word.contains(.claimed) {
+      if word.contains(.returned) { return executorLocked() }
+      return standing(.call, "it has ended, its call has not returned")
+    }
+    if executor is OutsideExecutor { return standing(.task, "its task has not ended it") }
+    return word.contains(.returned)
+      ? standing(.token, "its call has returned, its token has not been finished")
+      : standing(.call, "its call has not returned")
+  }
+}
+
+/// Numbers made one, as well mixed as is needed to tell two of them apart.
+struct Mark {
+  private(set) var bits: UInt64 = 0
+
+  func adding(_ number: UInt64) -> Mark {
+    // The multiplier is that of a linear congruential generator of Knuth's.
+    let product = (bits ^ number) &* 6_364_136_223_846_793_005
+    return Mark(bits: product ^ product >> 29)
+  }
+}

@@ -1,0 +1,71 @@
+import CInturnSystem
+
+/// What the watchdog sees: since when each lane stands still, and what of that is to be told.
+struct Survey: ~Copyable {
+  /// What is to be told, and the lanes that stand still by it.
+  private struct Finding {
+    var stall: Stall
+    var stands: [Stand.Pointer]
+  }
+
+  private var stands = StandTable()
+  private var episodes = Episodes()
+  private var findings: [Finding] = []
+
+  /// What somebody has stopped on purpose, or what nobody waits for, may stand still for so many times
+  /// as long.
+  private static var patience: Int64 { 10 }
+  /// So much is done at one look; the rest at the next ones.
+  private static var mostToExplain: Int { 256 }
+  private static var mostToTell: Int { 16 }
+
+  /// Looks at each lane. False when nothing is pending or running.
+  mutating func look(at now: Int64, limit: Int64) -> Bool {
+    var isBusy = false
+    var left = Self.mostToExplain
+    let engine = Engine.current
+    for index in engine.pointee.lanes.givenOut {
+      guard let lane = engine.pointee.lanes.pointer(at: index) else { continue }
+      let progress = lane.progress()
+      if progress != nil { isBusy = true }
+      guard let stand = progress == nil ? stands.existing(index) : stands.make(index),
+        stand.pointee.isUnchanged(progress, at: now),
+        now >= stand.pointee.nextLook, now - stand.pointee.since >= limit, left > 0
+      else { continue }
+      left -= 1
+      explain(lane, stand, at: now, limit: limit)
+    }
+    return isBusy
+  }
+
+  private mutating func explain(
+    _ lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, limit: Int64
+  ) {
+    stand.pointee.nextLook = now + limit / 4
+    guard findings.count < Self.mostToTell, Engine.hasMemory,
+      let stall = Stall(of: lane, at: now, limit: limit, stands)
+    else { return }
+    let times = stand.pointee.tolerance * (stall.isPatient ? Self.patience : 1)
+    if stall.nanoseconds / times < limit { return }
+    if let due = episodes.nextTelling(of: stall.key), due > now {
+      stand.pointee.nextLook = due
+      stand.pointee.isTold = true
+    } else if let place = findings.firstIndex(where: { $0.stall.key == stall.key }) {
+      findings[place].stall.add(stall)
+      findings[place].stands.append(stand)
+    } else {
+      findings.append(Finding(stall: stall, stands: [stand]))
+    }
+  }
+
+  /// Tells what was found. No lock is held.
+  mutating func tell() {
+    let process = ProcessState.current
+    for finding in findings where ProcessState.current == process {
+      guard episodes.tells(of: finding.stall.key, at: inturn_system_now()) else { continue }
+      for stand in finding.stands { stand.pointee.isTold = true }
+      finding.stall.report.send()
+    }
+    findings.removeAll()
+  }
+}

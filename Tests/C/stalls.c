@@ -1,0 +1,179 @@
+/* See stuck.h. */
+#include "stuck.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <time.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t told = PTHREAD_COND_INITIALIZER;
+static stall all[MOST_STALLS];
+static int count;
+
+void (*stalls_told)(const inturn_report *report);
+
+static const char *const causes[] = {"",         "after",     "name", "turn",
+                                     "token",    "call",      "task", "place",
+                                     "callback", "suspended", "view", "clock",
+                                     "delay",    "executor",  "pool"};
+
+static void describe(const inturn_report *report, char *text, size_t room) {
+  size_t length = 0;
+  text[0] = '\0';
+  for (size_t i = 0; i < report->chain_count; i++) {
+    /* Each says how far the next one is. */
+    const inturn_stall_link *link =
+        (const inturn_stall_link *)(const void *)((const char *)report->chain +
+                                                  i * report->chain->size);
+    CHECK(link->size >= sizeof *link);
+    CHECK(link->cause > 0 && link->cause <= INTURN_STALL_POOL);
+    const char *operation = link->operation_label ? link->operation_label : "?";
+    length += (size_t)snprintf(text + length, room - length, "%s%s %s@%s",
+                               i > 0 ? " > " : "", causes[link->cause],
+                               link->is_operation ? operation : "",
+                               link->queue_label ? link->queue_label : "?");
+    CHECK(length < room);
+  }
+}
+
+static void take_stall(void *context, const inturn_report *report) {
+  CHECK(context == &all);
+  if (report->kind != INTURN_REPORT_STALL)
+    return;
+  CHECK(report->size >= sizeof *report);
+  CHECK(strchr(report->message, '\n') == NULL);
+  if (stalls_told)
+    stalls_told(report);
+  pthread_mutex_lock(&mutex);
+  if (count < MOST_STALLS) {
+    stall *next = &all[count++];
+    describe(report, next->chain, sizeof next->chain);
+    snprintf(next->message, sizeof next->message, "%s", report->message);
+    snprintf(next->queue_label, sizeof next->queue_label, "%s",
+             report->queue_label ? report->queue_label : "(none)");
+    next->stalled_ns = report->stalled_ns;
+    next->waiting = report->waiting;
+  }
+  pthread_cond_broadcast(&told);
+  pthread_mutex_unlock(&mutex);
+}
+
+void stalls_begin(int64_t limit_ns) {
+  pthread_mutex_lock(&mutex);
+  count = 0;
+  pthread_mutex_unlock(&mutex);
+  CHECK_OK(inturn_report_set_handler(take_stall, &all, NULL));
+  CHECK_OK(inturn_report_set_stall_limit(limit_ns));
+}
+
+void stalls_end(void) {
+  stalls_told = NULL;
+  CHECK_OK(inturn_report_set_stall_limit(0));
+  CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
+}
+
+/* The mutex is held. */
+static const stall *find(const char *chain) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(all[i].chain, chain) == 0)
+      return &all[i];
+  return NULL;
+}
+
+stall stall_at(const char *file, int line, const char *chain) {
+  struct timespec limit;
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += LIMIT_SECONDS;
+  pthread_mutex_lock(&mutex);
+  const stall *found;
+  while ((found = find(chain)) == NULL) {
+    if (pthread_cond_timedwait(&told, &mutex, &limit) == 0)
+      continue;
+    for (int i = 0; i < count; i++)
+      printf("told: %s: %s\n", all[i].chain, all[i].message);
+    fail_at(file, line, "waited %d s for a report of %s", LIMIT_SECONDS, chain);
+  }
+  stall result = *found;
+  pthread_mutex_unlock(&mutex);
+  return result;
+}
+
+int stalls_of(const char *chain) {
+  int result = 0;
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < count; i++)
+    result += strcmp(all[i].chain, chain) == 0;
+  pthread_mutex_unlock(&mutex);
+  return result;
+}
+
+inturn_queue labelled_queue(inturn_queue_kind kind, const char *label) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  options.label = label;
+  CHECK_OK(inturn_queue_create(kind, &options, &queue));
+  return queue;
+}
+
+inturn_operation_options labelled(const char *label) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = label;
+  return options;
+}
+
+/* Of the last one that was held. */
+static gate held = GATE_INIT;
+
+static void keep_and_tell(void *into, inturn_token token) {
+  *(inturn_token *)into = token;
+  gate_pass(&held);
+}
+
+void hold_with(inturn_queue queue, const inturn_operation_options *options,
+               inturn_token *token) {
+  long before = gate_count(&held);
+  CHECK_OK(inturn_queue_enqueue_with(queue, options, keep_and_tell, token, NULL,
+                                     NULL));
+  GATE_WAIT(&held, before + 1);
+}
+
+void hold(inturn_queue queue, const char *label, inturn_token *token) {
+  inturn_operation_options options = labelled(label);
+  hold_with(queue, &options, token);
+}
+
+void enqueue_one(inturn_queue queue, const char *label) {
+  inturn_operation_options options = labelled(label);
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     NULL));
+}
+
+static int threads_named(const char *name) {
+  int result = 0;
+  DIR *threads = opendir("/proc/self/task");
+  CHECK(threads != NULL);
+  for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
+    char path[64], line[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
+    FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+    if (file == NULL)
+      continue;
+    if (fgets(line, sizeof line, file) != NULL) {
+      line[strcspn(line, "\n")] = '\0';
+      result += strcmp(line, name) == 0;
+    }
+    fclose(file);
+  }
+  closedir(threads);
+  return result;
+}
+
+void await_threads(const char *name, int wanted) {
+  time_t limit = time(NULL) + LIMIT_SECONDS;
+  while (threads_named(name) != wanted) {
+    if (time(NULL) > limit)
+      FAIL("waited %d s for %d threads %s, and there are %d", LIMIT_SECONDS,
+           wanted, name, threads_named(name));
+    sched_yield();
+  }
+}

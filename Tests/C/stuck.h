@@ -1,0 +1,60 @@
+/*
+ * stuck.h - what is reported of what stands still, for the tests of that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef STUCK_H
+#define STUCK_H
+
+#include "fixture.h"
+
+#define MS INT64_C(1000000)
+
+/* One report. Its chain is a text: of each link the cause, the operation if it
+   is one, and the queue, as in "after save@database > token load@network". */
+typedef struct stall {
+  char chain[512];
+  char message[512];
+  char queue_label[64];
+  int64_t stalled_ns;
+  uint64_t waiting;
+} stall;
+
+enum { MOST_STALLS = 64 };
+
+/* From here on, what stands still for so long is reported here. */
+void stalls_begin(int64_t limit_ns);
+
+/* What is stuck is reported as by default, where it is. */
+void stalls_end(void);
+
+/* The first report with this chain; waits for it, with the limit. */
+#define STALL(chain) stall_at(__FILE__, __LINE__, chain)
+
+stall stall_at(const char *file, int line, const char *chain);
+
+/* How many reports with this chain there have been. */
+int stalls_of(const char *chain);
+
+/* Called with each report, on the watchdog's thread; NULL: nothing. */
+extern void (*stalls_told)(const inturn_report *report);
+
+/* Creates a queue on the library's pool whose work goes on one by one, unless
+   the kind says otherwise. */
+inturn_queue labelled_queue(inturn_queue_kind kind, const char *label);
+
+/* Options with this label. */
+inturn_operation_options labelled(const char *label);
+
+/* Enqueues work that keeps its token there, and waits until it is called. */
+void hold(inturn_queue queue, const char *label, inturn_token *token);
+void hold_with(inturn_queue queue, const inturn_operation_options *options,
+               inturn_token *token);
+
+/* Enqueues work that just finishes. */
+void enqueue_one(inturn_queue queue, const char *label);
+
+/* Waits until the process has this many threads of this name. */
+void await_threads(const char *name, int count);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * stuck_life.c - who looks whether anything is stuck, and when; what the
+ * default prints.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "stuck.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char watchdog[] = "inturn-watchdog";
+
+static void looks_only_while_something_is_there(inturn_queue_kind kind) {
+  stalls_begin(20 * MS);
+  await_threads(watchdog, 0);
+  inturn_queue queue = pool_queue_create(kind, "rare");
+  await_threads(watchdog, 0);
+  for (int i = 0; i < 2; i++) {
+    inturn_token token;
+    hold(queue, "held", &token);
+    await_threads(watchdog, 1);
+    CHECK_OK(inturn_token_finish(token));
+    CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+    await_threads(watchdog, 0);
+    /* What is stopped asks for no thread that would come by. */
+    CHECK_OK(inturn_queue_suspend(queue));
+    await_threads(watchdog, 0);
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+    await_threads(watchdog, 1);
+    CHECK_OK(inturn_queue_cancel_all(queue));
+    CHECK_OK(inturn_queue_resume(queue));
+    CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+    await_threads(watchdog, 0);
+  }
+  CHECK_OK(inturn_queue_destroy(queue));
+  stalls_end();
+}
+
+static void nobody_looks_while_nothing_is_there(void) {
+  for_each_kind(looks_only_while_something_is_there);
+}
+
+static void nobody_looks_while_that_is_off(void) {
+  stalls_begin(-1);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  await_threads(watchdog, 0);
+  CHECK_OK(inturn_report_set_stall_limit(20 * MS));
+  STALL("token load@network");
+  CHECK_OK(inturn_report_set_stall_limit(-1));
+  await_threads(watchdog, 0);
+  CHECK_OK(inturn_report_set_stall_limit(20 * MS));
+  await_threads(watchdog, 1);
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* What was told, and then got on, was slow: it gets twice as long. */
+static void what_was_slow_is_given_longer(void) {
+  stalls_begin(20 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token token;
+  hold(queue, "first", &token);
+  inturn_token next;
+  inturn_operation_options options = labelled("second");
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, keep_token, &next, NULL,
+                                     NULL));
+  enqueue_one(queue, NULL);
+  STALL("token first@network");
+  CHECK_OK(inturn_token_finish(token));
+  stall told = STALL("token second@network");
+  CHECK(told.stalled_ns >= 40 * MS);
+  CHECK_OK(inturn_token_finish(next));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* The handler ----------------------------------------------------------------
+ */
+
+static gate blocked = GATE_INIT, go_on = GATE_INIT;
+
+static void block_handler(const inturn_report *report) {
+  CHECK(report->message != NULL);
+  gate_pass(&blocked);
+  GATE_WAIT(&go_on, 1);
+}
+
+static void the_handler_may_block(void) {
+  stalls_told = block_handler;
+  stalls_begin(20 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_queue other = labelled_queue(INTURN_QUEUE_FIFO, "other");
+  inturn_operation_options limited = labelled("limited");
+  inturn_operation operation;
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  GATE_WAIT(&blocked, 1);
+  /* Deadlines, which the clock's thread tells, and work go on. */
+  limited.max_wait_ns = MS;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &limited, never_work, NULL, NULL,
+                                     &operation));
+  CHECK_INT(end_of(operation).cause, INTURN_CAUSE_MAX_WAIT);
+  CHECK_OK(inturn_operation_release(operation));
+  enqueue_one(other, NULL);
+  drain_and_destroy(other);
+  gate_pass(&go_on);
+  STALL("token load@network");
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+static inturn_token handlers_token;
+
+static void finish_in_handler(const inturn_report *report) {
+  CHECK(report->chain_count == 1);
+  CHECK_OK(inturn_token_finish(handlers_token));
+}
+
+static void the_handler_may_end_what_is_stuck(void) {
+  stalls_told = finish_in_handler;
+  stalls_begin(20 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  hold(queue, "load", &handlers_token);
+  enqueue_one(queue, NULL);
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* Forks and exits ------------------------------------------------------------
+ */
+
+static void be_stuck(void *label) {
+  stalls_begin(20 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, label);
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  char chain[64];
+  snprintf(chain, sizeof chain, "token load@%s", (const char *)label);
+  STALL(chain);
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+static void a_child_has_a_watchdog_of_its_own(void) {
+  stalls_begin(20 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "parent's");
+  inturn_token load;
+  hold(queue, "load", &load);
+  await_threads(watchdog, 1);
+  char label[] = "child's";
+  IN_CHILD(be_stuck, label);
+  enqueue_one(queue, NULL);
+  STALL("token load@parent's");
+  IN_CHILD(be_stuck, label);
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* Runs one test again in a process of its own, whose environment says so, and
+   checks that it ends by itself with status 0. Whether this is that process. */
+static bool is_alone(const char *test, const char *limit) {
+  const char *alone = getenv("STUCK_ALONE");
+  if (alone != NULL && strcmp(alone, test) == 0)
+    return true;
+  const char *before = getenv("INTURN_STALL");
+  char kept[32] = "";
+  snprintf(kept, sizeof kept, "%s", before ? before : "");
+  CHECK_INT(setenv("STUCK_ALONE", test, 1), 0);
+  CHECK_INT(limit ? setenv("INTURN_STALL", limit, 1) : unsetenv("INTURN_STALL"),
+            0);
+  int status = run_self(test, NULL);
+  CHECK_INT(before ? setenv("INTURN_STALL", kept, 1) : unsetenv("INTURN_STALL"),
+            0);
+  CHECK_INT(unsetenv("STUCK_ALONE"), 0);
+  CHECK(WIFEXITED(status));
+  CHECK_INT(WEXITSTATUS(status), 0);
+  return false;
+}
+
+static gate never = GATE_INIT;
+
+static void block_for_ever(const inturn_report *report) {
+  CHECK(report->kind == INTURN_REPORT_STALL);
+  gate_pass(&blocked);
+  GATE_WAIT(&never, 1);
+}
+
+static void a_process_exits_while_the_handler_blocks(void) {
+  if (!is_alone(__func__, NULL))
+    return;
+  stalls_told = block_for_ever;
+  stalls_begin(20 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  GATE_WAIT(&blocked, 1);
+  exit(0);
+}
+
+/* The default ----------------------------------------------------------------
+ */
+
+/* Has something stuck, and reads the line that is written to the other end of
+   the standard error. */
+static void read_line_of_stall(int end, char *line, size_t room) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  size_t length = 0;
+  while (length == 0 || line[length - 1] != '\n') {
+    struct pollfd readable = {.fd = end, .events = POLLIN};
+    CHECK_INT(poll(&readable, 1, LIMIT_SECONDS * 1000), 1);
+    ssize_t got = read(end, line + length, room - 1 - length);
+    CHECK(got > 0);
+    length += (size_t)got;
+  }
+  line[length] = '\0';
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+}
+
+/* Checks the line, and gives the milliseconds that it says. */
+static int check_line(const char *line) {
+  int seconds = 0, rest = 0;
+  CHECK(strstr(line, ": \"load\" of queue \"network\": running for ") != NULL);
+  if (sscanf(line, "inturn: stuck for %d.%d s: ", &seconds, &rest) == 2)
+    return seconds * 1000 + rest * 100;
+  CHECK_INT(sscanf(line, "inturn: stuck for %d ms: ", &rest), 1);
+  return rest;
+}
+
+static void the_default_prints_a_line_after_a_second_on_a_terminal(void) {
+  if (!is_alone(__func__, NULL))
+    return;
+  int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  int other_end = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+  CHECK(other_end >= 0 && dup2(other_end, STDERR_FILENO) >= 0);
+  char line[512];
+  read_line_of_stall(terminal, line, sizeof line);
+  int stood = check_line(line);
+  CHECK(stood >= 1000 && stood < 10000);
+}
+
+static void the_environment_says_after_how_long(void) {
+  if (!is_alone(__func__, "30ms"))
+    return;
+  int ends[2];
+  CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+  char line[512];
+  read_line_of_stall(ends[0], line, sizeof line);
+  int stood = check_line(line);
+  CHECK(stood >= 30 && stood < 10000);
+}
+
+static void the_environment_turns_it_off(void) {
+  if (!is_alone(__func__, "off"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  await_threads(watchdog, 0);
+  CHECK_OK(inturn_report_set_stall_limit(20 * MS));
+  await_threads(watchdog, 1);
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+}
+
+/* Races ----------------------------------------------------------------------
+ */
+
+/* Its queue may be destroyed meanwhile. */
+static void try_to_finish(void *context, inturn_token token) {
+  CHECK(context == NULL);
+  inturn_status status = inturn_token_finish(token);
+  CHECK(status == INTURN_OK || status == INTURN_E_ALREADY_FINISHED);
+}
+
+/* Queues come and go, and are stopped in all ways, while somebody looks. */
+static void use_queues(int index) {
+  static const inturn_queue_kind kinds[] = {
+      INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR, INTURN_QUEUE_CONCURRENT};
+  uint64_t random = (uint64_t)index;
+  for (long i = scaled(3000); i > 0; i--) {
+    inturn_queue queue = labelled_queue(kinds[i % 3], "busy");
+    inturn_operation first = {0}, second;
+    inturn_operation_options options = labelled("one");
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, try_to_finish, NULL,
+                                       NULL, &first));
+    if (next_random(&random) % 2)
+      CHECK_OK(inturn_queue_suspend(queue));
+    options.after = &first;
+    options.after_count = 1;
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, try_to_finish, NULL,
+                                       NULL, &second));
+    if (next_random(&random) % 16 == 0) {
+      /* It is stuck if the queue is suspended. */
+      inturn_status status = inturn_operation_wait(second, 2 * MS, NULL);
+      CHECK(status == INTURN_OK || status == INTURN_E_TIMED_OUT);
+    }
+    CHECK_OK(inturn_operation_release(first));
+    CHECK_OK(inturn_queue_destroy(queue));
+    CHECK_OK(inturn_operation_release(second));
+  }
+}
+
+static void it_looks_while_queues_come_and_go(void) {
+  stalls_begin(1);
+  in_parallel(4, use_queues);
+  stalls_end();
+}
+
+PROGRAM(stuck_life, TEST(nobody_looks_while_nothing_is_there),
+        TEST(nobody_looks_while_that_is_off),
+        TEST(what_was_slow_is_given_longer), TEST(the_handler_may_block),
+        TEST(the_handler_may_end_what_is_stuck),
+        TEST(a_child_has_a_watchdog_of_its_own),
+        TEST(a_process_exits_while_the_handler_blocks),
+        TEST(the_default_prints_a_line_after_a_second_on_a_terminal),
+        TEST(the_environment_says_after_how_long),
+        TEST(the_environment_turns_it_off),
+        TEST(it_looks_while_queues_come_and_go))
