@@ -81,7 +81,7 @@ def run_with() -> Run:
 
             start_upload(photo, then=arrive)
 
-        queue.enqueue(upload, label=f"photo {photo}")
+        queue.options(label=f"photo {photo}").enqueue(upload)
     queue.drain(LIMIT)
     return uploads
 

@@ -331,6 +331,30 @@ def test_an_attempt_that_takes_too_long_is_followed_by_another() -> None:
     assert [type(error) for error, _ in decided] == [inturn.TimedOutError] * 2
 
 
+def test_a_function_that_raises_when_its_time_is_over_is_called_again() -> None:
+    begun, release = Gate("the function"), Gate("the time")
+    calls: list[int] = []
+
+    def function() -> int:
+        calls.append(1)
+        if len(calls) == 1:
+            begun.open()
+            release.wait()
+            raise ValueError("too late")
+        return len(calls)
+
+    with inturn.ManualClock() as clock, inturn.FIFOQueue(clock=clock) as fifo:
+        future = fifo.options(max_run=1, retry=inturn.Retry(2)).submit(function)
+        begun.wait()
+        clock.advance(1)
+        with pytest.MonkeyPatch.context() as patched:
+            reported: list[object] = []
+            patched.setattr("sys.unraisablehook", lambda told: reported.append(told.exc_value))
+            release.open()
+            assert future.result(LIMIT) == 2
+        assert [str(error) for error in reported] == ["too late"]
+
+
 def test_a_coroutine_that_takes_too_long_is_run_again() -> None:
     async def main() -> None:
         calls = 0

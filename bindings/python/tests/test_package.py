@@ -57,6 +57,17 @@ def test_every_public_name_is_documented() -> None:
             assert value.__doc__, name
 
 
+def test_every_parameter_of_a_constructor_is_explained() -> None:
+    made = [inturn.FIFOQueue, inturn.OperationQueue, inturn.ActorQueue, inturn.InteractionQueue]
+    for kind in (*made, inturn.Executor, inturn.Owner, inturn.Value):
+        own = [vars(each)["__init__"] for each in kind.__mro__[:-1] if "__init__" in vars(each)]
+        said = "".join(init.__doc__ or "" for init in own)
+        for init in own:
+            code = init.__code__
+            for name in code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]:
+                assert f"``{name}``" in said, (kind, name)
+
+
 def test_the_version_is_the_librarys() -> None:
     assert ".".join(map(str, inturn.version())) == inturn.__version__
 

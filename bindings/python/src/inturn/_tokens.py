@@ -101,10 +101,9 @@ class Token(NotCopied):
         if operation._extras is not None:
             operation._extras.give(None, exception)
             code = operation._extras.number
-            self._give_work_back()
         status = quick.token_fail(self._bits, code)
         if status:
-            operation._exception = operation._work = None
+            operation._exception = None
             raise refusal("inturn_token_fail", status)
 
     def cancel(self) -> None:
@@ -175,10 +174,8 @@ class Token(NotCopied):
         if not self._operation._queue._may_yield:
             raise WrongKindError(f"{self._operation._queue!r} is not an interaction queue")
         self._use()
-        self._give_work_back()
         status = quick.token_yield(self._bits)
         if status:
-            self._operation._work = None
             raise refusal("inturn_token_yield", status)
 
     def _keep(self, handler: Handler) -> int:
@@ -187,7 +184,9 @@ class Token(NotCopied):
         return register_listener(handler)
 
     def _give_work_back(self) -> None:
-        """The operation may be started again; before the library is told."""
+        """The operation may be started again; before the library is told that this attempt ends."""
+        if self._work is None:
+            return
         self._operation._work, self._work = self._work, None
         self._operation._handlers, self._handlers = self._handlers, None
 
@@ -220,6 +219,7 @@ class Token(NotCopied):
             self._unused.pop()
         except IndexError:
             raise AlreadyFinishedError(f"{self._operation!r} has ended already") from None
+        self._give_work_back()
 
     def __enter__(self) -> Self:
         return self
@@ -242,13 +242,9 @@ class Token(NotCopied):
         return f"<inturn.Token of {self._operation!r}>"
 
     def __del__(self) -> None:
-        if not hasattr(self, "_unused") or sys.is_finalizing():  # or it was never made
+        if not getattr(self, "_unused", None) or sys.is_finalizing():  # or it was never made
             return
-        extras = self._operation._extras
-        if extras is not None and extras.restarts and self._work is not None:
-            self._give_work_back()  # there may be another attempt
-        if not self._unused:
-            return
+        self._give_work_back()
         if quick.token_abandon(self._bits):
             return  # it has been ended
         operation = self._operation
