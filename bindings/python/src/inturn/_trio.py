@@ -7,6 +7,7 @@ runs it. It has its place from the call on.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections import deque
 from contextlib import suppress
@@ -54,23 +55,29 @@ class Turn(NotCopied):
         tell = weakref.WeakMethod(self._tell)
         on_end = face._given.get("on_end")
 
-        def come(token: Token) -> None:
+        self._over = over = threading.Event()
+
+        def come(news: Token | End) -> None:
             told = tell()
             if told is not None:
-                told(token)
+                told(news)
+            elif over.is_set() and not isinstance(news, End):
+                news.cancel()
 
         def end(end: End) -> None:
             try:
                 if on_end is not None:
                     on_end(end)
             finally:
-                come(end)  # type: ignore[arg-type]
+                come(end)
 
         self._operation = face._enqueue(come, end, caller, start_anywhere)
 
     def _tell(self, news: Token | End) -> None:
         self._news.append(news)
         self._bell.ring()
+        if self._over.is_set():  # since a moment ago
+            self._give_up()
         if isinstance(news, End):
             self._ask_to_end()
 
@@ -78,6 +85,17 @@ class Turn(NotCopied):
         scope = self._scope
         if scope is not None:
             self._bell._call(scope.cancel)
+
+    def _give_up(self) -> None:
+        """Nobody waits for it any more: what has come meanwhile is given back."""
+        self._over.set()
+        self._operation.cancel()
+        with suppress(IndexError):  # there is no more
+            while True:
+                news = self._news.popleft()
+                if not isinstance(news, End):
+                    with suppress(AlreadyFinishedError):
+                        news.cancel()
 
     async def come(self) -> Token | End:
         """What comes next: an attempt, or the end."""
@@ -88,7 +106,7 @@ class Turn(NotCopied):
             _waits[self._task] = self
             await self._bell.wait(lambda: self._news)
         except BaseException:
-            self._operation.cancel()
+            self._give_up()
             raise
         finally:
             _waits.pop(self._task, None)
