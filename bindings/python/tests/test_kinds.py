@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import warnings
+from typing import Callable
 
 import pytest
 
@@ -485,3 +486,22 @@ def test_a_drain_says_what_is_left() -> None:
         assert [info.label for info in told.value.left] == ["a", "b"]
         tokens.pop().finish()
         queue.drain(LIMIT)
+
+
+def test_what_stands_still_is_reported() -> None:
+    told = Gate("the report")
+    open_it: Callable[[], object] = told.open
+    inturn.set_report_handler(lambda report: report.queue_label == "stands" and open_it())
+    try:
+        inturn.set_stall_limit(0.05)
+        with inturn.FIFOQueue("stands") as queue:
+            tokens: list[inturn.Token] = []
+            queue.enqueue(tokens.append)
+            queue.enqueue(finish)
+            told.wait()
+            tokens.pop().finish()
+        with pytest.raises(ValueError, match="seconds of 'inturn' is to be a time"):
+            inturn.set_stall_limit(-1)
+    finally:
+        inturn.set_stall_limit(0)
+        inturn.set_report_handler(None)

@@ -22,6 +22,7 @@ from ._diagnosis import (
     ReportKind,
     Statistics,
     set_report_handler,
+    set_stall_limit,
     statistics,
 )
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
@@ -135,6 +136,7 @@ __all__ = [
     "now",
     "run_main",
     "set_report_handler",
+    "set_stall_limit",
     "statistics",
     "stop_main",
     "version",

@@ -11,6 +11,7 @@ from typing import Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._arguments import checked, function
+from ._callbacks import nanoseconds
 from ._ends import State
 from ._library import lib, ring
 
@@ -141,6 +142,23 @@ def set_report_handler(handler: ReportHandler | None) -> None:
     if handler is not None:
         checked("inturn", "handler", handler, "a function of a Report", function)
     _handler = _write if handler is None else handler
+
+
+def set_stall_limit(seconds: float | None) -> None:
+    """Says after how many seconds what stands still is reported as stuck: 0: the default, which is
+    one where the standard error is a terminal, and else ten; None: never.
+
+    What the environment's ``INTURN_STALL`` says (such as ``500ms`` or ``off``) comes before the
+    default, and this call before both.
+
+    :raises TypeError: it is not a number.
+    :raises ValueError: it is negative or not a number.
+    """
+    limit = -1
+    if seconds is not None:
+        what = "a time in seconds, from 0 on, or None"
+        limit = checked("inturn", "seconds", seconds, what, nanoseconds)
+    lib.inturn_report_set_stall_limit(limit)
 
 
 def _text(string: bytes | None) -> str | None:

@@ -227,8 +227,17 @@ class inturn_library_statistics(_Sized):
     )
 
 
+class inturn_stall_link(t.Structure):
+    _fields_ = _fields(
+        "size:u32 cause:int queue_label:string operation_label:string is_operation:bool"
+    )
+
+
 class inturn_report(t.Structure):
-    _fields_ = _fields("size:u32 kind:int message:string queue_label:string operation_label:string")
+    _fields_ = _fields(
+        "size:u32 kind:int message:string queue_label:string operation_label:string "
+        "stalled_ns:i64 waiting:u64 chain:*stall_link chain_count:size"
+    )
 
 
 inturn_report_fn = _function("pointer", "*report")
