@@ -135,6 +135,9 @@ static void control(inturn_queue_kind kind) {
   CHECK_OK(inturn_operation_cancel(operations[3]));
   CHECK_OK(inturn_queue_list(own.queue, infos, SOME, &count));
   CHECK_INT(count, SOME);
+  CHECK_STATUS(inturn_queue_drain_or_list(own.queue, 0, infos, SOME, &count),
+               INTURN_E_TIMED_OUT);
+  CHECK_INT(count, SOME);
   CHECK_OK(inturn_queue_resume(own.queue));
   CHECK_OK(inturn_executor_drain(own.executor, 5, NULL));
   CHECK_OK(inturn_queue_cancel_all(own.queue));

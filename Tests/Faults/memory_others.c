@@ -107,8 +107,14 @@ static void handle_report(void *context, const inturn_report *report) {
 }
 
 static void report_handler(void) {
+  inturn_report report = INTURN_REPORT_INIT;
+  report.kind = INTURN_REPORT_EXCEPTION;
+  report.message = "something was thrown";
   fail_from_here();
-  if (ATTEMPT(inturn_report_set_handler(handle_report, made(), destroyed)))
+  bool is_set =
+      ATTEMPT(inturn_report_set_handler(handle_report, made(), destroyed));
+  ATTEMPT(inturn_report_send(&report));
+  if (is_set)
     CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
 }
 
