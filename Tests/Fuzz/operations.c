@@ -323,7 +323,7 @@ inturn_verdict on_condition(void *context) {
 bool on_retry(void *context, int32_t code, uint32_t attempts) {
   operation_facts *operation = context;
   HOLDS(operation->destroyed == 0);
-  HOLDS(code > 0 && attempts > 0);
+  HOLDS((code > 0 || code == INTURN_E_TIMED_OUT) && attempts > 0);
   return !the_world.is_closing && operation->acts[3] % 4 != 0;
 }
 
