@@ -63,6 +63,10 @@ void stalls_begin(int64_t limit_ns) {
   count = 0;
   pthread_mutex_unlock(&mutex);
   CHECK_OK(inturn_report_set_handler(take_stall, &all, NULL));
+  /* Without what was told before: of that, there are only so many in a minute.
+   */
+  CHECK_OK(inturn_report_set_stall_limit(-1));
+  await_threads("inturn-watchdog", 0);
   CHECK_OK(inturn_report_set_stall_limit(limit_ns));
 }
 
