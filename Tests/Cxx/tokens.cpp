@@ -288,3 +288,22 @@ TEST(tokens_are_finished_from_any_thread_each_exactly_once) {
   CHECK_EQUAL(finished.count(), count);
   CHECK_EQUAL(destroyed.count(), count);
 }
+
+TEST(a_token_that_is_out_is_reported_as_stuck) {
+  reports reports;
+  kept_token kept;
+  queue_options options;
+  options.label = "uploads";
+  queue queue(fifo, std::move(options));
+  set_stall_limit(std::chrono::milliseconds(20));
+  queue.post(kept.keep());
+  queue.post([] {});
+  std::string said;
+  for (const auto end = std::chrono::steady_clock::now() + limit;
+       said.empty() && std::chrono::steady_clock::now() < end;
+       said = reports.take())
+    std::this_thread::yield();
+  set_stall_limit({});
+  CHECK(said.find("its token has not been finished") != std::string::npos);
+  kept.token.finish();
+}

@@ -38,6 +38,13 @@ inline void send_report(inturn_report_kind kind, const char *message) noexcept {
 
 } // namespace detail
 
+/* After how long what stands still is reported as stuck. Zero: the default;
+   below zero: never. */
+inline void set_stall_limit(std::chrono::nanoseconds limit) {
+  detail::check(inturn_report_set_stall_limit(limit.count()),
+                "set_stall_limit");
+}
+
 /* Counts of the whole library. */
 inline inturn_library_statistics statistics() {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
