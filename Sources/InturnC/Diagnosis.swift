@@ -161,13 +161,17 @@ extension Report {
       withOptionalCString(operationLabel) { operationLabel in
         message.withCString { message in
           withChain(stall?.links ?? []) { chain, count in
-            var report = inturn_report(
-              size: UInt32(MemoryLayout<inturn_report>.size),
-              kind: inturn_report_kind(UInt32(kind.rawValue)), message: message,
-              queue_label: queueLabel, operation_label: operationLabel,
-              stalled_ns: stall?.nanoseconds ?? 0, waiting: stall?.waiting ?? 0,
-              chain: chain, chain_count: count)
-            body(&report)
+            var told = inturn_report()
+            told.size = UInt32(MemoryLayout<inturn_report>.size)
+            told.kind = inturn_report_kind(UInt32(kind.rawValue))
+            told.message = message
+            told.queue_label = queueLabel
+            told.operation_label = operationLabel
+            told.stalled_ns = stall?.nanoseconds ?? 0
+            told.waiting = stall?.waiting ?? 0
+            told.chain = chain
+            told.chain_count = count
+            body(&told)
           }
         }
       }
@@ -187,10 +191,12 @@ private func withChain(
   let link = links[chain.count]
   withOptionalCString(link.queueLabel) { queueLabel in
     withOptionalCString(link.operationLabel) { operationLabel in
-      let next = inturn_stall_link(
-        size: UInt32(MemoryLayout<inturn_stall_link>.stride),
-        cause: inturn_stall_cause(UInt32(link.cause.rawValue)), queue_label: queueLabel,
-        operation_label: operationLabel, is_operation: link.isOperation)
+      var next = inturn_stall_link()
+      next.size = UInt32(MemoryLayout<inturn_stall_link>.stride)
+      next.cause = inturn_stall_cause(UInt32(link.cause.rawValue))
+      next.queue_label = queueLabel
+      next.operation_label = operationLabel
+      next.is_operation = link.isOperation
       withChain(links, chain + [next], body)
     }
   }
