@@ -723,8 +723,8 @@ inturn_queue_enqueue(inturn_queue queue, inturn_work_fn INTURN_NULLABLE work,
 
 /* What becomes of an operation's place when its max_run_ns has passed. */
 typedef enum inturn_max_run_policy {
-  /* The end is told at the deadline; the place in the queue is held until the
-     token is finished, so that work never overlaps. */
+  /* The end is told at the deadline, unless a retry follows; the place in the
+     queue is held until the token is finished, so that work never overlaps. */
   INTURN_MAX_RUN_HOLD = 0,
   /* The place is freed at the deadline, even if the work is still going on. */
   INTURN_MAX_RUN_FREE = 1

@@ -5,55 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../C/fixture.h"
-
-/* What has been called, by name. */
-static char called[32];
-static inturn_token held;
-
-static void say(void *name, inturn_token token) {
-  strcat(called, name);
-  CHECK_OK(inturn_token_finish(token));
-}
-
-static void hold(void *name, inturn_token token) {
-  strcat(called, name);
-  held = token;
-}
-
-static void fail(void *name, inturn_token token) {
-  strcat(called, name);
-  CHECK_OK(inturn_token_fail(token, 1));
-}
-
-static inturn_end ended;
-
-static void keep_end(void *context, const inturn_end *end) {
-  (void)context;
-  ended = *end;
-}
-
-static inturn_operation_options with_end(void) {
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.on_end = keep_end;
-  return options;
-}
-
-/* Enqueues work of this name; gives why not, if not. */
-#define PUT(work, name, options)                                               \
-  inturn_queue_enqueue_with(stage->queue, options, work, name, NULL, NULL)
-
-#define OR_NO(call)                                                            \
-  do {                                                                         \
-    inturn_status refusal = (call);                                            \
-    if (refusal != INTURN_OK)                                                  \
-      return refusal;                                                          \
-  } while (0)
-
-static void finish_held(const stage *stage) {
-  CHECK_OK(inturn_token_finish(held));
-  stage_drain(stage);
-}
+#include "trial.h"
 
 static inturn_status result(const stage *stage) {
   int seven = 7;
@@ -78,14 +30,12 @@ static inturn_status comes_first(const stage *stage,
 }
 
 static inturn_status priority(const stage *stage) {
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.priority = 1;
+  inturn_operation_options options = {.priority = 1};
   return comes_first(stage, &options);
 }
 
 static inturn_status urgent(const stage *stage) {
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.urgent = true;
+  inturn_operation_options options = {.urgent = true};
   return comes_first(stage, &options);
 }
 
@@ -95,8 +45,7 @@ static void give_way(void *context, inturn_token token) {
 }
 
 static inturn_status preempt(const stage *stage) {
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.urgent = true;
+  inturn_operation_options options = {.urgent = true};
   OR_NO(PUT(hold, "a", NULL));
   stage_drain(stage);
   inturn_status status = inturn_token_on_preempt(held, give_way, NULL, NULL);
@@ -110,8 +59,7 @@ static inturn_status preempt(const stage *stage) {
 }
 
 static inturn_status barrier(const stage *stage) {
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.barrier = true;
+  inturn_operation_options options = {.barrier = true};
   OR_NO(PUT(hold, "a", NULL));
   stage_drain(stage);
   inturn_status status = PUT(say, "b", &options);
@@ -249,8 +197,7 @@ static inturn_status max_run(const stage *stage) {
 
 static inturn_status stall(const stage *stage) {
   reports reports;
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.stall_ns = 5;
+  inturn_operation_options options = {.stall_ns = 5};
   OR_NO(PUT(hold, "a", &options));
   stage_drain(stage);
   reports_begin(&reports);
@@ -417,8 +364,7 @@ static inturn_status states(const stage *stage) {
 static inturn_status list(const stage *stage) {
   inturn_operation_info info = INTURN_OPERATION_INFO_INIT;
   size_t count;
-  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
-  options.label = "a label";
+  inturn_operation_options options = {.label = "a label"};
   CHECK_OK(PUT(say, "a", &options));
   OR_NO(inturn_queue_list(stage->queue, &info, 1, &count));
   CHECK_INT(count, 1);
@@ -491,26 +437,25 @@ static inturn_status events(const stage *stage) {
   return INTURN_OK;
 }
 
+#define FEATURE(name)                                                          \
+  { #name, name }
 static const struct {
   const char *name;
   inturn_status (*use)(const stage *stage);
-} features[] = {{"result", result},       {"priority", priority},
-                {"urgent", urgent},       {"preempt", preempt},
-                {"barrier", barrier},     {"after", after},
-                {"exclusive", exclusive}, {"condition", condition},
-                {"retry", retry},         {"key", key},
-                {"join", join},           {"owner", owner},
-                {"max_wait", max_wait},   {"max_run", max_run},
-                {"stall", stall},         {"cancel_grace", cancel_grace},
-                {"cancel", cancel},       {"progress", progress},
-                {"segment", segment},     {"batch", batch},
-                {"edges", edges},         {"suspend", suspend},
-                {"reason", reason},       {"capacity", capacity},
-                {"rate", rate},           {"max_concurrent", max_concurrent},
-                {"view", view},           {"events", events},
-                {"states", states},       {"list", list},
-                {"drain", drain},         {"close", close_it},
-                {"clock", max_wait},      {"deadlock", deadlock}};
+} features[] = {
+    FEATURE(result),       FEATURE(priority),       FEATURE(urgent),
+    FEATURE(preempt),      FEATURE(barrier),        FEATURE(after),
+    FEATURE(exclusive),    FEATURE(condition),      FEATURE(retry),
+    FEATURE(key),          FEATURE(join),           FEATURE(owner),
+    FEATURE(max_wait),     FEATURE(max_run),        FEATURE(stall),
+    FEATURE(cancel_grace), FEATURE(cancel),         FEATURE(progress),
+    FEATURE(segment),      FEATURE(batch),          FEATURE(edges),
+    FEATURE(suspend),      FEATURE(reason),         FEATURE(capacity),
+    FEATURE(rate),         FEATURE(max_concurrent), FEATURE(view),
+    FEATURE(events),       FEATURE(states),         FEATURE(list),
+    FEATURE(drain),        {"close", close_it},     {"clock", max_wait},
+    FEATURE(deadlock)};
+#undef FEATURE
 
 int main(void) {
   static const char *kinds[] = {"fifo", "actor", "interaction", "concurrent"};

@@ -106,6 +106,50 @@ SCENARIO(a_drain_from_inside_is_refused) {
             [&] { queue.drain(); }});
 }
 
+// What is left is listed at the moment at which the time is over.
+static void
+drainOrListMeets(const std::function<void(Queue &, Operation &)> &act) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, with([](auto &o) { o.label = "x"; }));
+  queue.add("y", finishes);
+  together(
+      {[&] {
+         inturn_operation_info infos[3] = {INTURN_OPERATION_INFO_INIT};
+         size_t count = 99;
+         inturn_status status =
+             inturn_queue_drain_or_list(queue.handle, 10, infos, 3, &count);
+         expect("drain_or_list", status,
+                {INTURN_OK, INTURN_E_TIMED_OUT, INTURN_E_STALE});
+         if (status == INTURN_E_STALE)
+           CHECK(queue.destroysBegun > 0 && count == 99);
+         else
+           CHECK(count <= 3 && (status == INTURN_E_TIMED_OUT || count == 0));
+         // It has not been ended, so it is in the list.
+         if (status == INTURN_E_TIMED_OUT && !x.mayBeEnded())
+           CHECK(count >= 2 && infos[0].label[0] == 'x');
+       },
+       [&] { act(queue, x); }});
+}
+
+SCENARIO(a_drain_that_lists_meets_finish_and_enqueue) {
+  drainOrListMeets([](Queue &queue, Operation &x) {
+    queue.add("z", finishes);
+    x.awaitCall();
+    x.finish();
+  });
+}
+
+SCENARIO(a_drain_that_lists_meets_cancel_of_all) {
+  drainOrListMeets([](Queue &queue, Operation &) { queue.cancelAll(); });
+}
+
+SCENARIO(a_drain_that_lists_meets_the_destruction) {
+  drainOrListMeets([](Queue &queue, Operation &x) {
+    x.awaitCall();
+    queue.destroy();
+  });
+}
+
 SCENARIO(a_batch_is_waited_for_from_another_queue) {
   beQuiet();
   Host host(2);

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import warnings
-from typing import Callable
 
 import pytest
 
@@ -244,7 +242,7 @@ def test_only_an_actor_queue_has_segments() -> None:
     assert refused == [inturn.WrongKindError]
 
 
-# Deadlines, clocks, reports -------------------------------------------------------------------
+# Deadlines, clocks ----------------------------------------------------------------------------
 
 
 def test_deadlines_are_of_the_queues_clock() -> None:
@@ -307,50 +305,6 @@ def test_a_cancelled_operation_has_its_grace() -> None:
         end = operation.wait(LIMIT)
         assert (end.outcome, end.cause) == (Outcome.CANCELLED, inturn.Cause.GRACE)
         queue.destroy()
-
-
-def test_a_stall_is_reported() -> None:
-    reports: list[inturn.Report] = []
-    told = Gate("the report")
-
-    def tell(report: inturn.Report) -> None:
-        reports.append(report)
-        told.open()
-
-    inturn.set_report_handler(tell)
-    try:
-        with inturn.ManualClock() as clock, inturn.FIFOQueue("slow", clock=clock) as queue:
-            queue.suspend()
-            queue.options(label="stuck", stall=3).enqueue(finish)
-            clock.advance(3)
-            told.wait()
-            queue.resume()
-            queue.drain(LIMIT)
-            queue.destroy()
-    finally:
-        inturn.set_report_handler(None)
-    assert reports[0].kind is inturn.ReportKind.STALL
-    assert (reports[0].queue_label, reports[0].operation_label) == ("slow", "stuck")
-
-
-def test_a_stall_is_written_to_the_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with inturn.ManualClock() as clock, inturn.FIFOQueue("slow", clock=clock) as queue:
-        queue.suspend()
-        queue.options(label="stuck", stall=3).enqueue(finish)
-        clock.advance(3)
-        queue.resume()
-        queue.drain(LIMIT)
-        queue.destroy()
-    assert "stuck" in capsys.readouterr().err
-
-
-def test_a_lost_token_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with inturn.FIFOQueue() as queue:
-            assert queue.enqueue(lambda token: None).wait(LIMIT).outcome is Outcome.ABANDONED
-    assert len(caught) == 1
-    assert capfd.readouterr() == ("", "")
 
 
 # Tokens as context managers -------------------------------------------------------------------
@@ -486,22 +440,3 @@ def test_a_drain_says_what_is_left() -> None:
         assert [info.label for info in told.value.left] == ["a", "b"]
         tokens.pop().finish()
         queue.drain(LIMIT)
-
-
-def test_what_stands_still_is_reported() -> None:
-    told = Gate("the report")
-    open_it: Callable[[], object] = told.open
-    inturn.set_report_handler(lambda report: report.queue_label == "stands" and open_it())
-    try:
-        inturn.set_stall_limit(0.05)
-        with inturn.FIFOQueue("stands") as queue:
-            tokens: list[inturn.Token] = []
-            queue.enqueue(tokens.append)
-            queue.enqueue(finish)
-            told.wait()
-            tokens.pop().finish()
-        with pytest.raises(ValueError, match="seconds of 'inturn' is to be a time"):
-            inturn.set_stall_limit(-1)
-    finally:
-        inturn.set_stall_limit(0)
-        inturn.set_report_handler(None)
