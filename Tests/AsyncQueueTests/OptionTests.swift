@@ -4,7 +4,7 @@ import Testing
 
 /// What operations of these queues wait for, and how they are dealt with.
 @Suite(.watched) struct OptionTests {
-  typealias Body = @Sendable () async throws -> Int
+  typealias Body = nonisolated(nonsending) @Sendable () async throws -> Int
 
   /// A queue of one of the kinds, and how something is enqueued there.
   struct Kind: Sendable, CustomTestStringConvertible {
