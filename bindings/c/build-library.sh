@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the self-contained C library, shared and static, in Swift's embedded
-# mode: it has no Swift run time in it and needs the C library alone.
+# mode: it has no Swift run time in it and needs the C library alone. What has been
+# built once is kept in .build/embedded, and built again when its sources change.
 #
 #   build-library.sh --output DIR [--configuration release|debug]
 #                    [--processor x86_64|aarch64] [--run-time]
@@ -47,6 +48,8 @@ tools=
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$inturn_root"
+# What the embedded build made last, and of what. Two builds wait for each other.
+kept=.build/embedded/$processor-$configuration
 
 # shellcheck disable=SC2054
 link_flags=(
@@ -199,14 +202,36 @@ build_with_run_time() {
   )
 }
 
+# sources: a line that changes with whatever the embedded build is made of.
+sources() {
+  {
+    swiftc --version 2>&1
+    find Sources/{InturnCore,InturnC,CInturn,CInturnSystem} include bindings/c -type f -print0 |
+      sort -z | xargs -0 sha256sum
+  } | sha256sum
+}
+
 if $has_run_time; then
   [[ -z $tools ]] || fail "--run-time is for this machine's processor"
   build_with_run_time
+  archive "${static_objects[@]}"
 else
-  compile_embedded
-  link_embedded
+  mkdir -p "$kept"
+  exec {lock}>"$kept/lock"
+  flock "$lock"
+  made_of=$(sources)
+  if [[ $made_of != "$(cat "$kept/sources" 2>/dev/null)" ]]; then
+    rm -f "$kept/sources"
+    compile_embedded
+    link_embedded
+    archive "${static_objects[@]}"
+    cp "$output/$(library_file)" "$output/libinturn.a" "$kept"
+    echo "$made_of" >"$kept/sources"
+  fi
+  install -m 755 "$kept/$(library_file)" "$output/$(library_file)"
+  install -m 644 "$kept/libinturn.a" "$output/libinturn.a"
+  flock --unlock "$lock"
 fi
-archive "${static_objects[@]}"
 link_library "$output"
 if [[ $configuration == release ]] && ! $has_run_time; then
   bindings/c/check-library.sh "$output/$(library_file)"

@@ -2,13 +2,14 @@
 # Builds the reference: the C header's manual, the documentation of each Swift
 # module, and the Python package's pages.
 #
-#   build.sh [--output DIR] [--only c,swift,python] [--scratch-path DIR]
+#   build.sh [--output DIR] [--only c,swift,python] [--scratch-path DIR] [-- FLAG...]
 #
 #   --output DIR         where the pages go (.build/reference); index.html leads
 #                        to all
 #   --only LANGUAGES     these, separated by commas
 #   --scratch-path DIR   where the Swift modules are compiled
 #                        (.build/reference-build)
+#   FLAG...              what the compiled modules there have been built with
 #
 # A warning of Doxygen, DocC or pydoctor is an error, as is a public name
 # without documentation. PYTHON names an interpreter that has pydoctor.
@@ -21,11 +22,13 @@ output=$inturn_root/.build/reference
 scratch=$inturn_root/.build/reference-build
 python=${PYTHON:-python3}
 languages=(c swift python)
+flags=()
 while (($#)); do
   case $1 in
     --output) output=$(argument "$@"); shift 2 ;;
     --only) IFS=, read -ra languages <<<"$(argument "$@")"; shift 2 ;;
     --scratch-path) scratch=$(argument "$@"); shift 2 ;;
+    --) flags=("${@:2}"); break ;;
     --help) usage; exit ;;
     *) fail "unknown option $1; see --help" ;;
   esac
@@ -65,8 +68,7 @@ swift_modules() {
 
 build_swift() {
   local docc module symbols work status=0 modules
-  # With the flags of Tests/run, which has compiled them already.
-  local build=(--scratch-path "$scratch" -Xswiftc -warnings-as-errors)
+  local build=(--scratch-path "$scratch" "${flags[@]}")
   docc=$(swift_tool docc)
   rm -rf "$output/swift"
   mkdir -p "$output/swift"
