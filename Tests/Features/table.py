@@ -1,12 +1,12 @@
 """The table of features: which kind of queue has what, in which language.
 
-    table.py                    prints README's part of it
-    table.py --check README     whether README has that, between its marks
+    table.py --check README     whether README has its parts of it, between their marks
+    table.py --write README     puts them there
     table.py --seen LANGUAGE    reads what a program of that language has seen, as features.c
                                 says it, and compares
 
 features.tsv is the table; the last column says where a language differs, as in
-"swift fifo no".
+"swift fifo no".  compared.tsv says which of the features others have.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ import textwrap
 from pathlib import Path
 
 KINDS = ("fifo", "actor", "interaction", "concurrent")
-BEGIN, END = "<!-- features -->\n", "<!-- /features -->"
+SIGNS = {"yes": "✓", "no": " ", "partly": "(✓)", "async": "`async`"}
+
+
+def table(name: str) -> list[list[str]]:
+    lines = (Path(__file__).parent / f"{name}.tsv").read_text().splitlines()
+    return [line.split("\t") for line in lines]
 
 
 def rows() -> list[list[str]]:
-    lines = (Path(__file__).parent / "features.tsv").read_text().splitlines()[1:]
-    return [[*line.split("\t"), ""][:7] for line in lines]
+    return [[*row, ""][:7] for row in table("features")[1:]]
 
 
 def expected(language: str) -> dict[tuple[str, str], str]:
@@ -48,18 +52,34 @@ def lacking(language: str) -> list[str]:
     return lacks
 
 
-def readme() -> str:
-    """What all kinds have in a sentence, and a table of what only some have."""
+def features() -> str:
+    """What all kinds have, and what only some have."""
     shared = [words for _, words, *cells, _ in rows() if set(cells) == {"yes"}]
-    text = f"Every kind of queue has {', '.join(shared[:-1])}, and {shared[-1]}, in each language."
-    text += f" Only Swift has no {' and no '.join(lacking('swift'))}."
-    lines = [*textwrap.wrap(text, 120), ""]
-    lines += ["| only some have | " + " | ".join(KINDS) + " |", "|---" * 5 + "|"]
+    text = f"Every kind has {', '.join(shared[:-1])}, and {shared[-1]}, in every language"
+    lacks = lacking("swift")
+    text += f"; but Swift has no {', no '.join(lacks)}." if lacks else "."
+    some = []
     for _, words, *cells, _ in rows():
         if set(cells) != {"yes"}:
-            marks = ("✓" if cell == "yes" else " " for cell in cells)
-            lines.append(f"| {words} | {' | '.join(marks)} |")
-    return "\n".join(lines) + "\n"
+            kinds = [kind for kind, cell in zip(KINDS, cells) if cell == "yes"]
+            some.append(f"{words} ({', '.join(kinds)})")
+    only = f"Only some kinds have {', '.join(some[:-1])}, and {some[-1]}."
+    return "\n".join([*textwrap.wrap(text, 120), "", *textwrap.wrap(only, 120)]) + "\n"
+
+
+def compared() -> str:
+    """Which of the features others have."""
+    ours = {feature: cells for feature, _, *cells, _ in rows()}
+    (_, _, *others), *lines = table("compared")
+    text = f"| | Inturn | {' | '.join(others)} |\n" + "|---" * (len(others) + 2) + "|\n"
+    for feature, words, *cells in lines:
+        kinds = ours[feature].count("yes")
+        own = "✓" if kinds == len(KINDS) else f"{kinds} kinds"
+        text += f"| {words} | {own} | {' | '.join(SIGNS[cell] for cell in cells)} |\n"
+    return (
+        text
+        + "\n(✓): in part, or with work of one's own. `async`: for `async` functions or promises only.\n"
+    )
 
 
 def compare(language: str, text: str) -> list[str]:
@@ -80,18 +100,23 @@ def compare(language: str, text: str) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", type=Path, metavar="README")
+    parser.add_argument("--write", type=Path, metavar="README")
     parser.add_argument("--seen", metavar="LANGUAGE")
     arguments = parser.parse_args()
     if arguments.seen:
         problems = compare(arguments.seen, sys.stdin.read())
         print(*problems, sep="\n", end="\n" if problems else "")
         sys.exit(bool(problems))
-    if not arguments.check:
-        print(readme(), end="")
-        return
-    text = arguments.check.read_text()
-    if BEGIN + readme() + END not in text:
-        sys.exit(f"{arguments.check} does not have what {Path(__file__).name} prints")
+    page: Path = arguments.check or arguments.write
+    text = right = page.read_text()
+    for name, part in (("features", features()), ("compared", compared())):
+        head, begin, rest = right.partition(f"<!-- {name} -->\n")
+        _, end, tail = rest.partition(f"<!-- /{name} -->\n")
+        right = head + begin + part + end + tail
+    if arguments.write:
+        page.write_text(right)
+    elif text != right:
+        sys.exit(f"{page} has another table: run {Path(__file__).name} --write {page}")
 
 
 if __name__ == "__main__":

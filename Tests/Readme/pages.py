@@ -1,7 +1,7 @@
 """Checks what README.md and the pages beside it say without running anything.
 
-The three programs side by side are in README's first twenty lines, and are lines of the whole
-programs; links lead somewhere; and CONTRIBUTING names each folder of the source tree.
+README is short, and the tests that it names for what it promises exist; links lead somewhere; and
+CONTRIBUTING names each folder of the source tree.
 """
 
 from __future__ import annotations
@@ -10,50 +10,28 @@ import re
 import sys
 from collections.abc import Iterator
 
-from snippets import FENCE, HERE, ROOT
+from snippets import ROOT
 
 PAGES = ("README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "examples/README.md")
 LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")
-LANGUAGES = {"Swift": "swift", "C": "c", "Python": "python"}
-# What the table of README calls its two halves, and what the whole programs print of them.
-HALVES = {
-    "goes wrong: ": "without: ",
-    "goes right, with Inturn: ": "with:    ",
-}
+LINES = 250
 NAMED = ("Sources/*", "Sources/InturnCore/*", "Tests/*", "bindings/*", "examples/*")
 NOT_NAMED = {"__pycache__"}
 
 
-def side_by_side(readme: str) -> Iterator[str]:
-    """What is wrong with the table of the three programs."""
-    if "\n```\n" not in "".join(readme.splitlines(keepends=True)[:20]):
-        yield "README.md: the three programs are not in the first 20 lines"
-    blocks = {(m[1], m[2]): m[3] for m in FENCE.finditer(readme)}
-    header, *lines = blocks["text", None].splitlines()
-    starts = [re.search(rf"\b{name}\b", header) for name in LANGUAGES]
-    columns = [match.start() for match in starts if match] + [None]
-    halves = [half for line in lines for half in HALVES if line.startswith(half)]
-    if halves != list(HALVES) or len(columns) != len(LANGUAGES) + 1:
-        yield f"README.md: the three programs have the halves {halves}, the columns {columns}"
-        return
-    for place, language in enumerate(LANGUAGES.values()):
-        whole = [line.strip() for line in blocks[language, "uploads"].splitlines()]
-        printed = (HERE / f"uploads.{language}.out").read_text(encoding="utf-8")
-        part: list[str] = []
-        parts = [part]
-        for line in lines:
-            half = next((half for half in HALVES if line.startswith(half)), None)
-            if half is not None:
-                part = []
-                parts.append(part)
-                if f"{HALVES[half]}{line.removeprefix(half)}\n" not in printed:
-                    yield f"README.md: the program in {language} does not print as '{line}' says"
-            elif cell := line[columns[place] : columns[place + 1]].strip():
-                part.append(cell)
-        for part in parts[1:]:
-            found = any(whole[i : i + len(part)] == part for i in range(len(whole)))
-            if not part or not found:
-                yield f"README.md: the whole program in {language} has not {part}"
+def promises(readme: str) -> Iterator[str]:
+    """What is promised without a test, which ``<!-- by: FILE, SCENARIO -->`` names."""
+    if (length := readme.count("\n")) > LINES:
+        yield f"README.md has {length} lines, over {LINES}"
+    scenarios = "".join(path.read_text() for path in (ROOT / "Tests/Model/scenarios").glob("*.cpp"))
+    (promised,) = re.findall(r"^## What is promised\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
+    for promise in re.findall(r"^- (.*?)$(?=\n-|\n\n)", promised, re.MULTILINE | re.DOTALL):
+        tests = re.search(r"<!-- by: (.*) -->$", promise)
+        if not tests:
+            yield f"README.md names no test for: {promise}"
+        for test in tests[1].split(", ") if tests else []:
+            if not (ROOT / test).exists() and f"SCENARIO({test})" not in scenarios:
+                yield f"README.md names the test {test}, which is not there"
 
 
 def links(page: str) -> Iterator[str]:
@@ -98,11 +76,11 @@ def main() -> int:
     """Checks all; returns the exit status."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     faults = [
-        *side_by_side(readme),
+        *promises(readme),
         *(fault for page in PAGES for fault in links(page)),
         *unnamed(),
     ]
-    print("\n".join(faults) or "the pages: programs, links and folders are as they say")
+    print("\n".join(faults) or "the pages: promises, links and folders are as they say")
     return 1 if faults else 0
 
 

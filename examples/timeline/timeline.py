@@ -115,21 +115,30 @@ def arrivals(run: Run) -> list[int]:
 
 WIDTH, LEFT, ROW, BAR = 860, 96, 34, 20
 PANEL, GAP = 46, 22  # Above a panel's rows, and between panels.
+# As attributes, which every renderer knows; the style is for dark pages alone.
+LOOKS = {
+    "": 'fill="#1f2328"',
+    "title": 'fill="#1f2328" font-weight="600" font-size="15"',
+    "quiet": 'fill="#59636e" font-size="12"',
+    "inside": 'fill="#ffffff"',
+    "paper": 'fill="#ffffff" stroke="#d1d9e0"',
+    "line": 'stroke="#d1d9e0"',
+    "waits": 'fill="none" stroke="#8c959f" stroke-dasharray="3 3"',
+    "photo1": 'fill="#2f6fd0"',
+    "photo2": 'fill="#b35900"',
+    "photo3": 'fill="#1a7f64"',
+}
 STYLE = """\
-  text { font: 14px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328 }
-  .title { font-weight: 600; font-size: 15px }
-  .quiet { fill: #59636e; font-size: 12px }
-  .paper { fill: #ffffff; stroke: #d1d9e0 }
-  .line { stroke: #d1d9e0 }
-  .waits { fill: none; stroke: #8c959f; stroke-dasharray: 3 3 }
-  .photo1 { fill: #2f6fd0 } .photo2 { fill: #b35900 } .photo3 { fill: #1a7f64 }
-  text { stroke: #ffffff; stroke-width: 4px; paint-order: stroke }
-  text.inside { fill: #ffffff; stroke: none }
   @media (prefers-color-scheme: dark) {
-    text { fill: #f0f6fc; stroke: #0d1117 } .quiet { fill: #9198a1 }
+    text { fill: #f0f6fc } text.quiet { fill: #9198a1 } text.inside { fill: #ffffff }
     .paper { fill: #0d1117; stroke: #3d444d } .line { stroke: #2f353d } .waits { stroke: #9198a1 }
   }"""
 ORDINALS = ("first", "second", "third")
+
+
+def look(kind: str) -> str:
+    """The attributes of something of this kind."""
+    return f'class="{kind}" {LOOKS[kind]}' if kind else LOOKS[kind]
 
 
 class Picture:
@@ -145,15 +154,13 @@ class Picture:
         return f"{LEFT + ms * self.scale:.1f}"
 
     def text(self, x: str, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
-        marks = (f' class="{kind}"' if kind else "") + (
-            f' text-anchor="{anchor}"' if anchor != "start" else ""
-        )
-        self.parts.append(f'<text x="{x}" y="{y:g}"{marks}>{text}</text>')
+        where = f' text-anchor="{anchor}"' if anchor != "start" else ""
+        self.parts.append(f'<text x="{x}" y="{y:g}"{where} {look(kind)}>{text}</text>')
 
     def bar(self, kind: str, begin: float, end: float, y: float) -> None:
         width = (end - begin) * self.scale
         self.parts.append(
-            f'<rect class="{kind}" x="{self.x(begin)}" y="{y:g}" width="{width:.1f}"'
+            f'<rect {look(kind)} x="{self.x(begin)}" y="{y:g}" width="{width:.1f}"'
             f' height="{BAR}" rx="3"/>'
         )
 
@@ -163,7 +170,7 @@ class Picture:
         top, bottom = self.y + PANEL - 6, self.y + PANEL + len(run) * ROW - 8
         for ms in self.ticks:
             x = self.x(ms)
-            self.parts.append(f'<line class="line" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
+            self.parts.append(f'<line {look("line")} x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
         order = arrivals(run)
         for row, upload in enumerate(run):
             y = self.y + PANEL + row * ROW
@@ -190,27 +197,29 @@ def draw(recorded: dict[str, Run]) -> str:
     """The picture of what was recorded."""
     last = max(upload["arrived"] for run in recorded.values() for upload in run)
     picture = Picture(last)
-    picture.panel("Without Inturn: all begin at once, and arrive in any order", recorded["without"])
-    picture.panel("With Inturn: each begins when the one before it has ended", recorded["with"])
+    picture.panel("Without Inturn: all start at once and arrive in any order", recorded["without"])
+    picture.panel("With Inturn: each starts when the one before it has arrived", recorded["with"])
     picture.axis()
     y = picture.y + 8
     picture.parts.append(
-        f'<rect class="waits" x="20" y="{y}" width="24" height="12" rx="3"/>'
-        f'<rect class="photo1" x="156" y="{y}" width="24" height="12" rx="3"/>'
+        f'<rect {look("waits")} x="20" y="{y}" width="24" height="12" rx="3"/>'
+        f'<rect {look("photo1")} x="156" y="{y}" width="24" height="12" rx="3"/>'
     )
     picture.text("52", y + 10, "in the queue", "quiet")
-    picture.text("188", y + 10, "under way, from its start until its token is finished", "quiet")
+    picture.text("188", y + 10, "under way, until its token is finished", "quiet")
     height = y + 28
     orders = {name: ", ".join(map(str, arrivals(run))) for name, run in recorded.items()}
     about = f"Without Inturn the photos arrive as {orders['without']}; with it as {orders['with']}."
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
-            f' viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title about">',
+            f' viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title about"'
+            " font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\""
+            ' font-size="14">',
             '<title id="title">Three uploads on a time line</title>',
             f'<desc id="about">{about}</desc>',
             f"<style>\n{STYLE}\n</style>",
-            '<rect class="paper" x="0.5" y="0.5" rx="6"'
+            f'<rect {look("paper")} x="0.5" y="0.5" rx="6"'
             f' width="{WIDTH - 1}" height="{height - 1}"/>',
             *picture.parts,
             "</svg>\n",

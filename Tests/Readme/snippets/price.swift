@@ -1,5 +1,0 @@
-import ConcurrentKVO
-
-// SNIPPET
-observation.cancel()
-price.value = 0
