@@ -76,10 +76,10 @@ def compared() -> str:
         kinds = ours[feature].count("yes")
         own = "✓" if kinds == len(KINDS) else f"{kinds} kinds"
         text += f"| {words} | {own} | {' | '.join(SIGNS[cell] for cell in cells)} |\n"
-    return (
-        text
-        + "\n(✓): in part, or with work of one's own. `async`: for `async` functions or promises only.\n"
+    text += (
+        "\n(✓): in part, or with code of your own. `async`: for async functions or promises only.\n"
     )
+    return text
 
 
 def compare(language: str, text: str) -> list[str]:
