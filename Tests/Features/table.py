@@ -77,7 +77,7 @@ def compared() -> str:
         own = "✓" if kinds == len(KINDS) else f"{kinds} kinds"
         text += f"| {words} | {own} | {' | '.join(SIGNS[cell] for cell in cells)} |\n"
     text += (
-        "\n(✓): in part, or with code of your own. `async`: for async functions or promises only.\n"
+        "\n(✓): in part, or by hand. `async`: for async functions or promises only.\n"
     )
     return text
 
