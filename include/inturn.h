@@ -18,11 +18,10 @@
  *   limits, order, retries inturn_queue_enqueue_with and its options
  *   many with one end      inturn_queue_enqueue_batch
  *   waiting                inturn_operation_wait, inturn_queue_drain
- *   stopping               inturn_operation_cancel, inturn_queue_close,
- * _destroy your event loop        inturn_executor_create, or an adapter:
- * include/inturn states that are told   inturn_value_create,
- * inturn_queue_create_value what goes on           inturn_queue_list,
- * inturn_queue_get_statistics
+ *   stopping               inturn_operation_cancel, inturn_queue_close
+ *   your event loop        inturn_executor_create, or include/inturn
+ *   states that are told   inturn_value_create, inturn_queue_create_value
+ *   what goes on           inturn_queue_list, inturn_queue_get_statistics
  *
  * 1. What it is
  * -------------
