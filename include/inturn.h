@@ -26,15 +26,15 @@
  * 1. What it is
  * -------------
  * A queue accepts operations and decides when each may start. An operation is
- * one unit of asynchronous work: it is not over when its function returns, it
- * is over when it says so, later, from any thread. For that its function gets
+ * one unit of asynchronous work. It is not done when its function returns; it
+ * is done when it says so, later, from any thread. For that, its function gets
  * a finish token. The next operation starts when the token is finished.
  *
- *   kind          the next operation starts when the one before it has
+ *   kind          the next operation starts when the previous one has
  *   FIFO          ended
- *   actor         ended, or returned without ending (it has suspended)
- *   interaction   ended, the view is visible, and the delays have passed
- *   concurrent    started, as long as fewer than max_concurrent run
+ *   actor         ended, or returned without ending (it is suspended)
+ *   interaction   ended, the view is visible, and the delays are over
+ *   concurrent    started, while fewer than max_concurrent are running
  *
  * 2. A first program
  * ------------------
@@ -46,10 +46,10 @@
  *     inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &uploads);
  *     inturn_queue_enqueue(uploads, upload, first, free, NULL);
  *     inturn_queue_enqueue(uploads, upload, second, free, NULL);
- *     inturn_queue_drain(uploads, -1);   // first, whole; then second, whole
+ *     inturn_queue_drain(uploads, -1);   // all of first, then all of second
  *     inturn_queue_destroy(uploads);
  *
- * In a program with a main thread of its own, interactions are presented there:
+ * In a program whose main thread shows the dialogs:
  *
  *     inturn_queue dialogs;
  *     inturn_executor main_thread;
@@ -58,184 +58,182 @@
  *     inturn_executor_main(&main_thread);
  *     inturn_queue_view_did_appear(dialogs);
  *     inturn_executor_run(main_thread);  // until inturn_executor_stop; or let
- *                                        // your event loop drain it: see fd
+ *                                        // your event loop do it: see
+ *                                        // inturn_executor_fd
  *
  * 3. Handles
  * ----------
  * Queues, operations, tokens, owners, batches, values, observations, executors
  * and clocks are named by handles: structs of one 64-bit number, passed by
- * value. All bits zero is the null handle. A handle is checked at each call.
- * One whose object is gone gives INTURN_E_STALE, one of another kind
- * INTURN_E_WRONG_KIND, the null handle INTURN_E_NULL_HANDLE, one made before a
- * fork INTURN_E_FORKED: these four are "the handle statuses" below. A handle is
- * never reused for another object.
+ * value. All bits zero is the null handle. Every call checks its handles. A
+ * handle whose object is gone gives INTURN_E_STALE, one of another kind
+ * INTURN_E_WRONG_KIND, the null handle INTURN_E_NULL_HANDLE, and one made
+ * before a fork INTURN_E_FORKED; below, these four are "the handle statuses". A
+ * handle is never reused for another object.
  *
  * 4. Ownership
  * ------------
- * Who creates a queue, an owner, a value, an executor or a clock destroys it.
- * An observation is over, and its handle stale, when it is cancelled or its
- * value is destroyed. An operation or a batch is owned by its queue; a caller
- * that asks for its handle (out_operation is not NULL) holds it too, until
+ * Whoever creates a queue, owner, value, executor or clock destroys it. An
+ * observation ends, and its handle becomes stale, when it is cancelled or its
+ * value is destroyed. An operation or a batch belongs to its queue; a caller
+ * that asks for its handle (out_operation is not NULL) holds it as well, until
  * inturn_operation_release or inturn_batch_release. A token owns nothing and
- * needs no release. Strings given to the library are copied. Strings that the
- * library gives are valid as long as the function's comment says.
+ * needs no release. Strings passed to the library are copied. Strings that the
+ * library returns are valid for as long as the function's comment says.
  *
  * 5. Callbacks
  * ------------
  * A callback is a function, a context, and a function that destroys the
  * context (which may be NULL), in that order. One rule holds everywhere:
  *
- *     When the call that takes a callback fails, the function is never
- *     called. The destroy function is called exactly once in every case,
- *     after the last call that uses the context; when the call fails, before
- *     it returns. (A struct that this version cannot read, see 13, is
- *     not touched, nor what it holds. A context that inturn_executor_take has
- *     given is the caller's, and not destroyed.)
+ *     If the call that takes a callback fails, the function is never called.
+ *     The destroy function is called exactly once in every case: after the
+ *     last call that uses the context or, if the call fails, before it
+ *     returns. (A struct that this version cannot read, see 13, is left
+ *     alone, and so is what it holds. A context that inturn_executor_take
+ *     returned is the caller's and is not destroyed.)
  *
- * No callback is called while the library holds a lock. A callback may call
- * any function of the library; what would wait for itself is refused (see 9).
+ * The library holds no lock while it calls a callback. A callback may call any
+ * function of the library; one that would wait for itself is refused (see 9).
  * A callback must return normally: not by longjmp, not by an exception.
  *
  * 6. Threads and executors
  * ------------------------
- * Each function may be called from any thread, unless its Threads line says
- * otherwise. None may be called from a signal handler. The callbacks of an
- * operation (work, segments, cancel handler, end callback, destroy functions)
- * are called by its queue's executor: the library's pool of workers, or a
- * thread of the host's that drains a host-driven executor: in its event loop
- * (include/inturn has adapters to some), or in a call of its own. Exceptions: a
- * refused call destroys the context before it returns, on the caller's
- * thread; inturn_queue_destroy delivers on the caller's thread, and
+ * Every function may be called from any thread unless its Threads line says
+ * otherwise, and none from a signal handler. An operation's callbacks (work,
+ * segments, cancel handler, end callback, destroy functions) run on its
+ * queue's executor: on the library's pool of workers, or on a thread of yours
+ * that drains a host-driven executor, in its event loop (include/inturn has
+ * adapters) or in a call. There are three exceptions. A call that is refused
+ * destroys the context on the caller's thread before it returns;
+ * inturn_queue_destroy delivers on the caller's thread; and
  * inturn_operation_release may destroy a result there.
- * The callbacks of one FIFO, actor or interaction queue never overlap each
- * other, with two exceptions: the cancel handler, and what runs on after an
- * operation has been cut off by a deadline or a grace time (see 8).
- * The observer of a value is called by the thread that makes the change, or
- * where the observation's options say.
+ * The callbacks of one FIFO, actor or interaction queue never overlap, with
+ * two exceptions: the cancel handler, and work that goes on after its operation
+ * was cut off by a deadline or a grace time (see 8).
+ * A value's observer runs on the thread that makes the change, or where the
+ * observation's options say.
  *
- * The library has one thread that fires deadlines and delays. It is started
- * with the first queue, and where it cannot be had there is no queue
- * (E_NO_MEMORY). The workers of a pool are started when there is work for them.
- * When one cannot be started, accepted work stays good: the library tries again
- * every few milliseconds, and the report handler is told once. Work that needs
- * a worker waits until one can be had, if need be for ever: waits with a limit
- * end by it.
- * While something is pending or running, a third kind of thread looks now and
- * then whether anything is stuck: see inturn_report_set_stall_limit. Nothing
+ * The library has one thread for deadlines and delays. It starts with the first
+ * queue; if it cannot be started, no queue is made (E_NO_MEMORY). A pool's
+ * workers start when there is work for them. If one cannot be started, work
+ * that was accepted is kept: the library tries again every few milliseconds and
+ * tells the report handler once. Until then the work waits, for ever if need
+ * be; waits that have a limit end at their limit.
+ * While anything is pending or running, a third thread checks now and then
+ * whether something is stuck: see inturn_report_set_stall_limit. Nothing
  * depends on it.
- * The library's threads block the signals that come from outside, such as
- * SIGTERM, SIGINT, SIGALRM and SIGUSR1, so that handlers run on the host's
- * threads and a host may wait for signals in one of its own. They never block
- * those that a thread brings upon itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
- * SIGTRAP, SIGABRT, SIGSYS) nor SIGPROF: crash reporters and profilers see
- * work. When the main thread leaves by pthread_exit after the first queue was
- * made, the process lives on, and a thread with the main thread's signal mask
- * takes its place, so that SIGTERM goes on ending the process (where the
- * library was loaded by the main thread).
+ * The library's threads block signals that come from outside, such as SIGTERM,
+ * SIGINT, SIGALRM and SIGUSR1, so that handlers run on your threads and one of
+ * them may wait for signals. They never block signals that a thread causes
+ * itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS), nor
+ * SIGPROF, so crash reporters and profilers see the work. If the main thread
+ * leaves by pthread_exit after the first queue was made, the process lives on,
+ * and a thread with the main thread's signal mask takes its place, so that
+ * SIGTERM still ends the process (if the main thread loaded the library).
  *
  * 7. Errors
  * ---------
- * Each function that can fail returns an inturn_status: zero, or negative.
- * There is no errno and no last error. On failure out parameters are left as
- * they were and nothing has changed, but for the destroy rule of section 5. A
+ * Every function that can fail returns an inturn_status: zero, or negative.
+ * There is no errno and no "last error". On failure, out parameters are
+ * untouched and nothing has changed, except by the destroy rule of section 5. A
  * required out parameter that is NULL gives INTURN_E_INVALID_ARGUMENT.
  *
  * 8. Cancelling, deadlines
  * ------------------------
- * Cancelling a pending operation ends it: its work is never called. Cancelling
+ * Cancelling a pending operation ends it; its work is never called. Cancelling
  * a running one asks it to end: inturn_token_is_cancelled says so at once, the
  * handler of inturn_token_on_cancel is called, and the operation keeps its
- * place until it ends itself, or until its cancel_grace_ns has passed.
- * max_wait_ns ends an operation that has waited too long for its start;
- * max_run_ns ends one that runs too long, and max_run_policy says whether its
- * place in the queue is held until the token is finished or freed at once. An
- * operation that is cut off in the middle of a call is over for the queue and
- * its waiters, yet the call itself goes on: its context is destroyed when it
- * has returned.
+ * place until it ends or its cancel_grace_ns is over.
+ * max_wait_ns ends an operation that has waited too long to start. max_run_ns
+ * ends one that runs too long; max_run_policy says whether its place in the
+ * queue is held until the token is finished or freed at once. An operation that
+ * is cut off during a call has ended for the queue and for those who wait for
+ * it, but the call itself goes on; its context is destroyed after the call has
+ * returned.
  *
  * 9. Deadlock
  * -----------
- * inturn_operation_wait, inturn_batch_wait, inturn_queue_drain and
- * inturn_queue_destroy wait, and so do inturn_value_wait, inturn_value_drain,
- * inturn_value_destroy and inturn_observation_cancel. A wait that cannot end,
- * because work of the queue or an observer of the value that it waits for is
- * further up the caller's own stack, because the caller alone may drain its
- * executor, or because a ring of waits would close, is refused with
- * INTURN_E_DEADLOCK; the report handler is told the ring. Work of a concurrent
- * queue may wait for another operation of its queue as long as a place is left
- * in which that can start: the last one to take a place and wait is refused.
- * Not seen are waits by other means, a token that nobody will finish (give it
- * a max_run_ns or a stall_ns), a datum that nobody will set, workers that are
- * all blocked when their pool cannot grow any more, and rings by way of more
- * than 100,000 operations that come one after the other, or of one behind more
- * than 10,000 others with handles or options in a queue that is waited for.
+ * inturn_operation_wait, inturn_batch_wait, inturn_queue_drain,
+ * inturn_queue_destroy, inturn_value_wait, inturn_value_drain,
+ * inturn_value_destroy and inturn_observation_cancel wait. A wait that cannot
+ * end is refused with INTURN_E_DEADLOCK, and the report handler is told the
+ * ring. It cannot end when work of the queue, or an observer of the value, that
+ * it waits for is further up the caller's own stack; when only the caller may
+ * drain its executor; or when it would close a ring of waits. Work of a
+ * concurrent queue may wait for another operation of the queue as long as that
+ * one has a place to start in: the last to take a place and wait is refused.
+ * Not detected are waits by other means, a token that nobody will finish (give
+ * it max_run_ns or stall_ns), a datum that nobody will set, workers that are
+ * all blocked when their pool cannot grow, and rings through more than 100,000
+ * operations that come after one another, or through one behind more than
+ * 10,000 others with handles or options in a queue that is waited for.
  *
  * 10. Ordering
  * ------------
- * FIFO and interaction: operations begin and end in the order of the enqueues;
- * the end callback and the destroy function of one have returned before the
- * next begins. (One that is cancelled, or too late, before its start ends at
- * once; one that a deadline or a grace time cuts off no longer holds others
- * up.) Actor: they begin in that order. Concurrent: they are taken up in that
- * order.
+ * FIFO and interaction: operations begin and end in the order in which they
+ * were enqueued. The end callback and the destroy function of one have returned
+ * before the next begins. (One that is cancelled or times out before its start
+ * ends at once; one that a deadline or a grace time cuts off no longer holds up
+ * others.) Actor: operations begin in that order. Concurrent: they are taken
+ * up in that order.
  *
- * Interaction and concurrent queues start higher priorities first, and keep
- * the order among equals. In a concurrent queue no priority waits for ever:
- * after 64 starts that have passed lower ones by, one of a lower priority is
- * started, of that priority which has waited longest since its last turn. What
- * waits for others (after) takes its place among its equals when the wait is
- * over; what has waited for its names (exclusive) has them then, and comes
- * next.
+ * Interaction and concurrent queues start higher priorities first and keep the
+ * order among equals. In a concurrent queue no priority starves: after 64
+ * starts that have passed lower priorities by, one operation of a lower one is
+ * started, of the priority that has waited longest since its last turn. An
+ * operation that waits for others (after) takes its place among its equals when
+ * the wait is over. One that has waited for its names (exclusive) then has them
+ * and comes next.
  *
- * Enqueues from one thread keep that thread's order; enqueues from several
- * threads are ordered as they reach the queue. What happens before an enqueue
- * is visible to the work; what happens before a finish is visible to the next
- * operation, to those that come after it, to the end callback and to who
- * waited.
+ * Enqueues from one thread keep their order; enqueues from several threads are
+ * ordered as they reach the queue. What happens before an enqueue is visible to
+ * the work. What happens before a finish is visible to the next operation, to
+ * those that come after it, to the end callback, and to whoever waited.
  *
- * Changes of a value are told in the order of their numbers, to all observers
- * in the same; what happens before a change is visible to those that read it
- * or are told of it.
+ * Changes of a value are told in the order of their numbers, the same for all
+ * observers. What happens before a change is visible to those that read it or
+ * are told of it.
  *
  * 11. Memory
  * ----------
  * A pending operation without options or handle takes 24 bytes. One with a
- * handle, or that has returned from its work unfinished, takes 128 more, one
- * with options or a cancel handler some 300. An idle queue takes 64 bytes, one
- * with options some 300. Memory of queues and operations that are gone is kept
- * for new ones, that of emptied queues up to 256 MiB.
+ * handle, or whose work has returned unfinished, takes 128 more; one with
+ * options or a cancel handler, some 300. An idle queue takes 64 bytes, one with
+ * options some 300. The memory of queues and operations that are gone is kept
+ * for new ones, up to 256 MiB for queues that have emptied.
  *
  * When memory runs out, calls that make, enqueue, set or observe something give
- * INTURN_E_NO_MEMORY, and have changed nothing. What was accepted goes on: it
- * is run, ended, told, cancelled, drained and destroyed. inturn_queue_suspend,
- * _resume, _cancel_all, _close, _drain and _destroy, inturn_operation_cancel,
- * _wait and _release and the functions that end a token need no memory but the
- * little that goes on behind them, for which 256 KiB are part of the library:
- * the first suspend of a queue without options takes 400 bytes. Should that be
- * used up, too, the process ends with a message.
+ * INTURN_E_NO_MEMORY and have changed nothing. Whatever was accepted goes on:
+ * it runs, ends, is told, cancelled, drained and destroyed. These need no
+ * memory: inturn_queue_suspend, _resume, _cancel_all, _close, _drain and
+ * _destroy, inturn_operation_cancel, _wait and _release, and the functions that
+ * end a token. What little goes on behind them comes from 256 KiB that are part
+ * of the library (the first suspend of a queue without options takes 400
+ * bytes). If these are used up too, the process ends with a message.
  *
  * 12. Fork and exit
  * -----------------
- * In a forked child, and in each descendant of it, each inherited handle gives
+ * In a forked child, and in its children, every inherited handle gives
  * INTURN_E_FORKED, nothing that was pending runs, and new objects work. The
  * parent is not affected. When the process exits, no new callback is started
- * and nothing is waited for. The library stays loaded once it is loaded:
- * dlclose leaves it in place.
+ * and nothing is waited for. Once loaded, the library stays loaded: dlclose
+ * leaves it in place.
  *
  * 13. Compatibility
  * -----------------
  * INTURN_VERSION is the header's version, inturn_version() the library's. A
  * library serves programs that were built with a header of the same major
- * version and the same or a smaller minor version. Structs that begin
- * with their size can grow: the library takes a shorter one, of an older
- * header, and a longer one, of a newer header, as long as what it does not know
- * of is zero (else E_INVALID_ARGUMENT). A struct of zeros is the default:
- * `inturn_queue_options options = {0};` works, as does
- * INTURN_QUEUE_OPTIONS_INIT, which also says the size that this header knows. A
- * size of 0 is that of 0.1 (but in an array, whose steps must be known). What
- * the library fills, it fills as far as the size
- * goes, and what it does not know of with zeros; a struct that a callback is
- * given says the library's size.
+ * version and the same or a smaller minor version. Structs that begin with
+ * their size can grow. The library accepts a shorter one, of an older header,
+ * and a longer one, of a newer header, as long as the part that it does not
+ * know is zero (else E_INVALID_ARGUMENT). A struct of zeros is the default:
+ * `inturn_queue_options options = {0};` works, and so does
+ * INTURN_QUEUE_OPTIONS_INIT, which also sets the size that this header knows. A
+ * size of 0 means that of 0.1, except in an array, whose stride must be known.
+ * The library fills the structs that you pass as far as their size goes, and
+ * sets what it does not know to zero; a struct that it passes to a callback has
+ * the library's size.
  */
 #ifndef INTURN_H
 #define INTURN_H
