@@ -271,12 +271,12 @@ uint32_t inturn_version(void);
 
 /* Status ------------------------------------------------------------------ */
 
-/* What a call has come to: INTURN_OK, or why it has failed. */
+/* The result of a call: INTURN_OK, or why it failed. */
 typedef enum inturn_status {
   INTURN_OK = 0,
   /* A NULL where a pointer is needed, a number out of range, an unknown enum
-     value, a wrong `size`, a label that is not UTF-8. The report handler is
-     told which argument or field it is. */
+     value, a wrong `size`, a label that is not UTF-8. The report says which
+     argument or field it is. */
   INTURN_E_INVALID_ARGUMENT = -1,
   /* The null handle. */
   INTURN_E_NULL_HANDLE = -2,
@@ -287,22 +287,22 @@ typedef enum inturn_status {
   INTURN_E_WRONG_KIND = -4,
   /* The operation has ended already, and its end stays what it is. */
   INTURN_E_ALREADY_FINISHED = -5,
-  /* The queue accepts no more operations; or the state that is waited for will
-     not change any more. */
+  /* The queue accepts no more operations, or the state being waited for will
+     not change again. */
   INTURN_E_CLOSED = -6,
   /* As many operations are pending as the queue's capacity allows. */
   INTURN_E_FULL = -7,
   /* A resume without a suspend. */
   INTURN_E_NOT_SUSPENDED = -8,
-  /* The time was over before what was waited for happened. */
+  /* The time ran out before what was waited for happened. */
   INTURN_E_TIMED_OUT = -9,
-  /* Cancelling has been asked for already. */
+  /* It was already cancelled, and has not ended yet. */
   INTURN_E_CANCELLED = -10,
   /* The call would wait for itself; see section 9 of the manual. */
   INTURN_E_DEADLOCK = -11,
-  /* An executor that another thread drains, or this one further up its stack;
-     one whose loop is attached on another thread; the main executor drained
-     elsewhere than on the main thread. */
+  /* The executor is being drained by another thread, or by this one further up
+     its stack; or its loop is attached on another thread; or it is the main
+     executor and this is not the main thread. */
   INTURN_E_WRONG_THREAD = -12,
   /* The handle was made before a fork, in the parent. */
   INTURN_E_FORKED = -13,
@@ -310,7 +310,7 @@ typedef enum inturn_status {
   INTURN_E_NO_MEMORY = -14,
   /* Not available for this object or on this system. */
   INTURN_E_UNSUPPORTED = -15,
-  /* The object is in use, or what is asked for is not there yet. */
+  /* The object is in use, or what is asked for does not exist yet. */
   INTURN_E_BUSY = -16
 } inturn_status;
 
@@ -323,9 +323,9 @@ const char *INTURN_NONNULL inturn_status_message(inturn_status status);
 
 /* Handles ----------------------------------------------------------------- */
 
-/* Each is null when its bits are zero; see section 3 of the manual. Bits may
-   be stored and given to another language and back; they mean nothing in
-   another process. */
+/* Each is null when its bits are zero; see section 3 of the manual. Bits may be
+   stored, and passed to another language and back; they mean nothing in another
+   process. */
 /* clang-format off */
 typedef struct inturn_queue { uint64_t bits; } inturn_queue;
 typedef struct inturn_operation { uint64_t bits; } inturn_operation;
@@ -364,9 +364,9 @@ typedef enum inturn_cause {
   INTURN_CAUSE_OWNER = 11     /* its owner was destroyed */
 } inturn_cause;
 
-/* The end of an operation. Times are nanoseconds of the queue's clock; the
-   start is 0 for an operation that never started, as one that has joined
-   another one and does not stand in for it. */
+/* The end of an operation. Times are nanoseconds of the queue's clock. The
+   start is 0 for an operation that never started, such as one that joined
+   another. */
 typedef struct inturn_end {
   uint32_t size; /* sizeof(inturn_end) */
   inturn_outcome outcome;
@@ -387,11 +387,10 @@ typedef struct inturn_end {
         NULL, 0, 0, 0                                                          \
   }
 
-/* Work: starts an operation, or goes on with one (inturn_token_resume).
-   Called once, by the queue's executor. It may finish the token, hand it to
-   others, or both return and leave it for later; the thread is free again when
-   the call returns. Never called when the operation is refused, or cancelled
-   before its start. */
+/* Work: starts an operation, or continues one (inturn_token_resume). Called
+   once, by the queue's executor. It may finish the token, hand it on, or keep
+   it for later and return; the thread is free again when the call returns.
+   Never called if the operation is refused, or cancelled before its start. */
 typedef void (*inturn_work_fn)(void *INTURN_NULLABLE context,
                                inturn_token token);
 
@@ -409,39 +408,37 @@ typedef void (*inturn_end_fn)(void *INTURN_NULLABLE context,
 /* Tells running work that it is asked to end, or that a deadline has cut it
    off. Called at most once, by the queue's executor; on a pool it may overlap
    the work. Not called when the token has ended the operation before, nor once
-   the queue is destroyed. The token may be ended by others meanwhile: that
-   inturn_token_cancel gives E_ALREADY_FINISHED here is normal. */
+   the queue is destroyed. Others may end the token meanwhile, so it is normal
+   that inturn_token_cancel gives E_ALREADY_FINISHED here. */
 typedef void (*inturn_cancel_fn)(void *INTURN_NULLABLE context,
                                  inturn_token token);
 
 /* Tells a running interaction that an urgent one wants its place. Called at
-   most once for each attempt, by the queue's executor. What the interaction
-   makes of it is its own affair: it may take down what it shows and call
-   inturn_token_yield, or end, or go on. Others may have ended the token
-   meanwhile. */
+   most once for each attempt, by the queue's executor. The interaction decides
+   what to do: it may take down what it shows and call inturn_token_yield, or
+   end, or go on. Others may have ended the token meanwhile. */
 typedef void (*inturn_preempt_fn)(void *INTURN_NULLABLE context,
                                   inturn_token token);
 
-/* Says that a host-driven executor has work where it had none. Called from any
-   thread, also from inside other calls of the library, never under its locks.
-   It must only wake the thread that drains. */
+/* Tells that a host-driven executor has work and had none before. Called from
+   any thread, also inside other calls of the library, never under its locks. It
+   must do nothing but wake the thread that drains. */
 typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
 
 /* Executors --------------------------------------------------------------- */
 
-/* An executor is where work is called. The library's pool is the default of
-   all queues but interaction queues, whose default is the main executor.
-   A host-driven executor has no thread: the host's event loop, or
-   inturn_executor_run, drains it. */
+/* An executor is where work is called. The default is the library's pool, and
+   for interaction queues the main executor. A host-driven executor has no
+   thread of its own: your event loop, or inturn_executor_run, drains it. */
 
 /* Zero in a field means its default. */
 typedef struct inturn_executor_options {
   uint32_t size; /* sizeof(inturn_executor_options) */
-  /* 0: driven by the host. Else a pool of its own with so many threads, at
-     most 1,024. */
+  /* 0: host-driven. Else a pool of its own with this many threads, at most
+     1,024. */
   uint32_t workers;
-  /* A pool grows to so many threads while its workers are blocked in calls,
-     and shrinks again. 0: 64 more than `workers`; else not less than these,
+  /* While its workers are blocked in calls, a pool grows to this many threads;
+     later it shrinks again. 0: 64 more than `workers`; else at least `workers`,
      and at most 1,088. */
   uint32_t max_workers;
   /* Host-driven only: how many threads may drain it at the same time, at most
@@ -457,8 +454,8 @@ typedef struct inturn_executor_options {
 #define INTURN_EXECUTOR_OPTIONS_INIT                                           \
   { sizeof(inturn_executor_options), 0, 0, 0, NULL, NULL, NULL, NULL }
 
-/* Creates an executor: host-driven, or a pool of its own. NULL options: driven
-   by the host, no wake callback.
+/* Creates an executor: host-driven, or a pool of its own. NULL options:
+   host-driven, without a wake callback.
    Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
    Ownership: the caller destroys it. wake_destroy is called when it is. */
 inturn_status
@@ -479,10 +476,10 @@ inturn_executor_main(inturn_executor *INTURN_NULLABLE out_executor);
 inturn_status
 inturn_executor_pool(inturn_executor *INTURN_NULLABLE out_executor);
 
-/* Sets the wake callback of a host-driven executor, in place of the one it
-   had. It is called at once when work waits already. NULL wake: none. The old
-   context is destroyed when no call of the old callback uses it any more:
-   before this call returns, unless another thread is in the middle of one.
+/* Replaces the wake callback of a host-driven executor. It is called at once if
+   work is already waiting. NULL wake: none. The old context is destroyed when
+   no call of the old callback uses it any more: before this call returns,
+   unless another thread is in the middle of such a call.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_NO_MEMORY. */
 inturn_status inturn_executor_set_wake(
     inturn_executor executor, inturn_wake_fn INTURN_NULLABLE wake,
@@ -495,16 +492,17 @@ inturn_status inturn_executor_set_wake(
 inturn_status inturn_executor_fd(inturn_executor executor,
                                  int *INTURN_NULLABLE out_fd);
 
-/* Says that an event loop takes a host-driven executor over: until
-   inturn_executor_detach only the calling thread drains it, no other loop is
-   attached, and it is not destroyed. `loop` names the kind of loop (UTF-8;
-   copied); `data`, which may be NULL, is the loop's own. The adapters in
-   include/inturn and the bindings' call this; so does a loop of your own.
-   Statuses: handle statuses, E_INVALID_ARGUMENT (loop), E_UNSUPPORTED (a
-   pool), E_BUSY (a loop is attached), E_WRONG_THREAD, E_NO_MEMORY.
+/* Hands a host-driven executor over to an event loop: until
+   inturn_executor_detach, only the calling thread can drain it, no other loop
+   can be attached, and it cannot be destroyed. `loop` names the kind of loop
+   (UTF-8; copied); `data`, which may be NULL, is the loop's own. The adapters
+   in include/inturn and the bindings' call this; so does a loop of your own.
+   Statuses: handle statuses, E_INVALID_ARGUMENT (loop), E_UNSUPPORTED (a pool),
+   E_BUSY (a loop is attached), E_WRONG_THREAD, E_NO_MEMORY.
    Threads: the one that will drain; for the main executor the main thread.
-   Deadlock: from now on that thread is refused a wait for what the executor is
-   to call, as the main thread always is for the main executor's. */
+   Deadlock: from now on, that thread is refused any wait for work that only
+   this executor can call, as the main thread always is with the main
+   executor. */
 inturn_status inturn_executor_attach(inturn_executor executor,
                                      const char *INTURN_NULLABLE loop,
                                      void *INTURN_NULLABLE data);
@@ -545,18 +543,18 @@ typedef struct inturn_taken {
   inturn_token token;            /* null: nothing was taken */
 } inturn_taken;
 
-/* Gives the next operation whose work is `work` instead of calling that: for a
-   host whose language makes a call into it dear, but not one from it. The
-   operation has started, and its work counts as returned; whoever has the
-   token ends it. From then on its context is the caller's, and `destroy` is
-   not called, nor `work`; one that is attempted again, after a failure or a
-   yield, is given again. What waits before it, segments, and operations of a
-   batch or with another work are called as inturn_executor_drain calls them,
-   at most 64 calls. The token is null when nothing more waits, or after so
-   many calls.
-   `finished`, unless it is null, is finished first, as by inturn_token_finish,
-   whose refusal is not told: so one call goes from one operation to the next,
-   and the fd and the wake callback tell only of what is left after it.
+/* Returns the next operation whose work is `work` instead of calling it: for
+   host languages in which being called is expensive and calling is not. The
+   operation has started, and its work counts as returned; whoever has the token
+   ends it. From then on the context is the caller's, and neither `destroy` nor
+   `work` is called. One that is attempted again, after a failure or a yield, is
+   returned again. Whatever comes before it (segments, operations of a batch or
+   with another work) is called as inturn_executor_drain would, in at most 64
+   calls. The token is null when nothing is left, or after that many calls.
+   Unless it is null, `finished` is finished first, as by inturn_token_finish,
+   but without saying whether that was refused. So one call leads from one
+   operation to the next, and the fd and the wake callback tell only of what is
+   left after it.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_UNSUPPORTED (a pool),
    E_WRONG_THREAD; after a failure nothing is finished and nothing taken.
    Threads: those of inturn_executor_drain. */
@@ -565,12 +563,12 @@ inturn_status inturn_executor_take(inturn_executor executor,
                                    inturn_token finished,
                                    inturn_taken *INTURN_NULLABLE out_taken);
 
-/* Waits until work waits at a host-driven executor, and calls nothing: for a
-   host that drains on threads of its own and must let go of a lock of its own
-   while it sleeps. Each work that arrives wakes one waiting thread; another
-   one, or a drain, may have taken it by then. timeout_ns is of the system's
-   clock; below zero: no limit; zero: just asks. out_waiting, which may be NULL,
-   gets how many other threads wait: it is written when the time is over, too.
+/* Waits until a host-driven executor has work, and calls nothing: for hosts
+   that drain on their own threads and have to give up a lock while they sleep.
+   Each piece of work that arrives wakes one waiting thread; another thread, or
+   a drain, may have taken it by then. timeout_ns is on the system's clock;
+   negative: no limit; 0: just asks. out_waiting, which may be NULL, gets how
+   many other threads wait, also after a timeout.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_TIMED_OUT,
    E_WRONG_THREAD.
    Threads: any number; the main executor on the main thread only.
@@ -578,22 +576,22 @@ inturn_status inturn_executor_take(inturn_executor executor,
 inturn_status inturn_executor_wait(inturn_executor executor, int64_t timeout_ns,
                                    uint32_t *INTURN_NULLABLE out_waiting);
 
-/* Drains, and sleeps when nothing waits, until inturn_executor_stop.
+/* Drains, and sleeps while there is no work, until inturn_executor_stop.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_WRONG_THREAD.
    Threads: host_threads at a time; the main executor on the main thread
    only. */
 inturn_status inturn_executor_run(inturn_executor executor);
 
-/* Makes inturn_executor_run return, on all threads that are in it, after the
-   call it is in; when none runs, the next one returns at once, whatever the
-   number of stops. It concerns inturn_executor_run alone: the fd does not
-   become readable, drains and waits go on.
+/* Makes inturn_executor_run return, on every thread that is in it, after the
+   callback it is calling. If none is, the next one returns at once, however
+   many stops there were. Nothing else is affected: the fd does not become
+   readable, drains and waits go on.
    Statuses: handle statuses, E_UNSUPPORTED (a pool). */
 inturn_status inturn_executor_stop(inturn_executor executor);
 
-/* Destroys an executor that no queue uses. A pool's threads end by themselves.
-   Statuses: handle statuses, E_BUSY (a queue uses it, a loop is attached, or
-   it is being drained or waited for), E_UNSUPPORTED (the main executor, the
+/* Destroys an executor that no queue uses. A pool's threads end on their own.
+   Statuses: handle statuses, E_BUSY (a queue uses it, a loop is attached, or it
+   is being drained or waited for), E_UNSUPPORTED (the main executor, the
    library's pool). */
 inturn_status inturn_executor_destroy(inturn_executor executor);
 
@@ -607,7 +605,7 @@ typedef enum inturn_queue_kind {
   INTURN_QUEUE_CONCURRENT
 } inturn_queue_kind;
 
-/* What has happened to a queue or to one of its operations. */
+/* What happened to a queue or to one of its operations. */
 typedef enum inturn_event_kind {
   INTURN_EVENT_ENQUEUED = 1,   /* an operation was accepted */
   INTURN_EVENT_JOINED = 2,     /* the same, and has joined one of its key */
@@ -634,22 +632,21 @@ typedef struct inturn_event {
   int64_t at_ns;                     /* of the queue's clock */
 } inturn_event;
 
-/* Tells an event of a queue. Called by the queue's executor, or by
-   inturn_queue_destroy, one event at a time, in the order in which they
-   happened. STARTED is told before the work is called, unless another thread
-   of a pool is just telling the one before; an operation that ends meanwhile
-   is not called. Events of a suspended queue are
-   told, too. `event` is valid during the call. */
+/* Tells an event of a queue, also of a suspended one. Called by the queue's
+   executor, or by inturn_queue_destroy, one event at a time, in the order in
+   which they happened. STARTED is told before the work is called, unless
+   another thread of a pool is still telling the event before it; an operation
+   that ends meanwhile is not called. `event` is valid during the call. */
 typedef void (*inturn_event_fn)(void *INTURN_NULLABLE context,
                                 const inturn_event *INTURN_NONNULL event);
 
-/* So many starts in each interval: a token bucket. It holds `burst` starts and
-   is full in the beginning. Each start takes one, that of a further attempt,
-   or of an interaction that goes back, too; a segment takes none. Each
-   interval_ns / max_starts of the queue's clock one comes back, without any
-   drift. So in no time of interval_ns do more than max_starts + burst - 1
-   start, and what starts late is made up for, up to a bucket. Not guaranteed:
-   that one starts as soon as it may, if the executor is busy. */
+/* A rate limit: a token bucket that holds `burst` starts and is full at first.
+   Every start takes one, also that of another attempt or of an interaction that
+   was put back; a segment takes none. Every interval_ns / max_starts of the
+   queue's clock one comes back, without drift. So no more than max_starts +
+   burst - 1 start within any interval_ns, and a late start is made up for, by
+   at most a full bucket. Not guaranteed: that an operation starts as soon as it
+   may, if the executor is busy. */
 typedef struct inturn_rate {
   uint32_t max_starts; /* 0: as many as there are */
   uint32_t burst;      /* 0: max_starts */
@@ -662,21 +659,21 @@ typedef struct inturn_rate {
 /* Zero in a field means its default. */
 typedef struct inturn_queue_options {
   uint32_t size; /* sizeof(inturn_queue_options), or 0: that of 0.1 */
-  /* Concurrent queues: how many operations run at most. 0: as many as the
+  /* Concurrent queues: how many operations may run at a time. 0: as many as the
      library's pool has workers. Other kinds: 0 or 1. */
   uint32_t max_concurrent;
   const char *INTURN_NULLABLE label; /* UTF-8; copied */
   inturn_executor executor;          /* null: the kind's default */
   uint64_t capacity;  /* how many operations may be pending; 0: no limit */
   inturn_clock clock; /* of its delays and deadlines; null: the system's */
-  /* Interaction queues, nanoseconds: from the view's appearing to the first
-     start, by default 500 ms; from one end to the next start, by default 250
-     ms. INTURN_NO_DELAY: none. An interaction that has ended by the time its
-     work returns has shown nothing: no gap. */
+  /* Interaction queues, in nanoseconds: the delay from the view's appearance to
+     the first start, by default 500 ms, and from one end to the next start, by
+     default 250 ms. INTURN_NO_DELAY: none. An interaction that has ended by the
+     time its work returns has shown nothing, so no gap follows it. */
   int64_t settle_ns;
   int64_t gap_ns;
   inturn_rate rate; /* see inturn_queue_set_rate */
-  /* Is told the queue's events. Costs a slot for each operation. */
+  /* Receives the queue's events. Each operation then takes 128 bytes more. */
   inturn_event_fn INTURN_NULLABLE on_event;
   void *INTURN_NULLABLE event_context;
   /* Called before inturn_queue_destroy returns; when that was called from
@@ -701,14 +698,15 @@ inturn_queue_create(inturn_queue_kind kind,
                     const inturn_queue_options *INTURN_NULLABLE options,
                     inturn_queue *INTURN_NULLABLE out_queue);
 
-/* Gives a queue another executor from now on. What the old one has got already,
-   it still calls; it counts as used by the queue until the queue is destroyed.
+/* Gives a queue another executor from now on. The old one still calls what it
+   was given before, and counts as used by the queue until the queue is
+   destroyed.
    Statuses: handle statuses (queue, executor), E_NO_MEMORY. */
 inturn_status inturn_queue_set_executor(inturn_queue queue,
                                         inturn_executor executor);
 
-/* Enqueues an operation without options. Returns at once; the work is never
-   called before the executor's turn, so never inside this call.
+/* Enqueues an operation without options. Returns at once; the work is called by
+   the executor, never inside this call.
    Statuses: handle statuses, E_INVALID_ARGUMENT (work is NULL), E_CLOSED,
    E_FULL, E_NO_MEMORY.
    Ownership: out_operation may be NULL; else the caller releases the handle. */
@@ -718,7 +716,7 @@ inturn_queue_enqueue(inturn_queue queue, inturn_work_fn INTURN_NULLABLE work,
                      inturn_destroy_fn INTURN_NULLABLE destroy,
                      inturn_operation *INTURN_NULLABLE out_operation);
 
-/* What becomes of an operation's place when its max_run_ns has passed. */
+/* What happens to an operation's place when its max_run_ns has passed. */
 typedef enum inturn_max_run_policy {
   /* The end is told at the deadline, unless a retry follows; the place in the
      queue is held until the token is finished, so that work never overlaps. */
@@ -727,45 +725,46 @@ typedef enum inturn_max_run_policy {
   INTURN_MAX_RUN_FREE = 1
 } inturn_max_run_policy;
 
-/* What becomes of an operation when one that it comes after does not end as
+/* What happens to an operation when one that it comes after does not end as
    finished. */
 typedef enum inturn_after_policy {
   INTURN_AFTER_ENDED = 0,   /* nothing: it starts when all have ended */
   INTURN_AFTER_FINISHED = 1 /* it ends cancelled, INTURN_CAUSE_DEPENDENCY */
 } inturn_after_policy;
 
-/* What a condition makes of an operation. */
+/* What a condition decides. */
 typedef enum inturn_verdict {
   INTURN_START = 0,
   INTURN_SKIP = 1,   /* it ends finished, INTURN_CAUSE_SKIPPED */
   INTURN_GIVE_UP = 2 /* it ends cancelled, INTURN_CAUSE_CONDITION */
 } inturn_verdict;
 
-/* Says whether an operation is still wanted, when everything else lets it
-   start; any other number counts as INTURN_GIVE_UP. Called with the
+/* Decides whether an operation is still wanted, once nothing else keeps it from
+   starting; any other number counts as INTURN_GIVE_UP. Called with the
    operation's context, by the queue's executor, just before each call of its
-   work, in the operation's place and within its max_run_ns: what blocks here
-   holds the queue up as work would. An interaction whose view disappears, or
+   work, in the operation's place and within its max_run_ns: blocking here holds
+   up the queue just as work would. An interaction whose view disappears, or
    whose queue is suspended, before the condition returns or while the event of
    its start is told goes back to the front of the queue,
    INTURN_EVENT_RESTARTING; it is asked again when the queue goes on. No attempt
    counts, and there is no gap. */
 typedef inturn_verdict (*inturn_condition_fn)(void *INTURN_NULLABLE context);
 
-/* Says whether a failure with this code, after so many attempts, is worth
-   another one. Called with the operation's context, by the queue's executor,
-   once for each failure that max_attempts allows to follow up. The code of an
-   attempt that has exceeded max_run_ns is INTURN_E_TIMED_OUT. */
+/* Decides whether to make another attempt after a failure with this code and
+   this many attempts. Called with the operation's context, by the queue's
+   executor, once for each failure after which max_attempts allows another
+   attempt. The code of an attempt that has exceeded max_run_ns is
+   INTURN_E_TIMED_OUT. */
 typedef bool (*inturn_retry_fn)(void *INTURN_NULLABLE context, int32_t code,
                                 uint32_t attempts);
 
-/* How often an operation is attempted again that has failed or has exceeded its
-   max_run_ns, and when. An attempt that has exceeded it is over: its token is
-   refused, inturn_token_is_cancelled tells its work, its cancel handler is
-   called. The delay to the next attempt begins when that handler and the work's
-   call have returned and, with INTURN_MAX_RUN_HOLD, the token was finished.
-   With INTURN_MAX_RUN_FREE, an attempt whose call has not returned in time is
-   the last: no context is ever in two calls of its work. */
+/* How often, and when, an operation that has failed or has exceeded its
+   max_run_ns is attempted again. An attempt that has exceeded it is over: its
+   token is refused, inturn_token_is_cancelled says so to its work, and its
+   cancel handler is called. The delay to the next attempt begins when that
+   handler and the work's call have returned and, with INTURN_MAX_RUN_HOLD, the
+   token was finished. With INTURN_MAX_RUN_FREE, an attempt whose call has not
+   returned in time is the last: no context is ever in two calls of its work. */
 typedef struct inturn_retry {
   uint32_t size;         /* sizeof(inturn_retry) */
   uint32_t max_attempts; /* the first one included; 0: no limit but the 500
@@ -789,44 +788,43 @@ typedef struct inturn_operation_options {
 
   /* Its place. */
 
-  /* Interaction and concurrent queues (else E_UNSUPPORTED unless 0): higher
-     ones start first, equal ones in order. See section 10 of the manual. */
+  /* Interaction and concurrent queues (others: E_UNSUPPORTED unless 0): higher
+     priorities start first, equal ones in order. See section 10 of the
+     manual. */
   int32_t priority;
   const char *INTURN_NULLABLE label; /* UTF-8; for reports and lists */
-  /* Interaction queues (else E_UNSUPPORTED unless false): it comes before all
-     that are not urgent, and the running one, unless that is urgent, is asked
-     to give way: see inturn_token_on_preempt. */
+  /* Interaction queues (others: E_UNSUPPORTED unless false): it comes before
+     all that are not urgent, and the running one is asked to give way unless it
+     is urgent itself: see inturn_token_on_preempt. */
   bool urgent;
-  /* Concurrent queues (else E_UNSUPPORTED unless false): it starts when all
-     that was enqueued before it has ended, and nothing that is enqueued later
-     starts before it has ended. */
+  /* Concurrent queues (others: E_UNSUPPORTED unless false): it starts when
+     everything enqueued before it has ended, and nothing enqueued after it
+     starts until it has ended. */
   bool barrier;
 
   /* What it waits for, and shares. */
 
-  /* With a key: if the queue has one of that key that has not ended, this one
-     joins it. Its work is never called; it ends when that one ends and in the
-     same way, with the same result and INTURN_CAUSE_JOINED. But when that one
-     was cancelled by its own caller, owner or grace time, the first that has
-     joined it stands in for it, with its own work. That starts next if the
-     other one had started; if not, a FIFO or actor queue starts it in the
-     place in which it was enqueued, and the others at the end of those of its
-     priority. A barrier goes by the order of the enqueues, whether it has
-     joined, was joined, or something else did. */
+  /* With a key: if the queue has an operation of that key that has not ended,
+     this one joins it. Its work is never called; it ends when the other one
+     ends and in the same way, with the same result and INTURN_CAUSE_JOINED. But
+     if the other one was cancelled by its own caller, owner or grace time, the
+     first that joined it takes over, with its own work. It starts next if the
+     other one had started. If not, a FIFO or actor queue starts it in the place
+     in which it was enqueued, and other queues at the end of its priority.
+     Barriers go by the order of the enqueues, whoever has joined whom. */
   bool join;
-  /* Operations, of any queues, that have ended before this one starts. It
-     waits in its place: in a FIFO or actor queue what is behind it waits too
-     (in an actor queue, not segments and further attempts of those that have
+  /* Operations, of any queue, that must end before this one starts. It waits in
+     its place: in a FIFO or actor queue those behind it wait too (but in an
+     actor queue not segments and further attempts of operations that have
      begun); a concurrent or interaction queue goes on with others. */
   inturn_after_policy after_policy;
   const inturn_operation *INTURN_NULLABLE after;
   size_t after_count;
-  /* Names of what it needs for itself: of all operations of all queues that
-     have a name in common, one runs at a time. It gets all its names at once,
-     or waits for them as for `after`, in the order in which operations came to
-     ask; no set of names can deadlock. One whose queue is suspended before it
-     has used them keeps them. Names, keys and reasons are the same when their
-     bytes are. */
+  /* Names of what it needs for itself alone: of all operations, of all queues,
+     that share a name, one runs at a time. It gets all of its names at once, or
+     waits for them as for `after`, first come, first served; no set of names
+     can deadlock. If its queue is suspended before it has used them, it keeps
+     them. Names, keys and reasons are equal when their bytes are. */
   const char *INTURN_NULLABLE const *INTURN_NULLABLE exclusive; /* UTF-8 */
   size_t exclusive_count;
   const char *INTURN_NULLABLE key; /* UTF-8; see inturn_queue_resolve_key */
@@ -835,9 +833,9 @@ typedef struct inturn_operation_options {
   /* Whether it starts, and how often. */
 
   inturn_condition_fn INTURN_NULLABLE condition;
-  /* A failure is not the end while this allows another attempt, which has a
-     token of its own. Between attempts a FIFO or interaction queue waits; the
-     others go on, and the operation takes its turn anew. */
+  /* A failure is not the end as long as this allows another attempt, which gets
+     a token of its own. Between attempts a FIFO or interaction queue waits; the
+     others go on, and the operation takes its turn again. */
   const inturn_retry *INTURN_NULLABLE retry;
 
   /* How long it may take. */
@@ -847,8 +845,8 @@ typedef struct inturn_operation_options {
   inturn_max_run_policy max_run_policy;
   /* How long a running operation may go on after it was cancelled. */
   int64_t cancel_grace_ns;
-  /* After so long in the queue, and again after so long running, the report
-     handler is told; nothing else happens. */
+  /* The report handler is told when it has been in the queue for so long, and
+     again when it has run for so long; nothing else happens. */
   int64_t stall_ns;
 
   /* Who is told its end. */
@@ -879,113 +877,115 @@ inturn_status inturn_queue_enqueue_with(
     inturn_operation *INTURN_NULLABLE out_operation);
 
 /* Changes how many operations of a concurrent queue may run at a time; 0: as
-   many as the library's pool has workers. When fewer are allowed than run,
-   none is stopped, and none starts until that is so.
+   many as the library's pool has workers. If more are running, none is stopped,
+   and none starts until there is room.
    Statuses: handle statuses (E_WRONG_KIND: not a concurrent queue). */
 inturn_status inturn_queue_set_max_concurrent(inturn_queue queue,
                                               uint32_t max_concurrent);
 
-/* Changes how many operations of a queue may start in a time; NULL or 0
-   max_starts: any number. Where there was a rate before, the new bucket lacks
-   as many as the old one. When the next one may start is told by
-   inturn_queue_get_statistics and INTURN_QUEUE_NEXT_START.
+/* Changes a queue's rate limit; NULL or 0 max_starts: none. If there was one
+   before, the new bucket lacks as many starts as the old one did.
+   inturn_queue_get_statistics and INTURN_QUEUE_NEXT_START tell when the next
+   operation may start.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_NO_MEMORY. */
 inturn_status inturn_queue_set_rate(inturn_queue queue,
                                     const inturn_rate *INTURN_NULLABLE rate);
 
-/* Suspends a queue: when the call has returned, no operation and no segment
-   starts. What runs goes on. Ends and cancel handlers are still delivered.
-   Suspends are counted.
+/* Suspends a queue: once the call has returned, no operation and no segment
+   starts. What is running goes on. Ends and cancel handlers are still
+   delivered. Suspends are counted.
    Statuses: handle statuses, E_FULL (4,294,967,295 suspends). */
 inturn_status inturn_queue_suspend(inturn_queue queue);
 
-/* Takes one suspend back; with the last one, the queue goes on.
+/* Takes back one suspend; after the last one the queue goes on.
    Statuses: handle statuses, E_NOT_SUSPENDED. */
 inturn_status inturn_queue_resume(inturn_queue queue);
 
-/* The same for a reason, such as "a call is in progress", under which suspends
-   are counted by themselves. The queue goes on when no reason is left and each
-   inturn_queue_suspend is taken back, too.
+/* Suspends for a reason, such as "a call is in progress". Each reason has a
+   count of its own; the queue goes on when none is left and every
+   inturn_queue_suspend has been taken back as well.
    Statuses: handle statuses, E_INVALID_ARGUMENT (not UTF-8), E_FULL,
    E_NO_MEMORY. */
 inturn_status inturn_queue_suspend_for(inturn_queue queue,
                                        const char *INTURN_NULLABLE reason);
 
-/* Takes one suspend of this reason back.
+/* Takes back one suspend of this reason.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_NOT_SUSPENDED (not for this
    reason). */
 inturn_status inturn_queue_resume_for(inturn_queue queue,
                                       const char *INTURN_NULLABLE reason);
 
 /* Says that the view of an interaction queue has appeared: the queue goes on
-   when settle_ns have passed and the view is still visible. Nothing happens
-   when it was visible already.
+   after settle_ns, if the view is still visible then. Nothing happens if it was
+   visible already.
    Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
 inturn_status inturn_queue_view_did_appear(inturn_queue queue);
 
-/* Says that the view disappears: when the call has returned, no interaction
-   starts until the view has appeared again and settled. The running one is not
-   touched, unless its condition is just being asked, or its start told, before
-   its work is called: see inturn_condition_fn.
-   Nothing happens when it was not visible.
+/* Says that the view disappears: once the call has returned, no interaction
+   starts until the view has appeared again and settled. A running one is not
+   affected, unless its condition is being asked or its start told, before its
+   work is called: see inturn_condition_fn. Nothing happens if it was not
+   visible.
    Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
 inturn_status inturn_queue_view_will_disappear(inturn_queue queue);
 
 /* Ends the pending operations of a key as finished, INTURN_CAUSE_RESOLVED,
-   without calling their work: what they were to ask has been answered. The
-   running one is not touched. out_count, which may be NULL, gets how many.
-   Takes time for each of them, not for others.
+   without calling their work: their question has been answered. Running ones
+   are not affected. out_count, which may be NULL, gets their number. Takes time
+   in proportion to it.
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_resolve_key(inturn_queue queue,
                                        const char *INTURN_NULLABLE key,
                                        uint64_t *INTURN_NULLABLE out_count);
 
 /* Cancels the operations of a key, running ones as well, as
-   inturn_operation_cancel does. out_count, which may be NULL, gets how many.
+   inturn_operation_cancel does. out_count, which may be NULL, gets their
+   number.
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_cancel_key(inturn_queue queue,
                                       const char *INTURN_NULLABLE key,
                                       uint64_t *INTURN_NULLABLE out_count);
 
-/* Cancels each operation of the queue, as inturn_operation_cancel does.
-   Operations that are enqueued later are not affected. Takes time for each
-   pending operation.
+/* Cancels every operation of the queue, as inturn_operation_cancel does.
+   Operations that are enqueued later are not affected. Takes time in proportion
+   to the pending ones.
    Statuses: handle statuses. */
 inturn_status inturn_queue_cancel_all(inturn_queue queue);
 
-/* Refuses new operations from now on; what was accepted goes on.
+/* Refuses new operations from now on; accepted ones go on.
    Statuses: handle statuses, E_CLOSED (it was closed already). */
 inturn_status inturn_queue_close(inturn_queue queue);
 
-/* Waits until nothing of the queue is pending, running or to be delivered.
-   timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
-   and is never refused. What has not ended, inturn_queue_drain_or_list says.
+/* Waits until nothing of the queue is pending, running or still to be
+   delivered. timeout_ns is on the system's clock; negative: no limit; 0: just
+   asks, and is never refused. inturn_queue_drain_or_list says what has not
+   ended.
    Statuses: handle statuses (E_STALE, too, when the queue is destroyed
    meanwhile), E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the queue's own callbacks, and round a ring. */
 inturn_status inturn_queue_drain(inturn_queue queue, int64_t timeout_ns);
 
-/* Destroys a queue. The handle is stale from now on. Pending operations end
-   cancelled. Running ones end cancelled too and their tokens are refused; a
-   call that another thread is in is waited for. When the call has returned,
-   no callback of the queue runs or will run. Called from inside a callback of
-   the same queue, it does not wait: the rest is done when that callback
+/* Destroys a queue. The handle is stale from now on. Pending operations end as
+   cancelled. Running ones do, too, and their tokens are refused; callbacks that
+   are running on other threads are waited for. Once the call has returned, no
+   callback of the queue is running or will run. Called from inside a callback
+   of the same queue, it does not wait: the rest happens when that callback
    returns.
    Statuses: handle statuses, E_DEADLOCK (round a ring; nothing has changed).
    Threads: any; the ends are delivered on the caller's thread.
-   Deadlock: waits for the calls that are under way on other threads. */
+   Deadlock: waits for callbacks that are running on other threads. */
 inturn_status inturn_queue_destroy(inturn_queue queue);
 
 /* Operations -------------------------------------------------------------- */
 
-/* Where an operation is. */
+/* The state of an operation. */
 typedef enum inturn_operation_state {
   INTURN_PENDING = 1, /* accepted, not started */
   INTURN_RUNNING = 2, /* started, not ended */
   INTURN_ENDED = 3    /* see its end */
 } inturn_operation_state;
 
-/* Where the operation is.
+/* Gets the operation's state.
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status
 inturn_operation_get_state(inturn_operation operation,
@@ -996,10 +996,10 @@ inturn_operation_get_state(inturn_operation operation,
    E_ALREADY_FINISHED (it has ended). */
 inturn_status inturn_operation_cancel(inturn_operation operation);
 
-/* Waits until the operation has ended. Its end callback may still be to come.
-   timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
-   and is never refused. out_end may be NULL; its label and result are valid
-   until the release.
+/* Waits until the operation has ended. Its end callback may not have been
+   called yet. timeout_ns is on the system's clock; negative: no limit; 0: just
+   asks, and is never refused. out_end may be NULL; its label and result are
+   valid until the release.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the callbacks of a queue that must go on for the
    operation to end, and round a ring. */
@@ -1007,7 +1007,7 @@ inturn_status inturn_operation_wait(inturn_operation operation,
                                     int64_t timeout_ns,
                                     inturn_end *INTURN_NULLABLE out_end);
 
-/* How far the operation has come, as inturn_token_set_progress has said; both
+/* Gets the operation's progress, as last set by inturn_token_set_progress; both
    are 0 before that. The out parameters may be NULL.
    Statuses: handle statuses. */
 inturn_status
@@ -1015,7 +1015,7 @@ inturn_operation_get_progress(inturn_operation operation,
                               int64_t *INTURN_NULLABLE out_completed,
                               int64_t *INTURN_NULLABLE out_total);
 
-/* Gives the handle back. The operation itself goes on.
+/* Releases the handle. The operation itself goes on.
    Statuses: handle statuses. */
 inturn_status inturn_operation_release(inturn_operation operation);
 
@@ -1044,12 +1044,12 @@ inturn_token_finish_with(inturn_token token, void *INTURN_NULLABLE result,
    Statuses: handle statuses, E_ALREADY_FINISHED. */
 inturn_status inturn_token_fail(inturn_token token, int32_t code);
 
-/* Ends the operation as cancelled: work that gives in to a request.
+/* Ends the operation as cancelled: for work that follows a request to cancel.
    Statuses: handle statuses, E_ALREADY_FINISHED. */
 inturn_status inturn_token_cancel(inturn_token token);
 
-/* Ends the operation as abandoned, and reports it. For bindings to languages
-   in which a lost token can be seen.
+/* Ends the operation as abandoned, and reports it: for bindings to languages
+   that notice when a token is lost.
    Statuses: handle statuses, E_ALREADY_FINISHED. */
 inturn_status inturn_token_abandon(inturn_token token);
 
@@ -1059,50 +1059,49 @@ inturn_status inturn_token_abandon(inturn_token token);
 inturn_status inturn_token_abandon_at(inturn_token token,
                                       const char *INTURN_NULLABLE place);
 
-/* Whether the operation was asked to end. True, too, when it was cut off: by a
+/* Whether the operation was asked to end. Also true if it was cut off by a
    deadline, a grace time or its queue's destruction.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_ALREADY_FINISHED (it was
    ended by its token, or was cut off and its work's call has returned). */
 inturn_status inturn_token_is_cancelled(inturn_token token,
                                         bool *INTURN_NULLABLE out_cancelled);
 
-/* Sets what is called when the operation is asked to end; it is called soon
-   when it was asked already. A second call replaces the handler. NULL handler:
-   none. It stays for further attempts of the operation.
+/* Sets the handler that is called when the operation is asked to end; if it was
+   asked already, the handler is called soon. A second call replaces it. NULL
+   handler: none. It stays for further attempts of the operation.
    Statuses: handle statuses, E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_token_on_cancel(inturn_token token,
                                      inturn_cancel_fn INTURN_NULLABLE handler,
                                      void *INTURN_NULLABLE context,
                                      inturn_destroy_fn INTURN_NULLABLE destroy);
 
-/* Says how far the operation has come: so many of so many units, which are the
-   work's own. A total of 0: not known.
+/* Sets the operation's progress: `completed` of `total` units, whose meaning is
+   up to you. A total of 0: not known.
    Statuses: handle statuses, E_INVALID_ARGUMENT (a negative number, or
    completed > total > 0), E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_token_set_progress(inturn_token token, int64_t completed,
                                         int64_t total);
 
-/* Sets what is called when an urgent interaction wants the place of this one
-   and its queue would start it; it is called soon when that is so already. A
-   second call replaces the handler. NULL handler: none.
+/* Sets the handler that is called when an urgent interaction wants the place of
+   this one and its queue could start it; if that is so already, it is called
+   soon. A second call replaces it. NULL handler: none.
    Statuses: handle statuses, E_WRONG_KIND (not an interaction queue),
    E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_token_on_preempt(
     inturn_token token, inturn_preempt_fn INTURN_NULLABLE handler,
     void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy);
 
-/* Gives way: ends this attempt of an interaction, which is presented again,
-   with a new token, before all others but urgent ones; an urgent one, before
-   those, too. One that was asked to end ends cancelled instead. Of any
-   interaction at any time, pre-empted or not.
+/* Gives way: ends this attempt of an interaction. It is presented again, with a
+   new token, before all others but urgent ones; if it is urgent itself, before
+   those as well. If it was asked to end, it ends as cancelled instead. Any
+   interaction may give way at any time, pre-empted or not.
    Statuses: handle statuses, E_WRONG_KIND (not an interaction queue),
    E_ALREADY_FINISHED. */
 inturn_status inturn_token_yield(inturn_token token);
 
-/* Runs a further segment of an operation of an actor queue, on the queue, in
-   the order of the resumes and enqueues, overlapping no other segment. Any
-   number may wait. A segment whose operation has ended by its turn is not
-   called.
+/* Runs another segment of an operation of an actor queue: on the queue, in the
+   order of resumes and enqueues, never overlapping another segment. Any number
+   may wait. A segment whose operation has ended by its turn is not called.
    Statuses: handle statuses, E_WRONG_KIND (not an actor queue),
    E_INVALID_ARGUMENT (work is NULL), E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_token_resume(inturn_token token,
@@ -1112,32 +1111,33 @@ inturn_status inturn_token_resume(inturn_token token,
 
 /* Owners ------------------------------------------------------------------ */
 
-/* An owner is whoever operations are for: a window, a document, a connection.
-   When it goes away, so do its operations, in whatever queues they are. */
+/* An owner stands for whatever operations belong to: a window, a document, a
+   connection. When it goes away, so do its operations, in whatever queues they
+   are. */
 
-/* Creates an owner, that may have so many operations which have not ended (0:
+/* Creates an owner that may have `capacity` operations that have not ended (0:
    no limit); one more is refused with E_FULL.
    Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
    Ownership: the caller destroys it. */
 inturn_status inturn_owner_create(uint64_t capacity,
                                   inturn_owner *INTURN_NULLABLE out_owner);
 
-/* How many of its operations have not ended.
+/* Gets how many of its operations have not ended.
    Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_owner_get_count(inturn_owner owner,
                                      uint64_t *INTURN_NULLABLE out_count);
 
-/* Destroys an owner, and cancels its operations as inturn_operation_cancel
-   does, in the order in which it got them, with INTURN_CAUSE_OWNER. Takes time
-   for each of them. Work that runs goes on until it gives in.
+/* Destroys an owner and cancels its operations as inturn_operation_cancel does,
+   in the order in which it got them, with INTURN_CAUSE_OWNER. Takes time in
+   proportion to them. Work that is running goes on until it ends itself.
    Statuses: handle statuses. */
 inturn_status inturn_owner_destroy(inturn_owner owner);
 
 /* Batches ----------------------------------------------------------------- */
 
 /* A batch is a list of operations of one queue with one completion. The queue
-   runs them as it runs any operations of its kind; the batch sees to the end.
-   Its own end is FINISHED, or the end of the operation that decided it. */
+   runs them like any others; the batch looks after the end. Its own end is
+   FINISHED, or the end of the operation that decided it. */
 
 /* When the rest is cancelled, and which operation's end is the batch's. */
 typedef enum inturn_batch_policy {
@@ -1159,10 +1159,10 @@ typedef struct inturn_batch_item {
   inturn_destroy_fn INTURN_NULLABLE destroy;
 } inturn_batch_item;
 
-/* The operation at `place` of the list waits for the one at `after`, as with
-   the `after` of inturn_operation_options, until its end is there for
-   inturn_batch_get_end, and its context is destroyed. `after` is the smaller
-   one: so there is no ring. */
+/* The operation at `place` in the list waits for the one at `after`, like the
+   `after` of inturn_operation_options, until that one's end can be read by
+   inturn_batch_get_end and its context is destroyed. `after` must be the
+   smaller of the two, so there is no ring. */
 typedef struct inturn_batch_edge {
   size_t place;
   size_t after;
@@ -1199,9 +1199,9 @@ typedef struct inturn_batch_options {
   inturn_batch_end_fn INTURN_NULLABLE on_end;
   void *INTURN_NULLABLE end_context;
   inturn_destroy_fn INTURN_NULLABLE end_destroy;
-  /* What comes after what, in any order: a graph. As all of it is known from
-     the start, it costs less than handles and `after` do; the least in a
-     concurrent queue without `operation`. */
+  /* What comes after what, in any order: a graph. It costs less than handles
+     and `after`, as all of it is known from the start; least in a concurrent
+     queue without `operation`. */
   const inturn_batch_edge *INTURN_NULLABLE edges;
   size_t edge_count;
 } inturn_batch_options;
@@ -1212,11 +1212,11 @@ typedef struct inturn_batch_options {
         NULL, 0                                                                \
   }
 
-/* Enqueues a batch: all of its operations, with none of others between them,
-   or, when this fails, none. An empty one ends at once, though not inside this
-   call. NULL options: INTURN_BATCH_OPTIONS_INIT.
-   Statuses: those of inturn_queue_enqueue_with; E_INVALID_ARGUMENT also when
-   an item's work is NULL, or an edge names no two places in order.
+/* Enqueues a batch: all of its operations, with no others between them, or, if
+   this fails, none. An empty batch ends at once, though not inside this call.
+   NULL options: INTURN_BATCH_OPTIONS_INIT.
+   Statuses: those of inturn_queue_enqueue_with; E_INVALID_ARGUMENT also when an
+   item's work is NULL, or an edge names no two places in order.
    Ownership: all contexts, end_context included, follow the rule of section 5;
    but of more than UINT32_MAX items, which can only be a mistake, none is read.
    out_batch may be NULL; else the caller releases the handle.
@@ -1229,51 +1229,50 @@ inturn_status inturn_queue_enqueue_batch(
     inturn_batch *INTURN_NULLABLE out_batch);
 
 /* Cancels the operations of the batch that have not ended, as
-   inturn_operation_cancel does. Takes time for each of them.
+   inturn_operation_cancel does. Takes time in proportion to them.
    Statuses: handle statuses, E_CANCELLED (asked for already),
    E_ALREADY_FINISHED (all have ended). */
 inturn_status inturn_batch_cancel(inturn_batch batch);
 
-/* How many of the batch's operations have ended, and how many there are. The
-   out parameters may be NULL.
+/* Gets how many of the batch's operations have ended, and how many there are.
+   The out parameters may be NULL.
    Statuses: handle statuses. */
 inturn_status inturn_batch_get_progress(inturn_batch batch,
                                         size_t *INTURN_NULLABLE out_ended,
                                         size_t *INTURN_NULLABLE out_count);
 
-/* How the operation at a place of the list has ended. Its result is valid
+/* Gets how the operation at a place in the list has ended. Its result is valid
    until the batch is released, or to the end of its on_end.
-   Statuses: handle statuses, E_INVALID_ARGUMENT (no such place), E_BUSY (it
-   has not ended, or its end is still being delivered). */
+   Statuses: handle statuses, E_INVALID_ARGUMENT (no such place), E_BUSY (it has
+   not ended, or its end is still being delivered). */
 inturn_status inturn_batch_get_end(inturn_batch batch, size_t place,
                                    inturn_end *INTURN_NULLABLE out_end);
 
-/* Waits until the batch has ended and its on_end has returned. timeout_ns is of
-   the system's clock; below zero: no limit; zero: just asks, and is never
-   refused. out_end may be NULL.
+/* Waits until the batch has ended and its on_end has returned. timeout_ns is on
+   the system's clock; negative: no limit; 0: just asks, and is never refused.
+   out_end may be NULL.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the queue's own callbacks, and round a ring. */
 inturn_status inturn_batch_wait(inturn_batch batch, int64_t timeout_ns,
                                 inturn_batch_end *INTURN_NULLABLE out_end);
 
-/* Gives the handle back. The batch itself goes on.
+/* Releases the handle. The batch itself goes on.
    Statuses: handle statuses. */
 inturn_status inturn_batch_release(inturn_batch batch);
 
 /* Values ------------------------------------------------------------------ */
 
-/* A value holds a datum of one type, which any thread reads and changes, and
-   whose changes are told to its observers as a trail: numbered from 1, each one
-   beginning with what the one before has ended with, none left out, none told
-   twice, to all observers in the same order. Each set is a change, even to the
-   same.
+/* A value holds a datum of one type. Any thread may read and change it, and its
+   observers are told the changes as a trail: numbered from 1, each beginning
+   with what the one before ended with, none left out, none told twice, in the
+   same order for all observers. Every set is a change, even to the same datum.
 
-   The thread that makes a change calls the observers that have no executor and
-   no queue: inside the call that makes the change, or, when a thread is calling
-   them already, by that thread afterwards. So a change never waits for an
-   observer, and one that is made inside an observer is told when all have been
-   told of the change before. Observers that have an executor or a queue may be
-   told later; what they are to be told waits for them. */
+   Observers without an executor or a queue are called by the thread that makes
+   the change, inside the call that makes it; or, if another thread is already
+   calling them, by that thread afterwards. So a change never waits for an
+   observer, and a change made inside an observer is told when everybody has
+   been told of the one before. Observers with an executor or a queue may be
+   told later; their changes wait for them. */
 
 /* What type a datum is of. */
 typedef enum inturn_datum_type {
@@ -1371,8 +1370,8 @@ inturn_status inturn_value_get_double(inturn_value value,
 inturn_status inturn_value_get_boolean(inturn_value value,
                                        bool *INTURN_NULLABLE out_truth);
 
-/* Gives back what a datum that the library gave holds, and makes it one of no
-   type. Does nothing to any other.
+/* Releases what a datum that the library returned holds, and sets its type to
+   none. Does nothing to any other datum.
    Statuses: E_INVALID_ARGUMENT. */
 inturn_status inturn_datum_release(inturn_datum *INTURN_NULLABLE datum);
 
@@ -1398,16 +1397,16 @@ inturn_status inturn_value_set_double(inturn_value value, double number);
    E_UNSUPPORTED (as inturn_value_set), E_NO_MEMORY. */
 inturn_status inturn_value_set_boolean(inturn_value value, bool truth);
 
-/* Changes the value, and gives what it held, in one step.
+/* Changes the value and returns what it held, in one atomic step.
    Statuses: as inturn_value_set; out_before is required.
    Ownership: the caller releases out_before. */
 inturn_status inturn_value_exchange(inturn_value value,
                                     const inturn_datum *INTURN_NULLABLE datum,
                                     inturn_datum *INTURN_NULLABLE out_before);
 
-/* Changes the value if it holds what is expected, in one step: a number with
-   the same bits, the same bytes, the same address. out_exchanged tells whether
-   it did; out_before, which may be NULL, gets what it held.
+/* Changes the value if it holds what is expected, in one atomic step: a number
+   with the same bits, the same bytes, the same address. out_exchanged tells
+   whether it did; out_before, which may be NULL, gets what it held.
    Statuses: as inturn_value_set.
    Ownership: the caller releases out_before. */
 inturn_status
@@ -1417,14 +1416,14 @@ inturn_value_compare_exchange(inturn_value value,
                               bool *INTURN_NULLABLE out_exchanged,
                               inturn_datum *INTURN_NULLABLE out_before);
 
-/* Adds to an integer in one step. out_sum may be NULL.
+/* Adds to an integer in one atomic step. out_sum may be NULL.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
    E_UNSUPPORTED (as inturn_value_set), E_INVALID_ARGUMENT (the sum is out of
    range), E_NO_MEMORY. */
 inturn_status inturn_value_add(inturn_value value, int64_t difference,
                                int64_t *INTURN_NULLABLE out_sum);
 
-/* Adds to a double in one step. out_sum may be NULL.
+/* Adds to a double in one atomic step. out_sum may be NULL.
    Statuses: handle statuses (E_WRONG_KIND: it holds another type),
    E_UNSUPPORTED (as inturn_value_set), E_NO_MEMORY. */
 inturn_status inturn_value_add_double(inturn_value value, double difference,
@@ -1491,8 +1490,8 @@ inturn_status inturn_value_observe(
 /* Ends an observation: its observer is never called again. When this gives
    INTURN_OK it is not being called either, unless the caller is inside it, and
    its context is destroyed: before this returns, or, inside it, when it has
-   returned. timeout_ns is of the system's clock, and how long to wait for a
-   call that another thread is in; below zero: no limit; zero: no waiting.
+   returned. timeout_ns says how long to wait, on the system's clock, for a call
+   that is running on another thread; negative: no limit; 0: does not wait.
    Statuses: handle statuses (E_STALE: it is over), E_TIMED_OUT, E_DEADLOCK.
    With these two, the observation is cancelled as well, but its observer has
    not returned yet; the handle is good for another try until it has, inside it,
@@ -1502,15 +1501,16 @@ inturn_status inturn_value_observe(
 inturn_status inturn_observation_cancel(inturn_observation observation,
                                         int64_t timeout_ns);
 
-/* Whether a datum is what somebody waits for. `datum` is valid during the call.
-   Called by the thread that waits; it may call any function of the library. */
+/* Decides whether a datum is what the caller waits for. `datum` is valid during
+   the call. Called by the thread that waits; it may call any function of the
+   library. */
 typedef bool (*inturn_predicate_fn)(void *INTURN_NULLABLE context,
                                     const inturn_datum *INTURN_NONNULL datum);
 
-/* Waits until the value holds what the predicate takes: what it holds now, or
-   holds after a change from now on, none of which is left out. timeout_ns is of
-   the system's clock; below zero: no limit; zero: just asks about now, and is
-   never refused. out_datum may be NULL.
+/* Waits until the value holds what the predicate accepts: it is asked about
+   what the value holds now and about every change from now on. timeout_ns is on
+   the system's clock; negative: no limit; 0: just asks about now, and is never
+   refused. out_datum may be NULL.
    Statuses: handle statuses (E_STALE, too, when the value is destroyed
    meanwhile), E_INVALID_ARGUMENT, E_TIMED_OUT, E_DEADLOCK, E_CLOSED (it tells a
    state that will not change any more; see States), E_NO_MEMORY.
@@ -1523,9 +1523,9 @@ inturn_status inturn_value_wait(inturn_value value,
                                 int64_t timeout_ns,
                                 inturn_datum *INTURN_NULLABLE out_datum);
 
-/* Waits until each change that was made so far has been told to each observer.
-   timeout_ns is of the system's clock; below zero: no limit; zero: just asks,
-   and is never refused.
+/* Waits until every change made so far has been told to every observer.
+   timeout_ns is on the system's clock; negative: no limit; 0: just asks, and is
+   never refused.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
    Deadlock: refused inside the value's own observers, and round a ring. */
 inturn_status inturn_value_drain(inturn_value value, int64_t timeout_ns);
@@ -1636,9 +1636,9 @@ inturn_status inturn_clock_destroy(inturn_clock clock);
 
 /* Diagnosis --------------------------------------------------------------- */
 
-/* Counts of one queue; a snapshot, exact when nothing changes meanwhile. An
-   operation that has ended while its work is being called may still count as
-   running, and not as ended, until that call returns. */
+/* Counts of one queue: a snapshot, exact if nothing changes meanwhile. An
+   operation that has ended during its work's call may count as running until
+   that call returns. */
 typedef struct inturn_queue_statistics {
   uint32_t size;     /* sizeof(inturn_queue_statistics), set by the caller */
   uint32_t suspends; /* how many are in force */
@@ -1713,7 +1713,7 @@ typedef struct inturn_library_statistics {
 inturn_status inturn_library_get_statistics(
     inturn_library_statistics *INTURN_NULLABLE out_statistics);
 
-/* What the library has noticed. */
+/* What the library noticed. */
 typedef enum inturn_report_kind {
   /* An operation's stall_ns has passed, or something is stuck: see
      inturn_report_set_stall_limit. */
@@ -1740,7 +1740,7 @@ typedef enum inturn_report_kind {
   INTURN_REPORT_REFUSED = 10
 } inturn_report_kind;
 
-/* Why an operation or a queue stands still. */
+/* Why an operation or a queue is stuck. */
 typedef enum inturn_stall_cause {
   /* These lead to the next link of the chain. */
   INTURN_STALL_AFTER = 1, /* it starts when that has ended */
@@ -1762,8 +1762,8 @@ typedef enum inturn_stall_cause {
   INTURN_STALL_POOL = 14      /* all threads of the pool are in calls */
 } inturn_stall_cause;
 
-/* One link of the chain from what stands still to the cause: an operation, or
-   a queue as a whole. */
+/* One link of the chain from what is stuck to its cause: an operation, or a
+   queue as a whole. */
 typedef struct inturn_stall_link {
   uint32_t size; /* sizeof(inturn_stall_link), and how far the next one is */
   inturn_stall_cause cause;
@@ -1815,19 +1815,18 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
                           void *INTURN_NULLABLE context,
                           inturn_destroy_fn INTURN_NULLABLE destroy);
 
-/* Says after how long what stands still is reported as stuck: something is
-   pending or running, and neither that nor anything that it waits for has
-   started or ended since. 0: the default, which is one second where the
-   standard error is a terminal, and else ten. Below 0: never. What the
-   environment's INTURN_STALL says (such as 500ms, 2s or off) comes before the
-   default, and this call before both.
-   A report has the chain from what stands still to the cause. There is one for
-   each cause, then again after 10 seconds, after a minute, and every 10
-   minutes; never more than 10 in a minute. What somebody has stopped (a
-   suspend, a hidden view, a manual clock), and what just runs with nothing
-   behind it, is reported after ten times as long, unless a thread waits for it
-   in the library; what waits for a moment of the system's clock only if one
-   does. What was reported and has got on all the same is given twice as long
+/* Sets after how long something is reported as stuck: it is pending or running,
+   and neither it nor anything that it waits for has started or ended since. 0:
+   the default, which is one second where the standard error is a terminal, and
+   else ten. Below 0: never. What the environment's INTURN_STALL says (such as
+   500ms, 2s or off) comes before the default, and this call before both. A
+   report has the chain from what is stuck to its cause. There is one for each
+   cause, then again after 10 seconds, after a minute, and every 10 minutes;
+   never more than 10 in a minute. What was stopped on purpose (a suspend, a
+   hidden view, a manual clock), and what is running with nothing behind it, is
+   reported after ten times as long, unless a thread waits for it in the
+   library; what waits for a moment of the system's clock, only if a thread
+   does. What was reported and then went on after all is given twice as long
    from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
