@@ -1,6 +1,6 @@
-"""Asynchronous work, in turn.
+"""Asynchronous work, in order.
 
-A queue starts one operation, and the next when the first says that it is over::
+A queue starts the next operation when the previous one says that it is done::
 
     import inturn
 

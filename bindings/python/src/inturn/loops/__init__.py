@@ -6,7 +6,7 @@ One module for each kind of loop: `asyncio`, `tk` and `glib` (PyGObject, and so 
     from inturn.loops import tk
 
     root = tkinter.Tk()
-    tk.attach(root)  # from now on root.mainloop() runs what the main executor has to call
+    tk.attach(root)  # from now on root.mainloop() runs the main executor's work
 
 What is attached is the main executor, which interaction queues use, or one of the program's own;
 or Swift's main queue, `dispatch.MainQueue`, so that ``@MainActor`` code works in the program.
