@@ -27,17 +27,15 @@ extension Engine {
     _ queue: Handle, options: OperationOptions?, context: UnsafeMutableRawPointer,
     destroy: @escaping RawDestroy, isObstinate: Bool, wantsHandle: Bool
   ) -> (Status, Handle) {
-    guard let lane = hostedLane(queue) else {
-      return (queue.refusal(for: .queue), Handle(bits: 0))
-    }
     var flags: OperationSlot.Flags = isObstinate ? .obstinate : []
     if options == nil { flags.insert(.untimed) }
-    let (status, handle) = OperationOptions.withPointer(to: options) {
-      lane.enqueue(
-        generation: queue.generation, options: $0, work: { _, _ in }, context: context,
-        destroy: destroy, wantsHandle: wantsHandle, flags: flags)
+    return withLane(queue, or: Handle(bits: 0)) { lane in
+      OperationOptions.withPointer(to: options) {
+        lane.enqueue(
+          generation: queue.generation, options: $0, work: { _, _ in }, context: context,
+          destroy: destroy, wantsHandle: wantsHandle, flags: flags)
+      }
     }
-    return (status == .stale ? queue.refusal(for: .queue) : status, handle)
   }
 
   /// Enqueues an operation without a slot, which a `LaneDrainer` gives back as it is. `work` is a
@@ -58,12 +56,12 @@ extension Engine {
   package static func enqueueObstinate(
     _ queue: Handle, context: UInt, destroy: @escaping RawDestroy
   ) -> Status {
-    guard let lane = hostedLane(queue) else { return queue.refusal(for: .queue) }
-    let status = lane.enqueue(
-      generation: queue.generation,
-      work: unsafeBitCast(LaneDrainer.obstinate, to: RawWork?.self).unsafelyUnwrapped,
-      context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy, isObstinate: true)
-    return status == .stale ? queue.refusal(for: .queue) : status
+    withLane(queue) {
+      $0.enqueue(
+        generation: queue.generation,
+        work: unsafeBitCast(LaneDrainer.obstinate, to: RawWork?.self).unsafelyUnwrapped,
+        context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy, isObstinate: true)
+    }
   }
 
   /// Starts an operation that was offered, whose context this is, with the tag of a plain one. Nil when
@@ -73,35 +71,28 @@ extension Engine {
   package static func claim(
     _ context: UInt, of queue: Handle, whenPlain: () -> Void = {}
   ) -> OutsideExecutor.Claim? {
-    hostedLane(queue)?.claim(generation: queue.generation, context, whenPlain: whenPlain)
+    lane(queue)?.claim(generation: queue.generation, context, whenPlain: whenPlain)
   }
 
   /// Begins an operation where the caller is. False when the queue is not free for that.
   @inline(__always)
   package static func enter(_ queue: Handle) -> Bool {
-    guard let lane = hostedLane(queue) else { return false }
-    return lane.enter(generation: queue.generation)
+    lane(queue)?.enter(generation: queue.generation) ?? false
   }
 
   /// Ends an operation that `enter` has begun.
   @inline(__always)
   package static func leave(_ queue: Handle, as outcome: Outcome) {
-    hostedLane(queue).unsafelyUnwrapped.leaveVisit(as: outcome)
+    lane(queue).unsafelyUnwrapped.leaveVisit(as: outcome)
   }
 
   /// Tells the contexts of operations that run; see `Lane.forEachRunning`.
   package static func forEachRunning(
     of queue: Handle, areAskedToEnd: Bool, _ body: (UnsafeMutableRawPointer) -> Void
   ) {
-    hostedLane(queue)?.forEachRunning(
+    lane(queue)?.forEachRunning(
       generation: queue.generation, areAskedToEnd: areAskedToEnd, body)
   }
 
   package static var systemClock: Clock { current.pointee.systemClock }
-
-  @inline(__always)
-  private static func hostedLane(_ queue: Handle) -> Lane.Pointer? {
-    guard queue.isOf(.queue) else { return nil }
-    return current.pointee.lanes.pointer(at: queue.index)
-  }
 }

@@ -39,7 +39,7 @@ extension Engine {
   }
 
   /// Finds the executor and the clock that a queue is to use, and keeps them from being destroyed.
-  private static func use(
+  static func use(
     _ executor: Handle, _ clock: Handle, in options: inout QueueOptions
   ) -> Status {
     let objects = current.pointee.objects
@@ -82,26 +82,9 @@ extension Engine {
     return current.pointee.mainExecutor.users > 0
   }
 
-  /// Gives a queue another executor.
-  package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
-    if executor.bits == 0 { return executor.refusal(for: .executor) }
-    guard hasMemory else { return .noMemory }
-    var options = QueueOptions(kind: .fifo)
-    let found = use(executor, Handle(bits: 0), in: &options)
-    guard found == .ok, let new = options.executor else { return found }
-    var isSurplus = true
-    let status = withLane(queue) {
-      let result = $0.setExecutor(new, generation: queue.generation)
-      isSurplus = result.isSurplus
-      return result.status
-    }
-    if isSurplus { releaseUse(of: new, nil) }
-    return status
-  }
-
   /// The lane that a handle names, as far as that can be told without its lock.
   @inline(__always)
-  private static func lane(_ queue: Handle) -> Lane.Pointer? {
+  static func lane(_ queue: Handle) -> Lane.Pointer? {
     guard queue.isOf(.queue) else { return nil }
     return current.pointee.lanes.pointer(at: queue.index)
   }
@@ -115,6 +98,40 @@ extension Engine {
     let status = body(lane)
     // The lane's word for "another generation" becomes what is wrong with the handle.
     return status == .stale ? queue.refusal(for: .queue) : status
+  }
+
+  /// The same for what gives more than a status; `none` when there is no such lane.
+  static func withLane<Result>(
+    _ queue: Handle, or none: Result, _ body: (Lane.Pointer) -> (Status, Result)
+  ) -> (Status, Result) {
+    var result = none
+    let status = withLane(queue) {
+      let (status, found) = body($0)
+      result = found
+      return status
+    }
+    return (status, result)
+  }
+
+  /// Has the lane that a handle names take a step under its lock. What follows from that is done once
+  /// the lock is given up.
+  static func withLocked(
+    _ queue: Handle, _ step: (Lane.Pointer, inout Outbox) -> Status
+  ) -> Status {
+    guard let lane = lockedLane(queue) else { return queue.refusal(for: .queue) }
+    var outbox = Outbox()
+    let status = step(lane, &outbox)
+    lane.unlockSlowly(&outbox)
+    return status
+  }
+
+  @inline(never)
+  private static func lockedLane(_ queue: Handle) -> Lane.Pointer? {
+    guard let lane = lane(queue) else { return nil }
+    lane.pointee.lock.lock()
+    if lane.pointee.generation == queue.generation { return lane }
+    lane.pointee.lock.unlock()
+    return nil
   }
 
   /// `isOwed`: to somebody who was not refused; see `ChunkPool`.
@@ -147,17 +164,14 @@ extension Engine {
     _ queue: Handle, optionsAt options: UnsafePointer<OperationOptions>?, work: RawWork?,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
-    guard let work else { return (.invalidArgument, Handle(bits: 0)) }
-    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
-    var operation = Handle(bits: 0)
-    let status = withLane(queue) {
-      let (status, handle) = $0.enqueue(
+    let none = Handle(bits: 0)
+    guard let work else { return (.invalidArgument, none) }
+    guard hasMemory else { return (.noMemory, none) }
+    return withLane(queue, or: none) {
+      $0.enqueue(
         generation: queue.generation, options: options, work: work, context: context,
         destroy: destroy, wantsHandle: wantsHandle)
-      operation = handle
-      return status
     }
-    return (status, operation)
   }
 
   /// The same for an operation of which little is asked.
@@ -165,92 +179,14 @@ extension Engine {
     _ queue: Handle, lean: LeanOptions, work: RawWork?, context: UnsafeMutableRawPointer?,
     destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
-    guard let work else { return (.invalidArgument, Handle(bits: 0)) }
-    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
-    guard let lane = lane(queue) else { return (queue.refusal(for: .queue), Handle(bits: 0)) }
-    let short = lane.enqueueLean(
-      generation: queue.generation, lean, work: work, context: context, destroy: destroy,
-      wantsHandle: wantsHandle)
-    guard let short else {
-      var options = OperationOptions()
-      options.priority = lean.priority
-      options.after = lean.after
-      options.needsFinished = lean.needsFinished
-      return withUnsafePointer(to: &options) {
-        enqueue(
-          queue, optionsAt: $0, work: work, context: context, destroy: destroy,
-          wantsHandle: wantsHandle)
-      }
+    let none = Handle(bits: 0)
+    guard let work else { return (.invalidArgument, none) }
+    guard hasMemory else { return (.noMemory, none) }
+    return withLane(queue, or: none) {
+      $0.enqueue(
+        generation: queue.generation, lean: lean, work: work, context: context, destroy: destroy,
+        wantsHandle: wantsHandle)
     }
-    return short.0 == .stale ? (queue.refusal(for: .queue), short.1) : short
-  }
-
-  /// Says how many operations of a concurrent queue may run at a time; 0 for the default.
-  package static func setLimit(_ limit: UInt32, of queue: Handle) -> Status {
-    let limit = limit == 0 ? UInt32(current.pointee.pool.size) : limit
-    return withLane(queue) { $0.setLimit(limit, generation: queue.generation) }
-  }
-
-  /// Says how many operations may start in a time; nil for any number.
-  package static func setRate(_ rate: StartRate?, of queue: Handle) -> Status {
-    guard hasMemory else { return .noMemory }
-    return withLane(queue) { $0.setRate(rate, generation: queue.generation) }
-  }
-
-  /// The same for a Swift module, where a rate that is none stops the program.
-  package static func setRate(
-    maxStarts: Int, nanoseconds: Int64, burst: Int?, of queue: Handle
-  ) {
-    let rate = StartRate(
-      starts: UInt32(exactly: maxStarts) ?? 0, interval: nanoseconds,
-      burst: burst.map { UInt32(exactly: max($0, 0)) ?? 0 } ?? 0)
-    guard let rate, burst ?? 1 > 0 else {
-      fatalError("A rate has a positive number of starts, interval and burst.")
-    }
-    _ = setRate(rate, of: queue)
-  }
-
-  package static func suspend(_ queue: Handle, reason: String? = nil) -> Status {
-    if reason != nil && !hasMemory { return .noMemory }
-    return withLane(queue) { $0.suspend(generation: queue.generation, reason: reason) }
-  }
-
-  package static func resume(_ queue: Handle, reason: String? = nil) -> Status {
-    withLane(queue) { $0.resume(generation: queue.generation, reason: reason) }
-  }
-
-  /// Ends as finished what is pending of a key; gives how many there were.
-  package static func resolve(_ key: String, of queue: Handle) -> (Status, UInt64) {
-    var count: UInt64 = 0
-    let status = withLane(queue) {
-      let (status, resolved) = $0.resolve(key, generation: queue.generation)
-      count = resolved
-      return status
-    }
-    return (status, count)
-  }
-
-  /// Cancels all of a key; gives how many there were.
-  package static func cancel(_ key: String, of queue: Handle) -> (Status, UInt64) {
-    var count: UInt64 = 0
-    let status = withLane(queue) {
-      let (status, cancelled) = $0.cancel(key, generation: queue.generation)
-      count = cancelled
-      return status
-    }
-    return (status, count)
-  }
-
-  package static func setVisible(_ queue: Handle, _ isVisible: Bool) -> Status {
-    withLane(queue) { $0.setVisible(isVisible, generation: queue.generation) }
-  }
-
-  package static func cancelAll(_ queue: Handle) -> Status {
-    withLane(queue) { $0.cancelAll(generation: queue.generation) }
-  }
-
-  package static func close(_ queue: Handle) -> Status {
-    withLane(queue) { $0.close(generation: queue.generation) }
   }
 
   /// `left` is told what is left when the time is over; under the lock, so it must only copy.
@@ -266,19 +202,5 @@ extension Engine {
 
   package static func destroy(queue: Handle) -> Status {
     withLane(queue) { $0.destroy(queue) }
-  }
-
-  package static func statistics(of queue: Handle) -> (Status, QueueStatistics) {
-    var statistics = QueueStatistics()
-    let status = withLane(queue) {
-      let (status, result) = $0.statistics(generation: queue.generation)
-      statistics = result
-      return status
-    }
-    return (status, statistics)
-  }
-
-  package static func list(_ queue: Handle, _ body: (OperationInfo) -> Bool) -> Status {
-    withLane(queue) { $0.list(generation: queue.generation, body) }
   }
 }

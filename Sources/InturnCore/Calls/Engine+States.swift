@@ -2,7 +2,10 @@
 extension Engine {
   /// Has a trail, which nobody else knows yet, follow a state of a queue.
   package static func follow(_ trail: StateTrail, queue: Handle) -> Status {
-    withLane(queue) { $0.follow(trail, generation: queue.generation) }
+    withLocked(queue) { lane, outbox in
+      lane.followLocked(trail, &outbox)
+      return .ok
+    }
   }
 
   /// The same of an operation.

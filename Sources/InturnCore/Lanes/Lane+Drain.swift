@@ -13,7 +13,9 @@ extension UnsafeMutablePointer<Lane> {
   private func drainInFrame(_ budget: inout DrainBudget) {
     if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
-    drainerArrivesLocked(from: budget.executor)
+    pointee.machine.drainerArrives()
+    // Perhaps not the lane's any more.
+    pointee.extra?.pointee.executors.drainerArrives(from: budget.executor)
     budget.hasCalled = false
     while comeToStartLocked(&budget) && startLocked(&budget) == .goOn {}
   }

@@ -15,8 +15,28 @@ package struct LeanOptions {
 /// The short way into a lane, for operations of which little is asked: a turn, a priority, others of
 /// the same queue that come before. Whatever else there is goes the long way, which does the same.
 extension UnsafeMutablePointer<Lane> {
-  /// Adds an operation. Nil when it has to go the long way: then nothing has happened.
-  func enqueueLean(
+  /// Adds an operation, the short way where that can be.
+  func enqueue(
+    generation: UInt32, lean options: LeanOptions, work: @escaping RawWork,
+    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
+  ) -> (Status, Handle) {
+    let short = enqueueLean(
+      generation: generation, options, work: work, context: context, destroy: destroy,
+      wantsHandle: wantsHandle)
+    if let short { return short }
+    var all = OperationOptions()
+    all.priority = options.priority
+    all.after = options.after
+    all.needsFinished = options.needsFinished
+    return withUnsafePointer(to: &all) {
+      enqueue(
+        generation: generation, options: $0, work: work, context: context, destroy: destroy,
+        wantsHandle: wantsHandle)
+    }
+  }
+
+  /// Nil when it has to go the long way: then nothing has happened.
+  private func enqueueLean(
     generation: UInt32, _ options: LeanOptions, work: @escaping RawWork,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle)? {

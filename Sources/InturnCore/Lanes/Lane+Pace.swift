@@ -1,23 +1,12 @@
 /// How a lane keeps its pace.
 extension UnsafeMutablePointer<Lane> {
-  /// The view has appeared, or disappears.
-  func setVisible(_ isVisible: Bool, generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    if !pointee.machine.traits.contains(.view) {
-      pointee.lock.unlock()
-      return .wrongKind
-    }
+  func setVisibleLocked(_ isVisible: Bool, _ outbox: inout Outbox) {
     let pace = needPaceLocked()
-    var outbox = Outbox()
-    if pace.pointee.isVisible != isVisible {
-      pace.pointee.isVisible = isVisible
-      if isVisible { pace.pointee.hold(until: clock.moment(after: pace.pointee.settle)) }
-      applyPaceLocked()
-      if isVisible { askToGiveWayLocked(&outbox) }
-    }
-    unlock(&outbox)
-    return .ok
+    if pace.pointee.isVisible == isVisible { return }
+    pace.pointee.isVisible = isVisible
+    if isVisible { pace.pointee.hold(until: clock.moment(after: pace.pointee.settle)) }
+    applyPaceLocked()
+    if isVisible { askToGiveWayLocked(&outbox) }
   }
 
   func holdForGapLocked() {
@@ -30,14 +19,6 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Rate
 
   /// From now on, no more starts than this, or nil for as many as there are.
-  func setRate(_ rate: StartRate?, generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    changeRateLocked(rate)
-    unlock()
-    return .ok
-  }
-
   func changeRateLocked(_ rate: StartRate?) {
     needPaceLocked().pointee.change(rate, at: clock.now)
     pointee.machine.set(.rated, rate != nil)

@@ -47,11 +47,8 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  func statistics(generation: UInt32) -> (Status, QueueStatistics) {
+  var statisticsLocked: QueueStatistics {
     var result = QueueStatistics()
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return (refusal, result) }
-    defer { pointee.lock.unlock() }
     // So that the gate is still where it is counted.
     stopBurstLocked()
     result.pending = waitingCountLocked
@@ -75,20 +72,12 @@ extension UnsafeMutablePointer<Lane> {
       result.timedOut = extra.pointee.ends.timedOut
       result.abandoned = extra.pointee.ends.abandoned
     }
-    return (.ok, result)
+    return result
   }
 
   /// Tells each operation that has not ended, running ones first, until `body` says that it is
-  /// enough. `body` is called under the lock and must only copy.
-  func list(generation: UInt32, _ body: (OperationInfo) -> Bool) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    listLocked(body)
-    pointee.lock.unlock()
-    return .ok
-  }
-
-  private func listLocked(_ body: (OperationInfo) -> Bool) {
+  /// enough.
+  func listLocked(_ body: (OperationInfo) -> Bool) {
     // The drainer waits at the lock meanwhile, so that nothing is told twice.
     stopBurstLocked()
     var goesOn = true

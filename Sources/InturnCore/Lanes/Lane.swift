@@ -140,11 +140,11 @@ extension UnsafeMutablePointer<Lane> {
   private func unlockSlowly() {
     var outbox = Outbox()
     unlockSlowly(&outbox)
-    outbox.dropOver()
   }
 
+  /// The same for who does not mind the few steps more.
   @inline(never)
-  private func unlockSlowly(_ outbox: inout Outbox) {
+  func unlockSlowly(_ outbox: inout Outbox) {
     stageStatesLocked(&outbox)
     if pointee.machine.flags.contains(.destroyed) {
       leaveDestroyedLocked(&outbox)

@@ -77,18 +77,13 @@ extension UnsafeMutablePointer<Lane> {
   var events: LaneEvents? { pointee.extra?.pointee.events }
 
   /// Has the events told from now on, unless they are told to somebody already.
-  func observe(generation: UInt32, _ handler: @escaping @Sendable (QueueEvent) -> Void) -> Status {
-    let new = LaneEvents(handler)
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    defer { pointee.lock.unlock() }
+  func observeLocked(_ new: LaneEvents) {
     let extra = needExtra()
-    if extra.pointee.events != nil { return .ok }
+    if extra.pointee.events != nil { return }
     stopBurstLocked()
     new.isIdle = pointee.pending == 0 && pointee.machine.running == 0
     extra.pointee.events = new
     pointee.machine.flags.insert(.isObserved)
-    return .ok
   }
 
   /// Notes an event of the queue.

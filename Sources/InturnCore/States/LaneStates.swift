@@ -44,11 +44,8 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Following
 
   /// Has a trail follow a state of the queue from now on.
-  func follow(_ trail: StateTrail, generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
+  func followLocked(_ trail: StateTrail, _ outbox: inout Outbox) {
     let extra = needExtra()
-    var outbox = Outbox()
     // The others are told before what has changed before.
     stageStatesLocked(&outbox)
     if extra.pointee.states == nil {
@@ -59,8 +56,6 @@ extension UnsafeMutablePointer<Lane> {
     }
     trail.assume(momentLocked.state(trail.aspect))
     extra.pointee.states!.pointee.trails.add(trail)
-    unlock(&outbox)
-    return .ok
   }
 
   /// Counts what there is. From now on, the lane counts along.

@@ -1,4 +1,4 @@
-/// Suspending, cancelling, closing; asking what there is.
+/// Cancelling.
 extension UnsafeMutablePointer<Lane> {
   /// Nil when the lane is still the queue of this generation; else why not, with the lock given up.
   func refusalLocked(_ generation: UInt32) -> Status? {
@@ -6,69 +6,6 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.unlock()
     return .stale
   }
-
-  /// Says how many operations may run at a time from now on.
-  func setLimit(_ limit: UInt32, generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    if !pointee.machine.traits.contains(.limited) {
-      pointee.lock.unlock()
-      return .wrongKind
-    }
-    needExtra().pointee.settings.limit = limit
-    unlock()
-    return .ok
-  }
-
-  func suspend(generation: UInt32, reason: String? = nil) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    let extra = needExtra()
-    if !extra.pointee.suspensions.add(reason.map(Bytes.init)) {
-      pointee.lock.unlock()
-      return .full
-    }
-    if extra.pointee.suspensions.count == 1 { noteLocked(.suspended) }
-    pointee.machine.flags.insert(.suspended)
-    stopBurstLocked()
-    unlock()
-    return .ok
-  }
-
-  /// Takes one suspend back, of this reason or of none.
-  func resume(generation: UInt32, reason: String? = nil) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    guard let extra = pointee.extra,
-      extra.pointee.suspensions.takeBack(reason.map(Bytes.init))
-    else {
-      pointee.lock.unlock()
-      return .notSuspended
-    }
-    var outbox = Outbox()
-    if extra.pointee.suspensions.count == 0 {
-      pointee.machine.flags.remove(.suspended)
-      noteLocked(.resumed)
-      askToGiveWayLocked(&outbox)
-    }
-    unlock(&outbox)
-    return .ok
-  }
-
-  func close(generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
-    if pointee.machine.flags.contains(.closed) {
-      pointee.lock.unlock()
-      return .closed
-    }
-    pointee.machine.flags.insert(.closed)
-    noteLocked(.closed)
-    unlock()
-    return .ok
-  }
-
-  // MARK: Cancelling
 
   /// Cancels one operation, of which the caller holds a reference. `generation`: of one without a
   /// handle, its token's. Its slot may be a gate, which a reference does not keep from going on to
@@ -116,18 +53,13 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  func cancelAll(generation: UInt32) -> Status {
-    pointee.lock.lock()
-    if let refusal = refusalLocked(generation) { return refusal }
+  func cancelAllLocked(_ outbox: inout Outbox) {
     // Keeps the lane from being cleared away while the lock is given up in between.
     needExtra().pointee.quiet.outside += 1
     stopBurstLocked()
-    var outbox = Outbox()
     forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
     cancelPendingLocked(.request, &outbox)
     needExtra().pointee.quiet.outside -= 1
-    unlock(&outbox)
-    return .ok
   }
 
   /// Cancels what is in the buffer; segments of running operations stay. Gives the lock up between
