@@ -82,7 +82,7 @@ extension UnsafeMutablePointer<BatchEntry> {
   /// The slot of a bare job that runs, with a reference, and which of the slot's operations it is.
   var running: (OperationSlot.Pointer, UInt32?)? {
     let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
-    guard token.bits != 0, case .success(let slot) = OperationSlot.Pointer.find(token: token)
+    guard token.bits != 0, let slot = OperationSlot.Pointer.find(token: token).1
     else { return nil }
     return (slot, token.generation)
   }

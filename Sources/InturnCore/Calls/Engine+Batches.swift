@@ -52,12 +52,10 @@ extension Engine {
   /// The batch that a handle names.
   package static func batch(_ handle: Handle) -> (Status, Batch?) {
     withObjects { objects in
-      switch objects.batches.find(handle) {
-      case .failure(let refusal): return (refusal.status, nil)
-      case .success(let batch):
-        let isNamed = batch.use.isHeld || batch.use.isCompleting
-        return isNamed ? (.ok, batch) : (.stale, nil)
-      }
+      let (status, batch) = objects.batches.find(handle)
+      guard let batch else { return (status, nil) }
+      let isNamed = batch.use.isHeld || batch.use.isCompleting
+      return isNamed ? (.ok, batch) : (.stale, nil)
     }
   }
 

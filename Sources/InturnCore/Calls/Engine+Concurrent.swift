@@ -3,9 +3,7 @@ extension Engine {
   /// Of how many operations' places one has to become free before a pending one starts: all when it
   /// is a barrier, or behind one. The caller has the handle, and so keeps the slot.
   package static func places(for operation: Handle) -> Int {
-    guard case .success(let slot) = OperationSlot.Pointer.find(operation: operation) else {
-      return 1
-    }
+    guard let slot = OperationSlot.Pointer.find(operation: operation).1 else { return 1 }
     let lane = slot.lane
     let limit = lane.pointee.lock.withLock {
       slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])

@@ -24,27 +24,19 @@ extension Engine {
 
   /// The host-driven executor that a handle names, or why not.
   package static func hostExecutor(_ handle: Handle) -> (Status, HostExecutor?) {
-    switch withObjects({ $0.executors.find(handle) }) {
-    case .failure(let refusal): return (refusal.status, nil)
-    case .success(let executor):
-      guard let host = executor as? HostExecutor else { return (.unsupported, nil) }
-      return (.ok, host)
-    }
+    let (status, executor) = withObjects { $0.executors.find(handle) }
+    guard let executor else { return (status, nil) }
+    guard let host = executor as? HostExecutor else { return (.unsupported, nil) }
+    return (.ok, host)
   }
 
   package static func destroy(executor handle: Handle) -> Status {
     let (status, executor) = withObjects { objects -> (Status, Executor?) in
-      switch objects.executors.find(handle) {
-      case .failure(let refusal): return (refusal.status, nil)
-      case .success(let executor):
-        if handle == poolExecutor || handle == mainExecutor {
-          return (.unsupported, nil)
-        }
-        if executor.users > 0 || (executor as? HostExecutor)?.isBusy == true {
-          return (.busy, nil)
-        }
-        return (.ok, objects.executors.remove(handle))
-      }
+      let (status, executor) = objects.executors.find(handle)
+      guard let executor else { return (status, nil) }
+      if handle == poolExecutor || handle == mainExecutor { return (.unsupported, nil) }
+      if executor.users > 0 || (executor as? HostExecutor)?.isBusy == true { return (.busy, nil) }
+      return (.ok, objects.executors.remove(handle))
     }
     if let pool = executor as? WorkerPool { pool.stop() }
     if let host = executor as? HostExecutor { host.discardWaiting() }
@@ -61,20 +53,14 @@ extension Engine {
   /// The clock that a handle names; the system's for the null handle.
   package static func clock(_ handle: Handle) -> (Status, Clock?) {
     if handle.bits == 0 { return (.ok, current.pointee.systemClock) }
-    switch withObjects({ $0.clocks.find(handle) }) {
-    case .failure(let refusal): return (refusal.status, nil)
-    case .success(let clock): return (.ok, clock)
-    }
+    return withObjects { $0.clocks.find(handle) }
   }
 
   package static func destroy(clock handle: Handle) -> Status {
     withObjects { objects -> (Status, Clock?) in
-      switch objects.clocks.find(handle) {
-      case .failure(let refusal): return (refusal.status, nil)
-      case .success(let clock):
-        if clock.users > 0 { return (.busy, nil) }
-        return (.ok, objects.clocks.remove(handle))
-      }
+      let (status, clock) = objects.clocks.find(handle)
+      guard let clock else { return (status, nil) }
+      return clock.users > 0 ? (.busy, nil) : (.ok, objects.clocks.remove(handle))
     }.0
   }
 
@@ -87,18 +73,13 @@ extension Engine {
 
   /// The owner that a handle names.
   package static func owner(_ handle: Handle) -> (Status, Owner?) {
-    switch withObjects({ $0.owners.find(handle) }) {
-    case .failure(let refusal): return (refusal.status, nil)
-    case .success(let owner): return (.ok, owner)
-    }
+    withObjects { $0.owners.find(handle) }
   }
 
   package static func destroy(owner handle: Handle) -> Status {
     let (status, owner) = withObjects { objects -> (Status, Owner?) in
-      switch objects.owners.find(handle) {
-      case .failure(let refusal): return (refusal.status, nil)
-      case .success: return (.ok, objects.owners.remove(handle))
-      }
+      let (status, owner) = objects.owners.find(handle)
+      return (status, owner == nil ? nil : objects.owners.remove(handle))
     }
     owner?.goAway()
     return status

@@ -2,14 +2,23 @@
 extension Engine {
   /// Calls `body` with the slot that a handle names, which cannot go away meanwhile.
   static func withSlot(
-    _ found: Result<OperationSlot.Pointer, Refusal>, _ body: (OperationSlot.Pointer) -> Status
+    operation: Handle, _ body: (OperationSlot.Pointer) -> Status
   ) -> Status {
-    switch found {
-    case .failure(let refusal): return refusal.status
-    case .success(let slot):
-      defer { slot.dropReference() }
-      return body(slot)
-    }
+    withSlot(OperationSlot.Pointer.find(operation: operation), body)
+  }
+
+  private static func withSlot(
+    token: Handle, _ body: (OperationSlot.Pointer) -> Status
+  ) -> Status {
+    withSlot(OperationSlot.Pointer.find(token: token), body)
+  }
+
+  private static func withSlot(
+    _ found: (Status, OperationSlot.Pointer?), _ body: (OperationSlot.Pointer) -> Status
+  ) -> Status {
+    guard let slot = found.1 else { return found.0 }
+    defer { slot.dropReference() }
+    return body(slot)
   }
 
   /// More with handles there cannot be at a time.
@@ -17,7 +26,7 @@ extension Engine {
 
   package static func state(of operation: Handle) -> (Status, OperationState) {
     var state = OperationState.pending
-    let status = withSlot(.find(operation: operation)) {
+    let status = withSlot(operation: operation) {
       state = $0.loadWord().state
       return .ok
     }
@@ -25,14 +34,14 @@ extension Engine {
   }
 
   package static func cancel(_ operation: Handle) -> Status {
-    withSlot(.find(operation: operation)) { $0.lane.cancel($0) }
+    withSlot(operation: operation) { $0.lane.cancel($0) }
   }
 
   package static func wait(
     for operation: Handle, timeoutNanoseconds: Int64
   ) -> (Status, OperationEnd?) {
     var end: OperationEnd?
-    let status = withSlot(.find(operation: operation)) {
+    let status = withSlot(operation: operation) {
       let status = $0.waitForEnd(timeoutNanoseconds: timeoutNanoseconds)
       if status == .ok { end = $0.makeEnd() }
       return status
@@ -42,7 +51,7 @@ extension Engine {
 
   package static func progress(of operation: Handle) -> (Status, Progress) {
     var progress = Progress()
-    let status = withSlot(.find(operation: operation)) { slot in
+    let status = withSlot(operation: operation) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
       if let details = slot.pointee.details { progress = details.pointee.progress }
@@ -54,7 +63,7 @@ extension Engine {
 
   package static func release(_ operation: Handle) -> Status {
     if OperationSlot.Pointer.releaseAtOnce(operation) { return .ok }
-    return withSlot(.find(operation: operation)) {
+    return withSlot(operation: operation) {
       $0.releaseHandle() ? .ok : operation.refusal(for: .operation)
     }
   }
@@ -106,7 +115,7 @@ extension Engine {
     _ token: Handle, enqueuedAt place: UnsafePointer<CChar>? = nil
   ) -> Status {
     var report: Report?
-    let status = withSlot(.find(token: token)) { slot in
+    let status = withSlot(token: token) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
       // After the end, a label may be another operation's.
@@ -122,7 +131,7 @@ extension Engine {
 
   package static func setProgress(_ progress: Progress, of token: Handle) -> Status {
     guard hasMemory else { return .noMemory }
-    return withSlot(.find(token: token)) { slot in
+    return withSlot(token: token) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
       // A gate goes from one operation to the next without the lock, unless it has `attention`.
@@ -142,7 +151,7 @@ extension Engine {
 
   /// Ends an attempt of an operation that gives way: it is started again afterwards.
   package static func yield(_ token: Handle) -> Status {
-    withSlot(.find(token: token)) { $0.lane.yield(token, of: $0) }
+    withSlot(token: token) { $0.lane.yield(token, of: $0) }
   }
 
   private static func slot(of token: Handle) -> OperationSlot.Pointer? {
@@ -184,7 +193,7 @@ extension Engine {
   ) -> Status {
     guard hasMemory else { return .noMemory }
     var old = NoticeHandler()
-    let status = withSlot(.find(token: token)) {
+    let status = withSlot(token: token) {
       let result = $0.setHandler(handler, for: notice, generation: token.generation)
       old = result.old
       return result.status
@@ -198,14 +207,9 @@ extension Engine {
   ) -> Status {
     guard let work else { return .invalidArgument }
     guard hasMemory else { return .noMemory }
-    return withSlot(.find(token: token)) {
+    return withSlot(token: token) {
       $0.lane.resume(
         $0, generation: token.generation, work: work, context: context, destroy: destroy)
     }
   }
-}
-
-extension Result<OperationSlot.Pointer, Refusal> {
-  fileprivate static func find(operation: Handle) -> Self { Success.find(operation: operation) }
-  fileprivate static func find(token: Handle) -> Self { Success.find(token: token) }
 }

@@ -46,18 +46,16 @@ extension Engine {
     objects.lock.lock()
     defer { objects.lock.unlockAfterReadingObject() }
     if executor.bits != 0 {
-      switch objects.executors.find(executor) {
-      case .success(let found): options.executor = found
-      case .failure(let refusal): return refusal.status
-      }
+      let (status, found) = objects.executors.find(executor)
+      if status != .ok { return status }
+      options.executor = found
     } else if options.traits.contains(.view) {
       options.executor = current.pointee.mainExecutor
     }
     if clock.bits != 0 {
-      switch objects.clocks.find(clock) {
-      case .success(let found): options.clock = found
-      case .failure(let refusal): return refusal.status
-      }
+      let (status, found) = objects.clocks.find(clock)
+      if status != .ok { return status }
+      options.clock = found
     }
     options.executor?.users += 1
     options.clock?.users += 1

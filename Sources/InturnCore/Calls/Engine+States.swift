@@ -10,7 +10,7 @@ extension Engine {
 
   /// The same of an operation.
   package static func follow(_ trail: StateTrail, operation: Handle) -> Status {
-    withSlot(OperationSlot.Pointer.find(operation: operation)) { $0.follow(trail) }
+    withSlot(operation: operation) { $0.follow(trail) }
   }
 
   /// The same of a batch's progress.

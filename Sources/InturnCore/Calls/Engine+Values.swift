@@ -18,22 +18,18 @@ extension Engine {
   private static func trail(
     _ handle: Handle, of kind: RawValue.Kind? = nil, forChange: Bool = false
   ) -> (Status, Trail<RawValue>?) {
-    switch current.pointee.values.find(handle) {
-    case .failure(let refusal): return (refusal.status, nil)
-    case .success(let object):
-      if forChange && object.isState { return (.unsupported, nil) }
-      if let kind, object.kind != kind { return (.wrongKind, nil) }
-      if forChange && !hasMemory { return (.noMemory, nil) }
-      return (.ok, object.trail)
-    }
+    let (status, object) = current.pointee.values.find(handle)
+    guard let object else { return (status, nil) }
+    if forChange && object.isState { return (.unsupported, nil) }
+    if let kind, object.kind != kind { return (.wrongKind, nil) }
+    if forChange && !hasMemory { return (.noMemory, nil) }
+    return (.ok, object.trail)
   }
 
   /// What a value does with the pointers that it holds.
   package static func references(of handle: Handle) -> (Status, ReferenceFunctions?) {
-    switch current.pointee.values.find(handle) {
-    case .failure(let refusal): (refusal.status, nil)
-    case .success(let object): (.ok, object.references)
-    }
+    let (status, object) = current.pointee.values.find(handle)
+    return (status, object?.references)
   }
 
   package static func value(
@@ -131,12 +127,10 @@ extension Engine {
   }
 
   package static func cancel(observation handle: Handle, timeoutNanoseconds: Int64) -> Status {
-    switch current.pointee.observations.find(handle) {
-    case .failure(let refusal): return refusal.status
-    case .success(let object):
-      return object.trail.cancel(
-        object.id.load(ordering: .relaxed), timeoutNanoseconds: timeoutNanoseconds)
-    }
+    let (status, object) = current.pointee.observations.find(handle)
+    guard let object else { return status }
+    return object.trail.cancel(
+      object.id.load(ordering: .relaxed), timeoutNanoseconds: timeoutNanoseconds)
   }
 
   package static func wait(

@@ -34,20 +34,20 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
     return handle
   }
 
-  /// The object that a handle names, or why not.
+  /// The object that a handle names, or why there is none.
   @inline(__always)
-  func find(_ handle: Handle) -> Result<Object, Refusal> {
+  func find(_ handle: Handle) -> (Status, Object?) {
     guard handle.isOf(kind), let slot = slots.pointer(at: handle.index) else {
-      return .failure(Refusal(handle.refusal(for: kind)))
+      return (handle.refusal(for: kind), nil)
     }
     slot.pointee.lock.lock()
     guard slot.pointee.generation == handle.generation, let object = slot.pointee.object else {
       slot.pointee.lock.unlock()
-      return .failure(Refusal(handle.refusal(for: kind)))
+      return (handle.refusal(for: kind), nil)
     }
     let found = object.takeUnretainedValue()
     slot.pointee.lock.unlockAfterReadingObject()
-    return .success(found)
+    return (.ok, found)
   }
 
   /// Makes the handle stale, and gives its object; nil when it was stale already.

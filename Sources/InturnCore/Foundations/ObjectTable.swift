@@ -38,12 +38,13 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
     return Handle(kind, index: index, generation: entries[place].generation)
   }
 
-  func find(_ handle: Handle) -> Result<Object, Refusal> {
+  /// The object that a handle names, or why there is none.
+  func find(_ handle: Handle) -> (Status, Object?) {
     let place = place(of: handle.index)
     guard handle.isOf(kind), entries.indices.contains(place),
       entries[place].generation == handle.generation, let object = entries[place].object
-    else { return .failure(Refusal(handle.refusal(for: kind))) }
-    return .success(object)
+    else { return (handle.refusal(for: kind), nil) }
+    return (.ok, object)
   }
 
   /// Removes what the handle names; it does.

@@ -105,12 +105,10 @@ extension UnsafeMutablePointer<OperationSlot> {
       var found = 0
       defer { for slot in slots[..<found] { slot.dropReference() } }
       for handle in handles {
-        switch find(operation: handle) {
-        case .failure(let refusal): return refusal.status
-        case .success(let slot):
-          slots.initializeElement(at: found, to: slot)
-          found += 1
-        }
+        let (status, slot) = find(operation: handle)
+        guard let slot else { return status }
+        slots.initializeElement(at: found, to: slot)
+        found += 1
       }
       return body(UnsafeBufferPointer(slots))
     }

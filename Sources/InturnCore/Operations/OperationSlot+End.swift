@@ -69,7 +69,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// meanwhile, has told it then.
   @inline(never)
   private func tellStatesIfThere(_ token: Handle) {
-    guard case .success(let slot) = OperationSlot.Pointer.find(token: token) else { return }
+    guard let slot = Self.find(token: token).1 else { return }
     slot.tellStates()
     slot.dropReference()
   }

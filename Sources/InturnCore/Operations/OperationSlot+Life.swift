@@ -165,18 +165,18 @@ extension UnsafeMutablePointer<OperationSlot> {
     return true
   }
 
-  /// The slot that a handle names, with a reference of the caller's, or why not.
-  static func find(
-    _ handle: Handle, as kind: HandleKind, where isRight: (OperationWord) -> Bool
-  ) -> Result<Self, Refusal> {
+  /// The slot that a handle names, with a reference of the caller's, or why there is none.
+  private static func find(
+    _ handle: Handle, as kind: HandleKind, if flag: OperationWord.Flags
+  ) -> (Status, Self?) {
     guard handle.isOf(kind), let slot = Engine.current.pointee.operations.pointer(at: handle.index)
-    else { return .failure(Refusal(handle.refusal(for: kind))) }
-    guard slot.tryAddReference() else { return .failure(slot.refusal(of: handle, as: kind)) }
+    else { return (handle.refusal(for: kind), nil) }
+    guard slot.tryAddReference() else { return (slot.refusal(of: handle, as: kind), nil) }
     let word = slot.loadWord()
-    if slot.isNamed(by: handle, as: kind, word) && isRight(word) { return .success(slot) }
+    if slot.isNamed(by: handle, as: kind, word) && word.contains(flag) { return (.ok, slot) }
     let refusal = slot.refusal(of: handle, as: kind)
     slot.dropReference()
-    return .failure(refusal)
+    return (refusal, nil)
   }
 
   private func isNamed(by handle: Handle, as kind: HandleKind, _ word: OperationWord) -> Bool {
@@ -187,24 +187,24 @@ extension UnsafeMutablePointer<OperationSlot> {
     return word.generation == handle.generation
   }
 
-  private func refusal(of handle: Handle, as kind: HandleKind) -> Refusal {
+  private func refusal(of handle: Handle, as kind: HandleKind) -> Status {
     let word = loadWord()
     let isOver =
       word.generation > handle.generation
       // Its last reference may just have gone, and the next generation not come yet.
       || (word.generation == handle.generation && word.contains([.started, .claimed]))
     let isPast = kind == .token && handle.generation != 0 && isOver
-    return Refusal(isPast ? .alreadyFinished : handle.refusal(for: kind))
+    return isPast ? .alreadyFinished : handle.refusal(for: kind)
   }
 
   /// The operation that a handle names, with a reference of the caller's.
-  static func find(operation handle: Handle) -> Result<Self, Refusal> {
-    find(handle, as: .operation) { $0.contains(.handleHeld) }
+  static func find(operation handle: Handle) -> (Status, Self?) {
+    find(handle, as: .operation, if: .handleHeld)
   }
 
   /// The operation that a token belongs to, with a reference of the caller's.
-  static func find(token: Handle) -> Result<Self, Refusal> {
-    find(token, as: .token) { $0.contains(.started) }
+  static func find(token: Handle) -> (Status, Self?) {
+    find(token, as: .token, if: .started)
   }
 
   /// A segment's operation, of which the segment holds a reference.
@@ -230,10 +230,4 @@ extension UnsafeMutablePointer<OperationSlot> {
   func handle(_ kind: HandleKind) -> Handle {
     Handle(kind, index: pointee.index, generation: loadWord().generation)
   }
-}
-
-/// A status as an error.
-struct Refusal: Error {
-  let status: Status
-  init(_ status: Status) { self.status = status }
 }
