@@ -9,7 +9,7 @@ func refuse(
 ) -> Status {
   guard Engine.hasMemory else { return .invalidArgument }
   let message = text(function, until: "(") + " refuses " + text(argument) + text(field)
-  Report(kind: .invalidArgument, message: message, queueLabel: nil, operationLabel: nil).send()
+  Report(kind: .invalidArgument, message: message).send()
   return .invalidArgument
 }
 

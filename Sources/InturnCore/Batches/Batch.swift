@@ -46,7 +46,7 @@ package final class Batch: @unchecked Sendable {
   /// so that one of the two sees the other.
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete. Who waits for that sleeps on it.
-  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  private let wakeups = WakeWord.make()
   /// The operations have no slots; set before they are enqueued.
   @exclusivity(unchecked) var isBare = false
   /// How many jobs that were taken out are still in the lane's buffers. The lane's lock protects it.
@@ -77,7 +77,6 @@ package final class Batch: @unchecked Sendable {
     condition = options.operation?.condition
     decide = options.operation?.retry?.decide
     decision = BatchDecision(policy: options.policy, count: count, enough: options.enough)
-    wakeups.initialize(to: Atomic(0))
   }
 
   deinit {
@@ -318,11 +317,8 @@ package final class Batch: @unchecked Sendable {
   private func complete() {
     Engine.withUse(of: self) { $0.isCompleting = true }
     onEnd?(self)
-    lock.lock()
-    isComplete = true
-    lock.unlock()
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
+    lock.withLock { isComplete = true }
+    wakeups.advance()
     Engine.withUse(of: self) {
       $0.isCompleting = false
       $0.isComplete = true

@@ -42,13 +42,14 @@ struct CallFrame {
   }
 
   /// Whether this thread is inside a callback of the lane.
-  static func isInside(_ lane: Lane.Pointer) -> Bool {
+  static func isInside(_ lane: Lane.Pointer) -> Bool { first { $0.lane == lane } != nil }
+
+  /// The innermost of the caller's frames that is meant.
+  @inline(__always)
+  static func first(where isMeant: (CallFrame) -> Bool) -> Pointer? {
     var frame = innermost
-    while let current = frame {
-      if current.pointee.lane == lane { return true }
-      frame = current.pointee.outer
-    }
-    return false
+    while let current = frame, !isMeant(current.pointee) { frame = current.pointee.outer }
+    return frame
   }
 }
 

@@ -41,16 +41,14 @@ package struct Report {
     Report(
       kind: .runaway,
       message: "\(describe(value: value)) was changed \(changes) times in a row by its own"
-        + " observers in answer to one another; they may never come to an end",
-      queueLabel: nil, operationLabel: nil)
+        + " observers in answer to one another; they may never come to an end")
   }
 
   static func lostObserver(value: String?) -> Report {
     Report(
       kind: .lostObserver,
       message: "an observation of \(describe(value: value)) has ended:"
-        + " the queue that is to call its observer accepts nothing",
-      queueLabel: nil, operationLabel: nil)
+        + " the queue that is to call its observer accepts nothing")
   }
 
   static func noThread(pool: String?) -> Report {
@@ -58,15 +56,13 @@ package struct Report {
     return Report(
       kind: .noThread,
       message: "no thread can be started for \(name): what was to be called by one waits until"
-        + " there is one to be had",
-      queueLabel: nil, operationLabel: nil)
+        + " there is one to be had")
   }
 
   package static func deadlock(ring: [String]) -> Report {
     Report(
       kind: .deadlock,
-      message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for "),
-      queueLabel: nil, operationLabel: nil)
+      message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for "))
   }
 
   private init(
@@ -78,7 +74,9 @@ package struct Report {
       operationLabel: operation.map { String(cString: $0) })
   }
 
-  package init(kind: Kind, message: String, queueLabel: String?, operationLabel: String?) {
+  package init(
+    kind: Kind, message: String, queueLabel: String? = nil, operationLabel: String? = nil
+  ) {
     self.kind = kind
     self.message = message
     self.queueLabel = queueLabel

@@ -24,7 +24,7 @@ final class Watchdog: @unchecked Sendable {
   @exclusivity(unchecked) private var setting: Setting
   private let retryTimer = TimerNode.Pointer.make()
   /// Changes when the thread must look again.
-  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  private let wakeups = WakeWord.make()
 
   private static var retryInterval: Int64 { 1_000_000_000 }
   /// So many looks in the time that something may stand still.
@@ -33,10 +33,7 @@ final class Watchdog: @unchecked Sendable {
   private static var share: Int64 { 100 }
   private static var shortestPause: Int64 { 1_000_000 }
 
-  init(_ setting: Setting) {
-    self.setting = setting
-    wakeups.initialize(to: Atomic(0))
-  }
+  init(_ setting: Setting) { self.setting = setting }
 
   /// For one that nobody has used; the engine's lives as long as the process.
   deinit {
@@ -49,8 +46,7 @@ final class Watchdog: @unchecked Sendable {
     lock.withLock { setting = new }
     // What has come while it was off has found nobody.
     begin()
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
+    wakeups.advance()
   }
 
   // MARK: Life

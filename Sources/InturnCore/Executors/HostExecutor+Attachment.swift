@@ -59,14 +59,7 @@ extension HostExecutor {
 
   /// Whether a drain of it is further up the caller's stack.
   private var isDrainedByCaller: Bool {
-    var frame = CallFrame.innermost
-    while let current = frame {
-      if current.pointee.executor?.toOpaque() == Unmanaged<Executor>.passUnretained(self).toOpaque()
-      {
-        return true
-      }
-      frame = current.pointee.outer
-    }
-    return false
+    let own = Unmanaged<Executor>.passUnretained(self).toOpaque()
+    return CallFrame.first { $0.executor?.toOpaque() == own } != nil
   }
 }

@@ -43,7 +43,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   /// told before, where no other thread may drain meanwhile.
   @exclusivity(unchecked) private var lookers: UInt32 = 0
   /// Changes when a sleeping thread must look again.
-  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  private let wakeups = WakeWord.make()
   /// Threads that sleep until something waits, or are about to.
   @exclusivity(unchecked) private var sleepers: UInt32 = 0
   /// How many of them have been woken and have not looked yet; more where one left by its limit.
@@ -55,7 +55,6 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     self.isMain = isMain
     self.places = places
     self.waker = waker
-    wakeups.initialize(to: Atomic(0))
     super.init(label: label)
   }
 
@@ -158,8 +157,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     lock.lock()
     isStopRequested = true
     lock.unlock()
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
+    wakeups.advance()
   }
 
   /// Waits until something waits, so that a drain would find it. Below zero: no limit. Says, too,

@@ -17,15 +17,13 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   // Safe to share: `lock` of `Executor` protects all that changes.
 
   /// An idle thread's own word: raised when it is to look again.
-  private typealias Parker = UnsafeMutablePointer<Atomic<UInt32>>
+  private typealias Parker = WakeWord
 
   /// What a worker knows of itself.
   private struct Worker {
-    let parker = Parker.allocate(capacity: 1)
+    let parker = Parker.make()
     /// Whether looking around before it sleeps has paid lately.
     var looksAround = true
-
-    init() { parker.initialize(to: Atomic(0)) }
   }
 
   /// How many threads it starts at once; see `PoolMachine.target`.

@@ -1,8 +1,17 @@
 import CInturnSystem
 import Synchronization
 
-/// Sleeping on a word until it changes.
-extension UnsafeMutablePointer<Atomic<UInt32>> {
+/// A word that threads sleep on until it changes.
+typealias WakeWord = UnsafeMutablePointer<Atomic<UInt32>>
+
+extension WakeWord {
+  /// One with memory of its own, to be deallocated.
+  static func make() -> Self {
+    let word = allocate(capacity: 1)
+    word.initialize(to: Atomic(0))
+    return word
+  }
+
   private var word: UnsafePointer<UInt32> {
     UnsafeRawPointer(self).assumingMemoryBound(to: UInt32.self)
   }
@@ -10,6 +19,12 @@ extension UnsafeMutablePointer<Atomic<UInt32>> {
   /// Sleeps while the word has this value; may wake for no reason. Below zero: no limit.
   func wait(while value: UInt32, timeoutNanoseconds: Int64 = -1) {
     inturn_system_wait(word, value, timeoutNanoseconds)
+  }
+
+  /// Changes the word and wakes all. Releasing: who sees the change sees what was done before.
+  func advance() {
+    pointee.wrappingAdd(1, ordering: .releasing)
+    wakeAll()
   }
 
   func wakeOne() { inturn_system_wake_one(word) }

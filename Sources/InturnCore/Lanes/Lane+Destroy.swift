@@ -183,10 +183,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     tellLastStatesLocked()
     letOthersGoLocked()
-    if extra.pointee.quiet.waiters > 0 {
-      extra.wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-      extra.wakeups.wakeAll()
-    }
+    if extra.pointee.quiet.waiters > 0 { extra.wakeups.advance() }
     if pointee.machine.scheduled > 0 || extra.pointee.quiet.waiters > 0 || isInUse {
       pointee.lock.unlock()
       return

@@ -179,9 +179,7 @@ extension UnsafeMutablePointer<Lane> {
   func wakeWaitersLocked() {
     if !pointee.machine.flags.contains(.waitedFor) { return }
     pointee.machine.flags.remove(.waitedFor)
-    let wakeups = pointee.extra!.wakeups
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
+    pointee.extra!.wakeups.advance()
   }
 
   /// Nothing is pending, running, being called or to be delivered.
@@ -246,9 +244,7 @@ extension UnsafeMutablePointer<Lane> {
 
 extension UnsafeMutablePointer<LaneExtra> {
   /// An atomic never moves, so its address is good as long as the extra part lives.
-  var wakeups: UnsafeMutablePointer<Atomic<UInt32>> {
-    withUnsafePointer(to: pointee.quiet.wakeups) {
-      UnsafeMutablePointer<Atomic<UInt32>>(mutating: $0)
-    }
+  var wakeups: WakeWord {
+    withUnsafePointer(to: pointee.quiet.wakeups) { WakeWord(mutating: $0) }
   }
 }

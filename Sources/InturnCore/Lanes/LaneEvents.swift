@@ -86,15 +86,9 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.insert(.isObserved)
   }
 
-  /// Notes an event of the queue.
+  /// Notes an event of the queue, or of one of its operations.
   @inline(__always)
-  func noteLocked(_ kind: QueueEvent.Kind) {
-    if events != nil { noteSlowlyLocked(kind, nil) }
-  }
-
-  /// Notes an event of one of its operations.
-  @inline(__always)
-  func noteLocked(_ kind: QueueEvent.Kind, of slot: OperationSlot.Pointer) {
+  func noteLocked(_ kind: QueueEvent.Kind, of slot: OperationSlot.Pointer? = nil) {
     if events != nil { noteSlowlyLocked(kind, slot) }
   }
 

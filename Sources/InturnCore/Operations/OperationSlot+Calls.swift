@@ -45,7 +45,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   /// Gives the handle up. False when that has been done.
   func releaseHandle() -> Bool {
-    if change({ $0.contains(.handleHeld) ? $0.removing(.handleHeld) : nil }) == nil { return false }
+    if change({ $0.givingHandleUp() }) == nil { return false }
     dropReference()
     return true
   }

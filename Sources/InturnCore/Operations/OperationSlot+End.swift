@@ -166,15 +166,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   @inline(never)
-  private func wakeWaitersSlowly() {
-    let wakeups = self.wakeups
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
-  }
+  private func wakeWaitersSlowly() { wakeups.advance() }
 
   /// An atomic never moves, and a slot's memory is never given back.
-  var wakeups: UnsafeMutablePointer<Atomic<UInt32>> {
-    withUnsafePointer(to: pointee.wakeups) { UnsafeMutablePointer<Atomic<UInt32>>(mutating: $0) }
+  var wakeups: WakeWord {
+    withUnsafePointer(to: pointee.wakeups) { WakeWord(mutating: $0) }
   }
 
   /// The engine ends the operation, under its lane's lock: a cancel before the start, a deadline, a

@@ -14,6 +14,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   /// Changes the word by a pure step, again and again until it fits. Nil, with nothing changed,
   /// when the step says so.
+  @inline(__always)
   func change(_ step: (OperationWord) -> OperationWord?) -> OperationWord? {
     var current = pointee.word.load(ordering: .acquiring)
     while let next = step(OperationWord(bits: current)) {
@@ -149,20 +150,12 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard handle.isOf(.operation),
       let slot = Engine.current.pointee.operations.pointer(at: handle.index)
     else { return false }
-    var current = slot.pointee.word.load(ordering: .acquiring)
-    while true {
-      let word = OperationWord(bits: current)
-      guard word.generation == handle.generation, word.contains(.handleHeld),
-        !word.contains(.reattempted)
-      else { return false }
-      let (exchanged, original) = slot.pointee.word.weakCompareExchange(
-        expected: current, desired: word.removing(.handleHeld).bits,
-        successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
-      if exchanged { break }
-      current = original
+    let changed = slot.change {
+      $0.generation == handle.generation && !$0.contains(.reattempted)
+        ? $0.givingHandleUp() : nil
     }
-    slot.dropReference()
-    return true
+    if changed != nil { slot.dropReference() }
+    return changed != nil
   }
 
   /// The slot that a handle names, with a reference of the caller's, or why there is none.

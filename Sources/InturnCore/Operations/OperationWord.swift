@@ -160,6 +160,11 @@ struct OperationWord: Equatable {
     return adding(.cancelRequested)
   }
 
+  /// Its handle is given up. Nil when nobody holds it.
+  func givingHandleUp() -> OperationWord? {
+    contains(.handleHeld) ? removing(.handleHeld) : nil
+  }
+
   @inline(__always)
   private func claimed(_ outcome: Outcome, withData: Bool) -> OperationWord {
     let flags: Flags = withData ? .claimed : [.claimed, .ended]

@@ -33,7 +33,7 @@ package final class Clock: @unchecked Sendable {
   /// Nothing is handed over by it: relaxed.
   private let threadState = Atomic(ThreadState.none)
   /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
-  private let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  private let wakeups = WakeWord.make()
 
   package let isManual: Bool
   /// How many queues use the clock; protected by the engine's object lock.
@@ -41,7 +41,6 @@ package final class Clock: @unchecked Sendable {
 
   package init(isManual: Bool) {
     self.isManual = isManual
-    wakeups.initialize(to: Atomic(0))
     lateTimer = isManual ? .make() : nil
     // For the same reason as in `WorkerPool`.
     heap.reserveCapacity(16)
@@ -82,7 +81,7 @@ package final class Clock: @unchecked Sendable {
     let isFirst = node.pointee.position == 0
     let isLate = isManual && deadline <= manualTime && firing == 0
     lock.unlock()
-    if isFirst && !isManual { wakeThread() }
+    if isFirst && !isManual { wakeups.advance() }
     if isLate { Engine.current.pointee.systemClock.arm(lateTimer!, at: 0, for: .clock(self)) }
   }
 
@@ -189,11 +188,6 @@ package final class Clock: @unchecked Sendable {
       let pause = pauseUntilNext ?? -1
       if pause != 0 { wakeups.wait(while: seen, timeoutNanoseconds: pause) }
     }
-  }
-
-  private func wakeThread() {
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
   }
 
   // MARK: The heap

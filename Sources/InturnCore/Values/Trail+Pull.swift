@@ -50,28 +50,19 @@ extension Trail {
 }
 
 /// Where a thread sleeps until somebody signals.
-final class WaitPort: Sendable {
-  /// Counts signals. Releasing and acquiring: what happened before a signal is seen after it.
-  private let count = Address()
+final class WaitPort: @unchecked Sendable {
+  // Safe to share: what is there is atomic.
 
-  /// An address that outlives every use of the port.
-  private struct Address: @unchecked Sendable {
-    // Safe to share: what is there is atomic.
-    let pointer = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
-  }
+  /// Counts signals. What happened before a signal is seen after it.
+  private let count = WakeWord.make()
 
-  init() { count.pointer.initialize(to: Atomic(0)) }
+  deinit { count.deallocate() }
 
-  deinit { count.pointer.deallocate() }
+  var signals: UInt32 { count.pointee.load(ordering: .acquiring) }
 
-  var signals: UInt32 { count.pointer.pointee.load(ordering: .acquiring) }
-
-  func signal() {
-    count.pointer.pointee.wrappingAdd(1, ordering: .releasing)
-    count.pointer.wakeAll()
-  }
+  func signal() { count.advance() }
 
   func sleep(while seen: UInt32, timeoutNanoseconds: Int64) {
-    count.pointer.wait(while: seen, timeoutNanoseconds: timeoutNanoseconds)
+    count.wait(while: seen, timeoutNanoseconds: timeoutNanoseconds)
   }
 }

@@ -14,7 +14,7 @@ package class TrailBase: @unchecked Sendable {
   /// What reports call it.
   package final let label: String?
   /// Counts wake-ups of those who wait for a call's end, or for everybody to have been told.
-  final let wakeups = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
+  final let wakeups = WakeWord.make()
   /// Whether somebody sleeps on `wakeups`, or is about to.
   @exclusivity(unchecked) @usableFromInline final var isAwaited = false
 
@@ -25,7 +25,6 @@ package class TrailBase: @unchecked Sendable {
   init(word: UInt64, label: String?) {
     self.word = Atomic(word)
     self.label = label
-    wakeups.initialize(to: Atomic(0))
   }
 
   deinit { wakeups.deallocate() }
@@ -34,8 +33,7 @@ package class TrailBase: @unchecked Sendable {
   @usableFromInline
   final func wakeLocked() {
     isAwaited = false
-    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-    wakeups.wakeAll()
+    wakeups.advance()
   }
 
   /// Takes the lock, for a change: when nobody changes the value in place.

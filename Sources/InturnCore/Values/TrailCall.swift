@@ -18,26 +18,16 @@ package struct TrailCall {
   /// How many changes of a trail, the last of which the caller is being told, answer one another.
   @usableFromInline
   static func depth(in trail: TrailBase) -> UInt32 {
-    var frame = CallFrame.innermost
-    while let current = frame {
-      if let call = current.pointee.call, call.isOf(trail) { return call.depth }
-      frame = current.pointee.outer
-    }
-    return 0
+    CallFrame.first { $0.call?.isOf(trail) == true }?.pointee.call?.depth ?? 0
   }
 
   /// Whether the caller is inside a call of this observation, or, for nil, of any of the trail's.
   static func isInside(_ trail: TrailBase, observation: UInt64?) -> Bool {
-    var frame = CallFrame.innermost
-    while let current = frame {
-      if let call = current.pointee.call, call.isOf(trail),
-        observation == nil || observation == call.observation
-      {
-        return true
-      }
-      frame = current.pointee.outer
+    let found = CallFrame.first {
+      guard let call = $0.call, call.isOf(trail) else { return false }
+      return observation == nil || observation == call.observation
     }
-    return false
+    return found != nil
   }
 
   /// Calls `body` as an inline call of an observer, with the depth of what is told: a change that
