@@ -186,7 +186,7 @@ extension UnsafeMutablePointer<Lane> {
       if refusalLocked(generation) != nil { return }
       stopBurstLocked()
       var outbox = Outbox()
-      if first == 0, let graph = batch.graph { cancelLocked(graph) }
+      if first == 0, let graph = batch.graph { cancelLocked(graph, &outbox) }
       for place in first..<Swift.min(first + Self.portionOfGraph, batch.count)
       where !batch.isHeld(place) {
         takeOutLocked(batch.job(at: place), &outbox)
@@ -203,8 +203,7 @@ extension UnsafeMutablePointer<Lane> {
     job.markTakenOut()
     Batch.addTombstoneLocked(job)
     pointee.pending -= 1
-    extra.pointee.ends.add(.cancelled)
-    countEndLocked(wasRunning: false, &outbox)
+    countEndLocked(.cancelled, wasRunning: false, &outbox)
     extra.pointee.backlog.tombstones += 1
     compactLocked()
   }

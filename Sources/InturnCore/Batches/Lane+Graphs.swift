@@ -76,21 +76,15 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Cancelling
 
-  /// Takes all that is held out of the graphs, as cancelled.
-  func cancelGraphsLocked() {
-    while let graph = pointee.extra?.pointee.graphs.first { cancelLocked(graph) }
-  }
-
   /// Takes all that a graph without slots holds out of it, as cancelled. Takes no time for each:
   /// deliveries do that, one by one.
-  func cancelLocked(_ graph: BatchGraph.Pointer) {
+  func cancelLocked(_ graph: BatchGraph.Pointer, _ outbox: inout Outbox) {
     if graph.pointee.hasSlots || graph.pointee.isCancelled || graph.pointee.held == 0 { return }
     let extra = pointee.extra.unsafelyUnwrapped
     let held = extra.pointee.graphs.cancel(graph)
     pointee.machine.flags.insert(.hasDeliveries)
     pointee.pending -= held
-    extra.pointee.ends.add(.cancelled, UInt64(held))
-    countCancelledLocked(held)
+    countEndLocked(.cancelled, wasRunning: false, times: UInt64(held), &outbox)
   }
 
   /// Destroys the context of one operation that was cancelled while it was held. Called with the

@@ -119,7 +119,8 @@ extension UnsafeMutablePointer<Lane> {
       details.pointee.lastEdge = nil
       budget.next = next
     } else {
-      tellAtOnceLocked(slot, details, &budget.outbox)
+      releaseEdgesLocked(slot, &budget.outbox)
+      tellOwnLocked(&budget.outbox)
     }
   }
 
@@ -138,6 +139,7 @@ extension UnsafeMutablePointer<Lane> {
     edge.pointee.next = nil
     edge.pointee.earlier = nil
     plan.pointee.blockers = 0
+    plan.pointee.attempts = 1
     order.unblock(later)
     // Not the last one, as it is pending.
     later.pointee.references.wrappingSubtract(1, ordering: .relaxed)

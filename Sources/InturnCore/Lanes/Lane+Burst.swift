@@ -11,9 +11,7 @@ struct Burst {
   private(set) var done: UInt32 = 0
   private let tokenBits: UInt64
   /// Ends that the lane has not been told of: it takes what a burst has started for finished.
-  private var failed: UInt32 = 0
-  private var cancelled: UInt32 = 0
-  private var abandoned: UInt32 = 0
+  private var ends = EndCounts()
 
   fileprivate init(_ gate: OperationSlot.Pointer, _ chunk: Chunk.Pointer) {
     self.gate = gate
@@ -71,27 +69,14 @@ struct Burst {
   /// It is over, and its context destroyed.
   @inline(__always)
   mutating func count(_ word: OperationWord) {
-    if word.outcome != .finished { countOther(word.outcome.unsafelyUnwrapped) }
-  }
-
-  private mutating func countOther(_ outcome: Outcome) {
-    switch outcome {
-    case .failed: failed += 1
-    case .cancelled: cancelled += 1
-    case .abandoned: abandoned += 1
-    case .finished, .timedOut: break
-    }
+    if word.outcome != .finished { ends.add(word.outcome.unsafelyUnwrapped) }
   }
 
   fileprivate func settleLocked(_ lane: Lane.Pointer) {
     lane.countBurstLocked()
-    let others = UInt64(failed) + UInt64(cancelled) + UInt64(abandoned)
-    if others == 0 { return }
-    let extra = lane.needExtra()
-    extra.pointee.ends.add(.failed, UInt64(failed))
-    extra.pointee.ends.add(.cancelled, UInt64(cancelled))
-    extra.pointee.ends.add(.abandoned, UInt64(abandoned))
-    lane.pointee.finished -= others
+    if ends.sum == 0 { return }
+    lane.needExtra().pointee.ends.add(ends)
+    lane.pointee.finished -= ends.sum
   }
 }
 

@@ -71,7 +71,7 @@ extension UnsafeMutablePointer<Lane> {
       && ((extra?.pointee.backlog.segments ?? 0) > 0 || extra?.pointee.backlog.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.bursting)
     pointee.machine.flags.remove(.offered)
-    cancelGraphsLocked()
+    while let graph = extra?.pointee.graphs.first { cancelLocked(graph, &outbox) }
     let jobs = pointee.buffer.takeAll(isRead: isRead)
     var (inOrder, standIns): (Chunk.Pointer?, Chunk.Pointer?)
     if let order {
@@ -110,7 +110,10 @@ extension UnsafeMutablePointer<Lane> {
       next = chunk.pointee.next
       chunk.pointee.next = nil
       cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &outbox)
-      buryLocked(chunk)
+      // Who destroys their contexts finds them there.
+      var jobs = JobBuffer(head: chunk, tail: chunk)
+      needExtra().pointee.backlog.graveyard.append(&jobs)
+      pointee.machine.flags.insert(.hasDeliveries)
       // What stays keeps its order only if nobody adds to it meanwhile.
       if keepsSegments && next != nil { continue }
       pointee.lock.unlock()
@@ -136,8 +139,7 @@ extension UnsafeMutablePointer<Lane> {
           chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
         } else {
           job.markTakenOut()
-          extra.pointee.ends.add(.cancelled)
-          countEndLocked(wasRunning: false, &outbox)
+          countEndLocked(.cancelled, wasRunning: false, &outbox)
         }
         continue
       }
@@ -169,12 +171,5 @@ extension UnsafeMutablePointer<Lane> {
       outbox.dropReference(of: slot)
       extra.pointee.backlog.tombstones -= 1
     }
-  }
-
-  /// Leaves a chunk of cancelled jobs to whoever destroys their contexts.
-  func buryLocked(_ chunk: Chunk.Pointer) {
-    var jobs = JobBuffer(head: chunk, tail: chunk)
-    needExtra().pointee.backlog.graveyard.append(&jobs)
-    pointee.machine.flags.insert(.hasDeliveries)
   }
 }

@@ -56,8 +56,7 @@ extension UnsafeMutablePointer<Lane> {
       claim.isAskedToEnd = job.isAskedToEnd
       pointee.pending -= 1
       countStartLocked()
-      countLocked(.finished)
-      countEndLocked(wasRunning: true, &outbox)
+      countEndLocked(.finished, wasRunning: true, &outbox)
       whenPlain()
     }
     // What a drainer would do, which has nothing else to look after.

@@ -92,13 +92,6 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Telling
 
-  /// Tells others what there is to tell, in the middle of a drainer's turn. Called with the lock,
-  /// which it gives up and takes again. False when the process is not the same any more.
-  func tellOthersLocked(_ budget: inout DrainBudget) -> Bool {
-    unlock(&budget.outbox)
-    return relock(budget)
-  }
-
   /// The operation has ended: those that come after it are to be told, once the lock is given up.
   func releaseEdgesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let details = slot.pointee.details, let first = details.pointee.firstEdge else { return }
@@ -143,22 +136,6 @@ extension UnsafeMutablePointer<Lane> {
     // Not the last one, as it is pending.
     later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     return true
-  }
-
-  /// Tells those of this lane that come after an operation that has finished; those that are left
-  /// have to wait as those of other lanes do.
-  func tellAtOnceLocked(
-    _ slot: OperationSlot.Pointer, _ details: OperationDetails.Pointer, _ outbox: inout Outbox
-  ) {
-    var next = details.pointee.firstEdge
-    for _ in 0..<Self.portion {
-      guard let edge = next else { break }
-      let after = edge.pointee.next
-      if !tellLocked(edge, .finished, &outbox) { break }
-      next = after
-    }
-    details.pointee.firstEdge = next
-    if next == nil { details.pointee.lastEdge = nil } else { releaseEdgesLocked(slot, &outbox) }
   }
 
   /// How many others are looked at or told under the lock before somebody else may have it.

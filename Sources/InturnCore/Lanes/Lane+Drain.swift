@@ -26,7 +26,8 @@ extension UnsafeMutablePointer<Lane> {
   func comeToStartLocked(_ budget: inout DrainBudget) -> Bool {
     while true {
       if budget.outbox.hasNews {
-        if !tellOthersLocked(&budget) { return false }
+        unlock(&budget.outbox)
+        if !relock(budget) { return false }
         continue
       }
       let next = pointee.machine.next(view)
@@ -96,8 +97,7 @@ extension UnsafeMutablePointer<Lane> {
     if slot.loadWord().contains(.claimed) {
       return dropTombstoneLocked(slot, &budget) ? .goOn : .stop
     }
-    if let details = slot.pointee.details, !details.pointee.isLean, let plan = details.pointee.plan
-    {
+    if let plan = slot.plan {
       if !claimNamesLocked(slot, plan) { return .goOn }
       plan.pointee.attempts += 1
     }

@@ -49,12 +49,11 @@ extension UnsafeMutablePointer<Lane> {
     let wasCounted = slot.pointee.flags.contains(.counted)
     if !wasCounted {
       slot.pointee.flags.insert(.counted)
-      countLocked(word.outcome!)
+      countEndLocked(word.outcome!, wasRunning: word.contains(.started), &outbox)
       if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
       releaseEdgesLocked(slot, &outbox)
       leaveGroupsLocked(slot)
       noteLocked(.ended, of: slot)
-      countEndLocked(wasRunning: word.contains(.started), &outbox)
       stageStatesLocked(of: slot, &outbox)
       endFollowersLocked(slot, &outbox)
       if !word.contains(.started) { releaseNamesLocked(slot, &outbox) }
@@ -91,14 +90,6 @@ extension UnsafeMutablePointer<Lane> {
       // Set so that it is let go of once.
       slot.pointee.flags.insert(.inDelivery)
       outbox.letGo(of: slot)
-    }
-  }
-
-  func countLocked(_ outcome: Outcome) {
-    if outcome == .finished {
-      pointee.finished += 1
-    } else {
-      needExtra().pointee.ends.add(outcome)
     }
   }
 

@@ -77,12 +77,13 @@ extension UnsafeMutablePointer<Lane> {
     }
     // From here on, the old token is a past one's.
     _ = slot.change { $0.restarted() }
-    countRestartLocked()
+    // It goes back to those that are pending.
+    pointee.extra?.pointee.states?.pointee.running -= 1
     stageStatesLocked(of: slot, &outbox)
     let order = needOrder()
     if wasBarrier {
       order.pointee.isFenceRunning = false
-    } else if isOneAtATime {
+    } else if pointee.machine.traits.contains(.oneAtATime) {
       // An urgent one stays before those that came after it.
       if slot.level == LaneOrder.urgent && delay == 0 {
         order.pushFirst(Job(slot: slot), priority: LaneOrder.urgent)
@@ -104,9 +105,6 @@ extension UnsafeMutablePointer<Lane> {
       holdForGapLocked()
     }
   }
-
-  /// Whether the next operation has to wait until this one has ended.
-  private var isOneAtATime: Bool { pointee.machine.traits.contains(.oneAtATime) }
 
   /// Asks the retry policy's function about an attempt that has failed: a delivery. Called with the
   /// lock, which it gives up and takes again. False when the process is not the same any more.

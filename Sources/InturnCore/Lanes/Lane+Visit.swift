@@ -36,8 +36,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     var outbox = Outbox()
     pointee.machine.release()
-    countEndLocked(wasRunning: true, &outbox)
-    countLocked(outcome)
+    countEndLocked(outcome, wasRunning: true, &outbox)
     unlock(&outbox)
   }
 

@@ -99,6 +99,7 @@ extension UnsafeMutablePointer<OperationDetails> {
     }
     plan.pointee.priority = 0
     plan.pointee.blockers = 0
+    plan.pointee.attempts = 0
     plan.pointee.linkedCount = 0
     plan.pointee.needsFinished = false
     pointee.plan = plan

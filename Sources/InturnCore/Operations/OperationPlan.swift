@@ -16,20 +16,20 @@ struct OperationPlan {
   /// Whether the plan lies in its details' memory.
   var isInDetails = false
   var ownsEdges = false
+  /// How often its work was called.
+  var attempts: UInt32 = 0
   /// The operations that it comes after; in the same memory as the plan, unless it owns them.
   var edges: UnsafeMutablePointer<Edge>?
   /// How many of them are set up.
   var linkedCount = 0
   var condition: RawCondition?
+  /// The names that no two operations have at a time.
+  var names: NameClaims?
   var retry: RetryPolicy?
   /// It goes before all that is not urgent once nothing blocks it.
   var comesNext = false
-  /// The names that no two operations have at a time.
-  var names: NameClaims?
   /// The generation that its handle has; its tokens have later ones from the second attempt on.
   var handleGeneration: UInt32 = 0
-  /// How often its work was called.
-  var attempts: UInt32 = 0
   /// The attempt ends before its work was called: see `goBackIfStopped`.
   var goesBack = false
   /// When its next attempt is due; `Int64.max` for none.
@@ -121,10 +121,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   var blockers: UInt32 { plan?.pointee.blockers ?? 0 }
 
   @inline(__always)
-  var condition: RawCondition? {
-    guard let details = pointee.details, !details.pointee.isLean else { return nil }
-    return details.pointee.plan?.pointee.condition
-  }
+  var condition: RawCondition? { plan?.pointee.condition }
 
   /// Where a lane's order has it.
   var level: Int64 {

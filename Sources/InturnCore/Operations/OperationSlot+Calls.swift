@@ -53,11 +53,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// The details, made if there are none yet; for who may change anything in them.
   func needDetailsLocked() -> UnsafeMutablePointer<OperationDetails> {
     if let details = pointee.details {
-      if details.pointee.isLean {
-        details.pointee.isLean = false
-        // While they are lean, starts are not counted.
-        details.pointee.plan?.pointee.attempts = attemptsWithoutPlan
-      }
+      details.pointee.isLean = false
       return details
     }
     let details = UnsafeMutablePointer<OperationDetails>.allocate(capacity: 1)

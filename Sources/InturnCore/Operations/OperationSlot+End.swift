@@ -196,10 +196,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   private var countOfAttempts: UInt32 {
     // That one has ended, and is kept.
     if pointee.cause == .joined { return groups!.pointee.party!.leader.countOfAttempts }
-    if let details = pointee.details, !details.pointee.isLean, let plan = details.pointee.plan {
-      return plan.pointee.attempts
-    }
-    return attemptsWithoutPlan
+    return plan?.pointee.attempts ?? attemptsWithoutPlan
   }
 
   /// The end as callbacks and waiters are told it; the operation has ended.

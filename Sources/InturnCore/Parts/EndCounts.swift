@@ -9,6 +9,13 @@ struct EndCounts {
 
   var sum: UInt64 { failed + cancelled + timedOut + abandoned }
 
+  mutating func add(_ other: EndCounts) {
+    failed += other.failed
+    cancelled += other.cancelled
+    timedOut += other.timedOut
+    abandoned += other.abandoned
+  }
+
   mutating func add(_ outcome: Outcome, _ times: UInt64 = 1) {
     switch outcome {
     case .finished: break

@@ -13,8 +13,8 @@ struct LaneStates {
   var running: Int64 = 0
   /// Operations that have ended.
   var ended: Int64 = 0
-  /// The gate of a batch that was under way is running one of those, and is not counted as ended.
-  /// Asked once, when that batch ends: there is no other one.
+  /// The gate of a burst that was under way is running one of those, and is not counted as ended.
+  /// Asked once, when that burst ends: there is no other one.
   var hasGate = false
   var trails: [StateTrail] = []
   /// What all of those have been told, or are to be.
@@ -82,35 +82,30 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.machine.flags.contains(.rated) { countStartForRateLocked() }
   }
 
-  @inline(__always)
-  func countEndLocked(wasRunning: Bool, _ outbox: inout Outbox) {
-    if !pointee.machine.flags.contains(.watched) { return }
-    pointee.extra!.pointee.states!.pointee.ended += 1
+  /// An operation has ended so, or so many that were pending have.
+  func countEndLocked(
+    _ outcome: Outcome, wasRunning: Bool, times: UInt64 = 1, _ outbox: inout Outbox
+  ) {
+    if outcome == .finished {
+      pointee.finished += times
+    } else {
+      needExtra().pointee.ends.add(outcome, times)
+    }
+    guard let states = pointee.extra?.pointee.states else { return }
+    states.pointee.ended += Int64(times)
     if !wasRunning { return }
-    pointee.extra!.pointee.states!.pointee.running -= 1
+    states.pointee.running -= 1
     // The lane may start another one before it gives the lock up.
     stageStatesLocked(&outbox)
   }
 
-  /// So many that were pending have ended.
-  func countCancelledLocked(_ count: UInt32) {
-    if pointee.machine.flags.contains(.watched) {
-      pointee.extra!.pointee.states!.pointee.ended += Int64(count)
-    }
-  }
-
-  /// The operation that was running goes back to those that are pending.
-  func countRestartLocked() {
-    if pointee.machine.flags.contains(.watched) {
-      pointee.extra!.pointee.states!.pointee.running -= 1
-    }
-  }
-
-  /// The batch that was under way when the lane began to count is over.
+  /// The burst that was under way when the lane began to count is over.
   @inline(__always)
   func countGateLocked(_ outbox: inout Outbox) {
-    if !pointee.machine.flags.contains(.watched) { return }
-    if pointee.extra!.pointee.states!.pointee.hasGate { countEndLocked(wasRunning: true, &outbox) }
+    guard let states = pointee.extra?.pointee.states, states.pointee.hasGate else { return }
+    states.pointee.ended += 1
+    states.pointee.running -= 1
+    stageStatesLocked(&outbox)
   }
 
   // MARK: Telling
