@@ -144,6 +144,10 @@ package enum Engine {
     UnsafeMutableRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
+  static func outOfMemory() -> Never {
+    fatalError("Inturn: no memory to start an operation that was accepted")
+  }
+
   private static func begin() -> Pointer {
     guard let engine = make() else { fatalError("Inturn: no memory to begin with") }
     return engine

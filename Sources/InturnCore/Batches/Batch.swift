@@ -220,7 +220,11 @@ package final class Batch: @unchecked Sendable {
     staged.deliver()
     if goesOn, let graph {
       let isFinished = end.end.outcome == .finished
-      Engine.tellLater(graph, entry - entries, isFinished: isFinished, of: queue)
+      // Nobody is told when the queue is gone.
+      _ = Engine.withLane(queue) {
+        $0.tellLater(
+          graph, entry - entries, isFinished: isFinished, generation: queue.generation)
+      }
     }
     if stops { cancelRest() }
     if isOver { complete() }
@@ -341,7 +345,10 @@ package final class Batch: @unchecked Sendable {
 
   private func cancelRest() {
     if !isStopped.exchange(true, ordering: .sequentiallyConsistent) && isBare {
-      Engine.removeJobs(of: self, from: queue)
+      _ = Engine.withLane(queue) {
+        $0.removeJobs(of: self, generation: queue.generation)
+        return .ok
+      }
     }
     var next = 0
     // Of those that the batch has no slots of, what runs.

@@ -55,7 +55,10 @@ extension UnsafeMutablePointer<Lane> {
     let mayHold = batch.graph == nil || mayHoldLocked
     if status == .ok && mayHold {
       spliceLocked(&jobs, ready)
-      if let graph = batch.graph { addLocked(graph) }
+      if let graph = batch.graph {
+        pointee.pending += graph.pointee.held
+        needExtra().pointee.graphs.add(graph)
+      }
       unlock()
       return .ok
     }

@@ -4,12 +4,6 @@
 /// nowhere else while they are held; they count among the lane's pending ones all the same. Those
 /// with slots are blocked as others are, by one thing more.
 extension UnsafeMutablePointer<Lane> {
-  /// A batch without slots has been accepted with this graph.
-  func addLocked(_ graph: BatchGraph.Pointer) {
-    pointee.pending += graph.pointee.held
-    needExtra().pointee.graphs.add(graph)
-  }
-
   /// An operation of a batch without slots has ended: tells some of those that come after it. What
   /// is not held any more goes to where it can be started from.
   @inline(__always)
@@ -103,14 +97,5 @@ extension UnsafeMutablePointer<Lane> {
     unlockForCall(&budget)
     job.destroy.unsafelyUnwrapped(job.context)
     return relock(budget)
-  }
-
-  /// Tells how many are held, of each graph.
-  func forEachHeldLocked(_ body: () -> Bool) {
-    var next = pointee.extra?.pointee.graphs.first
-    while let graph = next {
-      for _ in 0..<graph.pointee.held where !body() { return }
-      next = graph.pointee.next
-    }
   }
 }

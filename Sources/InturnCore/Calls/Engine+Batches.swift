@@ -24,22 +24,6 @@ extension Engine {
     return (status, status == .ok ? batch.handle : Handle(bits: 0))
   }
 
-  static func removeJobs(of batch: Batch, from queue: Handle) {
-    _ = withLane(queue) {
-      $0.removeJobs(of: batch, generation: queue.generation)
-      return .ok
-    }
-  }
-
-  /// An operation of a batch has ended: tells those that come after it, unless the queue is gone.
-  static func tellLater(
-    _ graph: BatchGraph.Pointer, _ place: Int, isFinished: Bool, of queue: Handle
-  ) {
-    _ = withLane(queue) {
-      $0.tellLater(graph, place, isFinished: isFinished, generation: queue.generation)
-    }
-  }
-
   /// Whether a queue has not been destroyed.
   static func isAlive(_ queue: Handle) -> Bool {
     withLane(queue) { lane in

@@ -64,7 +64,9 @@ extension Engine {
   package static func release(_ operation: Handle) -> Status {
     if OperationSlot.Pointer.releaseAtOnce(operation) { return .ok }
     return withSlot(operation: operation) {
-      $0.releaseHandle() ? .ok : operation.refusal(for: .operation)
+      if $0.change({ $0.givingHandleUp() }) == nil { return operation.refusal(for: .operation) }
+      $0.dropReference()
+      return .ok
     }
   }
 
@@ -90,17 +92,14 @@ extension Engine {
   }
 
   package static func fail(_ token: Handle, code: Int32) -> Status {
-    guard let slot = slot(of: token) else { return token.refusal(for: .token) }
-    return slot.end(token, as: .failed, payload: .init(code: code))
+    end(token, as: .failed, payload: .init(code: code))
   }
 
   /// Ends an operation with a result, which is the caller's to destroy when this is refused.
   package static func finish(
     _ token: Handle, result: UnsafeMutableRawPointer?, destroy: RawDestroy?
   ) -> Status {
-    guard let slot = slot(of: token) else { return token.refusal(for: .token) }
-    return slot.end(
-      token, as: .finished, payload: .init(result: result, resultDestroy: destroy))
+    end(token, as: .finished, payload: .init(result: result, resultDestroy: destroy))
   }
 
   static func end(

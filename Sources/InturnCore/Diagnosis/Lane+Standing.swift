@@ -179,8 +179,7 @@ extension UnsafeMutablePointer<Lane> {
       return !isAwaited && left > 0
     }
     forEachRunningLocked(while: !isAwaited && left > 0) { _ = look($0) }
-    if !isAwaited && left > 0 { order?.forEach { look($0.slot) } }
-    if !isAwaited && left > 0 { _ = pointee.buffer.forEach { look($0.slot) } }
+    if !isAwaited && left > 0 { _ = forEachPendingLocked { look($0.slot) } }
     return isAwaited
   }
 

@@ -66,7 +66,7 @@ extension UnsafeMutablePointer<Lane> {
     defer { pointee.lock.unlock() }
     stopBurstLocked()
     var left = Self.reach
-    func look(_ job: Job) -> Bool {
+    _ = forEachPendingLocked { job in
       left -= 1
       guard let other = job.slot else { return left > 0 }
       if other == slot { left = 0 }
@@ -77,8 +77,6 @@ extension UnsafeMutablePointer<Lane> {
       left -= 15
       return left > 0
     }
-    order?.forEach(look)
-    if left > 0 { _ = pointee.buffer.forEach(look) }
   }
 
   /// Adds the operations that a pending one comes after. There may be any number, so that the lock is

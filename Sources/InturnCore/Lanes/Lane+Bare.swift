@@ -8,7 +8,7 @@ extension UnsafeMutablePointer<Lane> {
   /// next one is such an operation, too, and the one before it has finished, the gate goes from one
   /// to the other where it is, among those that run.
   func runBareLocked(_ job: Job, _ budget: inout DrainBudget) -> Progress {
-    let gate = takeGateLocked(&budget)
+    let gate = budget.takeGate(for: self)
     beginBareLocked(job, gate)
     addRunningLocked(gate)
     var chunk = pointee.buffer.head
@@ -77,8 +77,8 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.goesStraightOn, budget.outbox.isEmpty, order == nil, budget.remaining > 0,
       gate.isClean, gate.pointee.destroy == nil,
       gate.loadWord().generation < OperationSlot.lastGeneration,
-      let chunk = pointee.buffer.front(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
-      !chunk.jobs[Int(chunk.pointee.start)].isTakenOut,
+      let chunk = pointee.buffer.front(), chunk.first.work != nil,
+      !chunk.first.isTakenOut,
       !othersWaitLocked
     else { return nil }
     return pointee.buffer.pop()

@@ -115,11 +115,16 @@ extension UnsafeMutablePointer<Lane> {
     return isPlaced
   }
 
+  /// Tells each pending job, those of the order first, until `body` says that it is enough. False when
+  /// it has.
+  func forEachPendingLocked(_ body: (Job) -> Bool) -> Bool {
+    (order?.forEach(body) ?? true) && pointee.buffer.forEach(body)
+  }
+
   /// The next job's slot, of a lane that takes them strictly in order.
   func firstSlotLocked() -> OperationSlot.Pointer? {
     if let order, let job = order.pointee.front.first() { return job.slot }
-    guard let chunk = frontLocked() else { return nil }
-    return chunk.jobs[Int(chunk.pointee.start)].slot
+    return frontLocked()?.first.slot
   }
 
   @inline(__always)
@@ -172,7 +177,9 @@ extension UnsafeMutablePointer<Lane> {
     pointee.pending -= 1
     // It may have been what was offered.
     pointee.machine.flags.subtract([.headBlocked, .offered])
-    leaveLeaderLocked(slot)
+    if let groups = slot.groups, groups.pointee.isFollowing {
+      groups.pointee.party!.remove(slot)
+    }
     if let order, order.remove(slot) {
       // The buffer's reference; the engine's is still there.
       slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)

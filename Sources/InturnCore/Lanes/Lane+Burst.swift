@@ -84,7 +84,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Begins a burst at a chunk which is the lane's first and begins with a plain job. Gives the lock
   /// up.
   func beginBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Burst {
-    let burst = Burst(takeGateLocked(&budget), chunk)
+    let burst = Burst(budget.takeGate(for: self), chunk)
     pointee.burstGeneration = burst.gate.loadWord().generation
     pointee.machine.flags.insert(.bursting)
     addRunningLocked(burst.gate)
@@ -156,42 +156,10 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: The gate
 
-  /// A slot whose word says "over", to start operations with.
-  func takeGateLocked(_ budget: inout DrainBudget) -> OperationSlot.Pointer {
-    let over: OperationWord.Flags = [.started, .returned, .claimed, .ended]
-    if let gate = budget.spareGate {
-      budget.spareGate = nil
-      if gate.loadWord().generation < OperationSlot.lastGeneration {
-        gate.adopt(by: self, pointee.generation)
-        return gate
-      }
-      gate.dropGate()
-    }
-    while true {
-      guard
-        let gate = OperationSlot.Pointer.take(
-          for: self, pointee.generation, over, isKept: true)
-      else { Self.outOfMemory() }
-      Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
-      if gate.loadWord().generation < OperationSlot.lastGeneration { return gate }
-      // It is retired by that.
-      gate.dropGate()
-    }
-  }
-
-  /// Keeps a gate that is over for the next lane, or lets go of it when it has something to clean
-  /// up. Called with the lock, which it may give up and take again;
-  /// false when the process is not the same any more.
+  /// Keeps a gate that is over for the next lane, or lets go of it. Called with the lock, which it may
+  /// give up and take again; false when the process is not the same any more.
   func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
-    if gate.isClean && budget.spareGate == nil {
-      // The next lane's gate begins without the marks that this lane's callers have left.
-      gate.pointee.word.store(
-        OperationWord(
-          generation: gate.loadWord().generation, [.started, .returned, .claimed, .ended]
-        ).bits, ordering: .releasing)
-      budget.spareGate = gate
-      return true
-    }
+    if budget.keep(gate) { return true }
     unlockForCall(&budget)
     gate.dropGate()
     return relock(budget)

@@ -17,18 +17,14 @@ extension UnsafeMutablePointer<Lane> {
     return context
   }
 
-  private func nextToOfferLocked() -> UInt? {
+  /// What it would be, or what is offered and nobody has claimed.
+  func nextToOfferLocked() -> UInt? {
     guard let chunk = frontLocked() else { return nil }
-    let job = chunk.jobs[Int(chunk.pointee.start)]
+    let job = chunk.first
     guard let slot = job.slot else {
       return job.tag == LaneDrainer.claimedTag ? UInt(bitPattern: job.context) : nil
     }
     return slot.loadWord().contains(.claimed) ? nil : UInt(bitPattern: slot.pointee.context)
-  }
-
-  /// The operation that is offered, for as long as nobody has claimed it.
-  var offeredLocked: UInt? {
-    pointee.machine.flags.contains(.offered) ? nextToOfferLocked() : nil
   }
 
   /// Starts the operation of this context. Nil when it is not its turn.

@@ -70,8 +70,8 @@ extension UnsafeMutablePointer<Lane> {
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
     if pointee.machine.traits.contains(.bursts), !pointee.machine.countsStarts,
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
-      let chunk = frontLocked(), chunk.jobs[Int(chunk.pointee.start)].work != nil,
-      !chunk.jobs[Int(chunk.pointee.start)].isTakenOut
+      let chunk = frontLocked(), chunk.first.work != nil,
+      !chunk.first.isTakenOut
     {
       return runBurstLocked(chunk, &budget)
     }
@@ -83,10 +83,6 @@ extension UnsafeMutablePointer<Lane> {
     if let slot = job.slot { return runLocked(slot, &budget) }
     if job.isTakenOut { return dropTombstoneLocked(job, &budget) ? .goOn : .stop }
     return runBareLocked(job, &budget)
-  }
-
-  static func outOfMemory() -> Never {
-    fatalError("Inturn: no memory to start an operation that was accepted")
   }
 
   // MARK: One operation

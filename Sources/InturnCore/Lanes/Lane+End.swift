@@ -126,7 +126,7 @@ extension UnsafeMutablePointer<Lane> {
     if let graph = extra.pointee.graphs.firstCancelled { return deliverHeldLocked(graph, &budget) }
     // Not by `pop`: a host's jobs have numbers for their work, and one of those is an optional's none.
     while let grave = extra.pointee.backlog.graveyard.front() {
-      let job = grave.jobs[Int(grave.pointee.start)]
+      let job = grave.first
       grave.pointee.start += 1
       guard let destroy = job.destroy else { continue }
       budget.remaining -= 1

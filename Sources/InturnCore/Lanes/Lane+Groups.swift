@@ -13,16 +13,12 @@ extension UnsafeMutablePointer<Lane> {
         return status
       }
     }
-    if let key = groups.pointee.key { needKeysLocked().append(slot, key: key) }
+    if let key = groups.pointee.key {
+      let extra = needExtra()
+      if extra.pointee.keys == nil { extra.pointee.keys = KeyTable() }
+      extra.pointee.keys!.append(slot, key: key)
+    }
     return .ok
-  }
-
-  private func needKeysLocked() -> KeyTable {
-    let extra = needExtra()
-    if let keys = extra.pointee.keys { return keys }
-    let keys = KeyTable()
-    extra.pointee.keys = keys
-    return keys
   }
 
   /// Takes an operation out of its groups: it has ended, or was not accepted after all.
@@ -69,12 +65,6 @@ extension UnsafeMutablePointer<Lane> {
     leading.pointee.hasBeenJoined = true
     party.append(slot)
     return true
-  }
-
-  /// Takes one out that has joined another one and ends before it.
-  func leaveLeaderLocked(_ slot: OperationSlot.Pointer) {
-    guard let groups = slot.groups, groups.pointee.isFollowing else { return }
-    groups.pointee.party!.remove(slot)
   }
 
   /// An operation that others have joined has ended: so have they, in the same way. But when it was

@@ -51,7 +51,7 @@ extension UnsafeMutablePointer<Lane> {
     defer { pointee.lock.unlock() }
     if pointee.generation != generation { return }
     stopBurstLocked()
-    if !areAskedToEnd, let context = offeredLocked {
+    if !areAskedToEnd, pointee.machine.flags.contains(.offered), let context = nextToOfferLocked() {
       body(UnsafeMutableRawPointer(bitPattern: context & ~LaneDrainer.tagMask).unsafelyUnwrapped)
     }
     forEachRunningLocked { slot in

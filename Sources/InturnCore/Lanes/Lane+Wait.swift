@@ -85,23 +85,18 @@ extension UnsafeMutablePointer<Lane> {
       let word = slot.loadWord()
       if !word.isEnded { goesOn = body(slot.info(word, .running)) }
     }
-    func tell(_ job: Job) -> Bool {
-      guard goesOn else { return false }
+    if !goesOn { return }
+    goesOn = forEachPendingLocked { job in
       guard let slot = job.slot else {
-        if job.isTakenOut { return true }
-        goesOn = body(OperationInfo(state: .pending))
-        return goesOn
+        return job.isTakenOut || body(OperationInfo(state: .pending))
       }
       let word = slot.loadWord()
-      if word.contains(.claimed) || word.contains(.segment) { return true }
-      goesOn = body(slot.info(word, .pending))
-      return goesOn
+      return word.contains(.claimed) || word.contains(.segment) || body(slot.info(word, .pending))
     }
-    order?.forEach(tell)
-    _ = pointee.buffer.forEach(tell)
-    forEachHeldLocked {
-      if goesOn { goesOn = body(OperationInfo(state: .pending)) }
-      return goesOn
+    var next = goesOn ? pointee.extra?.pointee.graphs.first : nil
+    while let graph = next {
+      for _ in 0..<graph.pointee.held where !body(OperationInfo(state: .pending)) { return }
+      next = graph.pointee.next
     }
   }
 }

@@ -86,7 +86,7 @@ package final class LaneDrainer: @unchecked Sendable {
       }
       // It waits for others' ends or names: whoever ends that asks for a drainer.
       if lane.pointee.machine.flags.contains(.headBlocked) { continue }
-      let job = chunk.jobs[Int(chunk.pointee.start)]
+      let job = chunk.first
       if job.work != nil {
         let tag = askForTag()
         if job.tag != tag { return goBackLocked(job) }
@@ -147,7 +147,7 @@ package final class LaneDrainer: @unchecked Sendable {
       // The engine's reference and the drainer's.
       let slot = OperationSlot.Pointer.take(
         for: lane, lane.pointee.generation, .started, references: 2)
-    else { Lane.Pointer.outOfMemory() }
+    else { Engine.outOfMemory() }
     lane.addRunningLocked(slot)
     lane.countStartLocked()
     self.slot = slot

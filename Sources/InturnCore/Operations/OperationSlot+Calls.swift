@@ -43,13 +43,6 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// Gives the handle up. False when that has been done.
-  func releaseHandle() -> Bool {
-    if change({ $0.givingHandleUp() }) == nil { return false }
-    dropReference()
-    return true
-  }
-
   /// The details, made if there are none yet; for who may change anything in them.
   func needDetailsLocked() -> UnsafeMutablePointer<OperationDetails> {
     if let details = pointee.details {

@@ -50,6 +50,9 @@ struct OperationWord: Equatable {
     static let reattempted = Flags(rawValue: 1 << 15)
     /// Its state is told as a value.
     static let watched = Flags(rawValue: 1 << 24)
+
+    /// Of a gate between two operations.
+    static var over: Flags { [.started, .returned, .claimed, .ended] }
   }
 
   private static var outcomeShift: UInt64 { 16 }

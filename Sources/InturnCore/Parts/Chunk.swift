@@ -34,6 +34,10 @@ extension UnsafeMutablePointer<Chunk> {
     UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: Job.self)
   }
 
+  /// The next one; there is one.
+  @inline(__always)
+  var first: Job { jobs[Int(pointee.start)] }
+
   @inline(__always)
   var isFull: Bool { pointee.count == pointee.capacity }
 

@@ -89,14 +89,13 @@ struct JobBuffer {
 
   /// The next job, or nil.
   mutating func first() -> Job? {
-    guard let chunk = front() else { return nil }
-    return chunk.jobs[Int(chunk.pointee.start)]
+    front()?.first
   }
 
   /// Takes the next job out, or nil.
   mutating func pop() -> Job? {
     guard let chunk = front() else { return nil }
-    let job = chunk.jobs[Int(chunk.pointee.start)]
+    let job = chunk.first
     chunk.pointee.start += 1
     return job
   }

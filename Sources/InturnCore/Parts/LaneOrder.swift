@@ -38,7 +38,7 @@ struct LaneOrder: ~Copyable {
   var blocked: UInt32 = 0
 
   /// The levels in which something is pending.
-  private var heap = LevelHeap()
+  fileprivate var heap = LevelHeap()
   /// The level of priority zero, which there always is.
   private let plain = Level.Pointer.allocate(capacity: 1)
   /// The others. Some that are empty are kept for what comes next.
@@ -83,7 +83,7 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   /// `isFree`: nothing runs, and no batch holds anything.
   func hasStartable(isFree: Bool) -> Bool {
-    if pointee.hasLevels || !pointee.front.isEmpty { return true }
+    if !pointee.heap.isEmpty || !pointee.front.isEmpty { return true }
     return isFree && isFenceReady
   }
 
@@ -242,7 +242,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     var all = JobBuffer()
     func take(_ jobs: inout JobBuffer) { if jobs.front() != nil { all.append(&jobs) } }
     take(&pointee.front)
-    while let level = pointee.highest {
+    while let level = pointee.heap.first {
       take(&level.pointee.jobs)
       pointee.removeLevel(level)
     }
@@ -255,8 +255,8 @@ extension UnsafeMutablePointer<LaneOrder> {
     guard pointee.front.squeeze(round, isRead: false, &budget, where: isDead),
       pointee.behind.squeeze(round, isRead: false, &budget, where: isDead)
     else { return false }
-    while pointee.squeezed < pointee.levelCount {
-      let level = pointee.level(at: pointee.squeezed)
+    while pointee.squeezed < pointee.heap.count {
+      let level = pointee.heap[pointee.squeezed]
       budget -= 1
       if !level.pointee.jobs.squeeze(round, isRead: false, &budget, where: isDead) { return false }
       // Its place is another one's then.
@@ -272,23 +272,21 @@ extension UnsafeMutablePointer<LaneOrder> {
   }
 
   /// Tells each pending job in about the order of the starts, until `body` says that it is enough.
-  func forEach(_ body: (Job) -> Bool) {
-    guard pointee.front.forEach(body) else { return }
-    for level in pointee.levels.sorted(by: { $0.pointee.priority > $1.pointee.priority }) {
-      guard level.pointee.jobs.forEach(body) else { return }
+  /// False when it has.
+  func forEach(_ body: (Job) -> Bool) -> Bool {
+    guard pointee.front.forEach(body) else { return false }
+    for level in pointee.heap.all.sorted(by: { $0.pointee.priority > $1.pointee.priority }) {
+      guard level.pointee.jobs.forEach(body) else { return false }
     }
-    guard forEachBlocked({ body(Job(slot: $0)) }) else { return }
-    if let fence = pointee.fence, !pointee.isFenceRunning, !body(Job(slot: fence)) { return }
-    _ = pointee.behind.forEach(body)
+    guard forEachBlocked({ body(Job(slot: $0)) }) else { return false }
+    if let fence = pointee.fence, !pointee.isFenceRunning, !body(Job(slot: fence)) { return false }
+    return pointee.behind.forEach(body)
   }
 }
 
 // MARK: The levels
 
 extension LaneOrder {
-  @inline(__always)
-  var hasLevels: Bool { !heap.isEmpty }
-
   /// Whether nothing is startable, and nothing holds back what comes.
   @inline(__always)
   var isEmpty: Bool { heap.isEmpty && front.isEmpty && fence == nil }
@@ -300,11 +298,6 @@ extension LaneOrder {
     guard hasUrgent, let level = heap.first else { return false }
     return !level.pointee.jobs.forEach { $0.slot?.loadWord().contains(.claimed) == true }
   }
-
-  fileprivate var highest: Level.Pointer? { heap.first }
-  fileprivate var levels: [Level.Pointer] { heap.all }
-  fileprivate var levelCount: Int { heap.count }
-  fileprivate func level(at position: Int) -> Level.Pointer { heap[position] }
 
   /// The level of a priority, into which something is put. Nil when memory runs out, but not for
   /// something that is owed.
