@@ -60,10 +60,14 @@ enum TaskWaits {
 
   static func leave(_ entry: Entry) { TaskWaitGraph.leave(entry) }
 
-  /// From the first queue on, waits for other operations see those that a task is inside of here.
+  /// From the first queue on, waits for other operations see those that a task is inside of here, and
+  /// progress is theirs.
   static let areSeenByOthers: Void = {
     OperationFrame.otherHolders.withLock {
       $0 = { Frame.current.map { frame in { frame.holders } } }
+    }
+    OperationFrame.otherReport.withLock {
+      $0 = { progress in Frame.current.map { ($0 as? Turn)?.report(progress) ?? false } }
     }
   }()
 }

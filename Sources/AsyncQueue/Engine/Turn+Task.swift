@@ -50,17 +50,17 @@ extension Turn {
       count += 1
       switch attempts.condition?() ?? .start {
       case .start: break
-      case .skip: return finish(.skipped)
-      case .giveUp: return finish(.cancelled(.condition))
+      case .skip: return _ = finish(.finished, cause: .skipped)
+      case .giveUp: return _ = finish(.cancelled, cause: .condition)
       }
       do {
         try Task.checkCancellation()
         let value = try await bind(isolation: #isolation, body).get()
-        return finish(.finished, ValueBox(value))
+        return _ = finish(.finished, box: ValueBox(value))
       } catch {
         if error is CancellationError && Task.isCancelled { return finish(throwing: error) }
         guard let delay = attempts.retry?.delay(after: error, count) else {
-          return finish(.failed(error))
+          return finish(.failed, throwing: error)
         }
         await core.pause(nanoseconds: delay)
         if Task.isCancelled { return finish(throwing: CancellationError()) }

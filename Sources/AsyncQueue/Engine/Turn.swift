@@ -19,8 +19,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// What cancels it one by one, where it can be. The turn releases it when it is over.
   @exclusivity(unchecked) private var handle: Handle?
   @exclusivity(unchecked) private var isReleased = false
-  /// How it ends and with what, where that is more than the engine knows.
-  @exclusivity(unchecked) private var conclusion: (end: OperationEnd, box: OutcomeBox?)?
   /// Of a turn that was refused.
   @exclusivity(unchecked) private var refusal: (any Error)?
   /// Whether nobody is to be told any more that the queue has accepted it.
@@ -45,10 +43,8 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   func enqueue(_ options: OperationOptions?) -> Status {
     hasOptions = options != nil
     isAcceptanceTold = !core.tellsEvents
-    // An operation that joins another one has no task to come for its turn.
-    if options?.joins == true { return .unsupported }
     guard let after = options.map({ QueuedOperation.handles(for: $0) }) ?? [] else {
-      end(.cancelled(.dependency))
+      end(.cancelled(.dependency), nil)
       return .ok
     }
     let context = Unmanaged.passRetained(self)
@@ -68,8 +64,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
       if options != nil { context.release() }
       return status
     }
+    let hasJoined = core.tellsEvents && options?.joins == true && Engine.hasJoined(handle)
     if !isObstinate { keep(handle) }
-    tellAccepted()
+    tellAccepted(hasJoined: hasJoined)
     return .ok
   }
 
@@ -84,14 +81,15 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   /// Tells once that the queue has accepted it, before anything else of it is told: it may have begun
-  /// by the time that its enqueue returns.
-  private func tellAccepted() {
+  /// by the time that its enqueue returns, or have ended with one that it has joined.
+  private func tellAccepted(hasJoined: Bool = false) {
     if !core.tellsEvents { return }
     lock.lock()
     defer { lock.unlock() }
     if isAcceptanceTold { return }
     isAcceptanceTold = true
-    core.emit(.enqueued(OperationInfo(state: .pending, label: label)))
+    let info = OperationInfo(state: .pending, label: label)
+    core.emit(hasJoined ? .joined(info) : .enqueued(info))
   }
 
   /// It has not been accepted, and its task is to hear of that.
@@ -112,7 +110,11 @@ final class Turn: OwnedFrame, @unchecked Sendable {
       core.endCallback = EndCallback(
         function: {},
         call: { _, turn, end in
-          Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef { $0.ended(end) }
+          Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
+            if end.cause == .joined { $0.tellAccepted(hasJoined: true) }
+            let (end, box) = OutcomeBox.open(end)
+            $0.end(end, box)
+          }
         },
         context: Unmanaged.passRetained(self).toOpaque(),
         destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
@@ -141,19 +143,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   /// What an end callback is told: how an operation with options has ended.
-  private func ended(_ end: InturnCore.OperationEnd) {
-    self.end(OperationEnd(end.outcome, end.cause))
-  }
-
-  private func end(_ end: OperationEnd) {
+  private func end(_ end: OperationEnd, _ box: OutcomeBox?) {
     refuse(end)
-    lock.lock()
-    let conclusion = self.conclusion
-    self.conclusion = nil
-    lock.unlockAfterReadingObject()
-    // One that was cut off has not ended as it said.
-    let said = conclusion.flatMap { $0.end.outcome == end.outcome ? $0 : nil }
-    operation?.hasEnded(said?.end ?? end, said?.box)
+    operation?.hasEnded(end, box)
   }
 
   /// Nothing happens once it has started.
@@ -236,48 +228,49 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
   }
 
-  /// The body has ended. Gives back whether it took too long.
-  private func finish(_ end: OperationEnd, _ outcome: Outcome) -> Bool {
+  /// The body has ended. Gives back whether it took too long. Those that have joined the operation end
+  /// with the same box.
+  @discardableResult
+  func finish(
+    _ outcome: Outcome, cause: Cause = .none, error: (any Error)? = nil, box: OutcomeBox? = nil
+  ) -> Bool {
+    let context = box?.asContext
     let status: Status
-    if core.tellsEvents {
-      // Before the next operation starts, of which there is an event, too.
-      status = Engine.end(token, as: outcome) {
-        core.emit(
-          .ended(
-            OperationInfo(state: .ended, label: label), $0 == .ok ? end : .timedOut(.maxRun)))
+    if core.tellsEvents || context != nil || cause != .none {
+      status = Engine.end(
+        token, as: outcome, cause: cause, result: context,
+        destroy: context == nil ? nil : OutcomeBox.drop
+      ) {
+        // Before the next operation starts, of which there is an event, too.
+        let end = $0 == .ok ? OperationEnd(outcome, cause, error: error) : .timedOut(.maxRun)
+        core.emit(.ended(OperationInfo(state: .ended, label: label), end))
       }
     } else {
       status = Engine.end(token, as: outcome)
     }
+    if status != .ok, let context { OutcomeBox.drop(context) }
     release()
     core.progressed()
     return status != .ok
   }
 
-  @usableFromInline @discardableResult override func finish() -> Bool {
-    finish(.finished, .finished)
-  }
-
-  /// The same, saying more than the engine knows.
-  func finish(_ end: OperationEnd, _ box: OutcomeBox? = nil) {
-    lock.lock()
-    conclusion = (end, box)
-    lock.unlock()
-    let outcome: Outcome =
-      switch end.outcome {
-      case .finished: .finished
-      case .cancelled: .cancelled
-      default: .failed
-      }
-    _ = finish(end, outcome)
-  }
+  @usableFromInline @discardableResult override func finish() -> Bool { finish(.finished) }
 
   /// The body has thrown.
   @usableFromInline
   func finish(throwing error: any Error) {
-    let outcome = Outcome(of: error)
-    _ = finish(outcome == .cancelled ? .cancelled : .failed(error), outcome)
+    finish(Outcome(of: error), throwing: error)
   }
+
+  func finish(_ outcome: Outcome, throwing error: any Error) {
+    // Without options, nobody is told more than the engine knows.
+    let isTold = hasOptions && outcome == .failed
+    finish(
+      outcome, error: outcome == .failed ? error : nil, box: isTold ? ErrorBox(error) : nil)
+  }
+
+  /// Says how far the operation has come.
+  func report(_ progress: Progress) -> Bool { Engine.setProgress(progress, of: token) == .ok }
 
   /// Lets go of what is known of the operation, which is over or was refused.
   @usableFromInline

@@ -105,8 +105,9 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// Enqueues an operation with options on the actor, whose value others wait for; it is a task of its own.
   ///
   /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
-  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. It cannot
-  /// join another one, has no priority and is not urgent: then it is refused, which is reported.
+  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. One that
+  /// joins another one has no turn: its body is not called. None has a priority or is urgent: then it
+  /// is refused, which is reported.
   ///
   /// - Parameters:
   ///   - options: What it waits for, and how it is dealt with.

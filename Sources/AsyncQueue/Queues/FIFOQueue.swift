@@ -85,8 +85,9 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// Enqueues an operation with options, whose value others wait for; it is a task of its own.
   ///
   /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
-  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. It cannot
-  /// join another one, has no priority and is not urgent: then it is refused, which is reported.
+  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. One that
+  /// joins another one has no turn: its body is not called. None has a priority or is urgent: then it
+  /// is refused, which is reported.
   ///
   /// - Parameters:
   ///   - options: What it waits for, and how it is dealt with.
@@ -179,9 +180,9 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     _ options: OperationOptions, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () async throws -> Value
   ) async throws -> Value {
-    if options.condition != nil || options.retry != nil {
+    if options.condition != nil || options.retry != nil || options.joins {
       throw QueueError.unsupported(
-        "run(_:_:) calls its body once: conditions and retries are enqueueTask(_:_:)'s.")
+        "run(_:_:) calls its body once: condition, retry and joins are for enqueueTask(_:_:).")
     }
     try Task.checkCancellation()
     return try await core.runInTurn(isolation: isolation, options: options, fileID, line, body)

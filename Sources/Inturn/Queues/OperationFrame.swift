@@ -18,13 +18,15 @@ package final class OperationFrame: Sendable {
   @TaskLocal static var bound = Binding()
 
   private let operation: QueuedOperation
+  private let token: FinishToken
   /// That of who waits for the operation, which is over after this one.
   private let outer: OperationFrame?
   /// Where it is bound as long as the body runs; zero before and after that. Relaxed: who finds his
   /// own binding's address there is a child of the task that has written it.
   private let address = Atomic<UInt>(0)
 
-  init(of operation: QueuedOperation, inside outer: OperationFrame?) {
+  init(_ token: FinishToken, of operation: QueuedOperation, inside outer: OperationFrame?) {
+    self.token = token
     self.operation = operation
     self.outer = outer
   }
@@ -51,6 +53,20 @@ package final class OperationFrame: Sendable {
   private static var placeOfBinding: UInt {
     UInt(bitPattern: cswift_task_binding(UnsafeRawPointer(bitPattern: key).unsafelyUnwrapped))
   }
+
+  // MARK: Progress
+
+  /// Says how far the operation that the current task is inside of has come.
+  static func report(_ progress: InturnCore.Progress) -> Bool {
+    if let isTold = otherReport.withLock({ $0 })?(progress) { return isTold }
+    guard let token = current?.token else { return false }
+    return token.setProgress(progress)
+  }
+
+  /// The same in another module; nil when the current task is not inside of an operation of its queues.
+  /// A task that is has come from there last: work of this module's begins in a task of its own.
+  package typealias OtherReport = @Sendable (InturnCore.Progress) -> Bool?
+  package static let otherReport = Locked<OtherReport?>(nil)
 
   // MARK: Waiting
 

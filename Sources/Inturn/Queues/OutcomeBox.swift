@@ -4,10 +4,21 @@ import InturnCore
 package class OutcomeBox: @unchecked Sendable {
   // Safe to share: the subclasses have constants only.
 
-  static let drop: RawDestroy = { Unmanaged<OutcomeBox>.fromOpaque($0!).release() }
+  package static let drop: RawDestroy = { Unmanaged<OutcomeBox>.fromOpaque($0!).release() }
 
   /// A context with a reference, which `drop` gives back.
-  var asContext: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+  package var asContext: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+
+  /// What the engine says of an end, with the box that is its result.
+  package static func open(_ end: InturnCore.OperationEnd) -> (OperationEnd, OutcomeBox?) {
+    var box: OutcomeBox?
+    if end.outcome == .finished || end.outcome == .failed, let result = end.result {
+      box = Unmanaged<OutcomeBox>.fromOpaque(result).takeUnretainedValue()
+    }
+    // Each failure is given its error.
+    let error = end.outcome == .failed ? (box as! ErrorBox).error : nil
+    return (OperationEnd(end.outcome, end.cause, error: error), box)
+  }
 }
 
 package final class ValueBox<Value: Sendable>: OutcomeBox, @unchecked Sendable {
@@ -17,9 +28,9 @@ package final class ValueBox<Value: Sendable>: OutcomeBox, @unchecked Sendable {
   package init(_ value: Value) { self.value = value }
 }
 
-final class ErrorBox: OutcomeBox, @unchecked Sendable {
+package final class ErrorBox: OutcomeBox, @unchecked Sendable {
   // Safe to share: the error is a constant.
 
   let error: any Error
-  init(_ error: any Error) { self.error = error }
+  package init(_ error: any Error) { self.error = error }
 }

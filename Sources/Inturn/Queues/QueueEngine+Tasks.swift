@@ -43,7 +43,7 @@ extension QueueEngine {
       let task = Task.detached(priority: priority) {
         // It has not been used before.
         let operation = unsafeDowncast(token.operation!, to: QueuedOperation.self)
-        let frame = OperationFrame(of: operation, inside: outer)
+        let frame = OperationFrame(token, of: operation, inside: outer)
         await frame.run(callers: callers) {
           do {
             token.finish(with: try await function())

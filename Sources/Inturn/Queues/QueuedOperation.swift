@@ -188,7 +188,11 @@ public class QueuedOperation: @unchecked Sendable {
     let context = Unmanaged.passRetained(self).toOpaque()
     _ = Unmanaged.passRetained(self)
     core.endCallback = EndCallback(
-      function: {}, call: { _, context, end in Self.from(context).hasEnded(end) },
+      function: {},
+      call: { _, context, end in
+        let (end, box) = OutcomeBox.open(end)
+        Self.from(context).hasEnded(end, box)
+      },
       context: context, destroy: Self.letGo)
     lock.withLock {
       self.queue = queue
@@ -281,16 +285,6 @@ public class QueuedOperation: @unchecked Sendable {
 
   private static let letGo: RawDestroy = {
     Unmanaged<QueuedOperation>.fromOpaque($0!).release()
-  }
-
-  private func hasEnded(_ end: InturnCore.OperationEnd) {
-    var box: OutcomeBox?
-    if end.outcome == .finished || end.outcome == .failed, let result = end.result {
-      box = Unmanaged<OutcomeBox>.fromOpaque(result).takeUnretainedValue()
-    }
-    // Each failure is given its error; see `fail`.
-    let error = end.outcome == .failed ? (box as! ErrorBox).error : nil
-    hasEnded(OperationEnd(end.outcome, end.cause, error: error), box)
   }
 
   package func hasEnded(_ end: OperationEnd, _ new: OutcomeBox?) {

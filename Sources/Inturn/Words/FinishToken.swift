@@ -78,10 +78,11 @@ public final class FinishToken: @unchecked Sendable {
   /// zero: not known. False when the operation has ended.
   @discardableResult
   public func setProgress(completed: Int, total: Int) -> Bool {
-    precondition(completed >= 0 && total >= 0, "Progress must not be negative.")
-    precondition(total == 0 || completed <= total, "No more can be completed than the total.")
-    let progress = InturnCore.Progress(completed: Int64(completed), total: Int64(total))
-    return operation?.setProgress(progress, of: token) ?? false
+    setProgress(InturnCore.Progress(reporting: completed, of: total))
+  }
+
+  func setProgress(_ progress: InturnCore.Progress) -> Bool {
+    operation?.setProgress(progress, of: token) ?? false
   }
 
   /// Ends the operation as finished, with a value.

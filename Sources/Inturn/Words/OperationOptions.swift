@@ -37,7 +37,7 @@ public struct OperationOptions: Sendable {
   /// It joins the operation of its key that has not ended, if the queue has one: its work is not
   /// called, and it ends when that one ends, in the same way and with the same value. When that one
   /// is cancelled by its own caller, owner or grace time, the first that has joined it stands in for
-  /// it. Of concurrent and interaction queues.
+  /// it.
   public var joins = false
   /// Whose operation it is: when the owner goes away, it is cancelled.
   public var owner: Owner?

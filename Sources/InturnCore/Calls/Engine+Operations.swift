@@ -33,6 +33,19 @@ extension Engine {
     return (status, state)
   }
 
+  /// Whether it waits for another one's end, which is its own, or has ended so.
+  package static func hasJoined(_ operation: Handle) -> Bool {
+    var hasJoined = false
+    _ = withSlot(.find(operation: operation)) { slot in
+      let lane = slot.lane
+      lane.pointee.lock.lock()
+      defer { lane.pointee.lock.unlock() }
+      hasJoined = slot.pointee.cause == .joined || slot.groups?.pointee.isFollowing == true
+      return .ok
+    }
+    return hasJoined
+  }
+
   package static func cancel(_ operation: Handle) -> Status {
     withSlot(operation: operation) { $0.lane.cancel($0) }
   }
@@ -77,17 +90,21 @@ extension Engine {
     OperationSlot.Pointer.end(token, as: outcome)
   }
 
-  /// The same for who has to tell of it before the queue goes on. `announce` is called once, with
-  /// what this returns.
+  /// The same for who has more to say: why, and with which result, which is the caller's to destroy
+  /// when this is refused; or has to tell of it before the queue goes on. `announce` is called once,
+  /// with what this returns.
   package static func end(
-    _ token: Handle, as outcome: Outcome, announce: (Status) -> Void
+    _ token: Handle, as outcome: Outcome, cause: Cause, result: UnsafeMutableRawPointer?,
+    destroy: RawDestroy?, announce: (Status) -> Void
   ) -> Status {
     guard let slot = slot(of: token) else {
       announce(token.refusal(for: .token))
       return token.refusal(for: .token)
     }
+    let payload = OperationSlot.Pointer.Payload(
+      cause: cause, result: result, resultDestroy: destroy)
     return withoutActuallyEscaping(announce) {
-      slot.end(token, as: outcome, payload: .init(), announce: $0)
+      slot.end(token, as: outcome, payload: payload, announce: $0)
     }
   }
 

@@ -121,11 +121,14 @@ extension UnsafeMutablePointer<Lane> {
     (order?.forEach(body) ?? true) && pointee.buffer.forEach(body)
   }
 
-  /// The next job's slot, of a lane that takes them strictly in order.
-  func firstSlotLocked() -> OperationSlot.Pointer? {
-    if let order, let job = order.pointee.front.first() { return job.slot }
-    return frontLocked()?.first.slot
+  /// The next job, of a lane that takes them strictly in order.
+  func firstJobLocked() -> Job? {
+    if let order, let job = order.pointee.front.first() { return job }
+    return frontLocked()?.first
   }
+
+  /// The same, if it has a slot.
+  func firstSlotLocked() -> OperationSlot.Pointer? { firstJobLocked()?.slot }
 
   @inline(__always)
   func frontLocked() -> Chunk.Pointer? {

@@ -7,11 +7,13 @@
 extension UnsafeMutablePointer<Lane> {
   /// Offers the next operation, if it is to be offered and may start. Its context, which the host keeps.
   func offerLocked() -> UInt? {
-    guard pointee.machine.canStart(view), let context = nextToOfferLocked() else { return nil }
+    guard pointee.machine.canStart(view), nextToOfferLocked() != nil else { return nil }
     if isHeadBlockedLocked() {
       pointee.machine.flags.insert(.headBlocked)
       return nil
     }
+    // Another one may be next now: those that have joined others have been passed over.
+    guard let context = nextToOfferLocked() else { return nil }
     pointee.machine.flags.insert(.offered)
     unsafeDowncast(executor, to: OutsideExecutor.self).host.keep(context)
     return context
@@ -19,8 +21,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// What it would be, or what is offered and nobody has claimed.
   func nextToOfferLocked() -> UInt? {
-    guard let chunk = frontLocked() else { return nil }
-    let job = chunk.first
+    guard let job = firstJobLocked() else { return nil }
     guard let slot = job.slot else {
       return job.tag == LaneDrainer.claimedTag ? UInt(bitPattern: job.context) : nil
     }

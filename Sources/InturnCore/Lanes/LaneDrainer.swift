@@ -77,7 +77,6 @@ package final class LaneDrainer: @unchecked Sendable {
 
   private func nextLocked(_ askForTag: () -> UInt?) -> Step {
     while lane.comeToStartLocked(&budget) {
-      guard let chunk = lane.frontLocked() else { continue }
       if let context = lane.offerLocked() {
         lane.pointee.machine.drainerLeaves()
         unlockAndDeliver()
@@ -86,12 +85,13 @@ package final class LaneDrainer: @unchecked Sendable {
       }
       // It waits for others' ends or names: whoever ends that asks for a drainer.
       if lane.pointee.machine.flags.contains(.headBlocked) { continue }
-      let job = chunk.first
+      guard let job = lane.firstJobLocked() else { continue }
       if job.work != nil {
         let tag = askForTag()
         if job.tag != tag { return goBackLocked(job) }
         if lane.pointee.machine.countsStarts { return startPlainLocked() }
-        burst = lane.beginBurstLocked(chunk, &budget)
+        // It has no slot, and so it is in the buffer.
+        burst = lane.beginBurstLocked(lane.frontLocked().unsafelyUnwrapped, &budget)
         if let step = nextOfBurst(tag) { return step }
         if !endBurst() { return .left }
       } else if !lane.dropTombstoneLocked(lane.popLocked()!.slot!, &budget) {

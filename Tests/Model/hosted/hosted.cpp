@@ -7,7 +7,7 @@ uint64_t model_hosted_create(uint8_t kind, uint64_t capacity,
 int32_t model_hosted_enqueue_plain(uint64_t queue, uintptr_t context,
                                    bool isObstinate, void (*destroy)(void *));
 int32_t model_hosted_enqueue(uint64_t queue, void *context, bool isObstinate,
-                             int64_t maxWait, uint64_t after,
+                             int64_t maxWait, uint64_t after, bool joins,
                              void (*destroy)(void *), uint64_t *handle);
 bool model_hosted_enter(uint64_t queue);
 void model_hosted_leave(uint64_t queue);
@@ -79,29 +79,34 @@ void HostedQueue::checkCounts() {
   inturn_queue_statistics counts = INTURN_QUEUE_STATISTICS_INIT;
   expect("statistics", inturn_queue_get_statistics(handle, &counts),
          {INTURN_OK});
-  uint64_t begun = 0, dropped = 0;
+  uint64_t begun = 0, dropped = 0, joined = 0;
   for (auto &item : items) {
     begun += item->begins;
-    dropped += item->isAccepted && item->drops > 0;
+    uint64_t isDropped = item->isAccepted && item->drops > 0;
+    dropped += isDropped;
+    joined += isDropped && item->joins; // and may have ended as the other one
   }
   CHECK(counts.pending == 0 && counts.running == 0);
   CHECK(counts.finished + counts.failed + counts.cancelled + counts.timed_out ==
         begun + dropped + visits);
   CHECK(counts.failed == failures &&
-        counts.cancelled + counts.timed_out >= dropped);
+        counts.cancelled + counts.timed_out + joined >= dropped);
 }
 
 // Enqueueing ---------------------------------------------------------------
 
 HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
-                                    int64_t maxWait, const Item *after) {
+                                    int64_t maxWait, const Item *after,
+                                    bool joins) {
   items.emplace_back(new Item);
   Item &item = *items.back();
   item.queue = this;
   item.name = name;
   item.form = form;
   item.body = body;
-  item.isAskedToEnd = isDestroying || cancelsUnderWay > 0 || maxWait > 0;
+  item.joins = joins;
+  item.isAskedToEnd =
+      isDestroying || cancelsUnderWay > 0 || maxWait > 0 || joins;
   item.enqueueBegan = ++order;
   bool wasDestroyed = isDestroyed;
   auto context = reinterpret_cast<uintptr_t>(&item);
@@ -114,7 +119,7 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
                                                         : taskTag),
                 form == Form::task, dropped)
           : model_hosted_enqueue(handle.bits, &item, form == Form::guarded,
-                                 maxWait, after ? after->handle.bits : 0,
+                                 maxWait, after ? after->handle.bits : 0, joins,
                                  dropped, &item.handle.bits);
   item.enqueuedAt = ++order;
   model_note("enqueue of %s: %d", name, status);
@@ -265,6 +270,10 @@ void HostedQueue::begin(Item &item, inturn_token token) {
       model_fail("%s begins before its turn, after %s", name,
                  other->name.c_str());
   }
+  for (const auto &other : items)
+    if (item.joins && other->joins && other.get() != &item &&
+        other->begins > other->finishes)
+      model_fail("%s begins, and has joined %s", name, other->name.c_str());
   if (++inCall > 1)
     model_fail("%s begins in the middle of another one's call", name);
   model_touch(&payload);
@@ -274,7 +283,7 @@ void HostedQueue::begin(Item &item, inturn_token token) {
   bool isOverBefore = kind == INTURN_QUEUE_FIFO && !item.isPlain();
   inCall -= isOverBefore;
   if (item.body != Body::keeps)
-    item.finish(item.body == Body::fails);
+    item.finish(item.body);
   inCall -= !isOverBefore;
 }
 
@@ -285,22 +294,23 @@ void HostedQueue::Item::awaitBegin() {
 }
 
 // By one thread, as a task ends once.
-void HostedQueue::Item::finish(bool fails) {
+void HostedQueue::Item::finish(Body how) {
   if (begins == 0)
     return;
   finishes++;
   if (isOverWhenClaimed)
     return;
   bool mayHaveEnded = isAskedToEnd;
-  inturn_status status =
-      fails ? inturn_token_fail(token, 1) : inturn_token_finish(token);
+  inturn_status status = how == Body::fails     ? inturn_token_fail(token, 1)
+                         : how == Body::givesIn ? inturn_token_cancel(token)
+                                                : inturn_token_finish(token);
   mayHaveEnded = mayHaveEnded || isAskedToEnd;
   model_note("finish of %s: %s", name.c_str(), inturn_status_name(status));
   if (status != INTURN_OK &&
       !(mayHaveEnded && status == INTURN_E_ALREADY_FINISHED))
     model_fail("finish of %s gives %s", name.c_str(),
                inturn_status_name(status));
-  queue->failures += fails && status == INTURN_OK;
+  queue->failures += how == Body::fails && status == INTURN_OK;
   hasEnded = true;
   if (!drainer)
     return;

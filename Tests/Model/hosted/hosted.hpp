@@ -24,7 +24,7 @@ public:
     guarded, // with a slot; a cancel of all only asks it to end
   };
   // What it does: one that keeps its token suspends until somebody ends it.
-  enum class Body { finishes, fails, keeps };
+  enum class Body { finishes, fails, givesIn, keeps };
 
   struct Item {
     HostedQueue *queue;
@@ -33,6 +33,7 @@ public:
     Body body;
     inturn_operation handle = {0};
     inturn_token token = {0};
+    bool joins = false;     // the one of these that has not ended
     bool isAccepted = true; // it may begin before that is known
     uint64_t enqueueBegan = 0, enqueuedAt = 0;
     uint32_t begins = 0, finishes = 0, drops = 0; // drops: by the engine
@@ -43,7 +44,7 @@ public:
     bool isPlain() const { return form == Form::closure || form == Form::task; }
     bool isOver() const { return finishes > 0 || drops > 0; }
     void awaitBegin();
-    void finish(bool fails = false);
+    void finish(Body how = Body::finishes);
     void cancel();
   };
 
@@ -54,7 +55,12 @@ public:
   ~HostedQueue();
 
   Item &add(const char *name, Form form, Body body = Body::finishes,
-            int64_t maxWait = 0, const Item *after = nullptr);
+            int64_t maxWait = 0, const Item *after = nullptr,
+            bool joins = false);
+  // With a slot.
+  Item &join(const char *name, Body body = Body::finishes) {
+    return add(name, Form::turn, body, 0, nullptr, true);
+  }
   // Holds the place where the caller is, if the queue is free; says so.
   bool visit();
   // Asks for what runs, which is to be this queue's own.

@@ -70,6 +70,59 @@ SCENARIO(a_cancel_meets_the_end_that_is_waited_for) {
   queue.drain();
 }
 
+// One that has joined another one ends with it, or stands in for it when that
+// is cancelled before its start; what is behind them is offered.
+static void joinMeetsTheEnd(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  queue.add("before", Form::closure);
+  auto &first = queue.join("first", Body::keeps);
+  together({[&] {
+              queue.join("second");
+              queue.add("behind", Form::turn);
+              queue.join("third");
+            },
+            [&] {
+              first.awaitBegin();
+              first.finish();
+            },
+            [&] { first.cancel(); }});
+  queue.drain();
+}
+
+SCENARIO(joining_meets_the_end_in_a_fifo_queue) {
+  joinMeetsTheEnd(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(joining_meets_the_end_in_an_actor_queue) {
+  joinMeetsTheEnd(INTURN_QUEUE_ACTOR);
+}
+
+// A running one is cancelled, and others stand in for it: they begin, though
+// they were passed over.
+static void standingInMeetsTheOffer(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  auto &first = queue.join("first", Body::keeps);
+  auto &second = queue.join("second");
+  queue.join("third");
+  together({[&] { queue.add("behind", Form::turn); },
+            [&] {
+              first.awaitBegin();
+              first.cancel();
+              first.finish(Body::givesIn);
+            },
+            [&] { second.cancel(); },
+            [&] { queue.add("closure", Form::closure); }});
+  queue.drain();
+}
+
+SCENARIO(standing_in_meets_the_offer_of_a_fifo_queue) {
+  standingInMeetsTheOffer(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(standing_in_meets_the_offer_of_an_actor_queue) {
+  standingInMeetsTheOffer(INTURN_QUEUE_ACTOR);
+}
+
 // Who ends it goes on with the drainer.
 static void finishMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);

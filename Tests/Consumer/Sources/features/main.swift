@@ -125,18 +125,15 @@ final class Trial: Sendable {
 actor State { static let shared = State() }
 
 extension Trial {
-  /// Work that says how far it has come, by its token; nil where work has none.
-  func reporting(_ completed: Int, of total: Int) -> QueuedOperation? {
-    if let queue = queue as? ConcurrentQueue {
-      return queue.enqueue { (token: FinishToken) in
+  /// Work that says how far it has come: by its token, where it has one.
+  func reporting(_ completed: Int, of total: Int) -> QueuedOperation {
+    if let queue = queue as? InteractionQueue {
+      return queue.enqueue { token in
         token.setProgress(completed: completed, total: total)
         token.finish()
       }
     }
-    return (queue as? InteractionQueue)?.enqueue { token in
-      token.setProgress(completed: completed, total: total)
-      token.finish()
-    }
+    return add(.init()) { check(OperationProgress.report(completed: completed, total: total)) }
   }
 
   /// Runs work that waits for its own queue, which is refused.
@@ -327,7 +324,7 @@ let features: [(name: String, use: Use)] = [
   (
     "progress",
     { it in
-      guard let operation = it.reporting(3, of: 7) else { return false }
+      let operation = it.reporting(3, of: 7)
       _ = await operation.waitForEnd()
       return operation.progress == OperationProgress(completed: 3, total: 7)
     }
