@@ -39,10 +39,10 @@ public final class InteractionQueue: WorkQueue, EngineQueue {
   ///   - gap: From the end of one interaction to the start of the next one. An interaction that has
   ///     ended by the time its closure returns has shown nothing and costs no gap.
   ///   - capacity: How many interactions may be pending; nil for no limit.
-  ///   - clock: The source of delays, deadlines and timeouts.
+  ///   - clock: The source of delays, deadlines and timeouts; nil for the system's clock.
   public init(
     label: String? = nil, settleDelay: Duration = .milliseconds(500),
-    gap: Duration = .milliseconds(250), capacity: Int? = nil, clock: QueueClock = .system
+    gap: Duration = .milliseconds(250), capacity: Int? = nil, clock: ManualClock? = nil
   ) {
     precondition(settleDelay >= .zero && gap >= .zero, "A delay must not be negative.")
     engine = QueueEngine(

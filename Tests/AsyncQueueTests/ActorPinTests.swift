@@ -12,7 +12,7 @@ import Testing
     let pin = ActorPin<Account>()
     #expect(pin.adopt(Account()))
     #expect(pin.actor == nil)
-    let core = QueueCore(.fifo, label: nil, capacity: nil, clock: .system)
+    let core = QueueCore(.fifo, label: nil, capacity: nil, clock: nil)
     // Nothing is done with it.
     let turn = OutsideExecutor.Turn(lane: Lane.Pointer(bitPattern: 64)!)
     #expect(!pin.start(DrainSession(core, PlainPriority(tag: 0)), turn))

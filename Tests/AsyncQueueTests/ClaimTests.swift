@@ -76,7 +76,7 @@ import Testing
   @Test func `the time that an operation may run counts from its beginning`() async throws {
     let actor = Busy()
     let clock = ManualClock()
-    let queue = ActorQueue(of: actor, clock: .manual(clock))
+    let queue = ActorQueue(of: actor, clock: clock)
     let log = Log<Bool>()
     Form.enqueue.add(to: queue, OperationOptions.with { $0.maxRun = .seconds(1) }) {
       log.add(Task.isCancelled)
@@ -95,7 +95,7 @@ import Testing
   @Test func `the time that an operation may wait ends with its beginning`() async throws {
     let actor = Busy()
     let clock = ManualClock()
-    let queue = ActorQueue(of: actor, clock: .manual(clock))
+    let queue = ActorQueue(of: actor, clock: clock)
     let begun = Counter()
     Form.enqueue.add(to: queue, OperationOptions.with { $0.maxWait = .seconds(1) }) { begun.add() }
     await eventually("its task is at the door") { actor.door.count == 1 }

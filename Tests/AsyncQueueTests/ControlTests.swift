@@ -235,7 +235,7 @@ import Testing
 
   @Test func `drain returns what did not end in time, by the queue's clock`() async throws {
     let clock = ManualClock()
-    let queue = FIFOQueue(label: "slow", clock: .manual(clock))
+    let queue = FIFOQueue(label: "slow", clock: clock)
     let gate = Gate()
     let begun = Gate()
     Task(name: "running", on: queue) {
@@ -264,9 +264,9 @@ import Testing
 
   @Test func `an operation that waits too long never runs`() async throws {
     let clock = ManualClock()
-    let queue = FIFOQueue(clock: .manual(clock))
+    let queue = FIFOQueue(clock: clock)
     let onActorActor = Notes()
-    let onActor = ActorQueue(of: onActorActor, clock: .manual(clock))
+    let onActor = ActorQueue(of: onActorActor, clock: clock)
     defer { withExtendedLifetime(onActorActor) {} }
     let ran = Counter()
     queue.suspend()
@@ -291,7 +291,7 @@ import Testing
 
   @Test func `an operation that runs too long is cancelled, and holds its place`() async throws {
     let clock = ManualClock()
-    let queue = FIFOQueue(clock: .manual(clock))
+    let queue = FIFOQueue(clock: clock)
     let log = Log<Int>()
     let begun = Gate()
     let gate = Gate()
@@ -317,8 +317,8 @@ import Testing
   ) async throws {
     let clock = ManualClock()
     let actor = Notes()
-    let fifo = FIFOQueue(clock: .manual(clock))
-    let onActor = ActorQueue(of: actor, clock: .manual(clock))
+    let fifo = FIFOQueue(clock: clock)
+    let onActor = ActorQueue(of: actor, clock: clock)
     let (begun, cancelled, gate) = (Gate(), Gate(), Gate())
     let drains = TestSupport.Gate()
     let limits = OperationOptions.with {
@@ -361,7 +361,7 @@ import Testing
 
   @Test func `a place that is freed lets the next begin while the body goes on`() async throws {
     let clock = ManualClock()
-    let queue = FIFOQueue(clock: .manual(clock))
+    let queue = FIFOQueue(clock: clock)
     let begun = Gate()
     let gate = Gate()
     let next = Gate()

@@ -13,7 +13,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `one that joins another one ends as that does, and never runs`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let (gate, ran) = (Gate(), Counter())
     queue.suspend()
     let first = enqueue(.with { $0.key = "k" }) {
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `a failure and its error are of all that have joined`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     queue.suspend()
     let failing = enqueue(Self.joining) { throw OptionTests.Refusal(number: 3) }
     let second = enqueue(Self.joining) { 1 }
@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `when the first one is cancelled, the next stands in for it`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let log = Log<Int>()
     let begun = Gate()
     let first = enqueue(Self.joining) {
@@ -83,7 +83,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `one that has joined is cancelled alone`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     queue.suspend()
     let operations = (0..<4).map { number in enqueue(Self.joining) { number } }
     operations[2].cancel()
@@ -99,7 +99,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `events tell of each one that has joined`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let events = queue.events()
     queue.suspend()
     let operations = ["a", "b"].map { name in
@@ -150,7 +150,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `a body says how far it has come, in its task or a child task`(kind: Kind) async throws {
-    let (_, enqueue) = kind.make(.system)
+    let (_, enqueue) = kind.make(nil)
     let gates = (0..<2).map { _ in Gate() }
     let operation = enqueue(.init()) {
       #expect(OperationProgress.report(completed: 1, total: 0))

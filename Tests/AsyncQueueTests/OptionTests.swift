@@ -9,7 +9,7 @@ import Testing
   /// A queue of one of the kinds, and how something is enqueued there.
   struct Kind: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let make: @Sendable (QueueClock) -> (any WorkQueue, Enqueue)
+    let make: @Sendable (ManualClock?) -> (any WorkQueue, Enqueue)
 
     typealias Enqueue = @Sendable (OperationOptions, @escaping Body) -> QueuedResult<Int>
 
@@ -39,7 +39,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `an operation gives its value or error, its state and its end`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let gate = Gate()
     let first = enqueue(.init()) {
       await gate.wait(for: "the test")
@@ -61,7 +61,7 @@ import Testing
   func `a pending one that is cancelled never runs, a running one's task is cancelled`(kind: Kind)
     async throws
   {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     queue.suspend()
     let ran = Counter()
     let pending = enqueue(.init()) { ran.add() }
@@ -87,7 +87,7 @@ import Testing
     async throws
   {
     let other = FIFOQueue()
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let (gate, log) = (Gate(), Log<Int>())
     let first = other.enqueueTask {
       await gate.wait(for: "the test")
@@ -111,7 +111,7 @@ import Testing
   @Test(arguments: Kind.all)
   func `one that needs another one to finish is cancelled when that fails`(kind: Kind) async throws
   {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let ran = Counter()
     let failing = enqueue(.init()) { throw Refusal() }
     let needing = OperationOptions.with {
@@ -128,7 +128,7 @@ import Testing
 
   @Test func `operations that need a name run one at a time, in all queues`() async throws {
     let running = Counter()
-    let queues = Kind.all.map { $0.make(.system) }
+    let queues = Kind.all.map { $0.make(nil) }
     var operations: [QueuedResult<Int>] = []
     for number in 0..<300 {
       let names =
@@ -148,7 +148,7 @@ import Testing
 
   @Test func `chains across queues, enqueued by many threads, all run in their order`() async throws
   {
-    let queues = Kind.all.map { $0.make(.system).1 }
+    let queues = Kind.all.map { $0.make(nil).1 }
     try await withThrowingTaskGroup { group in
       for thread in 0..<4 {
         group.addTask {
@@ -173,7 +173,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `a condition is asked in the operation's turn`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let (gate, asked, ran) = (Gate(), Counter(), Counter())
     let first = enqueue(.init()) {
       await gate.wait(for: "the test")
@@ -206,7 +206,7 @@ import Testing
   @Test(arguments: Kind.all)
   func `a failure is retried after its delay, by the queue's clock`(kind: Kind) async throws {
     let clock = ManualClock()
-    let (queue, enqueue) = kind.make(.manual(clock))
+    let (queue, enqueue) = kind.make(clock)
     let attempts = Counter()
     let retry = Retry(maxAttempts: 3, delay: .seconds(10), factor: 2)
     let body: Body = {
@@ -235,7 +235,7 @@ import Testing
 
   @Test(arguments: Kind.all)
   func `operations are found by their key, and go with their owner`(kind: Kind) async throws {
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let ran = Counter()
     var owner: Owner? = Owner(capacity: 1)
     queue.suspend(for: "the test")
@@ -257,7 +257,7 @@ import Testing
   @Test(arguments: Kind.all)
   func `deadlines end it, and are told`(kind: Kind) async throws {
     let clock = ManualClock()
-    let (queue, enqueue) = kind.make(.manual(clock))
+    let (queue, enqueue) = kind.make(clock)
     let begun = Gate()
     let running = enqueue(.with { $0.maxRun = .seconds(5) }) {
       begun.open()
@@ -278,7 +278,7 @@ import Testing
   @Test(arguments: Kind.all)
   func `what this kind of queue cannot do is refused, and reported`(kind: Kind) async throws {
     Reports.begin()
-    let (queue, enqueue) = kind.make(.system)
+    let (queue, enqueue) = kind.make(nil)
     let changes: [@Sendable (inout OperationOptions) -> Void] = [
       { $0.priority = 1 }, { $0.isUrgent = true }, { $0.isBarrier = true },
     ]

@@ -40,7 +40,7 @@ import Testing
 
   @Test func `a queue's operations start no faster than its rate`() async {
     let stage = Stage()
-    let queue = FIFOQueue(clock: .manual(stage.clock))
+    let queue = FIFOQueue(clock: stage.clock)
     await keepsItsRate(queue, stage) { queue.enqueue { stage.add() } }
   }
 
@@ -48,13 +48,13 @@ import Testing
     let stage = Stage()
     actor Place {}
     let place = Place()
-    let queue = ActorQueue(of: place, clock: .manual(stage.clock))
+    let queue = ActorQueue(of: place, clock: stage.clock)
     await keepsItsRate(queue, stage) { queue.enqueue { _ in stage.add() } }
   }
 
   @Test func `run waits for the rate, too`() async {
     let stage = Stage()
-    let queue = FIFOQueue(clock: .manual(stage.clock))
+    let queue = FIFOQueue(clock: stage.clock)
     queue.setRate(maxStarts: 1, interval: .seconds(1))
     await queue.run { stage.add() }
     let second = Task { await queue.run { stage.add() } }
@@ -67,7 +67,7 @@ import Testing
 
   @Test func `the moment of the next start can be observed`() async {
     let stage = Stage()
-    let queue = FIFOQueue(clock: .manual(stage.clock))
+    let queue = FIFOQueue(clock: stage.clock)
     queue.setRate(maxStarts: 1, interval: .seconds(1))
     #expect(queue.states.nextStart.value == nil)
     await queue.run {}

@@ -18,7 +18,7 @@ final class Stage: Sendable {
   init(capacity: Int? = nil) {
     queue = InteractionQueue(
       label: "stage", settleDelay: .milliseconds(500), gap: .milliseconds(250), capacity: capacity,
-      clock: .manual(clock))
+      clock: clock)
   }
 
   /// A stage whose view has settled.

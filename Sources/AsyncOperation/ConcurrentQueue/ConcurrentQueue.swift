@@ -37,10 +37,10 @@ public final class ConcurrentQueue: WorkQueue, EngineQueue {
   ///   - maxConcurrent: How many operations may run at a time, at least one; nil for as many as the
   ///     library's pool has threads.
   ///   - capacity: How many may be pending, at least one; nil for no limit.
-  ///   - clock: The source of delays, deadlines and timeouts.
+  ///   - clock: The source of delays, deadlines and timeouts; nil for the system's clock.
   public init(
     label: String? = nil, maxConcurrent: Int? = nil, capacity: Int? = nil,
-    clock: QueueClock = .system
+    clock: ManualClock? = nil
   ) {
     engine = QueueEngine(.concurrent, label: label, capacity: capacity, clock: clock) {
       $0.limit = maxConcurrent.map(Self.limit) ?? 0

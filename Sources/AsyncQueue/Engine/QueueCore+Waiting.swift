@@ -26,7 +26,7 @@ extension QueueCore {
     alarm?.cancel()
   }
 
-  private var engineClock: Clock { clock.engineClock ?? Engine.systemClock }
+  private var engineClock: Clock { clock?.engineClock ?? Engine.systemClock }
 
   private func finishQuiet(_ waiter: WaiterList.Waiter) {
     lock.lock()

@@ -13,7 +13,7 @@ final class QueueCore: @unchecked Sendable {
   let kind: QueueKind
   /// How many operations may be pending; nil for no limit.
   let capacity: Int?
-  let clock: QueueClock
+  let clock: ManualClock?
   private(set) nonisolated(unsafe) var queue = Handle(bits: 0)
   let pin: AnyActorPin?
   let takesParameter: Bool
@@ -58,7 +58,7 @@ final class QueueCore: @unchecked Sendable {
   ///   - pin: an actor queue's actor.
   ///   - takesParameter: whether its plain operations are given that.
   init(
-    _ kind: QueueKind, label: String?, capacity: Int?, clock: QueueClock, pin: AnyActorPin? = nil,
+    _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?, pin: AnyActorPin? = nil,
     takesParameter: Bool = true
   ) {
     precondition(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
@@ -72,7 +72,7 @@ final class QueueCore: @unchecked Sendable {
     options.capacity = UInt64(capacity ?? 0)
     let (status, queue) = withOptionalCString(label) {
       options.label = $0
-      return Engine.createQueue(options, host: Host(self), clock: clock.engineClock)
+      return Engine.createQueue(options, host: Host(self), clock: clock?.engineClock)
     }
     guard status == .ok else { fatalError("Inturn: no memory or thread for a queue") }
     self.queue = queue

@@ -84,7 +84,7 @@ extension QueueCore {
   fileprivate nonisolated(nonsending) func pause(nanoseconds: Int64) async {
     let (stream, end) = AsyncStream<Void>.makeStream()
     let alarm = ClockAlarm(
-      on: clock.engineClock ?? Engine.systemClock, afterNanoseconds: nanoseconds
+      on: clock?.engineClock ?? Engine.systemClock, afterNanoseconds: nanoseconds
     ) { end.finish() }
     for await _ in stream {}
     alarm.cancel()

@@ -21,8 +21,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// - Parameters:
   ///   - label: What reports and messages call the queue.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts.
-  public init(label: String? = nil, capacity: Int? = nil, clock: QueueClock = .system) {
+  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
+  public init(label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil) {
     pin = ActorPin()
     core = QueueCore(.actor, label: label, capacity: capacity, clock: clock, pin: pin)
   }
@@ -33,7 +33,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// A queue of an actor that lives as long as the process.
   init(immortal actor: ActorType, label: String) {
     pin = ActorPin(immortal: actor)
-    core = QueueCore(.actor, label: label, capacity: nil, clock: .system, pin: pin)
+    core = QueueCore(.actor, label: label, capacity: nil, clock: nil, pin: pin)
   }
 
   /// Makes a queue of an actor.
@@ -42,9 +42,9 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   ///   - actor: Held weakly; what is pending keeps it alive.
   ///   - label: What reports and messages call the queue.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts.
+  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
   public convenience init(
-    of actor: ActorType, label: String? = nil, capacity: Int? = nil, clock: QueueClock = .system
+    of actor: ActorType, label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil
   ) {
     self.init(label: label, capacity: capacity, clock: clock)
     adoptExecutionContext(of: actor)

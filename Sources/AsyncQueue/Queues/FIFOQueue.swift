@@ -23,10 +23,10 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   ///   - label: What reports and messages call the queue.
   ///   - priority: The priority of its operations; nil for that of each one's caller.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts.
+  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
   public init(
     label: String? = nil, priority: TaskPriority? = nil, capacity: Int? = nil,
-    clock: QueueClock = .system
+    clock: ManualClock? = nil
   ) {
     self.priority = priority
     core = QueueCore(.fifo, label: label, capacity: capacity, clock: clock)

@@ -14,8 +14,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// - Parameters:
   ///   - label: What reports and messages call the queue.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts.
-  public init(label: String? = nil, capacity: Int? = nil, clock: QueueClock = .system) {
+  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
+  public init(label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil) {
     core = QueueCore(
       .actor, label: label, capacity: capacity, clock: clock,
       pin: ActorPin<MainActor>(immortal: .shared), takesParameter: false)

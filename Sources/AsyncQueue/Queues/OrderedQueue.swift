@@ -11,7 +11,7 @@ protocol OrderedQueue: WorkQueue {
 extension OrderedQueue {
   public var label: String? { core.label }
   public var capacity: Int? { core.capacity }
-  public var clock: QueueClock { core.clock }
+  public var clock: ManualClock? { core.clock }
 
   public func suspend() {
     guard Engine.suspend(core.queue) == .ok else { fatalError("\(core.described) is not usable") }

@@ -14,7 +14,7 @@ extension QueueEngine {
     let wait = DrainWait()
     let alarm = timeout.map { timeout in
       ClockAlarm(
-        on: clock.engineClock ?? Engine.systemClock, afterNanoseconds: timeout.inNanoseconds
+        on: clock?.engineClock ?? Engine.systemClock, afterNanoseconds: timeout.inNanoseconds
       ) { wait.end(isQuiet: false) }
     }
     let isQuiet = await withTaskCancellationHandler {

@@ -6,21 +6,21 @@ package final class QueueEngine: Sendable {
   package let handle: Handle
   let label: String?
   let capacity: Int?
-  let clock: QueueClock
+  let clock: ManualClock?
   package let states: QueueStates
   private let broadcast = Broadcast<QueueEvent>()
 
   /// Makes a queue, or stops the program when there is no memory for one. `executor`: where its work is
   /// called; null for the library's pool. `change` sets what only some kinds have.
   package init(
-    _ kind: QueueKind, label: String?, capacity: Int?, clock: QueueClock,
+    _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?,
     executor: Handle = Handle(bits: 0), change: (inout QueueOptions) -> Void
   ) {
     precondition(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
     (self.label, self.capacity, self.clock) = (label, capacity, clock)
     var options = QueueOptions(kind: kind)
     options.capacity = UInt64(capacity ?? 0)
-    options.clock = clock.engineClock
+    options.clock = clock?.engineClock
     change(&options)
     // The engine looks at a queue's clock where it is told of its executor.
     let isOfPool = executor.bits == 0 && options.clock != nil
@@ -63,7 +63,7 @@ package protocol EngineQueue: WorkQueue {
 extension EngineQueue {
   public var label: String? { engine.label }
   public var capacity: Int? { engine.capacity }
-  public var clock: QueueClock { engine.clock }
+  public var clock: ManualClock? { engine.clock }
   public var states: QueueStates { engine.states }
   public var statistics: QueueStatistics { QueueStatistics(of: engine.handle) }
 

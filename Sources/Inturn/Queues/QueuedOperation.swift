@@ -24,6 +24,8 @@ public class QueuedOperation: @unchecked Sendable {
   @exclusivity(unchecked) private var ended: OperationEnd?
   @exclusivity(unchecked) private var box: OutcomeBox?
   @exclusivity(unchecked) private var waiters: [CheckedContinuation<OperationEnd, Never>] = []
+  /// Told before those.
+  @exclusivity(unchecked) private var batches: [(OperationEnd) -> Void] = []
   @exclusivity(unchecked) private var handle = Handle(bits: 0)
   @exclusivity(unchecked) private var queue = Handle(bits: 0)
   @exclusivity(unchecked) private var failure: (any Error)?
@@ -102,6 +104,15 @@ public class QueuedOperation: @unchecked Sendable {
   }
 
   // MARK: What the module asks
+
+  /// Calls a function with the end, before anybody hears of that; at once if it has ended.
+  func whenEnded(_ function: @escaping (OperationEnd) -> Void) {
+    let ended = lock.withLock { () -> OperationEnd? in
+      if self.ended == nil { batches.append(function) }
+      return self.ended
+    }
+    if let ended { function(ended) }
+  }
 
   /// What is observed of it, which `make` makes, of its handle, when it is first asked for.
   func observed<T: Sendable>(
@@ -288,16 +299,18 @@ public class QueuedOperation: @unchecked Sendable {
   }
 
   package func hasEnded(_ end: OperationEnd, _ new: OutcomeBox?) {
-    let (waiters, failure, dependencies) = lock.withLock {
+    let (waiters, batches, failure, dependencies) = lock.withLock {
       ended = end
       box = new
       defer {
         self.waiters = []
+        self.batches = []
         self.failure = nil
         self.dependencies = []
       }
-      return (self.waiters, self.failure, self.dependencies)
+      return (self.waiters, self.batches, self.failure, self.dependencies)
     }
+    for batch in batches { batch(end) }
     for waiter in waiters { waiter.resume(returning: end) }
     withExtendedLifetime((failure, dependencies)) {}
   }

@@ -8,8 +8,8 @@ public protocol WorkQueue: AnyObject, Sendable {
   /// How many operations may be pending; nil for no limit.
   var capacity: Int? { get }
 
-  /// Where delays, deadlines and timeouts take their time from.
-  var clock: QueueClock { get }
+  /// Where delays, deadlines and timeouts take their time from; nil for the system's monotonic clock.
+  var clock: ManualClock? { get }
 
   /// Suspends the queue: when this has returned, no operation starts. What runs goes on. Suspends
   /// are counted, and each is taken back by one ``resume()``.

@@ -6,31 +6,31 @@ package enum BatchPolicy: UInt8, CaseIterable {
 
 /// What a batch makes of the ends of its operations, as a value: they are told as they come, in any
 /// order, each once.
-struct BatchDecision: Hashable {
+package struct BatchDecision: Hashable {
   let policy: BatchPolicy
   let count: Int
   /// `.enough`: how many have to finish.
   let enough: Int
-  private(set) var ended = 0
+  package private(set) var ended = 0
   private(set) var finished = 0
   /// Somebody has cancelled the batch.
-  var isCancelled = false
+  package var isCancelled = false
   /// The operation whose end is the batch's; nil when none's is.
-  private(set) var decidedBy: Int?
+  package private(set) var decidedBy: Int?
   private(set) var outcome = Outcome.finished
   /// The rest has been cancelled, or is just being.
   private(set) var isStopped = false
 
-  init(policy: BatchPolicy, count: Int, enough: Int) {
+  package init(policy: BatchPolicy, count: Int, enough: Int) {
     self.policy = policy
     self.count = count
     self.enough = enough
   }
 
-  var isOver: Bool { ended == count }
+  package var isOver: Bool { ended == count }
 
   /// Counts an end. True: the operations that have not ended are to be cancelled now.
-  mutating func add(_ outcome: Outcome, of index: Int) -> Bool {
+  package mutating func add(_ outcome: Outcome, of index: Int) -> Bool {
     ended += 1
     if outcome == .finished { finished += 1 }
     switch policy {

@@ -10,7 +10,7 @@ final class QueueStage: Sendable {
 
   init(limit: Int = 1, capacity: Int? = nil, label: String? = nil) {
     queue = ConcurrentQueue(
-      label: label, maxConcurrent: limit, capacity: capacity, clock: .manual(clock))
+      label: label, maxConcurrent: limit, capacity: capacity, clock: clock)
   }
 
   func advance(_ milliseconds: Int64) {

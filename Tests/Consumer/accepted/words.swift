@@ -49,11 +49,11 @@ func stop(_ queues: [any WorkQueue]) async throws -> [OperationInfo] {
 
 func useAll(_ clock: ManualClock) async throws {
   let queues: [any WorkQueue] = [
-    FIFOQueue(label: "fifo", capacity: 3, clock: .manual(clock)), FIFOQueue(name: "as before"),
-    ActorQueue<MainActor>(label: "actor", clock: .manual(clock)),
-    MainActorQueue(label: "main", clock: .manual(clock)),
-    ConcurrentQueue(label: "concurrent", maxConcurrent: 2, clock: .manual(clock)),
-    InteractionQueue(label: "interactions", clock: .manual(clock)),
+    FIFOQueue(label: "fifo", capacity: 3, clock: clock), FIFOQueue(name: "as before"),
+    ActorQueue<MainActor>(label: "actor", clock: clock),
+    MainActorQueue(label: "main", clock: clock),
+    ConcurrentQueue(label: "concurrent", maxConcurrent: 2, clock: clock),
+    InteractionQueue(label: "interactions", clock: clock),
   ]
   _ = try await stop(queues)
 }

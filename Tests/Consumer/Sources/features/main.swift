@@ -59,7 +59,6 @@ final class Trial: Sendable {
   private let add: @Sendable (OperationOptions, @escaping Body) -> QueuedOperation
 
   init(_ kind: String, capacity: Int? = nil) {
-    let clock = QueueClock.manual(self.clock)
     switch kind {
     case "fifo":
       let queue = FIFOQueue(capacity: capacity, clock: clock)
@@ -466,8 +465,31 @@ let features: [(name: String, use: Use)] = [
       return it.trace.text == "refused"
     }
   ),
-  ("batch", { _ in false }),
-  ("edges", { _ in false }),
+  (
+    "batch",
+    { it in
+      it.queue.suspend()
+      let operations = [it.say("a"), it.say("b")]
+      let batch = Batch.firstError(operations)
+      operations[1].cancel()
+      it.queue.resume()
+      check(try await batch.waitForEnd() == .cancelled && batch.decidedBy === operations[1])
+      return it.trace.text == "" && operations[0].end == .cancelled
+    }
+  ),
+  (
+    "edges",
+    { it in
+      let first = it.fail { $0.label = "a" }
+      let second = it.say("b") {
+        $0.after = [first]
+        $0.needsFinished = true
+      }
+      let batch = Batch.all([second, first])
+      check(try await batch.waitForEnd() == .cancelled(.dependency))
+      return it.trace.text == "!" && batch.decidedBy === second
+    }
+  ),
 ]
 
 for (name, use) in features + [("clock", features.first { $0.name == "max_run" }!.use)] {
