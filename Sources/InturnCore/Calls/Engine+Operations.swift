@@ -36,7 +36,7 @@ extension Engine {
   /// Whether it waits for another one's end, which is its own, or has ended so.
   package static func hasJoined(_ operation: Handle) -> Bool {
     var hasJoined = false
-    _ = withSlot(.find(operation: operation)) { slot in
+    _ = withSlot(operation: operation) { slot in
       let lane = slot.lane
       lane.pointee.lock.lock()
       defer { lane.pointee.lock.unlock() }
