@@ -188,17 +188,16 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.lock()
       if refusalLocked(generation) != nil { return }
       stopBurstLocked()
-      var outbox = Outbox()
-      if first == 0, let graph = batch.graph { cancelLocked(graph, &outbox) }
+      if first == 0, let graph = batch.graph { cancelLocked(graph) }
       for place in first..<Swift.min(first + Self.portionOfGraph, batch.count)
       where !batch.isHeld(place) {
-        takeOutLocked(batch.job(at: place), &outbox)
+        takeOutLocked(batch.job(at: place))
       }
-      unlock(&outbox)
+      unlock()
     }
   }
 
-  private func takeOutLocked(_ job: Job, _ outbox: inout Outbox) {
+  private func takeOutLocked(_ job: Job) {
     if job.hasStarted || isBeingStartedLocked(job) { return }
     let extra = needExtra()
     _ = extra.pointee.backlog.graveyard.append(job, isOwed: true)
@@ -206,7 +205,7 @@ extension UnsafeMutablePointer<Lane> {
     job.markTakenOut()
     Batch.addTombstoneLocked(job)
     pointee.pending -= 1
-    countEndLocked(.cancelled, wasRunning: false, &outbox)
+    extra.pointee.ends.add(.cancelled)
     extra.pointee.backlog.tombstones += 1
     compactLocked()
   }

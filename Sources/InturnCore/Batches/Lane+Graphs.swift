@@ -72,13 +72,13 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Takes all that a graph without slots holds out of it, as cancelled. Takes no time for each:
   /// deliveries do that, one by one.
-  func cancelLocked(_ graph: BatchGraph.Pointer, _ outbox: inout Outbox) {
+  func cancelLocked(_ graph: BatchGraph.Pointer) {
     if graph.pointee.hasSlots || graph.pointee.isCancelled || graph.pointee.held == 0 { return }
     let extra = pointee.extra.unsafelyUnwrapped
     let held = extra.pointee.graphs.cancel(graph)
     pointee.machine.flags.insert(.hasDeliveries)
     pointee.pending -= held
-    countEndLocked(.cancelled, wasRunning: false, times: UInt64(held), &outbox)
+    extra.pointee.ends.add(.cancelled, UInt64(held))
   }
 
   /// Destroys the context of one operation that was cancelled while it was held. Called with the

@@ -99,7 +99,7 @@ extension UnsafeMutablePointer<Lane> {
     burst.settleLocked(self)
     pointee.machine.flags.remove(.bursting)
     removeRunningLocked(burst.gate)
-    countGateLocked(&budget.outbox)
+    stageStatesLocked(&budget.outbox)
     return keepOrDrop(burst.gate, &budget)
   }
 

@@ -71,7 +71,7 @@ extension UnsafeMutablePointer<Lane> {
       && ((extra?.pointee.backlog.segments ?? 0) > 0 || extra?.pointee.backlog.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.bursting)
     pointee.machine.flags.remove(.offered)
-    while let graph = extra?.pointee.graphs.first { cancelLocked(graph, &outbox) }
+    while let graph = extra?.pointee.graphs.first { cancelLocked(graph) }
     let jobs = pointee.buffer.takeAll(isRead: isRead)
     var (inOrder, standIns): (Chunk.Pointer?, Chunk.Pointer?)
     if let order {
@@ -139,7 +139,7 @@ extension UnsafeMutablePointer<Lane> {
           chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
         } else {
           job.markTakenOut()
-          countEndLocked(.cancelled, wasRunning: false, &outbox)
+          extra.pointee.ends.add(.cancelled)
         }
         continue
       }

@@ -53,7 +53,7 @@ extension UnsafeMutablePointer<Lane> {
       claim.isAskedToEnd = job.isAskedToEnd
       pointee.pending -= 1
       countStartLocked()
-      countEndLocked(.finished, wasRunning: true, &outbox)
+      countLocked(.finished)
       whenPlain()
     }
     // What a drainer would do, which has nothing else to look after.

@@ -131,6 +131,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Makes an operation that was taken out of the buffer a running one. The buffer's reference
   /// is the drainer's now.
+  @inline(__always)
   func beginLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     pointee.pending -= 1
     if !slot.pointee.flags.contains(.untimed) { slot.pointee.startedAt = nowLocked }

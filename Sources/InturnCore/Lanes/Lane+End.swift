@@ -49,12 +49,11 @@ extension UnsafeMutablePointer<Lane> {
     let wasCounted = slot.pointee.flags.contains(.counted)
     if !wasCounted {
       slot.pointee.flags.insert(.counted)
-      countEndLocked(word.outcome!, wasRunning: word.contains(.started), &outbox)
+      countLocked(word.outcome!)
       if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
       releaseEdgesLocked(slot, &outbox)
       leaveGroupsLocked(slot)
       noteLocked(.ended, of: slot)
-      stageStatesLocked(of: slot, &outbox)
       endFollowersLocked(slot, &outbox)
       if !word.contains(.started) { releaseNamesLocked(slot, &outbox) }
     }
@@ -79,6 +78,11 @@ extension UnsafeMutablePointer<Lane> {
         needExtra().pointee.ends.keepingPlaces += 1
       }
     }
+    if !wasCounted {
+      // The lane may start another one before it gives the lock up.
+      if word.contains(.started) { stageStatesLocked(&outbox) }
+      stageStatesLocked(of: slot, &outbox)
+    }
     noteIdleLocked()
     if slot.pointee.flags.contains(.inDelivery) { return }
     let tellsEnd =
@@ -90,6 +94,14 @@ extension UnsafeMutablePointer<Lane> {
       // Set so that it is let go of once.
       slot.pointee.flags.insert(.inDelivery)
       outbox.letGo(of: slot)
+    }
+  }
+
+  func countLocked(_ outcome: Outcome) {
+    if outcome == .finished {
+      pointee.finished += 1
+    } else {
+      needExtra().pointee.ends.add(outcome)
     }
   }
 

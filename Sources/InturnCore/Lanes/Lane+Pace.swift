@@ -28,7 +28,12 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// An operation starts.
-  func countStartForRateLocked() {
+  @inline(__always)
+  func countStartLocked() {
+    if pointee.machine.flags.contains(.rated) { countStartForRateLocked() }
+  }
+
+  private func countStartForRateLocked() {
     pointee.extra!.pointee.pace!.pointee.countStart(at: clock.now)
     applyPaceLocked()
   }

@@ -77,8 +77,6 @@ extension UnsafeMutablePointer<Lane> {
     }
     // From here on, the old token is a past one's.
     _ = slot.change { $0.restarted() }
-    // It goes back to those that are pending.
-    pointee.extra?.pointee.states?.pointee.running -= 1
     stageStatesLocked(of: slot, &outbox)
     let order = needOrder()
     if wasBarrier {

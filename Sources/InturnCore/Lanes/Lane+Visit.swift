@@ -34,10 +34,9 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func leaveVisit(as outcome: Outcome) {
     pointee.lock.lock()
-    var outbox = Outbox()
     pointee.machine.release()
-    countEndLocked(outcome, wasRunning: true, &outbox)
-    unlock(&outbox)
+    countLocked(outcome)
+    unlock()
   }
 
   /// Tells the context of each operation with a slot that runs and whose call has returned, and that

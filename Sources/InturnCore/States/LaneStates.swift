@@ -9,20 +9,15 @@ package enum QueueAspect: UInt32, CaseIterable, Sendable {
 /// While there is one, the lane starts each operation under its lock, so that each start and each
 /// end is a change.
 struct LaneStates {
-  /// Operations that were started and whose ends the lane has not heard of.
-  var running: Int64 = 0
-  /// Operations that have ended.
-  var ended: Int64 = 0
-  /// The gate of a burst that was under way is running one of those, and is not counted as ended.
-  /// Asked once, when that burst ends: there is no other one.
-  var hasGate = false
   var trails: [StateTrail] = []
   /// What all of those have been told, or are to be.
   var staged: Moment?
 
   /// The states at one moment.
   struct Moment: Equatable {
+    /// Operations that were started and whose ends the lane has not heard of.
     let running: Int64
+    /// Operations that have ended.
     let ended: Int64
     let pending: Int64
     let isSuspended: Bool
@@ -49,63 +44,15 @@ extension UnsafeMutablePointer<Lane> {
     // The others are told before what has changed before.
     stageStatesLocked(&outbox)
     if extra.pointee.states == nil {
+      // From now on, each start and each end is seen.
+      stopBurstLocked()
       let states = UnsafeMutablePointer<LaneStates>.allocate(capacity: 1)
-      states.initialize(to: makeStatesLocked())
+      states.initialize(to: LaneStates())
       extra.pointee.states = states
       pointee.machine.flags.insert(.watched)
     }
     trail.assume(momentLocked.state(trail.aspect))
     extra.pointee.states!.pointee.trails.add(trail)
-  }
-
-  /// Counts what there is. From now on, the lane counts along.
-  private func makeStatesLocked() -> LaneStates {
-    stopBurstLocked()
-    var states = LaneStates()
-    let extra = needExtra()
-    states.ended = Int64(pointee.finished + extra.pointee.ends.sum)
-    states.running = Int64(pointee.machine.running - extra.pointee.ends.keepingPlaces)
-    if let slot = firstRunningSlot, isGateOfBurstLocked(slot) {
-      // It counts as ended from its start on; between two operations it has returned.
-      states.hasGate = !slot.loadWord().contains(.returned)
-      if states.hasGate { states.ended -= 1 } else { states.running -= 1 }
-    }
-    return states
-  }
-
-  // MARK: Counting
-
-  @inline(__always)
-  func countStartLocked() {
-    if !pointee.machine.countsStarts { return }
-    pointee.extra!.pointee.states?.pointee.running += 1
-    if pointee.machine.flags.contains(.rated) { countStartForRateLocked() }
-  }
-
-  /// An operation has ended so, or so many that were pending have.
-  func countEndLocked(
-    _ outcome: Outcome, wasRunning: Bool, times: UInt64 = 1, _ outbox: inout Outbox
-  ) {
-    if outcome == .finished {
-      pointee.finished += times
-    } else {
-      needExtra().pointee.ends.add(outcome, times)
-    }
-    guard let states = pointee.extra?.pointee.states else { return }
-    states.pointee.ended += Int64(times)
-    if !wasRunning { return }
-    states.pointee.running -= 1
-    // The lane may start another one before it gives the lock up.
-    stageStatesLocked(&outbox)
-  }
-
-  /// The burst that was under way when the lane began to count is over.
-  @inline(__always)
-  func countGateLocked(_ outbox: inout Outbox) {
-    guard let states = pointee.extra?.pointee.states, states.pointee.hasGate else { return }
-    states.pointee.ended += 1
-    states.pointee.running -= 1
-    stageStatesLocked(&outbox)
   }
 
   // MARK: Telling
@@ -129,9 +76,16 @@ extension UnsafeMutablePointer<Lane> {
 
   private var momentLocked: LaneStates.Moment {
     let pending = Int64(waitingCountLocked)
-    let states = pointee.extra!.pointee.states!
+    let ends = pointee.extra!.pointee.ends
+    var running = Int64(pointee.machine.running - ends.keepingPlaces)
+    var ended = Int64(pointee.finished + ends.sum)
+    // A burst that was under way when the lane was watched first has counted the operation that its
+    // gate still has as finished; between two operations, the gate has none.
+    if let slot = firstRunningSlot, isGateOfBurstLocked(slot) {
+      if slot.loadWord().contains([.ended, .returned]) { running -= 1 } else { ended -= 1 }
+    }
     return LaneStates.Moment(
-      running: states.pointee.running, ended: states.pointee.ended, pending: pending,
+      running: running, ended: ended, pending: pending,
       isSuspended: pointee.machine.flags.contains(.suspended), nextStart: nextStartLocked)
   }
 

@@ -201,6 +201,25 @@ SCENARIO(one_that_is_cut_off_does_not_run_for_who_looks_later) {
   expect("destroy", inturn_value_destroy(running), {INTURN_OK});
 }
 
+// Its call has returned, and its lane has not heard of that yet.
+SCENARIO(one_that_is_not_finished_runs_for_who_looks_as_its_call_returns) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  inturn_value running;
+  together({[&] {
+    x.awaitCall();
+    expect(
+        "create_value",
+        inturn_queue_create_value(queue.handle, INTURN_QUEUE_RUNNING, &running),
+        {INTURN_OK});
+  }});
+  CHECK(integer(running) == 1);
+  x.finish();
+  model_settle(false);
+  CHECK(integer(running) == 0);
+  expect("destroy", inturn_value_destroy(running), {INTURN_OK});
+}
+
 // Who finishes it inside its work has told the end when the call returns.
 SCENARIO(the_end_is_told_to_who_has_just_come) {
   inturn_value state = {0};
