@@ -48,16 +48,10 @@ struct Standing {
 }
 
 extension UnsafeMutablePointer<Lane> {
-  /// Whether there is a queue, or somebody waits until it is gone.
-  var isWatchedOverLocked: Bool {
-    if pointee.generation & Self.goneBit == 0 { return pointee.generation != 0 }
-    return pointee.extra?.pointee.quiet.isBeingDestroyed == true
-  }
-
   /// How far it has come. Nil when nothing is pending or running.
   func progress() -> LaneProgress? {
     pointee.lock.lock()
-    guard isWatchedOverLocked, !isQuiet else {
+    if isQuiet {
       pointee.lock.unlock()
       return nil
     }
@@ -89,10 +83,7 @@ extension UnsafeMutablePointer<Lane> {
   func standing(of slot: OperationSlot.Pointer?, at now: Int64) -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
-    guard let slot else {
-      guard isWatchedOverLocked, !isQuiet else { return nil }
-      return standingLocked(at: now)
-    }
+    guard let slot else { return standingLocked(at: now) }
     // The lane of one that has ended may be another queue's.
     let word = slot.loadWord()
     guard slot.lane == self, !word.isOver else { return nil }
@@ -101,7 +92,6 @@ extension UnsafeMutablePointer<Lane> {
       standing?.isByItself = true
       return standing
     }
-    if word.contains(.claimed) { return nil }
     if slot.blockers > 0 { return blockedLocked(slot) }
     guard var standing = standingLocked(at: now) else { return nil }
     standing.links.insert(linkLocked(.turn, of: slot), at: 0)
@@ -112,7 +102,7 @@ extension UnsafeMutablePointer<Lane> {
     let machine = pointee.machine
     if pointee.pending == 0 {
       if machine.running > 0 { return oldestLocked() }
-      return machine.active > 0 ? callbackLocked() : executorLocked()
+      return executorLocked() ?? callbackLocked()
     }
     if machine.flags.contains(.suspended) { return suspendedLocked() }
     if isHeldByPaceLocked { return heldLocked(at: now) }
@@ -219,7 +209,8 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func callbackLocked() -> Standing {
-    queueLocked(.callback, "a callback of it has not returned")
+    queueLocked(
+      .callback, "a callback of it has not returned", isPatient: pointee.pending == 0)
   }
 
   /// Nil when it does not wait for its executor.

@@ -63,8 +63,6 @@ package struct Stall {
         time = now - since
         waiting = found.waiting
         isPatient = found.isPatient
-      } else {
-        isPatient = false
       }
       found.addTime(at: now, lanesSince: lanesSince)
       links += found.links

@@ -49,7 +49,6 @@ struct Survey: ~Copyable {
     if stall.nanoseconds / times < limit { return }
     if let due = episodes.nextTelling(of: stall.key), due > now {
       stand.pointee.nextLook = due
-      stand.pointee.isTold = true
     } else if let place = findings.firstIndex(where: { $0.stall.key == stall.key }) {
       findings[place].stall.add(stall)
       findings[place].stands.append(stand)

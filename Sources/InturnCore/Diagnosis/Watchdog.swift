@@ -155,7 +155,7 @@ extension UnsafeMutablePointer<Lane> {
     for index in engine.pointee.lanes.givenOut {
       guard let lane = engine.pointee.lanes.pointer(at: index) else { continue }
       lane.pointee.lock.lock()
-      let isBusy = lane.isWatchedOverLocked && !lane.isQuiet
+      let isBusy = !lane.isQuiet
       if !isBusy { lane.pointee.machine.flags.insert(.unattended) }
       lane.pointee.lock.unlock()
       if isBusy { return false }
