@@ -181,3 +181,7 @@ void await_threads(const char *name, int wanted) {
     sched_yield();
   }
 }
+
+bool stall_says(const stall *stall, const char *text) {
+  return strstr(stall->message, text) != NULL;
+}

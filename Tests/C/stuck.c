@@ -5,16 +5,6 @@
  */
 #include "stuck.h"
 
-enum { LIMIT_MS = 50 };
-
-static void begin(void) { stalls_begin(LIMIT_MS * MS); }
-
-static void finish(inturn_token token) { CHECK_OK(inturn_token_finish(token)); }
-
-static bool has(const stall *stall, const char *text) {
-  return strstr(stall->message, text) != NULL;
-}
-
 static void drain_queue(void *queue) {
   CHECK_OK(inturn_queue_drain(*(inturn_queue *)queue, LIMIT_NS));
 }
@@ -22,33 +12,77 @@ static void drain_queue(void *queue) {
 /* What runs does not end --------------------------------------------------- */
 
 static void a_token_that_is_out_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
   inturn_token load;
   hold(network, "load", &load);
   for (int i = 0; i < 3; i++)
     enqueue_one(network, NULL);
   stall told = STALL("token load@network");
-  CHECK(has(&told, "stuck for "));
-  CHECK(has(&told, "\"load\" of queue \"network\": running for "));
-  CHECK(has(&told, "its call has returned, its token has not been finished."));
-  CHECK(has(&told, " 3 wait behind it."));
+  CHECK(stall_says(&told, "stuck for "));
+  CHECK(stall_says(&told, "\"load\" of queue \"network\": running for "));
+  CHECK(stall_says(&told,
+                   "its call has returned, its token has not been finished."));
+  CHECK(stall_says(&told, " 3 wait behind it."));
   CHECK_TEXT(told.queue_label, "network");
   CHECK_INT(told.waiting, 3);
-  CHECK(told.stalled_ns >= LIMIT_MS * MS);
-  finish(load);
+  CHECK(told.stalled_ns >= STALL_NS);
+  CHECK_OK(inturn_token_finish(load));
   drain_and_destroy(network);
   stalls_end();
 }
 
 static void a_call_that_does_not_return_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
   job job = JOB("compute");
   job_enqueue(queue, &job, work_block);
   enqueue_one(queue, NULL);
   stall told = STALL("call compute@slow");
-  CHECK(has(&told, "its call has not returned. 1 waits behind it."));
+  CHECK(stall_says(&told, "its call has not returned. 1 waits behind it."));
+  gate_pass(&job.go);
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* Does not return, and is cut off meanwhile. */
+static void block_until_go(void *context, inturn_token token) {
+  job *job = context;
+  GATE_WAIT(&job->go, 1);
+  CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
+}
+
+static void finish_and_block(void *context, inturn_token token) {
+  job *job = context;
+  work_finish(job, token);
+  GATE_WAIT(&job->go, 1);
+}
+
+static void a_call_that_goes_on_after_its_end_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
+  job job = JOB("compute");
+  job_enqueue(queue, &job, finish_and_block);
+  enqueue_one(queue, NULL);
+  stall told = STALL("call compute@slow");
+  CHECK(stall_says(&told, "it has ended, its call has not returned. 1 waits"));
+  gate_pass(&job.go);
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* Its queue has gone on, and has nothing else to do. */
+static void a_call_that_was_cut_off_is_told_later(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
+  inturn_operation_options options = labelled("compute");
+  job job = JOB("compute");
+  options.max_run_ns = MS;
+  options.max_run_policy = INTURN_MAX_RUN_FREE;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, block_until_go, &job,
+                                     NULL, NULL));
+  stall told = STALL("callback @slow");
+  CHECK(told.stalled_ns >= 10 * STALL_NS);
   gate_pass(&job.go);
   drain_and_destroy(queue);
   stalls_end();
@@ -56,20 +90,20 @@ static void a_call_that_does_not_return_is_told(void) {
 
 /* Its label is not known to the engine. */
 static void plain_work_is_told_without_a_label(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, NULL);
   inturn_token token;
   CHECK_OK(inturn_queue_enqueue(queue, keep_token, &token, NULL, NULL));
   enqueue_one(queue, NULL);
   stall told = STALL("token ?@?");
-  CHECK(has(&told, "an operation of an unnamed queue: running for "));
-  finish(token);
+  CHECK(stall_says(&told, "an operation of an unnamed queue: running for "));
+  CHECK_OK(inturn_token_finish(token));
   drain_and_destroy(queue);
   stalls_end();
 }
 
 static void a_place_that_a_deadline_holds_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
   inturn_operation_options options = labelled("late");
   inturn_token token;
@@ -90,7 +124,7 @@ static void block_end(void *context, const inturn_end *end) {
 }
 
 static void a_callback_that_does_not_return_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
   inturn_operation_options options = labelled("first");
   gate go = GATE_INIT;
@@ -107,14 +141,14 @@ static void a_callback_that_does_not_return_is_told(void) {
 
 /* What just runs, and holds nobody up, gets ten times as long. */
 static void what_runs_alone_is_told_later(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
   inturn_token load;
   hold(queue, "load", &load);
   stall told = STALL("token load@network");
-  CHECK(told.stalled_ns >= 10 * LIMIT_MS * MS);
+  CHECK(told.stalled_ns >= 10 * STALL_NS);
   CHECK_INT(told.waiting, 0);
-  finish(load);
+  CHECK_OK(inturn_token_finish(load));
   drain_and_destroy(queue);
   stalls_end();
 }
@@ -123,16 +157,17 @@ static void what_runs_alone_is_told_later(void) {
  */
 
 static void a_suspended_queue_that_a_thread_waits_for_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
   CHECK_OK(inturn_queue_suspend_for(queue, "offline"));
   enqueue_one(queue, NULL);
   thread waiter;
   thread_start(&waiter, drain_queue, &queue);
   stall told = STALL("suspended @uploads");
-  CHECK(told.stalled_ns < 10 * LIMIT_MS * MS);
-  CHECK(has(&told, "queue \"uploads\": it is suspended for \"offline\"."));
-  CHECK(has(&told, " 1 waits in it."));
+  CHECK(told.stalled_ns < 10 * STALL_NS);
+  CHECK(
+      stall_says(&told, "queue \"uploads\": it is suspended for \"offline\"."));
+  CHECK(stall_says(&told, " 1 waits in it."));
   CHECK_OK(inturn_queue_resume_for(queue, "offline"));
   thread_join(&waiter);
   CHECK_OK(inturn_queue_destroy(queue));
@@ -140,20 +175,20 @@ static void a_suspended_queue_that_a_thread_waits_for_is_told(void) {
 }
 
 static void a_suspended_queue_that_nobody_waits_for_is_told_later(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
   CHECK_OK(inturn_queue_suspend(queue));
   enqueue_one(queue, NULL);
   stall told = STALL("suspended @uploads");
-  CHECK(told.stalled_ns >= 10 * LIMIT_MS * MS);
-  CHECK(has(&told, "queue \"uploads\": it is suspended."));
+  CHECK(told.stalled_ns >= 10 * STALL_NS);
+  CHECK(stall_says(&told, "queue \"uploads\": it is suspended."));
   CHECK_OK(inturn_queue_resume(queue));
   drain_and_destroy(queue);
   stalls_end();
 }
 
 static void a_view_that_is_not_there_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue dialogs;
   options.label = "dialogs";
@@ -162,22 +197,22 @@ static void a_view_that_is_not_there_is_told(void) {
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &dialogs));
   enqueue_one(dialogs, NULL);
   stall told = STALL("view @dialogs");
-  CHECK(has(&told, "its view has not appeared."));
+  CHECK(stall_says(&told, "its view has not appeared."));
   CHECK_OK(inturn_queue_view_did_appear(dialogs));
   CHECK_OK(inturn_queue_drain(dialogs, LIMIT_NS));
   stalls_end();
-  begin();
+  stalls_begin(STALL_NS);
   CHECK_OK(inturn_queue_view_will_disappear(dialogs));
   enqueue_one(dialogs, NULL);
   told = STALL("view @dialogs");
-  CHECK(has(&told, "its view is hidden."));
+  CHECK(stall_says(&told, "its view is hidden."));
   CHECK_OK(inturn_queue_destroy(dialogs));
   stalls_end();
 }
 
 /* It is looked at in the time of the system, whatever the queue's clock is. */
 static void a_manual_clock_that_stands_still_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = "paced";
   options.rate.max_starts = 1;
@@ -188,7 +223,7 @@ static void a_manual_clock_that_stands_still_is_told(void) {
   CHECK_INT(stage_drain(&stage), 1);
   enqueue_one(stage.queue, NULL);
   stall told = STALL("clock @paced");
-  CHECK(has(&told, "its clock, which is advanced by hand, is before"));
+  CHECK(stall_says(&told, "its clock, which is advanced by hand, is before"));
   stage_advance(&stage, 1000);
   CHECK_INT(statistics_of(stage.queue).finished, 2);
   stage_destroy(&stage);
@@ -197,7 +232,7 @@ static void a_manual_clock_that_stands_still_is_told(void) {
 
 /* It goes on by itself, so it is told only to who waits. */
 static void a_rate_is_told_when_somebody_waits_for_it(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue queue;
   options.label = "paced";
@@ -215,7 +250,7 @@ static void a_rate_is_told_when_somebody_waits_for_it(void) {
   thread waiter;
   thread_start(&waiter, drain_queue, &queue);
   stall told = STALL("delay @paced");
-  CHECK(has(&told, "it starts nothing for another 35"));
+  CHECK(stall_says(&told, "it starts nothing for another 35"));
   CHECK_OK(inturn_queue_cancel_all(queue));
   thread_join(&waiter);
   CHECK_OK(inturn_queue_destroy(queue));
@@ -227,14 +262,41 @@ static void a_rate_is_told_when_somebody_waits_for_it(void) {
  */
 
 static void an_executor_that_nobody_drains_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = "frames";
   stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
   enqueue_one(stage.queue, NULL);
   stall told = STALL("executor @frames");
-  CHECK(has(&told, "nobody drains its executor. 1 waits in it."));
+  CHECK(stall_says(&told, "nobody drains its executor. 1 waits in it."));
   stage_drain(&stage);
+  stage_destroy(&stage);
+  stalls_end();
+}
+
+static bool is_worth_it(void *context, int32_t code, uint32_t attempts) {
+  CHECK(context != NULL && code == FAIL_CODE && attempts == 1);
+  return false;
+}
+
+/* That is where its retry policy is to be asked. */
+static void an_attempt_that_waits_for_its_executor_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options retried = labelled("draw");
+  inturn_retry retry = INTURN_RETRY_INIT;
+  inturn_token token = {0};
+  options.label = "frames";
+  stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
+  retry.decide = is_worth_it;
+  retried.retry = &retry;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &retried, keep_token, &token,
+                                     NULL, NULL));
+  stage_drain(&stage);
+  CHECK_OK(inturn_token_fail(token, FAIL_CODE));
+  STALL("executor @frames");
+  stage_drain(&stage);
+  CHECK_INT(statistics_of(stage.queue).failed, 1);
   stage_destroy(&stage);
   stalls_end();
 }
@@ -242,7 +304,7 @@ static void an_executor_that_nobody_drains_is_told(void) {
 static void drain_stage(void *context) { stage_drain(context); }
 
 static void an_executor_whose_thread_is_in_a_call_is_told(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = "frames";
   stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
@@ -256,7 +318,7 @@ static void an_executor_whose_thread_is_in_a_call_is_told(void) {
   thread host;
   thread_start(&host, drain_stage, &stage);
   stall told = STALL("executor @other");
-  CHECK(has(&told, "who drains its executor is in a call"));
+  CHECK(stall_says(&told, "who drains its executor is in a call"));
   gate_pass(&job.go);
   thread_join(&host);
   CHECK_OK(inturn_queue_destroy(other));
@@ -265,7 +327,7 @@ static void an_executor_whose_thread_is_in_a_call_is_told(void) {
 }
 
 static void the_main_thread_is_told_of_its_own_executor_only(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue queue;
   options.label = "windows";
@@ -273,14 +335,14 @@ static void the_main_thread_is_told_of_its_own_executor_only(void) {
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
   enqueue_one(queue, NULL);
   stall told = STALL("executor @windows");
-  CHECK(has(&told, "the main thread does not drain its executor."));
+  CHECK(stall_says(&told, "the main thread does not drain its executor."));
   CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
   CHECK_OK(inturn_queue_destroy(queue));
   stalls_end();
 }
 
 static void a_pool_whose_threads_are_all_in_calls_is_told_once(void) {
-  begin();
+  stalls_begin(STALL_NS);
   inturn_executor_options pool = INTURN_EXECUTOR_OPTIONS_INIT;
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue blocked, others[3];
@@ -297,7 +359,7 @@ static void a_pool_whose_threads_are_all_in_calls_is_told_once(void) {
     enqueue_one(others[i], NULL);
   }
   stall told = STALL("pool @other");
-  CHECK(has(&told, "the only thread of its pool is in a call."));
+  CHECK(stall_says(&told, "the only thread of its pool is in a call."));
   /* What just runs in it is told later: by then the others have been. */
   STALL("call call@blocked");
   CHECK_INT(stalls_of("pool @other"), 1);
@@ -309,96 +371,10 @@ static void a_pool_whose_threads_are_all_in_calls_is_told_once(void) {
   stalls_end();
 }
 
-/* Chains ---------------------------------------------------------------------
- */
-
-static inturn_operation enqueue_kept(inturn_queue queue, const char *label,
-                                     inturn_operation after) {
-  inturn_operation_options options = labelled(label);
-  inturn_operation operation;
-  options.after = &after;
-  options.after_count = after.bits != 0;
-  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
-                                     &operation));
-  return operation;
-}
-
-static void the_chain_leads_to_the_cause(void) {
-  stalls_begin(-1);
-  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  options.label = "database";
-  stage database = stage_create_with(INTURN_QUEUE_FIFO, options);
-  inturn_token login;
-  hold(network, "login", &login);
-  inturn_operation load = enqueue_kept(network, "load", (inturn_operation){0});
-  inturn_operation save = enqueue_kept(database.queue, "save", load);
-  for (int i = 0; i < 213; i++)
-    enqueue_one(database.queue, NULL);
-  stage_drain(&database);
-  /* Both stand still by now, and are looked at together. */
-  CHECK_OK(inturn_report_set_stall_limit(LIMIT_MS * MS));
-  stall told =
-      STALL("after save@database > turn load@network > token login@network");
-  CHECK(has(&told, "\"save\" of queue \"database\" waits for \"load\" of queue "
-                   "\"network\" waits for \"login\" of queue \"network\": "
-                   "running for "));
-  CHECK(has(&told, " 214 more wait behind it."));
-  CHECK_TEXT(told.queue_label, "network");
-  /* It is one cause, and told once. */
-  CHECK_INT(stalls_of("token login@network"), 0);
-  finish(login);
-  CHECK_INT(end_of(load).outcome, INTURN_FINISHED);
-  CHECK_OK(inturn_executor_wait(database.executor, LIMIT_NS, NULL));
-  stage_drain(&database);
-  CHECK_INT(end_of(save).outcome, INTURN_FINISHED);
-  stage_destroy(&database);
-  drain_and_destroy(network);
-  CHECK_OK(inturn_operation_release(load));
-  CHECK_OK(inturn_operation_release(save));
-  stalls_end();
-}
-
-static void the_chain_leads_to_a_suspended_queue(void) {
-  begin();
-  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
-  inturn_queue database = labelled_queue(INTURN_QUEUE_CONCURRENT, "database");
-  CHECK_OK(inturn_queue_suspend(network));
-  inturn_operation load = enqueue_kept(network, "load", (inturn_operation){0});
-  inturn_operation save = enqueue_kept(database, "save", load);
-  stall told = STALL("after save@database > turn load@network > "
-                     "suspended @network");
-  CHECK(told.stalled_ns < 10 * LIMIT_MS * MS);
-  CHECK_OK(inturn_queue_resume(network));
-  drain_and_destroy(database);
-  drain_and_destroy(network);
-  CHECK_OK(inturn_operation_release(load));
-  CHECK_OK(inturn_operation_release(save));
-  stalls_end();
-}
-
-static void a_name_that_another_one_has_is_told(void) {
-  begin();
-  inturn_queue photos = labelled_queue(INTURN_QUEUE_CONCURRENT, "photos");
-  inturn_queue albums = labelled_queue(INTURN_QUEUE_CONCURRENT, "albums");
-  const char *name = "disk";
-  inturn_operation_options options = labelled("write");
-  inturn_token token;
-  options.exclusive = &name;
-  options.exclusive_count = 1;
-  hold_with(photos, &options, &token);
-  options.label = "copy";
-  CHECK_OK(inturn_queue_enqueue_with(albums, &options, just_finish, NULL, NULL,
-                                     NULL));
-  STALL("name copy@albums > token write@photos");
-  finish(token);
-  drain_and_destroy(albums);
-  drain_and_destroy(photos);
-  stalls_end();
-}
-
 PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_call_that_does_not_return_is_told),
+        TEST(a_call_that_goes_on_after_its_end_is_told),
+        TEST(a_call_that_was_cut_off_is_told_later),
         TEST(plain_work_is_told_without_a_label),
         TEST(a_place_that_a_deadline_holds_is_told),
         TEST(a_callback_that_does_not_return_is_told),
@@ -409,9 +385,7 @@ PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_manual_clock_that_stands_still_is_told),
         TEST(a_rate_is_told_when_somebody_waits_for_it),
         TEST(an_executor_that_nobody_drains_is_told),
+        TEST(an_attempt_that_waits_for_its_executor_is_told),
         TEST(an_executor_whose_thread_is_in_a_call_is_told),
         TEST(the_main_thread_is_told_of_its_own_executor_only),
-        TEST(a_pool_whose_threads_are_all_in_calls_is_told_once),
-        TEST(the_chain_leads_to_the_cause),
-        TEST(the_chain_leads_to_a_suspended_queue),
-        TEST(a_name_that_another_one_has_is_told))
+        TEST(a_pool_whose_threads_are_all_in_calls_is_told_once))

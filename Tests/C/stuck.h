@@ -22,6 +22,9 @@ typedef struct stall {
 
 enum { MOST_STALLS = 64 };
 
+/* How long something may stand still in most tests. */
+#define STALL_NS (50 * MS)
+
 /* From here on, what stands still for so long is reported here. */
 void stalls_begin(int64_t limit_ns);
 
@@ -32,6 +35,9 @@ void stalls_end(void);
 #define STALL(chain) stall_at(__FILE__, __LINE__, chain)
 
 stall stall_at(const char *file, int line, const char *chain);
+
+/* Whether its message has this text. */
+bool stall_says(const stall *stall, const char *text);
 
 /* How many reports with this chain there have been. */
 int stalls_of(const char *chain);

@@ -1,0 +1,124 @@
+/*
+ * stuck_chains.c - what stands still for what others do is reported with the
+ * chain to the cause.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "stuck.h"
+
+static inturn_operation enqueue_kept(inturn_queue queue, const char *label,
+                                     inturn_operation after) {
+  inturn_operation_options options = labelled(label);
+  inturn_operation operation;
+  options.after = &after;
+  options.after_count = after.bits != 0;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     &operation));
+  return operation;
+}
+
+static void the_chain_leads_to_the_cause(void) {
+  stalls_begin(-1);
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "database";
+  stage database = stage_create_with(INTURN_QUEUE_FIFO, options);
+  inturn_token login;
+  hold(network, "login", &login);
+  inturn_operation load = enqueue_kept(network, "load", (inturn_operation){0});
+  inturn_operation save = enqueue_kept(database.queue, "save", load);
+  for (int i = 0; i < 213; i++)
+    enqueue_one(database.queue, NULL);
+  stage_drain(&database);
+  /* Both stand still by now, and are looked at together. */
+  CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
+  stall told =
+      STALL("after save@database > turn load@network > token login@network");
+  CHECK(stall_says(&told,
+                   "\"save\" of queue \"database\" waits for \"load\" of queue "
+                   "\"network\" waits for \"login\" of queue \"network\": "
+                   "running for "));
+  CHECK(stall_says(&told, " 214 more wait behind it."));
+  CHECK_TEXT(told.queue_label, "network");
+  /* It is one cause, and told once. */
+  CHECK_INT(stalls_of("token login@network"), 0);
+  CHECK_OK(inturn_token_finish(login));
+  CHECK_INT(end_of(load).outcome, INTURN_FINISHED);
+  CHECK_OK(inturn_executor_wait(database.executor, LIMIT_NS, NULL));
+  stage_drain(&database);
+  CHECK_INT(end_of(save).outcome, INTURN_FINISHED);
+  stage_destroy(&database);
+  drain_and_destroy(network);
+  CHECK_OK(inturn_operation_release(load));
+  CHECK_OK(inturn_operation_release(save));
+  stalls_end();
+}
+
+/* What is waited for runs, whatever else its queue does meanwhile. */
+static void the_chain_leads_to_a_queue_that_gets_on(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue network = labelled_queue(INTURN_QUEUE_CONCURRENT, "network");
+  inturn_queue database = labelled_queue(INTURN_QUEUE_FIFO, "database");
+  inturn_operation_options options = labelled("load");
+  inturn_operation load;
+  inturn_token token = {0};
+  CHECK_OK(inturn_queue_enqueue_with(network, &options, keep_token, &token,
+                                     NULL, &load));
+  inturn_operation save = enqueue_kept(database, "save", load);
+  const char *chain = "after save@database > token load@network";
+  while (stalls_of(chain) == 0) {
+    inturn_operation other =
+        enqueue_kept(network, "other", (inturn_operation){0});
+    CHECK_OK(inturn_operation_wait(other, LIMIT_NS, NULL));
+    CHECK_OK(inturn_operation_release(other));
+  }
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(database);
+  drain_and_destroy(network);
+  CHECK_OK(inturn_operation_release(load));
+  CHECK_OK(inturn_operation_release(save));
+  stalls_end();
+}
+
+static void the_chain_leads_to_a_suspended_queue(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_queue database = labelled_queue(INTURN_QUEUE_CONCURRENT, "database");
+  CHECK_OK(inturn_queue_suspend(network));
+  inturn_operation load = enqueue_kept(network, "load", (inturn_operation){0});
+  inturn_operation save = enqueue_kept(database, "save", load);
+  stall told = STALL("after save@database > turn load@network > "
+                     "suspended @network");
+  CHECK(told.stalled_ns < 10 * STALL_NS);
+  CHECK_OK(inturn_queue_resume(network));
+  drain_and_destroy(database);
+  drain_and_destroy(network);
+  CHECK_OK(inturn_operation_release(load));
+  CHECK_OK(inturn_operation_release(save));
+  stalls_end();
+}
+
+static void a_name_that_another_one_has_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue photos = labelled_queue(INTURN_QUEUE_CONCURRENT, "photos");
+  inturn_queue albums = labelled_queue(INTURN_QUEUE_CONCURRENT, "albums");
+  const char *name = "disk";
+  inturn_operation_options options = labelled("write");
+  inturn_token token;
+  options.exclusive = &name;
+  options.exclusive_count = 1;
+  hold_with(photos, &options, &token);
+  options.label = "copy";
+  CHECK_OK(inturn_queue_enqueue_with(albums, &options, just_finish, NULL, NULL,
+                                     NULL));
+  STALL("name copy@albums > token write@photos");
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(albums);
+  drain_and_destroy(photos);
+  stalls_end();
+}
+
+PROGRAM(stuck_chains, TEST(the_chain_leads_to_the_cause),
+        TEST(the_chain_leads_to_a_queue_that_gets_on),
+        TEST(the_chain_leads_to_a_suspended_queue),
+        TEST(a_name_that_another_one_has_is_told))
