@@ -70,6 +70,9 @@ public:
   void cancelAll();
   void drain();
   void destroy();
+  // Waits for an actor queue's actor, and has it to itself until it leaves.
+  void takeActor();
+  void leaveActor();
 
 private:
   inturn_queue_kind kind;
@@ -88,8 +91,6 @@ private:
   void startSession(void *turn, uintptr_t tag);
   void offer(uintptr_t context);
   void claim(Item &item, uintptr_t context);
-  void takeActor();
-  void leaveActor();
   void finishAll();
   void checkCounts();
   static void dropped(void *context);

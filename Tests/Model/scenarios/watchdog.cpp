@@ -1,6 +1,7 @@
 // The watchdog's thread looks while others do anything.
-#include "../checker/checker.hpp"
+#include "../hosted/hosted.hpp"
 
+#include <algorithm>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,12 +9,14 @@ using namespace model;
 
 namespace {
 
+constexpr int64_t second = 1000000000;
+
 // Looks as long as it is in scope. It has to go before the queues: as long as
 // something is pending, time goes on.
 class Watched {
 public:
   uint32_t told = 0;
-  std::string last;
+  std::vector<std::string> messages;
   std::function<void()> onReport = [] {};
 
   explicit Watched(int64_t limit = 1000000) {
@@ -34,6 +37,15 @@ public:
   void awaitReport(uint32_t count = 1) {
     await("a report", [&, count] { return told >= count; });
   }
+  // How many there were with this text.
+  long saying(const std::string &text) const {
+    return std::count_if(messages.begin(), messages.end(), [&](auto &message) {
+      return message.find(text) != std::string::npos;
+    });
+  }
+  void awaitSaying(const char *text) {
+    await(text, [=, this] { return saying(text) > 0; });
+  }
 
 private:
   static void take(void *context, const inturn_report *report) {
@@ -42,7 +54,7 @@ private:
     Watched &self = *static_cast<Watched *>(context);
     model_note("report: %s", report->message);
     CHECK(report->chain_count > 0 && report->stalled_ns > 0);
-    self.last = report->message;
+    self.messages.push_back(report->message);
     self.told++;
     self.onReport();
   }
@@ -135,17 +147,101 @@ SCENARIO(a_queue_is_made_as_the_watchdog_ends) {
 
 SCENARIO(turning_it_off_and_on_loses_nothing) {
   Queue queue(INTURN_QUEUE_FIFO);
-  Watched watched(-1);
+  Watched watched;
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes);
-  together({[&] { Watched::setLimit(1000000); },
-            [&] {
-              Watched::setLimit(-1);
-              Watched::setLimit(1000000);
-            }});
   x.awaitCall();
+  auto turnOffAndOn = [] {
+    Watched::setLimit(-1);
+    Watched::setLimit(1000000);
+  };
+  together({turnOffAndOn, turnOffAndOn});
   watched.awaitReport();
   x.finish();
+}
+
+// It does not sleep on for as long as the old one asked for.
+SCENARIO(a_new_limit_counts_at_once) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched(3600 * second);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  x.awaitCall();
+  Watched::setLimit(1000000);
+  int64_t begin = model_now();
+  watched.awaitReport();
+  CHECK(model_now() - begin < second);
+  x.finish();
+}
+
+// Whoever comes as it looks for the last time has no second one begin.
+SCENARIO(two_watchdogs_do_not_tell_the_same) {
+  Queue before(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO),
+      behind(INTURN_QUEUE_FIFO);
+  Watched watched;
+  before.add("first", finishes);
+  Operation *x = nullptr;
+  together({[&] {
+    x = &queue.add("x", keeps, {.onEnd = true});
+    queue.add("y", finishes);
+    before.add("second", finishes);
+    behind.add("third", finishes);
+    x->awaitCall();
+  }});
+  int64_t end = model_now() + 20000000;
+  await("a second report", [&] { return model_now() >= end; });
+  CHECK(watched.saying("token has not been finished") <= 1);
+  x->finish();
+}
+
+// It has the place of one that was told to stand still, and got on.
+SCENARIO(a_queue_after_a_slow_one_is_not_given_longer) {
+  Queue busy(INTURN_QUEUE_FIFO);
+  Watched watched(4 * second);
+  // So that somebody looks all the time.
+  Operation &x = busy.add("x", keeps);
+  for (uint32_t count = 1; count <= 2; count++) {
+    BareQueue queue(INTURN_QUEUE_FIFO);
+    queue.add();
+    queue.add();
+    queue.awaitCall();
+    int64_t begin = model_now();
+    watched.awaitReport(count);
+    CHECK(model_now() - begin < 6 * second);
+    queue.destroy();
+  }
+  x.finish();
+}
+
+SCENARIO(a_pool_that_has_no_thread_does_not_call_it_busy) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_executor pool;
+  options.workers = 1;
+  expect("executor_create", inturn_executor_create(&options, &pool),
+         {INTURN_OK});
+  {
+    Queue other(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO, pool);
+    Watched watched;
+    // The watchdog's own thread is there.
+    Operation &x = other.add("x", keeps);
+    x.awaitCall();
+    model_failing_starts = -1;
+    queue.add("y", finishes);
+    watched.awaitSaying("no thread of its pool");
+    model_failing_starts = 0;
+    x.finish();
+  }
+  expect("executor_destroy", inturn_executor_destroy(pool), {INTURN_OK});
+}
+
+// Its task does not get to the actor, which somebody has.
+SCENARIO(a_task_that_does_not_begin_is_told) {
+  HostedQueue queue(INTURN_QUEUE_ACTOR);
+  Watched watched;
+  queue.takeActor();
+  queue.add("x", HostedQueue::Form::turn);
+  watched.awaitSaying("does not begin");
+  queue.leaveActor();
 }
 
 // No thread can be had at first.
@@ -177,7 +273,7 @@ SCENARIO(a_handler_ends_what_is_stuck) {
 // It is told again after ten seconds and after a minute, then every ten.
 SCENARIO(what_stays_stuck_is_told_again) {
   Queue queue(INTURN_QUEUE_FIFO);
-  Watched watched(4000000000);
+  Watched watched(4 * second);
   std::vector<int64_t> moments;
   watched.onReport = [&] { moments.push_back(model_now()); };
   Operation &x = queue.add("x", keeps);
@@ -187,7 +283,7 @@ SCENARIO(what_stays_stuck_is_told_again) {
   x.finish();
   auto hasGap = [&](size_t from, size_t to, int64_t seconds) {
     int64_t gap = moments[to] - moments[from];
-    return gap >= seconds * 1000000000 && gap < (seconds + 1) * 1000000000;
+    return gap >= seconds * second && gap < (seconds + 1) * second;
   };
   CHECK(hasGap(0, 1, 10));
   CHECK(hasGap(0, 2, 60));
