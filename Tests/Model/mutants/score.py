@@ -41,7 +41,8 @@ import mutants
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-WORKERS = os.cpu_count() or 1
+# As many as this process may run on.
+WORKERS = len(os.sched_getaffinity(0))
 SCENARIOS = ("plain", "thread", "address")
 STAGES = (*SCENARIOS, "c", "cxx", "swift", "swift-thread")
 
