@@ -1657,7 +1657,8 @@ typedef struct inturn_queue_statistics {
 #define INTURN_QUEUE_STATISTICS_INIT                                           \
   { sizeof(inturn_queue_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Statuses: handle statuses, E_INVALID_ARGUMENT. */
+/* Says what a queue has done and has to do.
+   Statuses: handle statuses, E_INVALID_ARGUMENT. */
 inturn_status inturn_queue_get_statistics(
     inturn_queue queue,
     inturn_queue_statistics *INTURN_NULLABLE out_statistics);
@@ -1709,7 +1710,8 @@ typedef struct inturn_library_statistics {
 #define INTURN_LIBRARY_STATISTICS_INIT                                         \
   { sizeof(inturn_library_statistics), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY (of the first call of all). */
+/* Says what the whole library has and has done.
+   Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_library_get_statistics(
     inturn_library_statistics *INTURN_NULLABLE out_statistics);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C library, shared and static, and the C++ header, or takes them
-# away again.
+# Installs the C library, shared and static, the C++ header and the manual page,
+# or takes them away again.
 #
 #   install.sh [--prefix DIR] [--libdir DIR] [--library DIR]
 #   install.sh [--prefix DIR] --uninstall
@@ -176,6 +176,9 @@ put_filled InturnConfig.cmake.in "$cmake/InturnConfig.cmake" \
 put_filled InturnConfigVersion.cmake.in "$cmake/InturnConfigVersion.cmake" \
   "VERSION=$version" "MAJOR=${version%%.*}" \
   "POINTER_SIZE=$((4 * $(od -An -tu1 -j4 -N1 "$library/$(library_file)")))"
+
+put <(awk -v version="$version" -f "$inturn_root/bindings/c/inturn.3.awk" \
+  "$inturn_root/include/inturn.h") share/man/man3/inturn.3
 
 make_directory "${manifest%/*}"
 done_so_far+=("$manifest")
