@@ -118,12 +118,14 @@ compile_embedded() {
   mapfile -t sources < <(find Sources/InturnC -name '*.swift' | sort)
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
-  # What Swift allocates comes from where it is not refused: see Memory.c.
+  # What Swift allocates comes from where it is not refused: see Memory.c. A hash
+  # of the compiler's arguments would differ from folder to folder.
   local file
   for file in core api; do
     "$(swift_tool llvm-objcopy)" \
       --redefine-sym posix_memalign=inturn_system_allocate \
-      --redefine-sym free=inturn_system_free "$work/$file.o"
+      --redefine-sym free=inturn_system_free \
+      --remove-section=.swift_modhash "$work/$file.o"
   done
   shared_objects=("$work/core.o" "$work/api.o")
   # Strings are compared by Unicode's large tables. Only what is not optimised has
@@ -206,7 +208,8 @@ build_with_run_time() {
 sources() {
   {
     swiftc --version 2>&1
-    find Sources/{InturnCore,InturnC,CInturn,CInturnSystem} include bindings/c -type f -print0 |
+    find Sources/{InturnCore,InturnC,CInturn,CInturnSystem} include \
+      bindings/c/{build-library.sh,lib.sh,inturn.map,libc} -type f -print0 |
       sort -z | xargs -0 sha256sum
   } | sha256sum
 }
