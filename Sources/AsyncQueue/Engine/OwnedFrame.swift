@@ -4,14 +4,16 @@ import Inturn
 /// `Turn` say what the place is. It is the frame of its body, too.
 ///
 ///     pending ──its queue offers it, its task claims it──▶ claimed ──the body ends──▶ over
+///        │  ▲                                                   │
+///        │  └──────────there is to be another attempt───────────┘
 ///        └──cancelled, too late──▶ refused
 ///
 /// What is offered is pending still. The claim is the first thing that its task does when it goes on, on
 /// the actor that the body runs on: so nothing has started before.
 @usableFromInline
 class OwnedFrame: Frame, @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes, but for `token`, which is written before
-  // `stage` says that it is claimed.
+  // Safe to share: `lock` protects all that changes, but for `token`, which its own task also reads
+  // without.
 
   enum Stage { case pending, claimed, refused, over }
 
@@ -79,8 +81,8 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   /// The operation has started.
   final func isClaimed(_ token: Handle) {
-    self.token = token
     lock.lock()
+    self.token = token
     stage = .claimed
     lock.unlock()
   }
@@ -104,6 +106,14 @@ class OwnedFrame: Frame, @unchecked Sendable {
     lock.unlock()
     waiter?.resume()
     return true
+  }
+
+  /// The same for one attempt, of this token.
+  final func askToEnd(_ attempt: Handle) {
+    lock.lock()
+    let isCurrent = stage == .claimed && token == attempt
+    lock.unlock()
+    if isCurrent { askToEnd() }
   }
 
   /// Cancels the body's task, where that is the operation's own.
@@ -240,6 +250,19 @@ class OwnedFrame: Frame, @unchecked Sendable {
     isAskedToEnd = true
     lock.unlock()
     if isOwn { withUnsafeCurrentTask { $0?.cancel() } }
+  }
+
+  /// Its body's task has ended, and another one is to come for its next attempt. False when it has
+  /// ended: `hasEnded` is asked under the lock.
+  final func goesOn(unless hasEnded: () -> Bool) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    if hasEnded() { return false }
+    stage = .pending
+    isAskedToEnd = false
+    if task != .none { TaskTable.remove(task) }
+    task = .none
+    return true
   }
 
   /// Nothing is to be done with the task any more.

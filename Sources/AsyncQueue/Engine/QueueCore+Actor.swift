@@ -13,7 +13,7 @@ extension QueueCore {
       return PlainClosure(task, plain).enqueue(queue)
     }
     guard let actor = pin.actor else { return nil }
-    return enqueueTurn(nil) { turn in
+    return enqueueTurn { turn in
       Task { try? await turn.perform(on: actor, task) }
     }
   }
@@ -24,7 +24,7 @@ extension QueueCore {
     if let plain = plainPriority(nil) {
       return PlainClosure(main: task, plain).enqueue(queue)
     }
-    return enqueueTurn(nil) { turn in
+    return enqueueTurn { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }
   }

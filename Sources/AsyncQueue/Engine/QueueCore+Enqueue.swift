@@ -12,8 +12,19 @@ extension QueueCore {
   }
 
   /// Puts an operation in whose closure has a task of its own, which is created by `makeTask`.
-  func enqueueTurn(_ options: OperationOptions?, makeTask: (Turn) -> Task<Void, Never>) -> Status {
+  func enqueueTurn(makeTask: (Turn) -> Task<Void, Never>) -> Status {
     let turn = Turn(self, isObstinate: false)
+    let status = turn.enqueue(nil)
+    if status == .ok { turn.adopt(makeTask(turn)) }
+    return status
+  }
+
+  /// The same with options. `makeTask` makes one for each attempt.
+  func enqueueTurn(
+    _ options: OperationOptions, makeTask: @escaping (Turn) -> Task<Void, Never>
+  ) -> Status {
+    let turn = Turn(self, isObstinate: false)
+    turn.makeTask = makeTask
     let status = turn.enqueue(options)
     if status == .ok { turn.adopt(makeTask(turn)) }
     return status

@@ -4,8 +4,8 @@ import Inturn
 /// of the engine's. Its body runs in a task of its own, or in its caller's.
 @usableFromInline
 final class Turn: OwnedFrame, @unchecked Sendable {
-  // Safe to share: as its superclass; `hasOptions` and `isAcceptanceTold` are written before the turn
-  // is enqueued.
+  // Safe to share: as its superclass; `hasOptions`, `retry`, `makeTask` and `isAcceptanceTold` are
+  // written before the turn is enqueued, and `attempts` is its task's.
 
   let label: String?
   /// What its caller was given, where that is more than a task.
@@ -14,6 +14,11 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   let isObstinate: Bool
   /// Whether it may be cut off while it runs.
   private nonisolated(unsafe) var hasOptions = false
+  private nonisolated(unsafe) var retry: Retry?
+  /// Makes the task of a further attempt, where there may be one; until the end.
+  nonisolated(unsafe) var makeTask: ((Turn) -> Task<Void, Never>)?
+  /// How often it has begun.
+  private nonisolated(unsafe) var attempts: UInt32 = 0
 
   // `lock` protects what follows.
   /// What cancels it one by one, where it can be. The turn releases it when it is over.
@@ -21,6 +26,12 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   @exclusivity(unchecked) private var isReleased = false
   /// Of a turn that was refused.
   @exclusivity(unchecked) private var refusal: (any Error)?
+  /// What the last attempt has failed with, for who decides whether it is worth another one.
+  @exclusivity(unchecked) private var failure: (any Error)?
+  /// Whether its end callback was called.
+  @exclusivity(unchecked) private var hasEndedForGood = false
+  /// Whether nobody is to be told any more that it has ended.
+  @exclusivity(unchecked) private var isEndTold = false
   /// Whether nobody is to be told any more that the queue has accepted it.
   @exclusivity(unchecked) private var isAcceptanceTold = true
 
@@ -42,6 +53,8 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// Puts the turn into the queue, unless that refuses it.
   func enqueue(_ options: OperationOptions?) -> Status {
     hasOptions = options != nil
+    retry = options?.retry
+    if retry == nil { makeTask = nil }
     isAcceptanceTold = !core.tellsEvents
     guard let after = options.map({ QueuedOperation.handles(for: $0) }) ?? [] else {
       end(.cancelled(.dependency), nil)
@@ -106,6 +119,8 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let label = options?.label ?? label
     if options == nil && label == nil { return body(nil) }
     var core = options?.engineOptions ?? InturnCore.OperationOptions()
+    core.retry = retry?.enginePolicy
+    core.retry?.decide = Self.askWhetherWorthIt
     if options != nil {
       core.endCallback = EndCallback(
         function: {},
@@ -129,8 +144,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let reference = Unmanaged.passUnretained(self)
     guard let claim = Engine.claim(UInt(bitPattern: reference.toOpaque()), of: core.queue)
     else { return false }
-    // The queue's.
-    reference.release()
+    // The queue's. Between two attempts it has none: the task that is to come keeps the turn.
+    if attempts == 0 { reference.release() }
+    attempts += 1
     isClaimed(claim.token)
     if let next = claim.offered { core.offer(next) }
     return true
@@ -144,7 +160,15 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// What an end callback is told: how an operation with options has ended.
   private func end(_ end: OperationEnd, _ box: OutcomeBox?) {
+    lock.lock()
+    hasEndedForGood = true
+    let makeTask = self.makeTask
+    self.makeTask = nil
+    lock.unlock()
+    withExtendedLifetime(makeTask) {}
     refuse(end)
+    // Of an attempt that is to be followed by another one nobody says that it is the end.
+    if retry != nil { tellEnd(end) }
     operation?.hasEnded(end, box)
   }
 
@@ -156,7 +180,39 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     lock.unlock()
     if !refuse() { return }
     tellAccepted()
-    core.emit(.ended(OperationInfo(state: .ended, label: label), end))
+    tellEnd(end)
+  }
+
+  /// Tells once that it has ended.
+  private func tellEnd(_ end: OperationEnd) {
+    if !core.tellsEvents { return }
+    lock.lock()
+    let isTold = isEndTold
+    isEndTold = true
+    lock.unlock()
+    if !isTold { core.emit(.ended(OperationInfo(state: .ended, label: label), end)) }
+  }
+
+  /// Whether there is to be another attempt.
+  private static let askWhetherWorthIt: RetryPolicy.RawDecide = { turn, code, attempts in
+    Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
+      $0.isWorthAnother(isTooLate: code == Status.timedOut.rawValue, attempts)
+    }
+  }
+
+  private func isWorthAnother(isTooLate: Bool, _ attempts: UInt32) -> Bool {
+    lock.lock()
+    let failure = self.failure
+    lock.unlockAfterReadingObject()
+    let end = isTooLate ? OperationEnd.timedOut(.maxRun) : failure.map { .failed($0) }
+    let error = isTooLate ? QueueError.ended(.timedOut(.maxRun)) : failure
+    guard let end, let error else { return true }
+    if retry?.decide?(error, Int(attempts)) == false {
+      tellEnd(end)
+      return false
+    }
+    core.emit(.retrying(OperationInfo(state: .pending, label: label)))
+    return true
   }
 
   /// Takes a pending operation out of the queue at once; a running one is not touched.
@@ -216,10 +272,10 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let context = Unmanaged.passRetained(self)
     let status = Engine.onCancel(
       token,
-      handler: { turn, _ in
+      handler: { turn, token in
         let turn = Unmanaged<Turn>.fromOpaque(turn!).takeUnretainedValue()
         // Cancelling a task calls its handlers: not on the clock's thread.
-        Task.detached { turn.askToEnd() }
+        Task.detached { turn.askToEnd(Handle(bits: token)) }
       }, context: context.toOpaque(),
       destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
     if status != .ok {
@@ -235,6 +291,13 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     _ outcome: Outcome, cause: Cause = .none, error: (any Error)? = nil, box: OutcomeBox? = nil
   ) -> Bool {
     let context = box?.asContext
+    let mayGoOn =
+      outcome == .failed && retry?.enginePolicy.allows(attemptsSoFar: attempts) == true
+    if mayGoOn {
+      lock.lock()
+      failure = error
+      lock.unlock()
+    }
     let status: Status
     if core.tellsEvents || context != nil || cause != .none {
       status = Engine.end(
@@ -242,14 +305,24 @@ final class Turn: OwnedFrame, @unchecked Sendable {
         destroy: context == nil ? nil : OutcomeBox.drop
       ) {
         // Before the next operation starts, of which there is an event, too.
-        let end = $0 == .ok ? OperationEnd(outcome, cause, error: error) : .timedOut(.maxRun)
-        core.emit(.ended(OperationInfo(state: .ended, label: label), end))
+        if $0 == .ok && !mayGoOn {
+          tellEnd(OperationEnd(outcome, cause, error: error))
+        } else if retry == nil {
+          tellEnd(.timedOut(.maxRun))
+        }
       }
     } else {
       status = Engine.end(token, as: outcome)
     }
     if status != .ok, let context { OutcomeBox.drop(context) }
-    release()
+    // Another attempt comes in its turn, or the end: its task waits for either.
+    if retry != nil && (mayGoOn || status != .ok), goesOn(unless: { hasEndedForGood }),
+      let makeTask = lock.withLock({ makeTask })
+    {
+      adopt(makeTask(self))
+    } else {
+      release()
+    }
     core.progressed()
     return status != .ok
   }

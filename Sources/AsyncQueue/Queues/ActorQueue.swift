@@ -95,19 +95,19 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     _ options: OperationOptions, _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) throws(QueueError) {
     guard let actor else { throw .noActor }
-    let attempts = Attempts(options)
+    let condition = options.condition
     let status = core.enqueueTurn(options) { turn in
-      Task { await turn.performTask(attempts, on: actor, task) }
+      Task { await turn.performTask(condition, on: actor, task) }
     }
     if status != .ok { throw QueueError(status) }
   }
 
   /// Enqueues an operation with options on the actor, whose value others wait for; it is a task of its own.
   ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
-  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. One that
-  /// joins another one has no turn: its body is not called. None has a priority or is urgent: then it
-  /// is refused, which is reported.
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each
+  /// attempt is a task of its own, and others begin between them. One that joins another one has no
+  /// turn: its body is not called. None has a priority or is urgent: then it is refused, which is
+  /// reported.
   ///
   /// - Parameters:
   ///   - options: What it waits for, and how it is dealt with.
@@ -120,9 +120,9 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     line: UInt = #line, _ body: @escaping @Sendable (isolated ActorType) async throws -> Value
   ) -> QueuedResult<Value> {
     let actor = actorOrStop(fileID, line)
-    let attempts = Attempts(options)
+    let condition = options.condition
     return core.enqueueTask(options, fileID, line, Value.self) { turn in
-      Task { await turn.performTask(attempts, on: actor, body) }
+      Task { await turn.performTask(condition, on: actor, body) }
     }
   }
 

@@ -75,19 +75,19 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   public func tryEnqueue(
     _ options: OperationOptions, _ task: @escaping @Sendable () async -> Void
   ) throws(QueueError) {
-    let attempts = Attempts(options)
-    let status = core.enqueueTurn(options) { turn in
-      Task(priority: priority) { await turn.performTask(attempts, task) }
+    let condition = options.condition
+    let status = core.enqueueTurn(options) { [priority] turn in
+      Task(priority: priority) { await turn.performTask(condition, task) }
     }
     if status != .ok { throw QueueError(status) }
   }
 
   /// Enqueues an operation with options, whose value others wait for; it is a task of its own.
   ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
-  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. One that
-  /// joins another one has no turn: its body is not called. None has a priority or is urgent: then it
-  /// is refused, which is reported.
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each
+  /// attempt is a task of its own, and the operation keeps its place between them. One that joins
+  /// another one has no turn: its body is not called. None has a priority or is urgent: then it is
+  /// refused, which is reported.
   ///
   /// - Parameters:
   ///   - options: What it waits for, and how it is dealt with.
@@ -99,9 +99,9 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
     line: UInt = #line, _ body: @escaping @Sendable () async throws -> Value
   ) -> QueuedResult<Value> {
-    let attempts = Attempts(options)
-    return core.enqueueTask(options, fileID, line, Value.self) { turn in
-      Task(priority: priority) { await turn.performTask(attempts) { try await body() } }
+    let condition = options.condition
+    return core.enqueueTask(options, fileID, line, Value.self) { [priority] turn in
+      Task(priority: priority) { await turn.performTask(condition) { try await body() } }
     }
   }
 
@@ -110,7 +110,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     if let plain = core.plainPriority(priority) {
       return PlainClosure(task, plain).enqueue(core.queue)
     }
-    return core.enqueueTurn(nil) { turn in
+    return core.enqueueTurn { turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }
   }

@@ -45,19 +45,19 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   public func tryEnqueue(
     _ options: OperationOptions, _ task: @escaping @Sendable @MainActor () async -> Void
   ) throws(QueueError) {
-    let attempts = Attempts(options)
+    let condition = options.condition
     let status = core.enqueueTurn(options) { turn in
-      Task { @MainActor in await turn.performTask(attempts) { await task() } }
+      Task { @MainActor in await turn.performTask(condition) { await task() } }
     }
     if status != .ok { throw QueueError(status) }
   }
 
   /// Enqueues an operation with options on the main actor, whose value others wait for; it is a task of its own.
   ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, the operation
-  /// keeps its place between its attempts, and its `maxRun` is that of all of them together. One that
-  /// joins another one has no turn: its body is not called. None has a priority or is urgent: then it
-  /// is refused, which is reported.
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each
+  /// attempt is a task of its own, and others begin between them. One that joins another one has no
+  /// turn: its body is not called. None has a priority or is urgent: then it is refused, which is
+  /// reported.
   ///
   /// - Parameters:
   ///   - options: What it waits for, and how it is dealt with.
@@ -69,9 +69,9 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
     line: UInt = #line, _ body: @escaping @MainActor () async throws -> Value
   ) -> QueuedResult<Value> {
-    let attempts = Attempts(options)
+    let condition = options.condition
     return core.enqueueTask(options, fileID, line, Value.self) { turn in
-      Task { @MainActor in await turn.performTask(attempts) { try await body() } }
+      Task { @MainActor in await turn.performTask(condition) { try await body() } }
     }
   }
 

@@ -43,8 +43,7 @@ public struct OperationOptions: Sendable {
   public var owner: Owner?
   /// From the enqueue to the first start; then it ends as timed out, and never runs.
   public var maxWait: Duration?
-  /// From the start to the end of each attempt; then it ends as timed out, and is asked to stop. In a
-  /// queue of AsyncQueue, an operation runs from its first attempt to the end of its last one.
+  /// From the start to the end of each attempt; then it ends as timed out, and is asked to stop.
   public var maxRun: Duration?
   /// Whether another operation may take its place when `maxRun` has passed, although its work may still
   /// go on. Otherwise the place is held until its token is used or lost. An interaction's is freed in

@@ -17,11 +17,12 @@ public struct Retry: Sendable {
   /// Which part of each delay is left to chance, 0 to 1: the delay is that much shorter at most.
   public var jitter: Double
   /// Whether an attempt that exceeds its `maxRun` is the operation's end. Otherwise it is as one that
-  /// has failed with ``QueueError/ended(_:)``, and the next one waits until its token is used or lost.
-  /// (In AsyncQueue's queues `maxRun` is that of all attempts together, and always the end.)
+  /// has failed with ``QueueError/ended(_:)``, and the next one waits until its token is used or lost,
+  /// or its function has returned.
   public var onlyFailures = false
-  /// Whether a failure, after so many attempts, is worth another one; nil for each. Called where the
-  /// queue's work is called, once for each failure that another attempt may follow.
+  /// Whether a failure, after so many attempts, is worth another one; nil for each. Called once
+  /// for each failure that another attempt may follow, where the queue's work is called; but for one of
+  /// AsyncQueue's queues on any thread.
   public var decide: (@Sendable (any Error, Int) -> Bool)?
 
   /// Attempts with delays between them.

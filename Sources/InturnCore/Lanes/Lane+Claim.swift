@@ -43,6 +43,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     var claim = OutsideExecutor.Claim()
     if let slot = job.slot {
+      slot.plan?.pointee.attempts += 1
       beginLocked(slot, &outbox)
       slot.pointee.destroy = nil
       // Nobody has the token yet, and who ends it from outside needs the lock.

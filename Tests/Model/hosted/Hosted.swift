@@ -58,15 +58,20 @@ func enqueuePlain(
 @_cdecl("model_hosted_enqueue")
 func enqueue(
   _ queue: UInt64, _ context: UnsafeMutableRawPointer, _ isObstinate: Bool, _ maxWait: Int64,
-  _ after: UInt64, _ joins: Bool, _ destroy: @convention(c) (UnsafeMutableRawPointer?) -> Void,
+  _ after: UInt64, _ joins: Bool, _ attempts: UInt32,
+  _ destroy: @convention(c) (UnsafeMutableRawPointer?) -> Void,
   _ handle: UnsafeMutablePointer<UInt64>
 ) -> Int32 {
   var options: OperationOptions?
-  if maxWait > 0 || after != 0 || joins { options = OperationOptions() }
+  if maxWait > 0 || after != 0 || joins || attempts > 1 { options = OperationOptions() }
   options?.maxWait = maxWait
   if joins {
     options?.key = "key"
     options?.joins = true
+  }
+  if attempts > 1 {
+    options?.retry = RetryPolicy()
+    options?.retry?.maximumAttempts = attempts
   }
   let (status, operation) = withUnsafePointer(to: Handle(bits: after)) {
     options?.after = UnsafeBufferPointer(start: $0, count: after == 0 ? 0 : 1)

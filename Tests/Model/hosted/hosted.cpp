@@ -8,7 +8,8 @@ int32_t model_hosted_enqueue_plain(uint64_t queue, uintptr_t context,
                                    bool isObstinate, void (*destroy)(void *));
 int32_t model_hosted_enqueue(uint64_t queue, void *context, bool isObstinate,
                              int64_t maxWait, uint64_t after, bool joins,
-                             void (*destroy)(void *), uint64_t *handle);
+                             uint32_t attempts, void (*destroy)(void *),
+                             uint64_t *handle);
 bool model_hosted_enter(uint64_t queue);
 void model_hosted_leave(uint64_t queue);
 void model_hosted_look(uint64_t queue, void *asker,
@@ -44,7 +45,7 @@ HostedQueue::HostedQueue(inturn_queue_kind kind, uint64_t capacity)
       },
       [](uintptr_t context) {
         Item &item = itemOf(context);
-        if (item.begins + item.drops > 0)
+        if (item.begins >= item.attempts || item.drops > 0)
           model_fail("%s is offered, and was used", item.name.c_str());
       },
       this);
@@ -60,10 +61,12 @@ HostedQueue::~HostedQueue() {
   finishAll();
   for (auto &item : items) {
     const char *name = item->name.c_str();
-    if (item->begins + item->drops != 1)
+    if (!(item->drops == 1 && item->begins == 0) &&
+        !(item->drops == 0 && item->begins > 0 &&
+          (item->begins == item->attempts || item->isAskedToEnd)))
       model_fail("%s has begun %u times and was dropped %u times", name,
                  item->begins, item->drops);
-    if (item->begins > 0 && item->finishes != 1)
+    if (item->begins != item->finishes)
       model_fail("%s was finished %u times", name, item->finishes);
     if (item->handle.bits != 0)
       expect("release", inturn_operation_release(item->handle), {INTURN_OK});
@@ -81,7 +84,7 @@ void HostedQueue::checkCounts() {
          {INTURN_OK});
   uint64_t begun = 0, dropped = 0, joined = 0;
   for (auto &item : items) {
-    begun += item->begins;
+    begun += item->begins > 0;
     uint64_t isDropped = item->isAccepted && item->drops > 0;
     dropped += isDropped;
     joined += isDropped && item->joins; // and may have ended as the other one
@@ -89,7 +92,7 @@ void HostedQueue::checkCounts() {
   CHECK(counts.pending == 0 && counts.running == 0);
   CHECK(counts.finished + counts.failed + counts.cancelled + counts.timed_out ==
         begun + dropped + visits);
-  CHECK(counts.failed == failures &&
+  CHECK(counts.failed >= failures && counts.failed <= failures + lastFailures &&
         counts.cancelled + counts.timed_out + joined >= dropped);
 }
 
@@ -97,7 +100,7 @@ void HostedQueue::checkCounts() {
 
 HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
                                     int64_t maxWait, const Item *after,
-                                    bool joins) {
+                                    bool joins, uint32_t attempts) {
   items.emplace_back(new Item);
   Item &item = *items.back();
   item.queue = this;
@@ -105,6 +108,7 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
   item.form = form;
   item.body = body;
   item.joins = joins;
+  item.attempts = attempts;
   item.isAskedToEnd =
       isDestroying || cancelsUnderWay > 0 || maxWait > 0 || joins;
   item.enqueueBegan = ++order;
@@ -120,7 +124,7 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
                 form == Form::task, dropped)
           : model_hosted_enqueue(handle.bits, &item, form == Form::guarded,
                                  maxWait, after ? after->handle.bits : 0, joins,
-                                 dropped, &item.handle.bits);
+                                 attempts, dropped, &item.handle.bits);
   item.enqueuedAt = ++order;
   model_note("enqueue of %s: %d", name, status);
   if (status == INTURN_OK) {
@@ -256,7 +260,7 @@ void HostedQueue::startSession(void *turn, uintptr_t tag) {
 void HostedQueue::begin(Item &item, inturn_token token) {
   const char *name = item.name.c_str();
   model_note("%s begins", name);
-  if (++item.begins > 1 || item.drops > 0)
+  if (++item.begins > item.attempts || item.drops > 0)
     model_fail("%s begins, and was already used", name);
   if (isDestroyed)
     model_fail("%s begins after the queue was destroyed", name);
@@ -283,7 +287,7 @@ void HostedQueue::begin(Item &item, inturn_token token) {
   bool isOverBefore = kind == INTURN_QUEUE_FIFO && !item.isPlain();
   inCall -= isOverBefore;
   if (item.body != Body::keeps)
-    item.finish(item.body);
+    item.finish(item.begins < item.attempts ? Body::fails : item.body);
   inCall -= !isOverBefore;
 }
 
@@ -310,8 +314,13 @@ void HostedQueue::Item::finish(Body how) {
       !(mayHaveEnded && status == INTURN_E_ALREADY_FINISHED))
     model_fail("finish of %s gives %s", name.c_str(),
                inturn_status_name(status));
-  queue->failures += how == Body::fails && status == INTURN_OK;
-  hasEnded = true;
+  // Of one that is attempted again, only a cancel makes an earlier failure its
+  // end.
+  if (attempts == 1)
+    queue->failures += how == Body::fails && status == INTURN_OK;
+  else if (how == Body::fails && isAskedToEnd)
+    queue->lastFailures++;
+  hasEnded = begins == attempts;
   if (!drainer)
     return;
   model_acquire(this);
@@ -384,7 +393,8 @@ void HostedQueue::drain() {
   if (status != INTURN_OK)
     return;
   for (Item *item : before)
-    if (!item->isOver() && !item->isOverWhenClaimed)
+    if (!item->isOver() && !item->isOverWhenClaimed &&
+        !(item->attempts > 1 && item->isAskedToEnd))
       model_fail("drained, and %s is not over", item->name.c_str());
 }
 

@@ -34,6 +34,7 @@ public:
     inturn_operation handle = {0};
     inturn_token token = {0};
     bool joins = false;     // the one of these that has not ended
+    uint32_t attempts = 1;  // all but the last fail
     bool isAccepted = true; // it may begin before that is known
     uint64_t enqueueBegan = 0, enqueuedAt = 0;
     uint32_t begins = 0, finishes = 0, drops = 0; // drops: by the engine
@@ -42,7 +43,7 @@ public:
     bool isOverWhenClaimed = false; // for the engine
     void *drainer = nullptr;        // that goes on then
     bool isPlain() const { return form == Form::closure || form == Form::task; }
-    bool isOver() const { return finishes > 0 || drops > 0; }
+    bool isOver() const { return finishes == attempts || drops > 0; }
     void awaitBegin();
     void finish(Body how = Body::finishes);
     void cancel();
@@ -56,10 +57,13 @@ public:
 
   Item &add(const char *name, Form form, Body body = Body::finishes,
             int64_t maxWait = 0, const Item *after = nullptr,
-            bool joins = false);
+            bool joins = false, uint32_t attempts = 1);
   // With a slot.
   Item &join(const char *name, Body body = Body::finishes) {
     return add(name, Form::turn, body, 0, nullptr, true);
+  }
+  Item &retry(const char *name, uint32_t attempts) {
+    return add(name, Form::turn, Body::finishes, 0, nullptr, false, attempts);
   }
   // Holds the place where the caller is, if the queue is free; says so.
   bool visit();
@@ -79,7 +83,7 @@ private:
   std::vector<std::unique_ptr<Item>> items;
   uint64_t order = 0;
   int inCall = 0;
-  uint64_t visits = 0, failures = 0;
+  uint64_t visits = 0, failures = 0, lastFailures = 0;
   int sessions = 0; // threads that run operations
   int suspends = 0, resumes = 0;
   bool isActorTaken = false;

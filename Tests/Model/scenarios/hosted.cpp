@@ -123,6 +123,53 @@ SCENARIO(standing_in_meets_the_offer_of_an_actor_queue) {
   standingInMeetsTheOffer(INTURN_QUEUE_ACTOR);
 }
 
+// Each attempt is offered and claimed; a FIFO queue has nothing else start
+// between two of them.
+static void retryMeetsTheOffer(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  together({[&] {
+              queue.retry("first", 3);
+              queue.add("behind", Form::turn);
+            },
+            [&] {
+              queue.add("closure", Form::closure);
+              queue.retry("second", 2);
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+            }});
+  queue.drain();
+}
+
+SCENARIO(retries_meet_the_offers_of_a_fifo_queue) {
+  retryMeetsTheOffer(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(retries_meet_the_offers_of_an_actor_queue) {
+  retryMeetsTheOffer(INTURN_QUEUE_ACTOR);
+}
+
+static void cancelMeetsTheNextAttempt(inturn_queue_kind kind) {
+  HostedQueue queue(kind);
+  auto &first = queue.retry("first", 3);
+  together({[&] { first.cancel(); },
+            [&] {
+              queue.add("behind", Form::turn);
+              queue.add("closure", Form::closure);
+            },
+            [&] { queue.cancelAll(); }});
+  queue.drain();
+}
+
+SCENARIO(a_cancel_meets_the_next_attempt_in_a_fifo_queue) {
+  cancelMeetsTheNextAttempt(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(a_cancel_meets_the_next_attempt_in_an_actor_queue) {
+  cancelMeetsTheNextAttempt(INTURN_QUEUE_ACTOR);
+}
+
 // Who ends it goes on with the drainer.
 static void finishMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
