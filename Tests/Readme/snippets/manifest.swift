@@ -4,5 +4,5 @@ import PackageDescription
 let package = Package(
   name: "app",
   platforms: [.macOS(.v15)],
-// SNIPPET
+  // SNIPPET
 )
