@@ -26,6 +26,7 @@ typedef struct message {
 } message;
 
 static user users[USERS];
+static message messages[MESSAGES][USERS];
 
 static void handle(void *context, inturn_token token) {
   message *self = context;
@@ -33,13 +34,6 @@ static void handle(void *context, inturn_token token) {
     self->to->out_of_order++;
   self->to->handled++;
   CHECK(inturn_token_finish(token));
-}
-
-static void send_message(user *to, int number) {
-  message *sent = malloc(sizeof *sent);
-  REQUIRE(sent != NULL);
-  *sent = (message){to, number};
-  CHECK(inturn_queue_enqueue(to->queue, handle, sent, free, NULL));
 }
 
 /* Waits for the queues of all users but one, and says what they have done. */
@@ -62,8 +56,11 @@ int main(void) {
   CHECK(inturn_queue_suspend(users[AWAY].queue));
 
   for (int number = 0; number < MESSAGES; number++)
-    for (user *each = users; each < users + USERS; each++)
-      send_message(each, number);
+    for (int to = 0; to < USERS; to++) {
+      message *sent = &messages[number][to];
+      *sent = (message){&users[to], number};
+      CHECK(inturn_queue_enqueue(users[to].queue, handle, sent, NULL, NULL));
+    }
   printf("%d messages to %d users\n", USERS * MESSAGES, USERS);
 
   wait_for_all_but(&users[AWAY]);

@@ -13,8 +13,7 @@ final class User: @unchecked Sendable {
   // been drained.
 
   let queue = FIFOQueue()
-  private(set) var handled = 0
-  private(set) var outOfOrder = 0
+  private(set) var (handled, outOfOrder) = (0, 0)
 
   func send(_ number: Int) {
     queue.enqueue { [self] in
@@ -36,9 +35,7 @@ let (messages, away) = (10, 42)
 let users = (0..<10_000).map { _ in User() }
 users[away].queue.suspend()
 
-for number in 0..<messages {
-  for user in users { user.send(number) }
-}
+for number in 0..<messages { users.forEach { $0.send(number) } }
 print("\(users.count * messages) messages to \(users.count) users")
 
 try await wait(for: users.filter { $0 !== users[away] })
