@@ -1,7 +1,11 @@
-"""Builds the self-contained library into the wheel, and names the platform that it needs."""
+"""Builds the self-contained library into the wheel, and names the platform that it needs.
+
+``INTURN_PROCESSOR`` in the environment, ``x86_64`` or ``aarch64``, is another than this machine's.
+"""
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -16,27 +20,34 @@ from setuptools.command.build_py import build_py
 
 BUILD_LIBRARY = Path(__file__).resolve().parents[1] / "c" / "build-library.sh"
 NAME = "libinturn.so"
+PROCESSOR = os.environ.get("INTURN_PROCESSOR") or platform.machine()
 
 
 def platform_tag(library: Path) -> str:
     """The oldest Linux, by its C library, that has the symbols which the library needs."""
     needed = re.findall(rb"\0GLIBC_2\.([0-9]+)", library.read_bytes())
-    return f"manylinux_2_{max(17, *map(int, needed))}_{platform.machine()}"
+    tag = f"manylinux_2_{max(17, *map(int, needed))}_{PROCESSOR}"
+    # The older name of the same.
+    return tag.replace("manylinux_2_17_", f"manylinux2014_{PROCESSOR}.manylinux_2_17_")
 
 
 class BuildWithLibrary(build_py):
     """Puts the library beside the modules."""
 
     def run(self) -> None:
+        if not self.editable_mode and not BUILD_LIBRARY.is_file():
+            sys.exit(
+                "inturn: its library is missing, whose Swift sources are not part of an sdist:"
+                " install a wheel, or build one in a clone of the repository"
+            )
         # What an earlier build has left may be no module any more.
         shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         if self.editable_mode:
             return  # it is found where it is built
-        if not BUILD_LIBRARY.is_file():
-            sys.exit(f"{BUILD_LIBRARY} is missing: a wheel is built in the repository")
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([str(BUILD_LIBRARY), "--output", folder], check=True)
+            command = [BUILD_LIBRARY, "--output", folder, "--processor", PROCESSOR]
+            subprocess.run(command, check=True)
             target = Path(self.build_lib) / "inturn" / NAME
             # The file itself, whichever of its names: a wheel holds no links.
             self.copy_file(str((Path(folder) / NAME).resolve()), str(target))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -112,19 +113,22 @@ def test_importing_it_imports_nothing_slow() -> None:
     assert run_python(program).stdout.split() == []
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    source = REPOSITORY / "bindings" / "python"
+def pip_wheel(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     # With the setuptools that are here: a test waits for no registry.
     options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-    built = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(source)],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    built = pip_wheel(REPOSITORY / "bindings" / "python", folder)
     assert built.returncode == 0, built.stdout + built.stderr
     (path,) = folder.glob("*.whl")
     return path
@@ -140,7 +144,13 @@ def test_a_wheel_has_the_tag_that_its_symbols_need(wheel: Path) -> None:
         check=True,
     )
     (tag,) = re.findall(r'platform\s+tag:\s+"(\w+)"', shown.stdout)
-    assert wheel.name == f"inturn-{inturn.__version__}-py3-none-{tag}.whl"
+    older_name = f"manylinux2014_{platform.machine()}"
+    assert wheel.name == f"inturn-{inturn.__version__}-py3-none-{older_name}.{tag}.whl"
+
+
+@pytest.mark.timeout(700)
+def test_a_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 400_000
 
 
 @pytest.mark.timeout(700)
@@ -148,6 +158,8 @@ def test_a_wheel_says_what_it_is(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         said = email.message_from_bytes(archive.read(name))
+        licence = archive.read(name.replace("METADATA", f"licenses/{said['License-File']}"))
+    assert licence == (REPOSITORY / "LICENSE").read_bytes()
     page = (REPOSITORY / "bindings/python/README.md").read_text()
     assert (said["Summary"], said.get_payload()) == ("Asynchronous work, in turn", page)
     assert said["Description-Content-Type"] == "text/markdown"
@@ -155,6 +167,25 @@ def test_a_wheel_says_what_it_is(wheel: Path) -> None:
     assert {"asyncio", "trio", "queue"} <= set(said["Keywords"].split(","))
     classifiers = set(said.get_all("Classifier", []))
     assert {"Framework :: AsyncIO", "Framework :: Trio", "Typing :: Typed"} <= classifiers
+
+
+def test_an_sdist_says_in_one_line_what_is_missing(tmp_path: Path) -> None:
+    subprocess.run(
+        [
+            *(sys.executable, "setup.py", "--quiet"),
+            *("egg_info", "--egg-base", str(tmp_path), "sdist", "--dist-dir", str(tmp_path)),
+        ],
+        cwd=REPOSITORY / "bindings" / "python",
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    built = pip_wheel(sdist, tmp_path)
+    assert built.returncode != 0
+    (line,) = [line for line in built.stderr.splitlines() if "Swift" in line]
+    assert "library is missing" in line
+    assert "install a wheel" in line
 
 
 def test_the_wheels_page_runs() -> None:
