@@ -76,9 +76,7 @@ def compared() -> str:
         kinds = ours[feature].count("yes")
         own = "✓" if kinds == len(KINDS) else f"{kinds} kinds"
         text += f"| {words} | {own} | {' | '.join(SIGNS[cell] for cell in cells)} |\n"
-    text += (
-        "\n(✓): in part, or by hand. `async`: for async functions or promises only.\n"
-    )
+    text += "\n(✓): in part, or by hand. `async`: for async functions or promises only.\n"
     return text
 
 
