@@ -435,6 +435,8 @@ let features: [(name: String, use: Use)] = [
       let operations = [it.say("a"), it.say("b")]
       let batch = Batch.firstError(operations)
       operations[1].cancel()
+      // The batch has heard of it before.
+      check(await operations[1].waitForEnd() == .cancelled)
       it.queue.resume()
       check(try await batch.waitForEnd() == .cancelled && batch.decidedBy === operations[1])
       return it.trace.text == "" && operations[0].end == .cancelled
