@@ -69,11 +69,13 @@ extension UnsafeMutablePointer<Lane> {
   private var markLocked: UInt64 {
     countBurstLocked()
     let attempt = firstRunningSlot?.loadWord().generation ?? 0
+    // A burst takes what runs for finished, until it is left to its token.
+    let running: UInt64 = pointee.machine.flags.contains(.bursting) ? 1 : 0
     let extra = pointee.extra
     return Mark()
       .adding(UInt64(UInt(bitPattern: self)))
       .adding(UInt64(pointee.generation) << 32 | UInt64(attempt))
-      .adding(pointee.finished).adding(extra?.pointee.ends.sum ?? 0)
+      .adding(pointee.finished &- running).adding(extra?.pointee.ends.sum ?? 0)
       .adding(UInt64(pointee.machine.running) << 32 | UInt64(pointee.firstRunning))
       .adding(extra?.pointee.backlog.segmentsRun ?? 0).bits
   }

@@ -191,6 +191,21 @@ SCENARIO(two_watchdogs_do_not_tell_the_same) {
   x.finish();
 }
 
+// The drainer may be held up between the return of the call and its leaving
+// the lane to whoever finishes.
+SCENARIO(a_burst_that_is_left_to_its_token_is_told_once) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched(1);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  x.awaitCall();
+  watched.awaitSaying("running for");
+  int64_t end = model_now() + 20000000;
+  await("a second report", [&] { return model_now() >= end; });
+  CHECK(watched.saying("running for") == 1);
+  x.finish();
+}
+
 // It has the place of one that was told to stand still, and got on.
 SCENARIO(a_queue_after_a_slow_one_is_not_given_longer) {
   Queue busy(INTURN_QUEUE_FIFO);
