@@ -9,60 +9,48 @@
 import AsyncQueue
 import Synchronization
 
-final class Writer: Sendable {
-  static let capacity = 64
+enum Seen {
+  static let mostPending = Atomic(0), waits = Atomic(0)
+}
 
-  let database: Database
-  private let queue = FIFOQueue(label: "writer", capacity: Writer.capacity)
-  private let mostPending = Atomic(0)
-  private let waits = Atomic(0)
+func write(to file: String) async throws {
+  let database = try Database(file)
+  let writer = FIFOQueue(label: "writer", capacity: 64)
 
-  init(_ database: Database) { self.database = database }
-
-  func add(_ producer: Int, _ number: Int) async throws {
-    let write: @Sendable () async -> Void = { [self] in
-      mostPending.max(queue.statistics.pending, ordering: .relaxed)
+  @Sendable func produce(_ producer: Int) async throws {
+    for number in 0..<1_000 {
+      let insertion: @Sendable () async -> Void = {
+        Seen.mostPending.max(writer.statistics.pending, ordering: .relaxed)
+        try! database.insert(producer, number)
+      }
       do {
-        try database.insert(producer, number)
-      } catch {
-        fatalError("\(error)")
+        try writer.tryEnqueue(insertion)
+      } catch QueueError.full {
+        Seen.waits.add(1, ordering: .relaxed)
+        try await writer.enqueueWhenRoom(insertion)
       }
     }
-    do {
-      try queue.tryEnqueue(write)
-    } catch .full {
-      waits.add(1, ordering: .relaxed)
-      try await queue.enqueueWhenRoom(write)
-    }
   }
+  try await withThrowingTaskGroup { producers in
+    for producer in 0..<8 { producers.addTask { try await produce(producer) } }
+    try await producers.waitForAll()
+  }
+  try await writer.drain()
+  try database.run("COMMIT")
 
-  func report() async throws {
-    try await queue.drain()
-    try database.run("COMMIT")
-    let count = try database.number("SELECT count(*) FROM log")
-    let outOfOrder = try database.number(
-      """
-      SELECT count(*) FROM (
-        SELECT number - lag(number, 1, -1) OVER (PARTITION BY producer ORDER BY rowid) AS step
-        FROM log)
-      WHERE step <> 1
-      """)
-    let hadToWait = waits.load(ordering: .relaxed) > 0
-    let wasKept = mostPending.load(ordering: .relaxed) <= Writer.capacity
-    print("\(count) rows written")
-    print("\(outOfOrder) out of their producer's order")
-    print("producers had to wait: \(hadToWait ? "yes" : "no")")
-    print("rows in memory never exceeded the capacity: \(wasKept ? "yes" : "no")")
-  }
+  let outOfOrder = try database.number(
+    """
+    SELECT count(*) FROM (
+      SELECT number - lag(number, 1, -1) OVER (PARTITION BY producer ORDER BY rowid) AS step
+      FROM log)
+    WHERE step <> 1
+    """)
+  let hadToWait = Seen.waits.load(ordering: .relaxed) > 0
+  let wasKept = Seen.mostPending.load(ordering: .relaxed) <= 64
+  print("\(try database.number("SELECT count(*) FROM log")) rows written")
+  print("\(outOfOrder) out of their producer's order")
+  print("producers had to wait: \(hadToWait ? "yes" : "no")")
+  print("rows in memory never exceeded the capacity: \(wasKept ? "yes" : "no")")
 }
 
-let writer = Writer(try Database(CommandLine.arguments.dropFirst().first ?? ""))
-try await withThrowingTaskGroup { group in
-  for producer in 0..<8 {
-    group.addTask { [writer] in
-      for number in 0..<1_000 { try await writer.add(producer, number) }
-    }
-  }
-  try await group.waitForAll()
-}
-try await writer.report()
+try await write(to: CommandLine.arguments.dropFirst().first ?? "")
