@@ -53,6 +53,29 @@ static void after_its_queue_is_gone_a_token_is_refused_on_any_thread(void) {
   stage_destroy(&second);
 }
 
+/* Its handle keeps it; its queue is gone, and others take that one's place. */
+static void a_token_is_over_whatever_queues_come_after_its_own(void) {
+  job gone = JOB("gone");
+  inturn_operation kept;
+  stage first =
+      stage_create_running_kept(INTURN_QUEUE_INTERACTION, &gone, &kept);
+  stage_destroy(&first);
+  for (inturn_queue_kind kind = INTURN_QUEUE_FIFO;
+       kind <= INTURN_QUEUE_CONCURRENT; kind++) {
+    job here = JOB("here");
+    stage next = stage_create_running(kind, &here);
+    finish_late(&gone);
+    CHECK_STATUS(inturn_token_on_preempt(gone.token, NULL, NULL, NULL),
+                 INTURN_E_ALREADY_FINISHED);
+    CHECK_STATUS(inturn_token_resume(gone.token, work_finish, &gone, NULL),
+                 INTURN_E_ALREADY_FINISHED);
+    CHECK_INT(statistics_of(next.queue).running, 1);
+    stage_finish(&next, &here);
+    stage_destroy(&next);
+  }
+  CHECK_OK(inturn_operation_release(kept));
+}
+
 static inturn_status finish_status;
 
 static void finish_and_note(void *context) {
@@ -373,6 +396,7 @@ static void when_all_are_the_dead_owners_nobody_stands_in(void) {
 
 PROGRAM(mishaps, TEST(a_second_finish_is_refused_and_the_queue_goes_on),
         TEST(after_its_queue_is_gone_a_token_is_refused_on_any_thread),
+        TEST(a_token_is_over_whatever_queues_come_after_its_own),
         TEST(a_finish_and_the_end_of_the_queue_race_to_one_end),
         TEST(a_thread_that_serves_signals_finishes_an_interaction),
         TEST(a_finish_after_the_window_is_gone_ends_it),

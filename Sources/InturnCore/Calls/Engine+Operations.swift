@@ -132,13 +132,10 @@ extension Engine {
   ) -> Status {
     var report: Report?
     let status = withSlot(token: token) { slot in
-      let lane = slot.lane
-      lane.pointee.lock.lock()
-      // After the end, a label may be another operation's.
-      if !slot.loadWord().contains(.claimed) {
+      if let lane = slot.lockLane(ofAttempt: token.generation) {
         report = .lostToken(operation: slot.label, queue: lane.label, enqueuedAt: place)
+        lane.pointee.lock.unlock()
       }
-      lane.pointee.lock.unlock()
       return end(token, as: .abandoned)
     }
     if status == .ok { report?.send() }
@@ -148,15 +145,7 @@ extension Engine {
   package static func setProgress(_ progress: Progress, of token: Handle) -> Status {
     guard hasMemory else { return .noMemory }
     return withSlot(token: token) { slot in
-      let lane = slot.lane
-      lane.pointee.lock.lock()
-      // A gate goes from one operation to the next without the lock, unless it has `attention`.
-      let word = slot.set(.attention)
-      guard word.generation == token.generation, !word.contains(.claimed), slot.lane == lane
-      else {
-        lane.pointee.lock.unlock()
-        return .alreadyFinished
-      }
+      guard let lane = slot.lockLane(ofAttempt: token.generation) else { return .alreadyFinished }
       slot.needDetailsLocked().pointee.progress = progress
       let staged = slot.stageStatesLocked()
       lane.pointee.lock.unlockAfterReadingObject()
@@ -167,7 +156,7 @@ extension Engine {
 
   /// Ends an attempt of an operation that gives way: it is started again afterwards.
   package static func yield(_ token: Handle) -> Status {
-    withSlot(token: token) { $0.lane.yield(token, of: $0) }
+    withSlot(token: token) { $0.yield(token) }
   }
 
   private static func slot(of token: Handle) -> OperationSlot.Pointer? {

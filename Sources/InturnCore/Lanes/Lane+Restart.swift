@@ -119,28 +119,6 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  /// The running operation gives way: it is started again, before all but urgent ones.
-  func yield(_ token: Handle, of slot: OperationSlot.Pointer) -> Status {
-    pointee.lock.lock()
-    guard pointee.machine.traits.contains(.urgency) else {
-      pointee.lock.unlock()
-      return .wrongKind
-    }
-    guard !slot.loadWord().contains(.claimed), slot.lane == self else {
-      pointee.lock.unlock()
-      takePlaceBack(from: slot, generation: token.generation)
-      return .alreadyFinished
-    }
-    slot.needPlanLocked()
-    guard let before = slot.change({ $0.yielding(generation: token.generation) }) else {
-      pointee.lock.unlock()
-      return .alreadyFinished
-    }
-    pointee.lock.unlock()
-    if before.contains(.returned) { carryOn(after: slot) }
-    return .ok
-  }
-
   /// An interaction has begun, but its work has not been called, and those who were asked or told
   /// in between may have hidden the view or suspended the queue: then it is to be started again,
   /// with its condition, once the queue goes on. The drainer carries on after it. Without the lock.
@@ -157,6 +135,24 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
+  /// The running operation gives way: it is started again, before all but urgent ones.
+  func yield(_ token: Handle) -> Status {
+    guard let lane = lockLane(ofAttempt: token.generation) else {
+      self.lane.takePlaceBack(from: self, generation: token.generation, where: .urgency)
+      return .alreadyFinished
+    }
+    guard lane.pointee.machine.traits.contains(.urgency) else {
+      lane.pointee.lock.unlock()
+      return .wrongKind
+    }
+    needPlanLocked()
+    let changed = change { $0.yielding(generation: token.generation) }
+    lane.pointee.lock.unlock()
+    guard let changed else { return .alreadyFinished }
+    if changed.contains(.returned) { lane.carryOn(after: self) }
+    return .ok
+  }
+
   /// Why there is to be another attempt: the work's own code, or that its time was over.
   fileprivate var codeOfAttempt: Int32 {
     loadWord().outcome == .timedOut ? Status.timedOut.rawValue : pointee.code

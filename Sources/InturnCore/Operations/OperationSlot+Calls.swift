@@ -43,6 +43,22 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
+  /// The lane, locked, as long as the end of this attempt is not decided; else nil, with nothing locked:
+  /// then the slot may be another operation's, and its lane another queue's. The caller has found the
+  /// slot by the attempt's token.
+  func lockLane(ofAttempt generation: UInt32) -> Lane.Pointer? {
+    let lane = self.lane
+    lane.pointee.lock.lock()
+    // A gate goes from one operation to the next without the lock, unless it has `attention`.
+    let word = set(.attention)
+    // A generation belongs to one lane.
+    guard word.generation == generation, !word.contains(.claimed) else {
+      lane.pointee.lock.unlock()
+      return nil
+    }
+    return lane
+  }
+
   /// The details, made if there are none yet; for who may change anything in them.
   func needDetailsLocked() -> UnsafeMutablePointer<OperationDetails> {
     if let details = pointee.details {

@@ -20,12 +20,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   func setHandler(
     _ handler: NoticeHandler, for notice: Notice, generation: UInt32
   ) -> (status: Status, old: NoticeHandler) {
-    let lane = self.lane
-    lane.pointee.lock.lock()
-    // A gate goes from one operation to the next without the lock, unless it has `attention`.
-    let word = set(.attention)
-    guard word.generation == generation, !word.contains(.claimed), self.lane == lane else {
-      lane.pointee.lock.unlock()
+    guard let lane = lockLane(ofAttempt: generation) else {
       return (.alreadyFinished, NoticeHandler())
     }
     if notice == .preempt && !lane.pointee.machine.traits.contains(.urgency) {

@@ -56,6 +56,26 @@ SCENARIO(an_interaction_queue_is_destroyed_while_one_is_shown) {
   next.add("late", finishes, limited).wait(-1);
 }
 
+// When it has ended, its lane may be that of a queue of another kind.
+SCENARIO(yield_meets_its_queues_destruction_and_another_queue) {
+  Stage stage;
+  Operation &x = stage.queue.add("x", keeps, {.handle = true});
+  stage.queue.appear();
+  together({[&] {
+              x.awaitCall();
+              x.yield();
+            },
+            [&] {
+              x.awaitCall();
+              stage.queue.destroy();
+              BareQueue other(INTURN_QUEUE_FIFO);
+              other.add();
+              other.awaitCall();
+              expect("finish", inturn_token_finish(other.token), {INTURN_OK});
+              other.destroy();
+            }});
+}
+
 static With urgent() {
   return {.handle = true, .onEnd = true, .set = [](auto &options) {
             options.urgent = true;
