@@ -349,14 +349,21 @@ bool HostedQueue::visit() {
   return true;
 }
 
-void HostedQueue::look() {
-  model_hosted_look(handle.bits, this, [](void *asker, void *context) {
-    const Item &item = *static_cast<Item *>(context);
-    if (item.queue != asker)
+int HostedQueue::look() {
+  struct Look {
+    HostedQueue *asker;
+    int count;
+  } look = {this, 0};
+  model_hosted_look(handle.bits, &look, [](void *context, void *told) {
+    Look &look = *static_cast<Look *>(context);
+    const Item &item = itemOf(uintptr_t(told));
+    if (item.queue != look.asker)
       model_fail("%s is another queue's", item.name.c_str());
     if (item.hasEnded)
       model_fail("%s has ended, and is said to run", item.name.c_str());
+    look.count++;
   });
+  return look.count;
 }
 
 void HostedQueue::suspend() {

@@ -67,8 +67,9 @@ public:
   }
   // Holds the place where the caller is, if the queue is free; says so.
   bool visit();
-  // Asks for what runs, which is to be this queue's own.
-  void look();
+  // Asks for what runs or is offered, which is to be this queue's own; how many
+  // that are.
+  int look();
   void suspend();
   void resume();
   void cancelAll();

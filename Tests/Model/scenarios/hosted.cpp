@@ -398,6 +398,16 @@ SCENARIO(a_visit_meets_a_drainer) {
             }});
 }
 
+// So an escalation reaches its task before it has begun.
+SCENARIO(a_look_sees_what_is_offered) {
+  HostedQueue queue(INTURN_QUEUE_ACTOR);
+  queue.takeActor();
+  queue.add("a", Form::turn);
+  model_settle(false);
+  CHECK(queue.look() == 1);
+  queue.leaveActor();
+}
+
 SCENARIO(a_look_at_a_queue_that_goes_meets_a_new_one) {
   HostedQueue queue(INTURN_QUEUE_ACTOR);
   auto &a = queue.add("a", Form::turn, Body::keeps);

@@ -201,6 +201,23 @@ SCENARIO(one_that_is_cut_off_does_not_run_for_who_looks_later) {
   expect("destroy", inturn_value_destroy(running), {INTURN_OK});
 }
 
+// Between its beginning and its first start, its gate has no operation.
+SCENARIO(who_looks_as_a_burst_begins_is_told_that_nothing_has_ended) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  inturn_value progress;
+  together({[&] { queue.add("x", keeps); },
+            [&] {
+              expect("create_value",
+                     inturn_queue_create_value(
+                         queue.handle, INTURN_QUEUE_PROGRESS, &progress),
+                     {INTURN_OK});
+              inturn_datum is;
+              expect("get", inturn_value_get(progress, &is), {INTURN_OK});
+              CHECK(is.integer == 0);
+            }});
+  expect("destroy", inturn_value_destroy(progress), {INTURN_OK});
+}
+
 // Its call has returned, and its lane has not heard of that yet.
 SCENARIO(one_that_is_not_finished_runs_for_who_looks_as_its_call_returns) {
   Queue queue(INTURN_QUEUE_FIFO);
