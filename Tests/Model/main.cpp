@@ -274,12 +274,13 @@ struct Search {
     uint32_t next = prefix.empty() ? 0 : prefix.back().decision + 1;
     for (uint32_t i = next; i < asked.size() && !isCut; i++) {
       bool isPoint = asked[i].kind == Question::point;
-      if (isPoint ? preemptions == 0 : others == 0)
+      bool isOther = !isPoint && asked[i].kind != Question::picked;
+      if ((isPoint && preemptions == 0) || (isOther && others == 0))
         continue;
       for (uint32_t option = 1; option < asked[i].options; option++) {
         Deviations more(prefix);
         more.push_back({i, option, isPoint});
-        from(more, preemptions - isPoint, others - !isPoint);
+        from(more, preemptions - isPoint, others - isOther);
       }
     }
   }

@@ -283,9 +283,9 @@ void Operation::awaitDestroyed() {
 
 // Executors ----------------------------------------------------------------
 
-Host::Host(uint32_t threads) : running(new uint32_t(0)) {
+Host::Host(uint32_t threads, uint32_t guests) : running(new uint32_t(0)) {
   inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
-  options.host_threads = threads;
+  options.host_threads = threads + guests;
   expect("executor_create", inturn_executor_create(&options, &executor),
          {INTURN_OK});
   for (uint32_t i = 0; i < threads; i++) {

@@ -129,10 +129,10 @@ void finishes(Operation &);
 
 // Executors ----------------------------------------------------------------
 
-// A host-driven executor and threads that run it.
+// A host-driven executor and threads that run it. So many more may drain it.
 class Host {
 public:
-  explicit Host(uint32_t threads);
+  explicit Host(uint32_t threads, uint32_t guests = 0);
   ~Host();
   inturn_executor executor = {0};
   void stop();
@@ -155,6 +155,8 @@ struct With {
   bool endsWithOthers = false;
   // One of its deadlines may pass at any time.
   bool hasDeadline = false;
+  // It may be called more than once.
+  bool mayRestart = false;
   bool isBare() const { return !onEnd && !set; }
 };
 
@@ -254,6 +256,9 @@ struct BareQueue {
   void awaitCall();
   void destroy();
 };
+
+// Forks; the child refuses what it has inherited, and uses the library.
+void forkAndUse(const Queue &queue);
 
 // The count of operations that the library has alive.
 uint64_t aliveOperations();

@@ -1,6 +1,9 @@
 // Queues and batches, as checker.hpp has them.
 #include "checker.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace model {
 
 // Queues -------------------------------------------------------------------
@@ -46,6 +49,7 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
   operation.hasOptions = bool(with.set);
   operation.cancelsBegun += with.endsWithOthers;
   operation.mayBeCutOff |= with.hasDeadline;
+  operation.mayRestart = with.mayRestart;
   bool wasClosed = isClosed, wasDestroyed = isDestroyed;
   inturn_operation *out = with.handle ? &operation.handle : nullptr;
   inturn_status status;
@@ -319,7 +323,9 @@ void Queue::finishAll() {
       if (operation->isAccepted && !operation->isOver() &&
           operation->calls > 0 && operation->finishesDone == 0) {
         inturn_status status = operation->finish();
-        found = found || status == INTURN_OK;
+        // Where a place was held, the next attempt begins now.
+        found = found || status == INTURN_OK ||
+                (operation->mayRestart && operation->finishesBegun == 1);
       }
     }
   }
@@ -391,6 +397,28 @@ void BareQueue::awaitCall() {
 
 void BareQueue::destroy() {
   expect("destroy", inturn_queue_destroy(handle), {INTURN_OK});
+}
+
+// Forks --------------------------------------------------------------------
+
+void forkAndUse(const Queue &queue) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    if (inturn_queue_close(queue.handle) != INTURN_E_FORKED)
+      _exit(3);
+    Queue own(INTURN_QUEUE_FIFO);
+    own.add("in the child", finishes, {.handle = true, .onEnd = true});
+    own.drain();
+    _exit(own.all()[0]->ends == 1 ? 0 : 4);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
+    model_fail("the child ends with status %x", unsigned(status));
+  if (status != 0)
+    _exit(1); // it has said why
 }
 
 } // namespace model

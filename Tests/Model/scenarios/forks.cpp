@@ -6,27 +6,6 @@
 
 using namespace model;
 
-// Forks; the child refuses what it has inherited, and uses the library.
-static void forkAndUse(Queue &queue) {
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(10);
-    if (inturn_queue_close(queue.handle) != INTURN_E_FORKED)
-      _exit(3);
-    Queue own(INTURN_QUEUE_FIFO);
-    own.add("in the child", finishes, {.handle = true, .onEnd = true});
-    own.drain();
-    _exit(own.all()[0]->ends == 1 ? 0 : 4);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
-    model_fail("the child ends with status %x", unsigned(status));
-  if (status != 0)
-    _exit(1); // it has said why
-}
-
 SCENARIO(fork_meets_enqueue) {
   Queue queue(INTURN_QUEUE_FIFO);
   together({[&] {

@@ -23,6 +23,8 @@ uint32_t RandomChooser::next() { return uint32_t(step(state) >> 32); }
 uint32_t RandomChooser::choose(uint32_t, const Question &question) {
   if (question.kind == Question::weakly)
     return next() % 16 == 0;
+  if (question.kind == Question::picked)
+    return next() % question.options;
   if (question.kind == Question::point && next() % 1024 >= often)
     return 0;
   uint32_t option = next() % question.options;
@@ -50,6 +52,8 @@ uint64_t &PriorityChooser::priorityOf(int thread) {
 uint32_t PriorityChooser::choose(uint32_t decision, const Question &question) {
   if (question.kind == Question::weakly)
     return 0;
+  if (question.kind == Question::picked)
+    return next() % question.options;
   bool changed = false;
   while (!changes.empty() && changes.front() <= decision) {
     changes.erase(changes.begin());

@@ -17,6 +17,7 @@ struct Question {
     point,   // the running thread could go on; others may be let in first
     blocked, // it cannot; somebody else goes on
     weakly,  // is something that may fail for no reason to fail?
+    picked,  // the scenario asks which of its forms it is to have
   };
   Kind kind;
   // How many options there are.

@@ -63,8 +63,6 @@ struct Used {
 };
 Used used() { return {}; }
 
-bool isOver(const Thread &thread) { return thread.state == State::none; }
-
 void wakeSpinners() {
   for (Thread &thread : used())
     if (thread.state == State::spinning)
@@ -78,20 +76,18 @@ void updateAwaiting() {
       thread.state = State::ready;
 }
 
-bool someSleepUntilAMoment() {
-  for (Thread &thread : used())
-    if (thread.state == State::asleep && thread.deadline >= 0)
-      return true;
-  return false;
-}
-
-// To the next moment that somebody sleeps until.
-bool letTimePass() {
+// The next one that somebody sleeps until; below zero for none.
+int64_t nextMoment() {
   int64_t next = -1;
   for (Thread &thread : used())
     if (thread.state == State::asleep && thread.deadline >= 0 &&
         (next < 0 || thread.deadline < next))
       next = thread.deadline;
+  return next;
+}
+
+bool letTimePass() {
+  int64_t next = nextMoment();
   if (next < 0)
     return false;
   if (next > now)
@@ -227,7 +223,7 @@ int freePlace() {
   // The first thread's stays its own, in a fork's child too: others refer to
   // it.
   for (int i = 1; i < mostThreads; i++)
-    if (isOver(threads[i]))
+    if (threads[i].state == State::none)
       return i;
   return -1;
 }
@@ -288,7 +284,7 @@ void model_point(const void *) {
     if (threads[place].state == State::ready)
       options[count++] = place;
   }
-  if (someSleepUntilAMoment())
+  if (nextMoment() >= 0)
     options[count++] = timePasses;
   if (count == 1)
     return;
@@ -318,6 +314,10 @@ bool model_start(const char *name, bool isEngines, void (*body)(void *),
   model_release(&threads[place]);
   model_point(nullptr);
   return true;
+}
+
+uint32_t model_pick(uint32_t count) {
+  return ask(Question::picked, nullptr, count);
 }
 
 void model_await(const char *what, bool (*condition)(void *), void *context) {
@@ -405,8 +405,7 @@ void inturn_system_pause(void) {
 }
 
 bool inturn_model_fails_weakly(void) {
-  static const int nobody[2] = {0, 0};
-  return isActive() && ask(Question::weakly, nobody, 2) == 1;
+  return isActive() && ask(Question::weakly, nullptr, 2) == 1;
 }
 
 void inturn_model_sleep(int64_t nanoseconds) {

@@ -27,6 +27,9 @@ void model_wrote(const void *address);
 bool model_start(const char *name, bool isEngines, void (*body)(void *),
                  void *context);
 
+/* One of so many forms of the scenario, by number. */
+uint32_t model_pick(uint32_t count);
+
 /* Waits until the condition holds. It is asked again and again, by others. */
 void model_await(const char *what, bool (*condition)(void *), void *context);
 
