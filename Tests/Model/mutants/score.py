@@ -12,11 +12,12 @@ The stages, in this order; each is asked about what the ones before have missed:
     swift     the suites of the Swift tests; swift-thread: under ThreadSanitizer
 
 The last ones run in real time, with the rewritten engine in an ordinary debug
-build. A mutant meets the tests that come by it, the quick ones first, so many
-seconds of them. A test has noticed it when it fails, crashes or hangs with it, and
-passes without it right after. What has been noticed is kept in DIR until --fresh is
-given, and until then nobody is asked about what is equivalent; without any stage, the
-list is only written.
+build. A mutant meets the tests that come by it, so many seconds of them: first the
+one that noticed it when list.tsv was written, then the quick ones. A test has
+noticed it when it fails, crashes or hangs with it, and passes without it right
+after. What has been noticed is kept in DIR until --fresh is given, and until then
+nobody is asked about what is equivalent; without any stage, the list is only
+written.
 
 mutants.py says what the mutants are. What changes nothing that is promised has its
 reason in equivalent.tsv, what no test comes by at the right moment in open.tsv. All of it is
@@ -204,6 +205,18 @@ class Score:
             equivalent = [key for key, why in self.reasons.items() if why[0] == "equivalent"]
             self.settled = {self.numbers[key] for key in equivalent if key in self.numbers}
 
+    def last_time(self) -> dict[int, str]:
+        """The test that has noticed each, as list.tsv has it."""
+        tests, counts = {}, Counter[tuple[str, ...]]()
+        for line in (HERE / "list.tsv").read_text().splitlines()[1:]:
+            _, kind, place, code, _, test = line.split("\t")
+            name = (place.split(":", maxsplit=1)[0], kind, code)
+            counts[name] += 1
+            number = self.numbers.get("\t".join([*name, str(counts[name])]))
+            if number and test:
+                tests[number] = test.split(maxsplit=1)[0]
+        return tests
+
     def write_list(self) -> None:
         """list.tsv, and how many are noticed of all, and of those that change anything."""
         reasons = dict(self.reasons)
@@ -282,9 +295,11 @@ class Score:
         for test in able:
             print(stage, test.name, f"{test.seconds:.1f} s", flush=True)
 
+        hints = self.last_time()
+
         def ask(mutant: int) -> None:
             left = limit
-            for test in able:
+            for test in sorted(able, key=lambda test: test.name != hints.get(mutant)):
                 if not test.reached[mutant] or test.seconds > left:
                     continue
                 left -= test.seconds
