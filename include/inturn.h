@@ -21,7 +21,7 @@
  *   stopping               inturn_operation_cancel, inturn_queue_close
  *   your event loop        inturn_executor_create, or include/inturn
  *   states that are told   inturn_value_create, inturn_queue_create_value
- *   what goes on           inturn_queue_list, inturn_queue_get_statistics
+ *   what goes on           inturn_queue_list, inturn_why
  *
  * 1. What it is
  * -------------
@@ -1744,6 +1744,8 @@ typedef enum inturn_report_kind {
 
 /* Why an operation or a queue is stuck. */
 typedef enum inturn_stall_cause {
+  INTURN_STALL_NONE = 0, /* it is not: nothing keeps it. Only inturn_why
+                            tells this */
   /* These lead to the next link of the chain. */
   INTURN_STALL_AFTER = 1, /* it starts when that has ended */
   INTURN_STALL_NAME = 2,  /* the same, as that has a name that it needs */
@@ -1765,7 +1767,8 @@ typedef enum inturn_stall_cause {
 } inturn_stall_cause;
 
 /* One link of the chain from what is stuck to its cause: an operation, or a
-   queue as a whole. */
+   queue as a whole. A chain has at most 12: the first 11 and the last, where
+   there are more. */
 typedef struct inturn_stall_link {
   uint32_t size; /* sizeof(inturn_stall_link), and how far the next one is */
   inturn_stall_cause cause;
@@ -1832,6 +1835,19 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
+
+/* Says what keeps an operation from ending, now, however long that has been so:
+   calls `tell` once, before it returns, with what the report of something stuck
+   would be. The chain begins with the operation. It ends with INTURN_STALL_NONE
+   where nothing keeps what it has come to: that is about to go on. stalled_ns
+   is 0. Nothing changes, and the report handler is not called. Others go on
+   meanwhile: each link was true at a moment of the call.
+   Statuses: handle statuses, E_INVALID_ARGUMENT, E_ALREADY_FINISHED (it has
+   ended), E_NO_MEMORY.
+   Threads: any; `tell` is called on the caller's. */
+inturn_status inturn_why(inturn_operation operation,
+                         inturn_report_fn INTURN_NULLABLE tell,
+                         void *INTURN_NULLABLE context);
 
 #ifdef __cplusplus
 }

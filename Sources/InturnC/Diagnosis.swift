@@ -155,55 +155,57 @@ public func inturn_report_set_stall_limit(_ limit_ns: Int64) -> inturn_status {
   return INTURN_OK
 }
 
-extension Report {
-  fileprivate func withC(_ body: (UnsafePointer<inturn_report>) -> Void) {
-    withOptionalCString(queueLabel) { queueLabel in
-      withOptionalCString(operationLabel) { operationLabel in
-        message.withCString { message in
-          withChain(stall?.links ?? []) { chain, count in
-            var told = inturn_report()
-            told.size = UInt32(MemoryLayout<inturn_report>.size)
-            told.kind = inturn_report_kind(UInt32(kind.rawValue))
-            told.message = message
-            told.queue_label = queueLabel
-            told.operation_label = operationLabel
-            told.stalled_ns = stall?.nanoseconds ?? 0
-            told.waiting = stall?.waiting ?? 0
-            told.chain = chain
-            told.chain_count = count
-            body(&told)
-          }
-        }
-      }
-    }
-  }
+@_cdecl("inturn_why") @implementation
+public func inturn_why(
+  _ operation: inturn_operation, _ tell: inturn_report_fn?, _ context: UnsafeMutableRawPointer?
+) -> inturn_status {
+  let (status, report) = Engine.reason(for: Handle(operation))
+  if !status.isOK { return inturn_status(status) }
+  guard let tell else { return refuse("tell") }
+  report?.withC { tell(context, $0) }
+  return INTURN_OK
 }
 
-/// The links in C; each is in the frame of a call that has its labels.
-private func withChain(
-  _ links: [StallLink], _ chain: [inturn_stall_link] = [],
-  _ body: (UnsafePointer<inturn_stall_link>?, Int) -> Void
-) {
-  if links.isEmpty { return body(nil, 0) }
-  if chain.count == links.count {
-    return chain.withUnsafeBufferPointer { body($0.baseAddress, $0.count) }
-  }
-  let link = links[chain.count]
-  withOptionalCString(link.queueLabel) { queueLabel in
-    withOptionalCString(link.operationLabel) { operationLabel in
+extension Report {
+  /// Calls `body` with the report in C, whose texts are copies for the time of that.
+  @inline(never)
+  fileprivate func withC(_ body: (UnsafePointer<inturn_report>) -> Void) {
+    var texts: [UnsafeMutablePointer<CChar>] = []
+    func copy(_ text: String?) -> UnsafePointer<CChar>? {
+      guard let text else { return nil }
+      let memory = UnsafeMutablePointer<CChar>.allocate(capacity: text.utf8.count + 1)
+      var next = memory
+      for byte in text.utf8 {
+        next.initialize(to: CChar(bitPattern: byte))
+        next += 1
+      }
+      next.initialize(to: 0)
+      texts.append(memory)
+      return UnsafePointer(memory)
+    }
+    var chain: [inturn_stall_link] = []
+    for link in stall?.links ?? [] {
       var next = inturn_stall_link()
       next.size = UInt32(MemoryLayout<inturn_stall_link>.stride)
       next.cause = inturn_stall_cause(UInt32(link.cause.rawValue))
-      next.queue_label = queueLabel
-      next.operation_label = operationLabel
+      next.queue_label = copy(link.queueLabel)
+      next.operation_label = copy(link.operationLabel)
       next.is_operation = link.isOperation
-      withChain(links, chain + [next], body)
+      chain.append(next)
     }
+    var told = inturn_report()
+    told.size = UInt32(MemoryLayout<inturn_report>.size)
+    told.kind = inturn_report_kind(UInt32(kind.rawValue))
+    told.message = copy(message)
+    told.queue_label = copy(queueLabel)
+    told.operation_label = copy(operationLabel)
+    told.stalled_ns = stall?.nanoseconds ?? 0
+    told.waiting = stall?.waiting ?? 0
+    chain.withUnsafeBufferPointer { links in
+      told.chain = links.isEmpty ? nil : links.baseAddress
+      told.chain_count = links.count
+      body(&told)
+    }
+    for text in texts { text.deallocate() }
   }
-}
-
-private func withOptionalCString(
-  _ text: String?, _ body: (UnsafePointer<CChar>?) -> Void
-) {
-  if let text { text.withCString { body($0) } } else { body(nil) }
 }

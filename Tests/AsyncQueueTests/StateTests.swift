@@ -32,6 +32,21 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
+  @Test func `an operation says why it has not ended`() async throws {
+    let queue = FIFOQueue(name: "uploads")
+    queue.suspend()
+    queue.enqueue {}
+    let second = queue.enqueueTask {}
+    let reason = second.why()
+    #expect(reason?.kind == .stall)
+    #expect(
+      reason?.message.hasSuffix(
+        #"for queue "uploads": it is suspended. 1 more waits in its queue."#) == true)
+    queue.resume()
+    try await second.value
+    #expect(second.why() == nil)
+  }
+
   @Test(arguments: ["fifo", "actor", "main actor", "tasks"])
   func `progress ends at all of all, in every kind of queue`(kind: String) async throws {
     actor Target {}

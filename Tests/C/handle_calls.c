@@ -80,6 +80,11 @@ static void never_change(void *context, const inturn_change *change) {
   FAIL("a refused observer is told of a change");
 }
 
+static void never_report(void *context, const inturn_report *report) {
+  (void)context, (void)report;
+  FAIL("a refused call has told something");
+}
+
 static bool never_predicate(void *context, const inturn_datum *datum) {
   (void)context, (void)datum;
   FAIL("a refused predicate is asked");
@@ -145,6 +150,7 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(QUEUE, inturn_queue_destroy, 0, false, (handle))                           \
   X(OPERATION, inturn_operation_get_state, 0, false, (handle, &out.state))     \
   X(OPERATION, inturn_operation_cancel, 0, false, (handle))                    \
+  X(OPERATION, inturn_why, 0, false, (handle, never_report, NULL))             \
   X(OPERATION, inturn_operation_wait, 0, false, (handle, -1, &out.end))        \
   X(OPERATION, inturn_operation_get_progress, 0, false,                        \
     (handle, &out.completed, &out.total))                                      \

@@ -12,7 +12,7 @@ static int count;
 
 void (*stalls_told)(const inturn_report *report);
 
-static const char *const causes[] = {"",         "after",     "name", "turn",
+static const char *const causes[] = {"none",     "after",     "name", "turn",
                                      "token",    "call",      "task", "place",
                                      "callback", "suspended", "view", "clock",
                                      "delay",    "executor",  "pool"};
@@ -26,7 +26,7 @@ static void describe(const inturn_report *report, char *text, size_t room) {
         (const inturn_stall_link *)(const void *)((const char *)report->chain +
                                                   i * report->chain->size);
     CHECK(link->size >= sizeof *link);
-    CHECK(link->cause > 0 && link->cause <= INTURN_STALL_POOL);
+    CHECK((int)link->cause >= 0 && link->cause <= INTURN_STALL_POOL);
     const char *operation = link->operation_label ? link->operation_label : "?";
     length += (size_t)snprintf(text + length, room - length, "%s%s %s@%s",
                                i > 0 ? " > " : "", causes[link->cause],
@@ -36,26 +36,45 @@ static void describe(const inturn_report *report, char *text, size_t room) {
   }
 }
 
+static stall copy(const inturn_report *report) {
+  stall result;
+  CHECK_INT(report->kind, INTURN_REPORT_STALL);
+  CHECK(report->size >= sizeof *report);
+  CHECK(strchr(report->message, '\n') == NULL);
+  describe(report, result.chain, sizeof result.chain);
+  snprintf(result.message, sizeof result.message, "%s", report->message);
+  snprintf(result.queue_label, sizeof result.queue_label, "%s",
+           report->queue_label ? report->queue_label : "(none)");
+  result.stalled_ns = report->stalled_ns;
+  result.waiting = report->waiting;
+  return result;
+}
+
 static void take_stall(void *context, const inturn_report *report) {
   CHECK(context == &all);
   if (report->kind != INTURN_REPORT_STALL)
     return;
-  CHECK(report->size >= sizeof *report);
-  CHECK(strchr(report->message, '\n') == NULL);
+  CHECK(strstr(report->message, "nothing keeps it") == NULL);
   if (stalls_told)
     stalls_told(report);
   pthread_mutex_lock(&mutex);
-  if (count < MOST_STALLS) {
-    stall *next = &all[count++];
-    describe(report, next->chain, sizeof next->chain);
-    snprintf(next->message, sizeof next->message, "%s", report->message);
-    snprintf(next->queue_label, sizeof next->queue_label, "%s",
-             report->queue_label ? report->queue_label : "(none)");
-    next->stalled_ns = report->stalled_ns;
-    next->waiting = report->waiting;
-  }
+  if (count < MOST_STALLS)
+    all[count++] = copy(report);
   pthread_cond_broadcast(&told);
   pthread_mutex_unlock(&mutex);
+}
+
+static void take_reason(void *reason, const inturn_report *report) {
+  CHECK(((stall *)reason)->message[0] == '\0');
+  *(stall *)reason = copy(report);
+}
+
+stall reason_of(inturn_operation operation) {
+  stall reason = {.chain = ""};
+  CHECK_OK(inturn_why(operation, take_reason, &reason));
+  CHECK(reason.message[0] != '\0');
+  CHECK_INT(reason.stalled_ns, 0);
+  return reason;
 }
 
 void stalls_begin(int64_t limit_ns) {

@@ -13,8 +13,8 @@
 /* One report. Its chain is a text: of each link the cause, the operation if it
    is one, and the queue, as in "after save@database > token load@network". */
 typedef struct stall {
-  char chain[512];
-  char message[512];
+  char chain[1024];
+  char message[1024];
   char queue_label[64];
   int64_t stalled_ns;
   uint64_t waiting;
@@ -38,6 +38,9 @@ stall stall_at(const char *file, int line, const char *chain);
 
 /* Whether its message has this text. */
 bool stall_says(const stall *stall, const char *text);
+
+/* What inturn_why says of an operation. */
+stall reason_of(inturn_operation operation);
 
 /* How many reports with this chain there have been. */
 int stalls_of(const char *chain);

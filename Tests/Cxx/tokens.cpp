@@ -289,6 +289,26 @@ TEST(tokens_are_finished_from_any_thread_each_exactly_once) {
   CHECK_EQUAL(destroyed.count(), count);
 }
 
+TEST(an_operation_says_why_it_has_not_ended) {
+  kept_token kept;
+  queue_options options;
+  options.label = "uploads";
+  queue queue(fifo, std::move(options));
+  const operation first = queue.enqueue(kept.keep());
+  const operation second = queue.enqueue([] {});
+  while (second.why().find("its token has not been finished") ==
+         std::string::npos)
+    std::this_thread::yield();
+  CHECK_EQUAL(
+      second.why().substr(0, second.why().find(": ")),
+      "an operation of queue \"uploads\" waits for an operation of queue "
+      "\"uploads\"");
+  kept.token.finish();
+  CHECK_EQUAL(first.wait().outcome == outcome::finished, true);
+  second.wait();
+  CHECK_EQUAL(second.why(), "");
+}
+
 TEST(a_token_that_is_out_is_reported_as_stuck) {
   reports reports;
   kept_token kept;

@@ -262,6 +262,31 @@ static void events(void) {
   run_until_quiet();
 }
 
+static void count_reason(void *count, const inturn_report *report) {
+  CHECK(report->chain_count > 0);
+  ++*(int *)count;
+}
+
+static void why(void) {
+  inturn_operation_options named = INTURN_OPERATION_OPTIONS_INIT;
+  named.label = "an operation with a name that takes memory";
+  inturn_operation operation = begin_one(INTURN_QUEUE_FIFO), next;
+  CHECK(enqueue(own.queue, &named, &next));
+  named.after = &next;
+  named.after_count = 1;
+  inturn_operation last;
+  CHECK(enqueue(own.queue, &named, &last));
+  fail_from_here();
+  int count = 0;
+  bool isTold = ATTEMPT(inturn_why(last, count_reason, &count));
+  CHECK_INT(count, isTold);
+  CHECK_OK(inturn_token_finish(token));
+  run_all();
+  CHECK_OK(inturn_operation_release(operation));
+  CHECK_OK(inturn_operation_release(next));
+  CHECK_OK(inturn_operation_release(last));
+}
+
 #define SCENARIO(name)                                                         \
   { #name, name }
 
@@ -282,5 +307,6 @@ const scenario control_scenarios[] = {
     SCENARIO(set_executor),
     SCENARIO(view),
     SCENARIO(events),
+    SCENARIO(why),
     {NULL, NULL},
 };

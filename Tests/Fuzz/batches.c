@@ -11,6 +11,11 @@ static const allowed no_reason;
 
 /* Operations -------------------------------------------------------------- */
 
+static void take_reason(void *count, const inturn_report *report) {
+  HOLDS(report->kind == INTURN_REPORT_STALL && report->chain_count > 0);
+  HOLDS(++*(int *)count == 1);
+}
+
 void step_operation(input *input) {
   uint8_t choice = take(input);
   pick pick = pick_handle(input, OPERATION);
@@ -22,7 +27,7 @@ void step_operation(input *input) {
       pick.index < 0
           ? NULL
           : &the_world.operations[the_world.operation_of[pick.index]];
-  switch (choice % 8) {
+  switch (choice % 9) {
   case 0:
     if (EXPECT(inturn_operation_get_state(handle, &state), allowed) &&
         !the_world.has_two_threads) {
@@ -53,6 +58,13 @@ void step_operation(input *input) {
                allowed))
       HOLDS(completed >= 0 && total >= 0);
     break;
+  case 6: {
+    int count = 0;
+    allowed.may |= BIT(INTURN_E_ALREADY_FINISHED);
+    if (EXPECT(inturn_why(handle, take_reason, &count), allowed))
+      HOLDS(count == 1);
+    break;
+  }
   default:
     EXPECT_END(inturn_operation_release(handle), pick, OPERATION);
     break;

@@ -66,6 +66,13 @@ public class QueuedOperation: @unchecked Sendable {
     return OperationState(Engine.state(of: handle).1)
   }
 
+  /// What keeps the operation from ending, just now, however long that has been so: the chain to the
+  /// cause, in a line. Nil when it has ended. From any thread.
+  public final func why() -> Report? {
+    let (handle, ended) = lock.withLock { (self.handle, self.ended) }
+    return ended == nil ? Engine.reason(for: handle).1.map(Report.init) : nil
+  }
+
   /// How the operation ended; nil while it has not.
   public final var end: OperationEnd? { lock.withLock { ended } }
 

@@ -41,7 +41,7 @@ public struct Report: Sendable {
       handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
   }
 
-  private init(_ report: InturnCore.Report) {
+  init(_ report: InturnCore.Report) {
     switch report.kind {
     case .lostToken: kind = .lostToken
     case .deadlock: kind = .deadlock

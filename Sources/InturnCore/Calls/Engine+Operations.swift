@@ -1,3 +1,5 @@
+import CInturnSystem
+
 /// What can be asked of an operation by its handle, or by its token.
 extension Engine {
   /// Calls `body` with the slot that a handle names, which cannot go away meanwhile.
@@ -60,6 +62,18 @@ extension Engine {
       return status
     }
     return (status, end)
+  }
+
+  /// What keeps an operation from ending, as the report of something stuck.
+  package static func reason(for operation: Handle) -> (Status, Report?) {
+    guard hasMemory else { return (.noMemory, nil) }
+    var report: Report?
+    let status = withSlot(operation: operation) { slot in
+      if slot.loadWord().isEnded { return .alreadyFinished }
+      report = Stall(of: slot, at: inturn_system_now())?.answer
+      return report == nil ? .alreadyFinished : .ok
+    }
+    return (status, report)
   }
 
   package static func progress(of operation: Handle) -> (Status, Progress) {

@@ -32,7 +32,8 @@ struct Standing {
       "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
   }
 
-  /// Asks others, for which the lane's lock is not held. False when nothing keeps it back.
+  /// Asks others, for which the lane's lock is not held. False when it leads to none of them: the last
+  /// link says why then.
   mutating func complete() -> Bool {
     guard let blocked else { return true }
     self.blocked = nil
@@ -42,6 +43,13 @@ struct Standing {
     next = earlier.first { !$0.loadWord().isEnded }
     for slot in earlier where slot != next { slot.dropReference() }
     for slot in strays { slot.dropReference() }
+    if next == nil {
+      if blocked.lane.isBlocked(blocked) {
+        links[links.count - 1].predicate = "it comes after others of its batch"
+      } else {
+        links[links.count - 1].isKeptByNothing()
+      }
+    }
     blocked.dropReference()
     return next != nil
   }
@@ -81,8 +89,10 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Why it stands still, or why an operation does of which the caller has a reference. Nil when it may
-  /// get on.
-  func standing(of slot: OperationSlot.Pointer?, at now: Int64) -> Standing? {
+  /// get on. `isAsked`: somebody wants to know, whatever it is; nil only when it is over.
+  func standing(
+    of slot: OperationSlot.Pointer?, at now: Int64, isAsked: Bool = false
+  ) -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     guard let slot else { return standingLocked(at: now) }
@@ -92,41 +102,32 @@ extension UnsafeMutablePointer<Lane> {
     if word.contains(.started) {
       var standing = runningLocked(slot)
       standing?.isByItself = true
-      return standing
+      return standing ?? freeLocked(slot, isAsked: isAsked)
     }
-    if slot.blockers > 0 { return blockedLocked(slot) }
-    guard var standing = standingLocked(at: now) else { return nil }
+    if slot.blockers > 0 { return blockedLocked(slot, at: now, isAsked: isAsked) }
+    guard var standing = standingLocked(at: now, isAsked: isAsked) else {
+      return freeLocked(slot, isAsked: isAsked)
+    }
     standing.links.insert(linkLocked(.turn, of: slot), at: 0)
+    if standing.waiting > 0 { standing.waiting -= 1 }
     return standing
   }
 
-  private func standingLocked(at now: Int64) -> Standing? {
-    let machine = pointee.machine
-    if pointee.pending == 0 {
-      if machine.running > 0 { return oldestLocked() }
-      return executorLocked() ?? callbackLocked()
-    }
-    if machine.flags.contains(.suspended) { return suspendedLocked() }
-    if isHeldByPaceLocked { return heldLocked(at: now) }
-    if machine.running >= view.limit { return oldestLocked() }
-    if hasJobsLocked && !machine.flags.contains(.headBlocked) {
-      if let standing = executorLocked() { return standing }
-      if machine.flags.contains(.offered) {
-        return queueLocked(.task, "the task of what comes next does not begin")
-      }
-      return machine.running > 0
-        ? oldestLocked(inCall: true) : callbackLocked()
-    }
-    if let blocked = firstBlockedLocked { return blockedLocked(blocked) }
-    // A barrier, or what comes after others of its batch.
-    return machine.running > 0 ? oldestLocked() : nil
+  private func freeLocked(_ slot: OperationSlot.Pointer, isAsked: Bool) -> Standing? {
+    isAsked ? makeLocked(linkLocked(.none, of: slot, StallLink.nothing)) : nil
   }
 
-  private var firstBlockedLocked: OperationSlot.Pointer? {
-    if let order, let blocked = order.firstBlocked { return blocked }
-    if let fence = order?.pointee.fence, fence.blockers > 0 { return fence }
-    let first = isSelective ? order?.pointee.front.first()?.slot : firstSlotLocked()
-    return first.flatMap { $0.blockers > 0 ? $0 : nil }
+  private func standingLocked(at now: Int64, isAsked: Bool = false) -> Standing? {
+    switch obstacleLocked {
+    case .nothing: return nil
+    case .suspended: return suspendedLocked()
+    case .pace: return heldLocked(at: now, isAsked: isAsked)
+    case .executor: return executorLocked()
+    case .offer: return queueLocked(.task, "the task of what comes next does not begin")
+    case .callback: return callbackLocked()
+    case .running(let inCall): return oldestLocked(inCall: inCall)
+    case .blocked(let slot): return blockedLocked(slot, at: now, isAsked: isAsked)
+    }
   }
 
   // MARK: Links
@@ -183,26 +184,37 @@ extension UnsafeMutablePointer<Lane> {
     return queueLocked(.suspended, "it is suspended" + text, isPatient: true)
   }
 
-  private func heldLocked(at now: Int64) -> Standing? {
+  private func heldLocked(at now: Int64, isAsked: Bool) -> Standing? {
     guard let pace = pointee.extra?.pointee.pace else { return nil }
-    guard let moment = pace.pointee.nextStart else {
+    switch causeOfPaceLocked {
+    case .view:
       let text = pace.pointee.hasAppeared ? "its view is hidden" : "its view has not appeared"
       return queueLocked(.view, text, isPatient: true)
+    case .clock: return queueLocked(.clock, Self.clockPredicate + "its next start", isPatient: true)
+    default:
+      // It goes on by itself; but who waits for it may like to know.
+      guard isAsked || isAwaitedLocked, let moment = pace.pointee.nextStart else { return nil }
+      let rest = Stall.text(max(0, moment - now))
+      return queueLocked(.delay, "it starts nothing for another " + rest)
     }
-    if hasOwnClock {
-      return queueLocked(
-        .clock, "its clock, which is advanced by hand, is before its next start", isPatient: true)
-    }
-    // It goes on by itself; but who waits for it may like to know.
-    guard isAwaitedLocked else { return nil }
-    return queueLocked(.delay, "it starts nothing for another " + Stall.text(max(0, moment - now)))
   }
 
-  private func blockedLocked(_ slot: OperationSlot.Pointer) -> Standing? {
-    // Its timer lets it go on.
-    if let plan = slot.plan, plan.pointee.retryAt != Int64.max { return nil }
-    let names = slot.plan?.pointee.names
-    var standing = makeLocked(linkLocked(names?.isMade == true ? .name : .after, of: slot))
+  private static var clockPredicate: String { "its clock, which is advanced by hand, is before " }
+
+  private func blockedLocked(
+    _ slot: OperationSlot.Pointer, at now: Int64, isAsked: Bool
+  ) -> Standing? {
+    let cause = causeLocked(ofPending: slot)
+    if cause == .clock || cause == .delay {
+      // Its timer lets it go on.
+      if !isAsked { return nil }
+      let rest = Stall.text(max(0, slot.plan.unsafelyUnwrapped.pointee.retryAt - now))
+      let text =
+        cause == .clock
+        ? Self.clockPredicate + "its next attempt" : "its next attempt begins in " + rest
+      return makeLocked(linkLocked(cause, of: slot, text))
+    }
+    var standing = makeLocked(linkLocked(cause, of: slot))
     if standing.waiting > 0 { standing.waiting -= 1 }
     slot.addReference()
     standing.blocked = slot
@@ -217,9 +229,9 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Nil when it does not wait for its executor.
   private func executorLocked() -> Standing? {
-    if pointee.machine.scheduled == 0 || pointee.machine.active > 0 { return nil }
+    if !awaitsExecutorLocked { return nil }
     let executor = self.executor
-    var standing = queueLocked(executor is WorkerPool ? .pool : .executor, executor.standing)
+    var standing = queueLocked(causeOfExecutorLocked, executor.standing)
     let address = UInt(bitPattern: Unmanaged.passUnretained(executor).toOpaque())
     standing.key = Mark().adding(UInt64(address)).adding(UInt64(executor.taken)).bits
     return standing
@@ -253,18 +265,19 @@ extension UnsafeMutablePointer<Lane> {
       if isTimed { standing.startedAt = slot.pointee.startedAt }
       return standing
     }
-    if word.contains(.placeHeld) {
-      return standing(.place, "it was cut off, and has its place until its token is finished")
+    let cause = causeLocked(ofRunning: word)
+    switch cause {
+    case .place:
+      return standing(cause, "it was cut off, and has its place until its token is finished")
+    case .task: return standing(cause, "its task has not ended it")
+    case .token:
+      return standing(cause, "its call has returned, its token has not been finished")
+    case .call:
+      // Its work may have ended it, and go on.
+      let beginning = word.contains(.claimed) ? "it has ended, " : ""
+      return standing(cause, beginning + "its call has not returned")
+    default: return executorLocked()
     }
-    // Somebody is just ending it, or its work has ended it and goes on.
-    if word.contains(.claimed) {
-      if word.contains(.returned) { return executorLocked() }
-      return standing(.call, "it has ended, its call has not returned")
-    }
-    if executor is OutsideExecutor { return standing(.task, "its task has not ended it") }
-    return word.contains(.returned)
-      ? standing(.token, "its call has returned, its token has not been finished")
-      : standing(.call, "its call has not returned")
   }
 }
 

@@ -2,9 +2,10 @@
 /// numbers of the causes are those of `inturn_stall_cause`.
 package struct StallLink {
   package enum Cause: Int32 {
+    /// Nothing keeps it. Not of what is stuck.
+    case none
     /// These lead to the next link.
-    case after = 1
-    case name, turn
+    case after, name, turn
     /// What runs does not end.
     case token, call, task, place, callback
     /// What is pending may not start.
@@ -13,12 +14,18 @@ package struct StallLink {
     case executor, pool
   }
 
-  package var cause: Cause
+  package fileprivate(set) var cause: Cause
   package let queueLabel: String?
   package let operationLabel: String?
   package let isOperation: Bool
   /// What a message says of it besides its name; empty where the next link says it.
   var predicate = ""
+
+  mutating func isKeptByNothing() {
+    (cause, predicate) = (.none, Self.nothing)
+  }
+
+  static var nothing: String { "nothing keeps it" }
 
   /// As a message names it.
   fileprivate var name: String {
@@ -31,7 +38,7 @@ package struct StallLink {
 /// What stands still, why, and for how long.
 package struct Stall {
   package private(set) var links: [StallLink] = []
-  package let nanoseconds: Int64
+  package private(set) var nanoseconds: Int64 = 0
   /// How many operations wait besides the links.
   package private(set) var waiting: UInt64 = 0
   /// The same for all that stands still for the same cause.
@@ -39,61 +46,112 @@ package struct Stall {
   /// It may well be meant to: somebody has stopped it and nobody waits for it, or it just runs on.
   private(set) var isPatient = false
 
+  /// How many links there are between the last one and the one before.
+  private var skipped = 0
+
   private static var mostLinks: Int { 12 }
+  /// However long a chain is, it is not followed further.
+  private static var mostSteps: Int { 1000 }
 
   /// Asks why a lane has not got on for so long. Nil when it has, or may get on, or waits for what has.
   /// No lock is held.
   init?(of first: Lane.Pointer, at now: Int64, limit: Int64, _ stands: borrowing StandTable) {
+    self.init(first, nil, at: now, limit: limit, stands)
+  }
+
+  /// Asks what keeps an operation, for however short a time. Nil when it has ended. The caller has a
+  /// reference; no lock is held.
+  init?(of operation: OperationSlot.Pointer, at now: Int64) {
+    self.init(operation.lane, operation, at: now, limit: nil, StandTable())
+  }
+
+  private init?(
+    _ first: Lane.Pointer, _ operation: OperationSlot.Pointer?, at now: Int64, limit: Int64?,
+    _ stands: borrowing StandTable
+  ) {
     var time: Int64?
     var lane = first
-    var slot: OperationSlot.Pointer?
+    var slot = operation
+    slot?.addReference()
+    var steps = 0
     repeat {
-      let found = lane.standing(of: slot, at: now)
+      let found = lane.standing(of: slot, at: now, isAsked: limit == nil)
       slot?.dropReference()
       slot = nil
-      guard var found, found.complete() else { return nil }
+      guard var found else {
+        if limit != nil || links.isEmpty { return nil }
+        links[links.count - 1].isKeptByNothing()
+        break
+      }
+      if !found.complete() && limit != nil { return nil }
       slot = found.next
       let lanesSince = stands.since(lane, mark: found.mark)
-      let since = found.isByItself ? found.startedAt ?? lanesSince : lanesSince
-      guard let since, now - since >= limit else {
-        slot?.dropReference()
-        return nil
+      if let limit {
+        let since = found.isByItself ? found.startedAt ?? lanesSince : lanesSince
+        guard let since, now - since >= limit else {
+          slot?.dropReference()
+          return nil
+        }
+        if time == nil { time = now - since }
       }
-      if time == nil {
-        time = now - since
+      if links.isEmpty {
         waiting = found.waiting
         isPatient = found.isPatient
       }
       found.addTime(at: now, lanesSince: lanesSince)
-      links += found.links
+      for link in found.links { add(link) }
       key = found.key
       if let slot { lane = slot.lane }
-    } while slot != nil && links.count < Self.mostLinks
+      steps += 1
+    } while slot != nil && steps < Self.mostSteps
     slot?.dropReference()
-    nanoseconds = time.unsafelyUnwrapped
+    nanoseconds = time ?? 0
+  }
+
+  private var length: Int { links.count + skipped }
+
+  private mutating func add(_ link: StallLink) {
+    if links.count < Self.mostLinks {
+      links.append(link)
+    } else {
+      links[links.count - 1] = link
+      skipped += 1
+    }
   }
 
   /// Another one for the same cause stands still, too: the longer chain says more.
   mutating func add(_ other: Stall) {
     let all = waiting + other.waiting
-    if other.links.count > links.count { self = other }
+    if other.length > length { self = other }
     waiting = all
   }
 
+  /// What is told when it has stood still for too long.
   var report: Report {
+    report(
+      "stuck for " + Self.text(nanoseconds) + ": ",
+      waitingWhere: links[0].isOperation ? " behind it." : " in it.")
+  }
+
+  /// What is told to who asks of an operation.
+  package var answer: Report { report("", waitingWhere: " in its queue.") }
+
+  private func report(_ beginning: String, waitingWhere place: String) -> Report {
     let last = links[links.count - 1]
-    var message = "stuck for " + Self.text(nanoseconds)
-    var joint = ": "
-    for link in links {
-      message += joint + link.name
-      joint = " waits for "
+    var message = beginning
+    for number in links.indices {
+      if number > 0 {
+        let isAfterGap = skipped > 0 && number == links.count - 1
+        message +=
+          isAfterGap ? " waits, by way of " + String(skipped) + " more, for " : " waits for "
+      }
+      message += links[number].name
     }
-    message += ": " + last.predicate + "."
+    message += ": " + (last.predicate.isEmpty ? "it waits for others" : last.predicate) + "."
     if waiting > 0 {
       message += " " + String(waiting)
       if links.count > 1 { message += " more" }
-      message += waiting == 1 ? " waits" : " wait"
-      message += links[0].isOperation ? " behind it." : " in it."
+      message += (waiting == 1 ? " waits" : " wait") + place
     }
     var report = Report(
       kind: .stall, message: message, queueLabel: last.queueLabel,

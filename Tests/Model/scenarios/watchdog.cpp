@@ -104,6 +104,31 @@ SCENARIO(a_chain_meets_destruction_and_finish) {
             [&] { database.add("other", finishes); }});
 }
 
+// Who asks why walks the same way, at any time.
+SCENARIO(a_question_why_meets_destruction_and_finish) {
+  Queue network(INTURN_QUEUE_FIFO);
+  Queue database(INTURN_QUEUE_CONCURRENT);
+  Operation &load = network.add("load", keeps, {.handle = true, .onEnd = true});
+  Operation &save = database.add("save", finishes, after(load));
+  save.mayBeCutOff = true;
+  load.awaitCall();
+  uint32_t told = 0;
+  const auto ask = [&](Operation &operation) {
+    const auto take = [](void *told, const inturn_report *report) {
+      model_note("why: %s", report->message);
+      CHECK(report->chain_count > 0);
+      ++*static_cast<uint32_t *>(told);
+    };
+    expect("why", inturn_why(operation.handle, take, &told),
+           {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+  };
+  together({[&] { network.destroy(); }, [&] { load.finish(); },
+            [&] {
+              ask(save);
+              ask(load);
+            }});
+}
+
 // Who gives the last idle lane something to do has somebody look.
 SCENARIO(an_enqueue_meets_the_end_of_the_watchdog) {
   Queue queue(INTURN_QUEUE_FIFO);

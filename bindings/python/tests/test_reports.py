@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Callable
 
 import pytest
 
@@ -48,6 +47,31 @@ def test_a_stall_is_written_to_the_standard_error(capsys: pytest.CaptureFixture[
     assert "stuck" in capsys.readouterr().err
 
 
+def test_what_keeps_an_operation_is_told_to_who_asks() -> None:
+    with inturn.FIFOQueue("network") as network, inturn.OperationQueue("database") as database:
+        tokens: list[inturn.Token] = []
+        login = network.options(label="login").enqueue(tokens.append)
+        load = network.options(label="load").enqueue(finish)
+        save = database.options(label="save", after=[load]).submit(lambda: None)
+        while not tokens:
+            assert inturn.why(login)
+        report = inturn.why(save)
+        assert report is not None
+        assert report.kind is inturn.ReportKind.STALL
+        assert report.chain == (
+            (inturn.StallCause.AFTER, "database", "save", True),
+            (inturn.StallCause.TURN, "network", "load", True),
+            (inturn.StallCause.TOKEN, "network", "login", True),
+        )
+        assert '"save" of queue "database" waits for "load" of queue "network"' in report.message
+        assert (report.queue_label, report.operation_label) == ("network", "login")
+        assert (report.stalled_ns, report.waiting) == (0, 0)
+        tokens.pop().finish()
+        save.result(LIMIT)
+        assert inturn.why(login) is None
+        assert inturn.why(save) is None
+
+
 def test_a_lost_token_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -59,8 +83,14 @@ def test_a_lost_token_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_what_stands_still_is_reported() -> None:
     told = Gate("the report")
-    open_it: Callable[[], object] = told.open
-    inturn.set_report_handler(lambda report: report.queue_label == "stands" and open_it())
+    reports: list[inturn.Report] = []
+
+    def tell(report: inturn.Report) -> None:
+        reports.append(report)
+        if report.queue_label == "stands":
+            told.open()
+
+    inturn.set_report_handler(tell)
     try:
         inturn.set_stall_limit(0.05)
         with inturn.FIFOQueue("stands") as queue:
@@ -69,6 +99,8 @@ def test_what_stands_still_is_reported() -> None:
             queue.enqueue(finish)
             told.wait()
             tokens.pop().finish()
+        assert reports[-1].chain == ((inturn.StallCause.TOKEN, "stands", None, True),)
+        assert (reports[-1].stalled_ns >= 50_000_000, reports[-1].waiting) == (True, 1)
         with pytest.raises(ValueError, match="seconds of 'inturn' is to be a time"):
             inturn.set_stall_limit(-1)
     finally:

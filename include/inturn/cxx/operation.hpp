@@ -149,6 +149,18 @@ public:
     return now;
   }
 
+  /* What keeps it from ending, now, in a line; empty when it has ended. See
+     inturn_why, which tells the chain, too. */
+  [[nodiscard]] std::string why() const {
+    std::string line;
+    const auto tell = +[](void *context, const inturn_report *told) noexcept {
+      *static_cast<std::string *>(context) = told->message;
+    };
+    detail::succeeded(inturn_why(raw_, tell, &line), INTURN_E_ALREADY_FINISHED,
+                      "why");
+    return line;
+  }
+
   /* Its state and its progress as observed values. */
   [[nodiscard]] observed<operation_state> observed_state() const;
   [[nodiscard]] observed<inturn::progress> observed_progress() const;

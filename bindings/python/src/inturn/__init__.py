@@ -20,10 +20,13 @@ from ._diagnosis import (
     Report,
     ReportHandler,
     ReportKind,
+    StallCause,
+    StallLink,
     Statistics,
     set_report_handler,
     set_stall_limit,
     statistics,
+    why,
 )
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._enqueuing import Options
@@ -122,6 +125,8 @@ __all__ = [
     "ReportKind",
     "Retry",
     "StaleError",
+    "StallCause",
+    "StallLink",
     "State",
     "Statistics",
     "TimedOutError",
@@ -140,6 +145,7 @@ __all__ = [
     "statistics",
     "stop_main",
     "version",
+    "why",
 ]
 
 __version__ = "0.1.0"

@@ -5,15 +5,23 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from ctypes import byref, sizeof
+from contextlib import suppress
+from ctypes import byref, c_void_p, cast, sizeof
 from enum import IntEnum
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._arguments import checked, function
 from ._callbacks import nanoseconds
 from ._ends import State
+from ._errors import AlreadyFinishedError
 from ._library import lib, ring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._futures import Future
+    from ._operations import Operation
 
 
 class ReportKind(IntEnum):
@@ -31,13 +39,49 @@ class ReportKind(IntEnum):
     REFUSED = 10
 
 
+class StallCause(IntEnum):
+    """Why an operation or a queue is stuck; see ``inturn_stall_cause`` in ``inturn.h``."""
+
+    NONE = 0
+    AFTER = 1
+    NAME = 2
+    TURN = 3
+    TOKEN = 4
+    CALL = 5
+    TASK = 6
+    PLACE = 7
+    CALLBACK = 8
+    SUSPENDED = 9
+    VIEW = 10
+    CLOCK = 11
+    DELAY = 12
+    EXECUTOR = 13
+    POOL = 14
+
+
+class StallLink(NamedTuple):
+    """One link of the chain from what is stuck to its cause."""
+
+    cause: StallCause
+    queue_label: str | None
+    operation_label: str | None
+    is_operation: bool  # else it is the queue as a whole
+
+
 class Report(NamedTuple):
-    """Something that the library noticed: in one line, and about which queue and operation."""
+    """Something that the library noticed: in one line, and about which queue and operation.
+
+    What is stuck has a chain, too: from what stands still to its cause; and how long it has stood
+    still, at least, and how many operations wait besides.
+    """
 
     kind: ReportKind
     message: str
     queue_label: str | None
     operation_label: str | None
+    chain: tuple[StallLink, ...] = ()
+    stalled_ns: int = 0
+    waiting: int = 0
 
 
 ReportHandler = Callable[[Report], object]
@@ -165,12 +209,53 @@ def _text(string: bytes | None) -> str | None:
     return None if string is None else string.decode()
 
 
+def _links(told: Any) -> Iterator[StallLink]:
+    place = cast(told.chain, c_void_p).value or 0
+    for _ in range(told.chain_count):
+        link = c.inturn_stall_link.from_address(place)
+        place += link.size
+        yield StallLink(
+            StallCause(link.cause),
+            _text(link.queue_label),
+            _text(link.operation_label),
+            link.is_operation,
+        )
+
+
+def _report(told: Any) -> Report:
+    return Report(
+        ReportKind(told.kind),
+        told.message.decode(),
+        _text(told.queue_label),
+        _text(told.operation_label),
+        tuple(_links(told)),
+        told.stalled_ns,
+        told.waiting,
+    )
+
+
+def why(operation: Operation | Future[Any]) -> Report | None:
+    """What keeps an operation from ending, now, however long that has been so.
+
+    The report has the chain from the operation to the cause, and says it in a line; ``None``: the
+    operation has ended.
+    """
+    answers: list[Report] = []
+
+    def tell(_context: int | None, pointer: Any) -> None:
+        answers.append(_report(pointer.contents))
+
+    with suppress(AlreadyFinishedError):
+        handle = c.inturn_operation(operation._handle or 0)
+        lib.inturn_why(handle, c.inturn_report_fn(tell), None)
+    return answers[0] if answers else None
+
+
 def _receive(_context: int | None, pointer: Any) -> None:
-    told = pointer.contents
-    kind, message = ReportKind(told.kind), told.message.decode()
-    if kind is ReportKind.DEADLOCK:
-        ring.message = message  # for the exception
-    _handler(Report(kind, message, _text(told.queue_label), _text(told.operation_label)))
+    report = _report(pointer.contents)
+    if report.kind is ReportKind.DEADLOCK:
+        ring.message = report.message  # for the exception
+    _handler(report)
 
 
 _receive_fn = c.inturn_report_fn(_receive)

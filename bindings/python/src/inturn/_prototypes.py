@@ -340,6 +340,7 @@ _FUNCTIONS = {
     "inturn_report_send": "*report",
     "inturn_report_set_handler": "report_fn pointer destroy_fn",
     "inturn_report_set_stall_limit": "i64",
+    "inturn_why": "operation report_fn pointer",
 }
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {}

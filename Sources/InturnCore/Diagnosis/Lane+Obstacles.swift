@@ -1,0 +1,84 @@
+/// What keeps a lane, and each of its operations, from getting on, as far as its lock shows it.
+extension UnsafeMutablePointer<Lane> {
+  enum Obstacle {
+    case nothing, suspended, pace, executor, offer, callback
+    /// What runs has to end, or to return from its call.
+    case running(inCall: Bool)
+    case blocked(OperationSlot.Pointer)
+  }
+
+  /// What keeps it from starting what is pending, or from being quiet.
+  var obstacleLocked: Obstacle {
+    let machine = pointee.machine
+    if pointee.pending == 0 {
+      if machine.running > 0 { return .running(inCall: false) }
+      return awaitsExecutorLocked ? .executor : .callback
+    }
+    if machine.flags.contains(.suspended) { return .suspended }
+    if isHeldByPaceLocked { return .pace }
+    if machine.running >= view.limit { return .running(inCall: false) }
+    if hasJobsLocked && !machine.flags.contains(.headBlocked) {
+      if awaitsExecutorLocked { return .executor }
+      if machine.flags.contains(.offered) { return .offer }
+      return machine.running > 0 ? .running(inCall: true) : .callback
+    }
+    if let blocked = firstBlockedLocked { return .blocked(blocked) }
+    // A barrier, or what comes after others of its batch.
+    return machine.running > 0 ? .running(inCall: false) : .nothing
+  }
+
+  var awaitsExecutorLocked: Bool {
+    pointee.machine.scheduled > 0 && pointee.machine.active == 0
+  }
+
+  private var firstBlockedLocked: OperationSlot.Pointer? {
+    if let order, let blocked = order.firstBlocked { return blocked }
+    if let fence = order?.pointee.fence, fence.blockers > 0 { return fence }
+    let first = isSelective ? order?.pointee.front.first()?.slot : firstSlotLocked()
+    return first.flatMap { $0.blockers > 0 ? $0 : nil }
+  }
+
+  /// Whether an operation, of which the caller has a reference, still waits for something.
+  func isBlocked(_ slot: OperationSlot.Pointer) -> Bool {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    return slot.lane == self && slot.loadWord().isPending && slot.blockers > 0
+  }
+
+  /// Why nothing that is pending starts; none where nothing is, or where it may.
+  var causeLocked: StallLink.Cause {
+    if waitingCountLocked == 0 { return .none }
+    switch obstacleLocked {
+    case .nothing: return .none
+    case .suspended: return .suspended
+    case .pace: return causeOfPaceLocked
+    case .executor: return causeOfExecutorLocked
+    case .offer: return .task
+    case .callback: return .callback
+    case .running: return .turn
+    case .blocked(let slot): return causeLocked(ofPending: slot)
+    }
+  }
+
+  var causeOfPaceLocked: StallLink.Cause {
+    if pointee.extra?.pointee.pace?.pointee.nextStart == nil { return .view }
+    return hasOwnClock ? .clock : .delay
+  }
+
+  var causeOfExecutorLocked: StallLink.Cause { executor is WorkerPool ? .pool : .executor }
+
+  /// Why one does not start that is pending.
+  func causeLocked(ofPending slot: OperationSlot.Pointer) -> StallLink.Cause {
+    guard let plan = slot.plan, plan.pointee.blockers > 0 else { return .turn }
+    if plan.pointee.retryAt != Int64.max { return hasOwnClock ? .clock : .delay }
+    return plan.pointee.names?.isMade == true ? .name : .after
+  }
+
+  /// Why one does not end that has started; none when it is just doing so.
+  func causeLocked(ofRunning word: OperationWord) -> StallLink.Cause {
+    if word.contains(.placeHeld) { return .place }
+    if word.contains(.claimed) { return word.contains(.returned) ? .none : .call }
+    if executor is OutsideExecutor { return .task }
+    return word.contains(.returned) ? .token : .call
+  }
+}

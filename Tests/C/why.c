@@ -1,0 +1,332 @@
+/*
+ * why.c - what keeps an operation is told to who asks, at any time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "stuck.h"
+
+static inturn_operation enqueue(inturn_queue queue,
+                                inturn_operation_options options) {
+  inturn_operation operation;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     &operation));
+  return operation;
+}
+
+static inturn_operation enqueue_after(inturn_queue queue, const char *label,
+                                      inturn_operation after) {
+  inturn_operation_options options = labelled(label);
+  options.after = &after;
+  options.after_count = 1;
+  return enqueue(queue, options);
+}
+
+static void release(inturn_operation operation) {
+  CHECK_OK(inturn_operation_release(operation));
+}
+
+static inturn_operation held(inturn_queue queue, const char *label,
+                             inturn_token *token) {
+  inturn_operation_options options = labelled(label);
+  inturn_operation operation;
+  *token = (inturn_token){0};
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, keep_token, token, NULL,
+                                     &operation));
+  inturn_operation_state state = INTURN_PENDING;
+  while (state != INTURN_RUNNING)
+    CHECK_OK(inturn_operation_get_state(operation, &state));
+  return operation;
+}
+
+static void the_chain_leads_from_the_operation_to_its_cause_at_once(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "network";
+  stage network = stage_create_with(INTURN_QUEUE_FIFO, options);
+  options.label = "database";
+  stage database = stage_create_with(INTURN_QUEUE_FIFO, options);
+  inturn_token token;
+  inturn_operation_options login_options = labelled("login");
+  inturn_operation login, load = {0};
+  CHECK_OK(inturn_queue_enqueue_with(network.queue, &login_options, keep_token,
+                                     &token, NULL, &login));
+  load = enqueue(network.queue, labelled("load"));
+  inturn_operation save = enqueue_after(database.queue, "save", load);
+  inturn_operation last = enqueue(database.queue, labelled("last"));
+  stage_drain(&network);
+  stage_drain(&database);
+  stall reason = reason_of(last);
+  CHECK_TEXT(reason.chain, "turn last@database > after save@database > "
+                           "turn load@network > token login@network");
+  CHECK_TEXT(reason.message,
+             "\"last\" of queue \"database\" waits for \"save\" of queue "
+             "\"database\" waits for \"load\" of queue \"network\" waits for "
+             "\"login\" of queue \"network\": its call has returned, its token "
+             "has not been finished.");
+  CHECK_TEXT(reason.queue_label, "network");
+  CHECK_INT(reason.waiting, 0);
+  CHECK_TEXT(reason_of(load).chain, "turn load@network > token login@network");
+  stall own = reason_of(login);
+  CHECK_TEXT(own.chain, "token login@network");
+  CHECK_INT(own.waiting, 1);
+  CHECK(stall_says(&own, "has not been finished. 1 waits in its queue."));
+  CHECK_OK(inturn_token_finish(token));
+  stage_drain(&network);
+  stage_drain(&database);
+  CHECK_STATUS(inturn_why(login, NULL, NULL), INTURN_E_ALREADY_FINISHED);
+  stage_destroy(&network);
+  stage_destroy(&database);
+  release(login), release(load), release(save), release(last);
+}
+
+static void how_long_something_runs_is_told(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token token;
+  inturn_operation load = held(queue, "load", &token);
+  stall reason;
+  do {
+    reason = reason_of(load);
+  } while (!stall_says(&reason, "has returned"));
+  CHECK(stall_says(&reason, "\"load\" of queue \"network\": running for "));
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+  release(load);
+}
+
+static void a_call_that_goes_on_is_told(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
+  job job = JOB("compute");
+  inturn_operation operation = job_enqueue_kept(queue, &job, work_block);
+  GATE_WAIT(&job.started, 1);
+  CHECK_TEXT(reason_of(operation).chain, "call compute@slow");
+  gate_pass(&job.go);
+  drain_and_destroy(queue);
+  release(operation);
+}
+
+static void what_holds_a_queue_back_is_told(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, options);
+  inturn_operation ask = enqueue(stage.queue, labelled("ask"));
+  CHECK_TEXT(reason_of(ask).chain, "turn ask@q > view @q");
+  CHECK_OK(inturn_queue_suspend_for(stage.queue, "a call"));
+  stall reason = reason_of(ask);
+  CHECK_TEXT(reason.chain, "turn ask@q > suspended @q");
+  CHECK(stall_says(&reason, "it is suspended for \"a call\"."));
+  CHECK_OK(inturn_queue_resume_for(stage.queue, "a call"));
+  CHECK_OK(inturn_queue_view_did_appear(stage.queue));
+  CHECK_TEXT(reason_of(ask).chain, "turn ask@q > clock @q");
+  CHECK_OK(inturn_clock_advance(stage.clock, 1000 * MS));
+  CHECK_TEXT(reason_of(ask).chain, "turn ask@q > executor @q");
+  stage_drain(&stage);
+  stage_destroy(&stage);
+  release(ask);
+}
+
+/* Nobody need wait for it, as for a report. */
+static void a_delay_of_the_systems_clock_is_told(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  options.rate = (inturn_rate){1, 1, 3600 * 1000 * MS};
+  inturn_queue queue;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  inturn_operation first = enqueue(queue, labelled("first"));
+  inturn_operation second = enqueue(queue, labelled("second"));
+  CHECK_INT(end_of(first).outcome, INTURN_FINISHED);
+  stall reason = reason_of(second);
+  CHECK_TEXT(reason.chain, "turn second@q > delay @q");
+  CHECK(stall_says(&reason, "it starts nothing for another 3599 s."));
+  CHECK_OK(inturn_queue_destroy(queue));
+  release(first), release(second);
+}
+
+static void fail_once(void *context, inturn_token token) {
+  (void)context;
+  CHECK_OK(inturn_token_fail(token, FAIL_CODE));
+}
+
+static void the_time_to_the_next_attempt_is_told(void) {
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = 3600 * 1000 * MS;
+  inturn_operation_options options = labelled("upload");
+  options.retry = &retry;
+  inturn_queue_options timed = INTURN_QUEUE_OPTIONS_INIT;
+  timed.label = "q";
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "q");
+  stage stage = stage_create_with(INTURN_QUEUE_FIFO, timed);
+  inturn_operation upload[2];
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, fail_once, NULL, NULL,
+                                     &upload[0]));
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, fail_once, NULL,
+                                     NULL, &upload[1]));
+  stage_drain(&stage);
+  stall reason;
+  do {
+    reason = reason_of(upload[0]);
+  } while (strcmp(reason.chain, "delay upload@q") != 0);
+  CHECK(stall_says(&reason, "its next attempt begins in 3599 s."));
+  reason = reason_of(upload[1]);
+  CHECK_TEXT(reason.chain, "clock upload@q");
+  CHECK(stall_says(&reason, "advanced by hand, is before its next attempt."));
+  CHECK_OK(inturn_queue_destroy(queue));
+  stage_destroy(&stage);
+  release(upload[0]), release(upload[1]);
+}
+
+static void a_name_that_another_one_has_is_told(void) {
+  inturn_queue photos = labelled_queue(INTURN_QUEUE_CONCURRENT, "photos");
+  const char *name = "disk";
+  inturn_operation_options options = labelled("write");
+  options.exclusive = &name;
+  options.exclusive_count = 1;
+  inturn_token token;
+  hold_with(photos, &options, &token);
+  options.label = "copy";
+  inturn_operation copy = enqueue(photos, options);
+  while (strcmp(reason_of(copy).chain,
+                "name copy@photos > token write@photos") != 0)
+    ; /* it gets into the line when it comes up, on another thread */
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(photos);
+  release(copy);
+}
+
+/* Its place in the batch is all that is known of it. */
+static void what_comes_after_others_of_its_batch_is_told(void) {
+  inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
+  queue_options.label = "q";
+  stage stage = stage_create_with(INTURN_QUEUE_CONCURRENT, queue_options);
+  inturn_operation_options each = labelled("part");
+  inturn_token token;
+  inturn_batch_item items[2] = {{keep_token, &token, NULL},
+                                {just_finish, NULL, NULL}};
+  inturn_batch_edge edge = {1, 0};
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  options.operation = &each;
+  options.edges = &edge;
+  options.edge_count = 1;
+  CHECK_OK(inturn_queue_enqueue_batch(stage.queue, &options, items, 2, NULL));
+  stage_drain(&stage);
+  inturn_operation_options barrier = labelled("barrier");
+  barrier.barrier = true;
+  inturn_operation operation = enqueue(stage.queue, barrier);
+  stall reason = reason_of(operation);
+  CHECK_TEXT(reason.chain, "turn barrier@q > after part@q");
+  CHECK(stall_says(&reason, ": it comes after others of its batch."));
+  CHECK_OK(inturn_token_finish(token));
+  stage_drain(&stage);
+  stage_destroy(&stage);
+  release(operation);
+}
+
+static void that_nothing_keeps_it_is_told(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  stage stage = stage_create_with(INTURN_QUEUE_CONCURRENT, options);
+  inturn_operation_options barrier = labelled("barrier");
+  barrier.barrier = true;
+  inturn_operation operation = enqueue(stage.queue, barrier);
+  CHECK_TEXT(reason_of(operation).chain, "turn barrier@q > executor @q");
+  stage_drain(&stage);
+  CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_ALREADY_FINISHED);
+  stage_destroy(&stage);
+  release(operation);
+}
+
+/* Asks of itself, while its end is decided and its call goes on. */
+static void ask_of_itself(void *into, inturn_token token) {
+  inturn_operation operation = *(inturn_operation *)into;
+  CHECK_TEXT(reason_of(operation).chain, "call self@q");
+  CHECK_OK(inturn_token_finish(token));
+  CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_ALREADY_FINISHED);
+}
+
+static void work_may_ask_of_itself(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
+  inturn_operation_options self = labelled("self");
+  inturn_operation operation;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &self, ask_of_itself,
+                                     &operation, NULL, &operation));
+  stage_drain(&stage);
+  stage_destroy(&stage);
+  release(operation);
+}
+
+/* One after the other, in turn on two queues. */
+static void a_long_chain_is_told_with_its_cause(void) {
+  enum { LENGTH = 500 };
+  inturn_queue queues[2] = {labelled_queue(INTURN_QUEUE_CONCURRENT, "even"),
+                            labelled_queue(INTURN_QUEUE_CONCURRENT, "odd")};
+  inturn_operation operations[LENGTH];
+  inturn_token token;
+  operations[0] = held(queues[0], "first", &token);
+  for (int i = 1; i < LENGTH; i++)
+    operations[i] = enqueue_after(queues[i % 2], "next", operations[i - 1]);
+  stall reason = reason_of(operations[LENGTH - 1]);
+  const char *last = strrchr(reason.chain, '>');
+  CHECK(last != NULL);
+  CHECK_TEXT(last, "> token first@even");
+  CHECK(stall_says(&reason, "waits for \"next\" of queue \"odd\" waits, by way "
+                            "of 488 more, for \"first\" of queue \"even\": "
+                            "running for "));
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queues[0]);
+  drain_and_destroy(queues[1]);
+  for (int i = 0; i < LENGTH; i++)
+    release(operations[i]);
+}
+
+/* The same in a report: without its cause it would say nothing. */
+static void a_report_of_a_long_chain_has_its_cause(void) {
+  stalls_begin(-1);
+  enum { LENGTH = 14 };
+  inturn_queue queues[LENGTH];
+  inturn_operation operations[LENGTH];
+  inturn_token token;
+  for (int i = 0; i < LENGTH; i++) {
+    queues[i] = labelled_queue(INTURN_QUEUE_FIFO, "q");
+    operations[i] = i == 0 ? held(queues[i], "o", &token)
+                           : enqueue_after(queues[i], "o", operations[i - 1]);
+  }
+  CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
+  stall told = STALL("after o@q > after o@q > after o@q > after o@q > "
+                     "after o@q > after o@q > after o@q > after o@q > "
+                     "after o@q > after o@q > after o@q > token o@q");
+  CHECK(stall_says(&told, "waits, by way of 2 more, for \"o\" of queue "
+                          "\"q\": running for "));
+  CHECK_OK(inturn_token_finish(token));
+  for (int i = 0; i < LENGTH; i++) {
+    drain_and_destroy(queues[i]);
+    release(operations[i]);
+  }
+  stalls_end();
+}
+
+static void who_asks_of_nothing_is_refused(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "q");
+  inturn_token token;
+  inturn_operation operation = held(queue, "o", &token);
+  CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_INVALID_ARGUMENT);
+  inturn_operation none = {0}, token_bits = {token.bits};
+  CHECK_STATUS(inturn_why(none, NULL, NULL), INTURN_E_NULL_HANDLE);
+  CHECK_STATUS(inturn_why(token_bits, NULL, NULL), INTURN_E_WRONG_KIND);
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+  release(operation);
+  CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_STALE);
+}
+
+PROGRAM(why, TEST(the_chain_leads_from_the_operation_to_its_cause_at_once),
+        TEST(how_long_something_runs_is_told),
+        TEST(a_call_that_goes_on_is_told),
+        TEST(what_holds_a_queue_back_is_told),
+        TEST(a_delay_of_the_systems_clock_is_told),
+        TEST(the_time_to_the_next_attempt_is_told),
+        TEST(a_name_that_another_one_has_is_told),
+        TEST(what_comes_after_others_of_its_batch_is_told),
+        TEST(that_nothing_keeps_it_is_told), TEST(work_may_ask_of_itself),
+        TEST(a_long_chain_is_told_with_its_cause),
+        TEST(a_report_of_a_long_chain_has_its_cause),
+        TEST(who_asks_of_nothing_is_refused))
