@@ -21,7 +21,7 @@
  *   stopping               inturn_operation_cancel, inturn_queue_close
  *   your event loop        inturn_executor_create, or include/inturn
  *   states that are told   inturn_value_create, inturn_queue_create_value
- *   what goes on           inturn_queue_list, inturn_why
+ *   what goes on           inturn_queue_list, inturn_snapshot, inturn_why
  *
  * 1. What it is
  * -------------
@@ -1744,8 +1744,8 @@ typedef enum inturn_report_kind {
 
 /* Why an operation or a queue is stuck. */
 typedef enum inturn_stall_cause {
-  INTURN_STALL_NONE = 0, /* it is not: nothing keeps it. Only inturn_why
-                            tells this */
+  INTURN_STALL_NONE = 0, /* it is not: nothing keeps it. Only inturn_why and
+                            inturn_snapshot tell this */
   /* These lead to the next link of the chain. */
   INTURN_STALL_AFTER = 1, /* it starts when that has ended */
   INTURN_STALL_NAME = 2,  /* the same, as that has a name that it needs */
@@ -1835,6 +1835,118 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
+
+/* What an entry of a snapshot is about. */
+typedef enum inturn_entry_kind {
+  INTURN_ENTRY_EXECUTOR = 1,
+  INTURN_ENTRY_CLOCK = 2,
+  INTURN_ENTRY_OWNER = 3,
+  INTURN_ENTRY_BATCH = 4,
+  INTURN_ENTRY_WAIT = 5, /* a thread that waits inside a callback, or that alone
+                            may drain an executor: see section 9 */
+  INTURN_ENTRY_QUEUE = 6,
+  /* These follow their queue: running ones, the last to start first, then
+     pending ones, about in the order in which they will start. */
+  INTURN_ENTRY_OPERATION = 7,
+  /* These follow their operation. */
+  INTURN_ENTRY_AFTER = 8, /* it comes after another one that has not ended, or
+                             has joined it */
+  INTURN_ENTRY_NAME = 9   /* it needs a name for itself alone */
+} inturn_entry_kind;
+
+/* What an entry is besides; the bits of its flags. */
+typedef enum inturn_entry_flag {
+  INTURN_ENTRY_CANCELLED = 1,  /* an operation: it was asked to end */
+  INTURN_ENTRY_CLOSED = 2,     /* a queue: it accepts nothing */
+  INTURN_ENTRY_WAITED_FOR = 4, /* a queue or operation: some thread waits */
+  INTURN_ENTRY_BARRIER = 8,
+  INTURN_ENTRY_URGENT = 16,
+  INTURN_ENTRY_MANUAL = 32, /* a clock: it is advanced by hand */
+  INTURN_ENTRY_POOL = 64,   /* an executor: it has threads of its own */
+  INTURN_ENTRY_MAIN = 128   /* an executor or a wait: the main thread's */
+} inturn_entry_flag;
+
+/* One thing that there is. What a kind does not have is zero. The names of
+   objects are the bits of their handles, also where nobody holds one: good for
+   telling and comparing. 0: there is none; of a clock, it is the system's. */
+typedef struct inturn_entry {
+  uint32_t size; /* sizeof(inturn_entry) */
+  inturn_entry_kind kind;
+  uint32_t flags;               /* of inturn_entry_flag */
+  inturn_operation_state state; /* OPERATION. NAME: running has it, pending
+                                   waits for it, 0 has not asked for it yet */
+  /* OPERATION: why it does not start or end. QUEUE: why nothing that is pending
+     starts, INTURN_STALL_TURN while what runs takes all places. */
+  inturn_stall_cause cause;
+  inturn_queue_kind queue_kind;     /* QUEUE */
+  int32_t priority;                 /* OPERATION */
+  uint32_t attempts;                /* OPERATION with options: begun so far */
+  uint32_t suspends;                /* QUEUE */
+  uint32_t line;                    /* where it was made, if that is known */
+  const char *INTURN_NULLABLE file; /* the same; else NULL and 0 */
+  uint64_t id;        /* its own. A plain operation has none; WAIT: the thread,
+                         as by pthread_self */
+  uint64_t queue;     /* BATCH and from OPERATION on: whose. WAIT: for what */
+  uint64_t operation; /* AFTER, NAME: whose. WAIT: for what */
+  uint64_t other;     /* AFTER: what has to end before. NAME: who is just before
+                         it in the line. WAIT: the queue whose callback waits */
+  uint64_t batch;     /* OPERATION */
+  uint64_t owner;     /* OPERATION */
+  uint64_t executor;  /* QUEUE; 0: its Swift tasks */
+  uint64_t clock;     /* QUEUE */
+  uint64_t token;     /* OPERATION: the last one's that was given out */
+  /* OPERATION: so many in a row that are alike: pending, and nothing is known
+     of them; else 1. EXECUTOR: how much waits to be called. CLOCK: how many
+     timers run. OWNER: operations that have not ended. BATCH: operations. */
+  uint64_t count;
+  uint64_t pending; /* QUEUE */
+  uint64_t running; /* QUEUE. EXECUTOR: threads of a pool, or that drain it */
+  uint64_t ended;   /* QUEUE, BATCH */
+  int64_t enqueued_ns; /* OPERATION, as inturn_operation_info */
+  int64_t started_ns;
+  int64_t at_ns;  /* CLOCK: its time. QUEUE: next_start_ns of statistics */
+  char label[64]; /* NAME: the name; cut at a character's end */
+} inturn_entry;
+
+/* Is told an entry, which is valid during the call. False: that is enough.
+   Called by inturn_snapshot, on the caller's thread, under no lock. */
+typedef bool (*inturn_visit_fn)(void *INTURN_NULLABLE context,
+                                const inturn_entry *INTURN_NONNULL entry);
+
+/* Tells everything that there is: executors, clocks, owners, batches, waits;
+   then each queue with its operations. Nothing stops for it: no lock is held
+   for longer than a millisecond. It takes no memory but 40 KB of the stack.
+   A queue is told as it is at one moment, with its running operations and what
+   comes next, up to 100 entries. The rest of a longer one is read in pieces,
+   each as it is at a moment of its own. An operation that keeps its place in
+   the queue is told once. One that starts, ends, comes or is moved between two
+   pieces may be left out or told twice, and so may its neighbours when others
+   are cancelled. What is made during the call may be left out.
+   Values are not told.
+   Statuses: E_INVALID_ARGUMENT (visit is NULL), E_NO_MEMORY (of the first call
+   of all). */
+inturn_status inturn_snapshot(inturn_visit_fn INTURN_NULLABLE visit,
+                              void *INTURN_NULLABLE context);
+
+/* In which form a snapshot is written. */
+typedef enum inturn_dump_format {
+  INTURN_DUMP_TEXT = 1, /* a line for each entry */
+  INTURN_DUMP_JSON = 2, /* {"now_ns": the system clock's time, "entries": [...]}
+                           with the fields of inturn_entry that are not zero;
+                           names of objects are strings of hexadecimal digits,
+                           enums and flags their names in small letters, such
+                           as "operation" and "waited_for" */
+  INTURN_DUMP_DOT = 3,  /* for Graphviz: an arrow from each queue or operation
+                           to what it waits for */
+  INTURN_DUMP_HTML = 4  /* a page for a browser, which needs nothing else */
+} inturn_dump_format;
+
+/* Writes a snapshot to a file descriptor, in UTF-8. It has what inturn_snapshot
+   tells, and takes no memory but 40 KB of the stack.
+   Statuses: E_INVALID_ARGUMENT (fd cannot be written to; an unknown format),
+   E_NO_MEMORY (of the first call of all).
+   Threads: any, but not in a signal handler: it takes locks. */
+inturn_status inturn_dump(int fd, inturn_dump_format format);
 
 /* Says what keeps an operation from ending, now, however long that has been so:
    calls `tell` once, before it returns, with what the report of something stuck

@@ -31,3 +31,4 @@ _Static_assert(sizeof(inturn_library_statistics) == 56, "grows with a version");
 _Static_assert(sizeof(inturn_operation_info) == 80, "grows with a version");
 _Static_assert(sizeof(inturn_report) == 64, "grows with a version");
 _Static_assert(sizeof(inturn_stall_link) == 32, "grows with a version");
+_Static_assert(sizeof(inturn_entry) == 240, "grows with a version");

@@ -3,6 +3,7 @@
 #include "CInturnSystem.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,12 +37,19 @@ void inturn_system_stay_loaded(void) {
 
 bool inturn_system_error_is_terminal(void) { return isatty(STDERR_FILENO); }
 
-void inturn_system_write_error(const char *bytes, uintptr_t count) {
+bool inturn_system_write(int descriptor, const char *bytes, uintptr_t count) {
   while (count > 0) {
-    ssize_t written = write(STDERR_FILENO, bytes, count);
+    ssize_t written = write(descriptor, bytes, count);
+    if (written < 0 && errno == EINTR)
+      continue;
     if (written <= 0)
-      return;
+      return false;
     bytes += written;
     count -= (uintptr_t)written;
   }
+  return true;
+}
+
+void inturn_system_write_error(const char *bytes, uintptr_t count) {
+  (void)inturn_system_write(STDERR_FILENO, bytes, count);
 }

@@ -73,21 +73,8 @@ extension inturn_operation_info {
     enqueued_ns = info.enqueuedAt
     started_ns = info.startedAt
     guard let text = info.label else { return }
-    withUnsafeMutableBytes(of: &label) { copy(text, to: $0) }
+    withUnsafeMutableBytes(of: &label) { cutText(text, to: $0) }
   }
-}
-
-/// Copies a string, cut at a character's end where it is too long.
-private func copy(_ text: UnsafePointer<CChar>, to room: UnsafeMutableRawBufferPointer) {
-  var length = 0
-  while length < room.count && text[length] != 0 { length += 1 }
-  if length == room.count {
-    length -= 1
-    // Not in the middle of a character: bytes that go on with one begin with the bits 10.
-    while length > 0 && UInt8(bitPattern: text[length]) & 0xC0 == 0x80 { length -= 1 }
-  }
-  room.copyMemory(from: UnsafeRawBufferPointer(start: text, count: length))
-  room[length] = 0
 }
 
 @_cdecl("inturn_library_get_statistics") @implementation

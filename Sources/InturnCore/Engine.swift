@@ -58,8 +58,8 @@ package struct EngineStorage: ~Copyable {
     pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
     poolReference = .passUnretained(pool)
     mainExecutor = HostExecutor(isMain: true)
-    poolHandle = objects.executors.add(pool)
-    mainExecutorHandle = objects.executors.add(mainExecutor)
+    poolHandle = objects.add(pool)
+    mainExecutorHandle = objects.add(mainExecutor)
   }
 
   private static var indexStep: UInt32 { 1 << 12 }
@@ -101,6 +101,11 @@ final class EngineObjects: @unchecked Sendable {
     clocks = ObjectTable(kind: .clock, above: floor)
     owners = ObjectTable(kind: .owner, above: floor)
     batches = ObjectTable(kind: .batch, above: floor)
+  }
+
+  func add(_ executor: Executor) -> Handle {
+    executor.handle = executors.add(executor)
+    return executor.handle
   }
 
   var highestIndex: UInt32 {

@@ -288,6 +288,55 @@ void list_pending(std::size_t size, Meter &meter) {
   list(size, size, stage, meter);
 }
 
+/* Those of other queues are not there any more. */
+void look(std::size_t size, Stage &stage, Meter &meter) {
+  std::uint64_t told = 0;
+  meter.measure(stage.queue, [&] {
+    check(inturn_snapshot(
+        [](void *told, const inturn_entry *entry) {
+          if (entry->kind == INTURN_ENTRY_OPERATION)
+            *static_cast<std::uint64_t *>(told) += entry->count;
+          return true;
+        },
+        &told));
+  });
+  bench::require(told == size, "each is told once");
+}
+
+void snapshot_plain(std::size_t size, Meter &meter) {
+  Stage stage;
+  stage.suspend();
+  stage.add(size);
+  look(size, stage, meter);
+}
+
+void snapshot_pending(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.suspend();
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = "an operation";
+  stage.add(size, &options);
+  look(size, stage, meter);
+}
+
+void snapshot_running(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.add(size, nullptr, keep);
+  stage.drain();
+  look(size, stage, meter);
+}
+
+void snapshot_waiting(std::size_t size, Meter &meter) {
+  Stage stage(INTURN_QUEUE_CONCURRENT);
+  stage.add(1, nullptr, keep, true);
+  stage.drain();
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.after = stage.held.data();
+  options.after_count = 1;
+  stage.add(size, &options);
+  look(size + 1, stage, meter);
+}
+
 void create_values(std::size_t size, Meter &meter) {
   Stage stage;
   std::vector<inturn_value> values(size);
@@ -405,6 +454,10 @@ constexpr Case cases[] = {
     {"list_running", Touches::all, list_running},
     {"list_some_of_running", Touches::some, list_some_of_running},
     {"list_pending", Touches::all, list_pending},
+    {"snapshot_plain", Touches::all, snapshot_plain},
+    {"snapshot_pending", Touches::all, snapshot_pending},
+    {"snapshot_running", Touches::all, snapshot_running},
+    {"snapshot_waiting", Touches::all, snapshot_waiting},
     {"create_values", Touches::all, create_values},
     {"tell_events", Touches::all, tell_events},
     {"cancel_observations", Touches::all, cancel_observations},

@@ -39,6 +39,20 @@ TEST(a_ref_of_what_is_gone_is_refused) {
   CHECK_REFUSED(stale, ref.enqueue([] {}));
 }
 
+TEST(what_there_is_is_dumped) {
+  queue_options options;
+  options.label = "to be dumped";
+  queue queue(fifo, std::move(options));
+  std::FILE *file = std::tmpfile();
+  dump(fileno(file));
+  std::string text(1 << 16, '\0');
+  CHECK(std::fseek(file, 0, SEEK_SET) == 0);
+  text.resize(std::fread(&text[0], 1, text.size(), file));
+  std::fclose(file);
+  CHECK(text.find(" \"to be dumped\" fifo ") != std::string::npos);
+  CHECK_REFUSED(invalid_argument, dump(-1));
+}
+
 TEST(assigning_to_an_owner_destroys_what_it_had) {
   queue first;
   const queue_ref old = first;

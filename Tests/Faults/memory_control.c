@@ -287,6 +287,29 @@ static void why(void) {
   CHECK_OK(inturn_operation_release(last));
 }
 
+static bool count_entry(void *count, const inturn_entry *entry) {
+  *(int *)count += entry->kind == INTURN_ENTRY_OPERATION;
+  return true;
+}
+
+/* It takes none. */
+static void snapshot(void) {
+  inturn_operation_options named = INTURN_OPERATION_OPTIONS_INIT;
+  named.label = "an operation with a name that takes memory";
+  named.exclusive = names;
+  named.exclusive_count = 2;
+  inturn_operation operation = begin_one(INTURN_QUEUE_CONCURRENT);
+  for (int i = 0; i < SOME; i++)
+    CHECK(enqueue(own.queue, &named, NULL));
+  fail_from_here();
+  int count = 0;
+  CHECK_OK(inturn_snapshot(count_entry, &count));
+  CHECK_INT(count, SOME + 1);
+  CHECK_OK(inturn_token_finish(token));
+  run_all();
+  CHECK_OK(inturn_operation_release(operation));
+}
+
 #define SCENARIO(name)                                                         \
   { #name, name }
 
@@ -307,6 +330,7 @@ const scenario control_scenarios[] = {
     SCENARIO(set_executor),
     SCENARIO(view),
     SCENARIO(events),
+    SCENARIO(snapshot),
     SCENARIO(why),
     {NULL, NULL},
 };

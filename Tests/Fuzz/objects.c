@@ -239,10 +239,16 @@ void step_clock(input *input) {
 
 /* Questions --------------------------------------------------------------- */
 
+static bool visit(void *left, const inturn_entry *entry) {
+  HOLDS(entry->kind >= INTURN_ENTRY_EXECUTOR);
+  HOLDS(entry->kind <= INTURN_ENTRY_NAME);
+  return --*(int *)left > 0;
+}
+
 void step_diagnosis(input *input) {
   uint8_t choice = take(input);
   inturn_library_statistics now = INTURN_LIBRARY_STATISTICS_INIT;
-  switch (choice % 4) {
+  switch (choice % 5) {
   case 0:
     EXPECT(inturn_library_get_statistics(&now), no_reason);
     break;
@@ -257,5 +263,11 @@ void step_diagnosis(input *input) {
   case 3:
     HOLDS(inturn_version() == INTURN_VERSION);
     break;
+  case 4: {
+    int left = 1 + take(input);
+    EXPECT(inturn_snapshot(visit, &left), no_reason);
+    HOLDS(left >= 0);
+    break;
+  }
   }
 }

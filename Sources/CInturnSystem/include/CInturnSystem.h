@@ -121,8 +121,25 @@ static inline bool inturn_system_has_memory(void) {
 /// that it retains what was read before it before it.
 void inturn_system_object_barrier(void);
 
+/// Calls `body` with room on the stack, and says how much.
+static inline void inturn_system_with_room(
+    void (*_Nonnull body)(void *_Nonnull context, void *_Nonnull room,
+                          uintptr_t size),
+    void *_Nonnull context) {
+  _Alignas(16) char room[32 * 1024];
+  body(context, room, sizeof room);
+}
+
 /// Whether the standard error is a terminal.
 bool inturn_system_error_is_terminal(void);
+
+/// Writes all of the bytes. False when that fails.
+bool inturn_system_write(int descriptor, const char *_Nonnull bytes,
+                         uintptr_t count);
+
+/// What is before a dump in JSON, and after it, in a page that shows it.
+const char *_Nonnull inturn_system_page_before(void);
+const char *_Nonnull inturn_system_page_after(void);
 
 /// Writes all of the bytes to the standard error.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);

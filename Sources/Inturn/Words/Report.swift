@@ -41,6 +41,13 @@ public struct Report: Sendable {
       handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
   }
 
+  /// Writes all that there is to a file descriptor, as text: each queue with its operations, and what
+  /// they wait for. Nothing stops for it. False where that cannot be written to.
+  @discardableResult
+  public static func dumpAll(to fileDescriptor: Int32 = 2) -> Bool {
+    Dump.write(to: fileDescriptor, as: .text)
+  }
+
   init(_ report: InturnCore.Report) {
     switch report.kind {
     case .lostToken: kind = .lostToken

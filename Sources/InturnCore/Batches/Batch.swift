@@ -33,7 +33,7 @@ package final class Batch: @unchecked Sendable {
   @exclusivity(unchecked) private var states: [StateTrail] = []
   private let entries: UnsafeMutablePointer<BatchEntry>
   package let count: Int
-  private let queue: Handle
+  let queue: Handle
   /// Of each operation. The slots have copies that do not live as long.
   private let label: UnsafeMutablePointer<CChar>?
   private let onEnd: (@Sendable (Batch) -> Void)?
@@ -428,6 +428,8 @@ package final class Batch: @unchecked Sendable {
     let progress = RawValue.progress(progressLocked)
     return decision.isOver ? states.stageLast { _ in progress } : states.stage { _ in progress }
   }
+
+  var labelForReports: UnsafePointer<CChar>? { label.map { UnsafePointer($0) } }
 
   /// How many have ended.
   package var ended: Int { lock.withLock { decision.ended } }

@@ -8,14 +8,14 @@ extension Engine {
     label: String?, waker: HostExecutor.Waker?, places: UInt32 = 1
   ) -> Handle {
     let executor = HostExecutor(label: label, waker: waker, places: places)
-    return withObjects { $0.executors.add(executor) }
+    return withObjects { $0.add(executor) }
   }
 
   package static func createPool(workers: Int, maximum: Int, label: String?) -> Handle {
     let pool = WorkerPool(
       target: workers, maximum: maximum == 0 ? workers + 64 : maximum, label: label,
       clock: current.pointee.systemClock)
-    return withObjects { $0.executors.add(pool) }
+    return withObjects { $0.add(pool) }
   }
 
   package static var mainExecutor: Handle { current.pointee.mainExecutorHandle }
@@ -47,7 +47,10 @@ extension Engine {
 
   package static func createManualClock() -> Handle {
     let clock = Clock(isManual: true)
-    return withObjects { $0.clocks.add(clock) }
+    return withObjects {
+      clock.handle = $0.clocks.add(clock)
+      return clock.handle
+    }
   }
 
   /// The clock that a handle names; the system's for the null handle.
@@ -68,7 +71,10 @@ extension Engine {
 
   package static func createOwner(capacity: UInt64) -> Handle {
     let owner = Owner(capacity: capacity)
-    return withObjects { $0.owners.add(owner) }
+    return withObjects {
+      owner.handle = $0.owners.add(owner)
+      return owner.handle
+    }
   }
 
   /// The owner that a handle names.

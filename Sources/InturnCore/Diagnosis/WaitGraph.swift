@@ -72,12 +72,18 @@ enum WaitGraph {
     @exclusivity(unchecked) fileprivate var lastNumber: UInt64 = 0
 
     fileprivate func place(of number: UInt64) -> Int? {
+      let place = placeOfFirst(from: number)
+      return place < waits.count && waits[place].number == number ? place : nil
+    }
+
+    /// Of the first with this number or a later one.
+    fileprivate func placeOfFirst(from number: UInt64) -> Int {
       var (low, high) = (0, waits.count)
       while low < high {
         let middle = (low + high) / 2
         if waits[middle].number < number { low = middle + 1 } else { high = middle }
       }
-      return low < waits.count && waits[low].number == number ? low : nil
+      return low
     }
   }
 
@@ -145,6 +151,30 @@ enum WaitGraph {
     storage.lock.lock()
     if let place = storage.place(of: wait.number) { storage.waits.remove(at: place) }
     storage.lock.unlockAfterReadingObject()
+  }
+
+  /// The next wait by its number, for who looks at all of them.
+  static func next(after number: UInt64) -> Wait? {
+    let storage = Engine.current.pointee.waits
+    storage.lock.lock()
+    defer { storage.lock.unlockAfterReadingObject() }
+    let place = storage.placeOfFirst(from: number + 1)
+    return place < storage.waits.count ? storage.waits[place] : nil
+  }
+
+  static func isThere(_ wait: Wait) -> Bool {
+    let storage = Engine.current.pointee.waits
+    return storage.lock.withLock { storage.place(of: wait.number) != nil }
+  }
+
+  /// The name of the operation that a wait is for. Nil when the wait is over.
+  static func handle(of wait: Wait) -> Handle? {
+    guard case .operation(let slot) = wait.target else { return nil }
+    let storage = Engine.current.pointee.waits
+    return storage.lock.withLock {
+      storage.place(of: wait.number) == nil
+        ? nil : Handle(.operation, index: slot.index, generation: slot.firstGeneration)
+    }
   }
 
   /// Takes a reference of the operation that a wait is for. Nil when the wait is over.

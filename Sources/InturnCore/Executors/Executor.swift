@@ -11,6 +11,8 @@ package class Executor: @unchecked Sendable {
   private let waiting = Atomic<Int>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
+  /// Set before anybody has it; null of one without a handle.
+  @exclusivity(unchecked) final var handle = Handle(bits: 0)
   /// What a pool's threads are called.
   let label: String?
 

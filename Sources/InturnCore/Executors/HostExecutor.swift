@@ -22,7 +22,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   /// Only the main thread may drain it.
-  private let isMain: Bool
+  let isMain: Bool
   /// How many threads may drain it at the same time.
   package let places: UInt32
   /// The loop that has taken it over; see `attach`.
@@ -201,6 +201,8 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   /// Whether the caller may never drain it.
   var isOffMainThread: Bool { isMain && !inturn_system_is_main_thread() }
+
+  var drainerCount: UInt32 { lock.withLock { drainers } }
 
   /// Whether it is being drained just now.
   var isDrainedLocked: Bool { drainers > 0 }

@@ -47,6 +47,16 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
     return (.ok, object)
   }
 
+  /// How many indices have been given out.
+  var room: Int { entries.count }
+
+  /// What is at one of them, if something is.
+  func object(at place: Int) -> (handle: Handle, object: Object)? {
+    guard let object = entries[place].object else { return nil }
+    let index = floor + UInt32(place) + 1
+    return (Handle(kind, index: index, generation: entries[place].generation), object)
+  }
+
   /// Removes what the handle names; it does.
   mutating func remove(_ handle: Handle) -> Object {
     let place = place(of: handle.index)

@@ -13,6 +13,9 @@ package final class Owner: @unchecked Sendable {
   /// 0 for no limit.
   private let capacity: UInt64
 
+  /// Set before anybody has it.
+  @exclusivity(unchecked) var handle = Handle(bits: 0)
+
   init(capacity: UInt64) { self.capacity = capacity }
 
   /// Takes an operation in that is just being accepted, and that has details.

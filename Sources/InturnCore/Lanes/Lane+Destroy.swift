@@ -103,6 +103,9 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
+  /// Whether there is no queue that has it.
+  var isGoneLocked: Bool { pointee.generation == 0 || pointee.generation & Self.goneBit != 0 }
+
   /// Set in the generation of a lane whose queue is gone, until another one uses it.
   static var goneBit: UInt32 { 1 << 31 }
 

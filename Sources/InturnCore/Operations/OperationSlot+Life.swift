@@ -52,7 +52,8 @@ extension UnsafeMutablePointer<OperationSlot> {
       OperationWord(
         bits: slot.pointee.word.load(ordering: .relaxed)
       ).generation)
-    slot.pointee.index = index
+    // Once and for all: others read it without a reference.
+    if slot.pointee.index != index { slot.pointee.index = index }
     slot.adopt(by: lane, laneGeneration)
     // Releasing: who sees the new generation sees the lane.
     slot.pointee.word.store(

@@ -90,6 +90,17 @@ final class NameRegistry: @unchecked Sendable {
     }
   }
 
+  /// Whether an operation has one of its names, waits for it, or (nil) has not asked for it yet; and
+  /// who is just before it in the line.
+  func state(of claims: NameClaims, at place: Int) -> (OperationState?, Handle) {
+    lock.lock()
+    defer { lock.unlockAfterReadingObject() }
+    let place = claims.places[place]
+    if place.line == nil { return (nil, Handle(bits: 0)) }
+    guard let slot = place.previous?.claims?.slot else { return (.running, Handle(bits: 0)) }
+    return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
+  }
+
   /// How many names somebody has.
   var count: Int { lock.withLock { lines.count } }
 }

@@ -15,6 +15,8 @@ struct Chunk {
   var capacity: UInt32
   /// Of its lane's rounds of squeezing, the one that has come by last.
   var round: UInt32 = 0
+  /// Another one each time that it is taken from the pool.
+  let number: UInt32
 
   static var sizeClasses: UInt32 { 5 }
 
@@ -54,10 +56,12 @@ extension UnsafeMutablePointer<Chunk> {
 
 /// Chunks that are not in use, a bounded number of each size.
 struct ChunkPool: ~Copyable {
-  /// Protects `shelves`.
+  /// Protects `shelves` and `taken`.
   private let lock = BriefLock()
   /// One for each size.
   private let shelves: UnsafeMutablePointer<(first: Chunk.Pointer?, count: UInt32)>
+  /// How many chunks have been taken, of all sizes.
+  private let taken = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
 
   /// At most so many bytes of a size are kept. Much of the largest, because for memory that is
   /// fetched anew the system's work costs as much as the operations themselves.
@@ -68,16 +72,22 @@ struct ChunkPool: ~Copyable {
   init() {
     shelves = .allocate(capacity: Int(Chunk.sizeClasses))
     shelves.initialize(repeating: (nil, 0), count: Int(Chunk.sizeClasses))
+    taken.initialize(to: 0)
   }
 
   /// For a pool that nobody has used; the engine's lives as long as the process.
-  deinit { shelves.deallocate() }
+  deinit {
+    shelves.deallocate()
+    taken.deallocate()
+  }
 
   /// An empty chunk, or nil when memory runs out. Of one that is *owed*, to operations that were
   /// accepted, it may be a smaller one, but there always is one.
   func take(sizeClass: UInt32, isOwed: Bool = false) -> Chunk.Pointer? {
     let shelf = shelves + Int(sizeClass)
     lock.lock()
+    taken.pointee &+= 1
+    let number = taken.pointee
     var chunk = shelf.pointee.first
     if let found = chunk {
       shelf.pointee.first = found.pointee.next
@@ -97,7 +107,7 @@ struct ChunkPool: ~Copyable {
     chunk?.initialize(
       to: Chunk(
         next: nil, count: 0, start: 0, sizeClass: sizeClass,
-        capacity: Chunk.capacity(ofClass: sizeClass)))
+        capacity: Chunk.capacity(ofClass: sizeClass), number: number))
     return chunk
   }
 

@@ -271,6 +271,23 @@ extension UnsafeMutablePointer<LaneOrder> {
     return true
   }
 
+  /// The level of the highest priority that is not above this one.
+  func level(atMost priority: Int64) -> LaneOrder.Level.Pointer? {
+    var found: LaneOrder.Level.Pointer?
+    for place in 0..<pointee.heap.count {
+      let level = pointee.heap[place]
+      if level.pointee.priority <= priority,
+        found.map({ $0.pointee.priority < level.pointee.priority }) ?? true
+      {
+        found = level
+      }
+    }
+    return found
+  }
+
+  /// In how many levels something is pending.
+  var levelCount: Int { pointee.heap.count }
+
   /// Tells each pending job in about the order of the starts, until `body` says that it is enough.
   /// False when it has.
   func forEach(_ body: (Job) -> Bool) -> Bool {

@@ -29,6 +29,13 @@ struct LaneTraits: OptionSet, Hashable {
 
   init(rawValue: UInt16) { self.rawValue = rawValue }
 
+  /// For who is told what there is: nothing is decided by it.
+  var kind: QueueKind {
+    if contains(.view) { return .interaction }
+    if contains(.segments) { return .actor }
+    return contains(.limited) ? .concurrent : .fifo
+  }
+
   init(_ kind: QueueKind) {
     switch kind {
     case .fifo: self = [.oneAtATime, .bursts]

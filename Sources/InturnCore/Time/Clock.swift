@@ -36,6 +36,8 @@ package final class Clock: @unchecked Sendable {
   private let wakeups = WakeWord.make()
 
   package let isManual: Bool
+  /// Set before anybody has it; null of the system's.
+  @exclusivity(unchecked) var handle = Handle(bits: 0)
   /// How many queues use the clock; protected by the engine's object lock.
   @exclusivity(unchecked) var users = 0
 

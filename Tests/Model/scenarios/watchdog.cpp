@@ -129,6 +129,87 @@ SCENARIO(a_question_why_meets_destruction_and_finish) {
             }});
 }
 
+// Who looks at all there is takes its locks, one after the other.
+struct Looks {
+  uint32_t queues = 0, operations = 0;
+  Looks() {
+    const auto visit = [](void *context, const inturn_entry *entry) {
+      Looks &self = *static_cast<Looks *>(context);
+      self.queues += entry->kind == INTURN_ENTRY_QUEUE;
+      if (entry->kind == INTURN_ENTRY_OPERATION) {
+        model_note("told: %s", entry->label);
+        CHECK(entry->count > 0);
+        self.operations += uint32_t(entry->count);
+      }
+      return true;
+    };
+    expect("snapshot", inturn_snapshot(visit, this), {INTURN_OK});
+  }
+};
+
+SCENARIO(a_snapshot_meets_enqueue_and_finish) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { queue.add("y", finishes); },
+            [&] {
+              Looks looks;
+              CHECK(looks.queues == 1 && looks.operations <= 2);
+            }});
+}
+
+SCENARIO(a_snapshot_meets_a_burst_and_cancel) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  together({[&] {
+              queue.add("x", finishes);
+              queue.add("y", finishes);
+            },
+            [&] { queue.cancelAll(); },
+            [&] {
+              Looks looks;
+              CHECK(looks.queues == 1 && looks.operations <= 2);
+            }});
+}
+
+SCENARIO(a_snapshot_meets_destruction_and_finish) {
+  Queue network(INTURN_QUEUE_FIFO);
+  Queue database(INTURN_QUEUE_CONCURRENT);
+  Operation &load = network.add("load", keeps, {.handle = true, .onEnd = true});
+  Operation &save = database.add("save", finishes, after(load));
+  save.mayBeCutOff = true;
+  load.awaitCall();
+  together({[&] { network.destroy(); }, [&] { load.finish(); },
+            [&] {
+              Looks looks;
+              CHECK(looks.queues <= 2 && looks.operations <= 2);
+            }});
+}
+
+SCENARIO(a_snapshot_meets_a_batch) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Batch &batch = queue.addBatch({{"a", finishes}, {"b", finishes}});
+  together({[&] { batch.wait(); }, [] { Looks looks; }});
+}
+
+SCENARIO(a_snapshot_meets_a_wait_for_a_name) {
+  static const char *const name = "n";
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  const auto named = [](inturn_operation_options &options) {
+    options.exclusive = &name;
+    options.exclusive_count = 1;
+  };
+  Operation &x = queue.add("x", keeps, with(named));
+  Operation &y = queue.add("y", finishes, with(named));
+  together({[&] {
+              x.awaitCall();
+              x.finish();
+            },
+            [&] { y.cancel(); }, [] { Looks looks; }});
+}
+
 // Who gives the last idle lane something to do has somebody look.
 SCENARIO(an_enqueue_meets_the_end_of_the_watchdog) {
   Queue queue(INTURN_QUEUE_FIFO);

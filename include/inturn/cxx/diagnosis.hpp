@@ -45,6 +45,11 @@ inline void set_stall_limit(std::chrono::nanoseconds limit) {
                 "set_stall_limit");
 }
 
+/* Writes a snapshot of all that there is to a descriptor: see inturn_dump. */
+inline void dump(int fd, inturn_dump_format format = INTURN_DUMP_TEXT) {
+  detail::check(inturn_dump(fd, format), "dump");
+}
+
 /* Counts of the whole library. */
 inline inturn_library_statistics statistics() {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
     from ._owners import Owner
     from ._rates import Rate
+    from ._snapshots import Entry, EntryFlag, EntryKind, dump, snapshot
     from ._states import BatchStates, ObservedState, OperationStates, QueueStates
     from ._values import Value
 
@@ -86,6 +87,9 @@ __all__ = [
     "Condition",
     "DeadlockError",
     "End",
+    "Entry",
+    "EntryFlag",
+    "EntryKind",
     "Error",
     "Event",
     "EventKind",
@@ -137,11 +141,13 @@ __all__ = [
     "Work",
     "WrongKindError",
     "WrongThreadError",
+    "dump",
     "library_path",
     "now",
     "run_main",
     "set_report_handler",
     "set_stall_limit",
+    "snapshot",
     "statistics",
     "stop_main",
     "version",
@@ -159,6 +165,7 @@ _LATER = {
     "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),
     "_owners": ("Owner",),
     "_rates": ("Rate",),
+    "_snapshots": ("Entry", "EntryFlag", "EntryKind", "dump", "snapshot"),
     "_states": ("BatchStates", "ObservedState", "OperationStates", "QueueStates"),
     "_values": ("Value",),
 }

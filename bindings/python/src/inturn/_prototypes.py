@@ -18,6 +18,7 @@ inturn_status = t.c_int
 _SCALARS: dict[str, Any] = {
     "bool": t.c_bool,
     "char[55]": t.c_char * 55,
+    "char[64]": t.c_char * 64,
     "double": t.c_double,
     "enum": t.c_int,
     "i32": t.c_int32,
@@ -242,6 +243,18 @@ class inturn_report(t.Structure):
 
 inturn_report_fn = _function("pointer", "*report")
 
+
+class inturn_entry(t.Structure):
+    _fields_ = _fields(
+        "size:u32 kind:int flags:u32 state:int cause:int queue_kind:int priority:i32 attempts:u32 "
+        "suspends:u32 line:u32 file:string id:u64 queue:u64 operation:u64 other:u64 batch:u64 "
+        "owner:u64 executor:u64 clock:u64 token:u64 count:u64 pending:u64 running:u64 ended:u64 "
+        "enqueued_ns:i64 started_ns:i64 at_ns:i64 label:char[64]"
+    )
+
+
+inturn_visit_fn = _function("pointer", "*entry", result=t.c_bool)
+
 HANDLES = tuple(_Handle.__subclasses__())
 CALLBACKS = tuple({kind for name, kind in globals().items() if name.endswith("_fn")})
 
@@ -340,6 +353,8 @@ _FUNCTIONS = {
     "inturn_report_send": "*report",
     "inturn_report_set_handler": "report_fn pointer destroy_fn",
     "inturn_report_set_stall_limit": "i64",
+    "inturn_snapshot": "visit_fn pointer",
+    "inturn_dump": "int int",
     "inturn_why": "operation report_fn pointer",
 }
 

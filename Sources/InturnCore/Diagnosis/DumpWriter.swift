@@ -1,0 +1,94 @@
+import CInturnSystem
+
+/// Writes text to a descriptor, by way of a little memory of the caller's. Without a thing that could
+/// not be written, nothing more is.
+struct DumpWriter {
+  private let descriptor: Int32
+  private let memory: UnsafeMutableRawBufferPointer
+  private var count = 0
+  private(set) var hasFailed = false
+
+  init(_ descriptor: Int32, _ memory: UnsafeMutableRawBufferPointer) {
+    self.descriptor = descriptor
+    self.memory = memory
+  }
+
+  mutating func flush() {
+    if !hasFailed, let start = memory.baseAddress {
+      let bytes = start.assumingMemoryBound(to: CChar.self)
+      hasFailed = !inturn_system_write(descriptor, bytes, UInt(count))
+    }
+    count = 0
+  }
+
+  @inline(never)
+  private mutating func put(_ byte: UInt8) {
+    if count == memory.count { flush() }
+    memory[count] = byte
+    count += 1
+  }
+
+  @inline(never)
+  mutating func write(_ text: StaticString) {
+    for byte in UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount) {
+      put(byte)
+    }
+  }
+
+  mutating func write(_ text: UnsafePointer<CChar>) {
+    var next = text
+    while next.pointee != 0 {
+      put(UInt8(bitPattern: next.pointee))
+      next += 1
+    }
+  }
+
+  @inline(never)
+  mutating func write(_ number: UInt64, radix: UInt64 = 10) {
+    if number >= radix { write(number / radix, radix: radix) }
+    put(digit(number % radix))
+  }
+
+  mutating func write(_ number: Int64) {
+    if number < 0 { put(UInt8(ascii: "-")) }
+    write(UInt64(number.magnitude))
+  }
+
+  /// A name of an object, which JSON's numbers could not hold.
+  @inline(never)
+  mutating func write(_ handle: Handle) {
+    write("0x")
+    write(handle.bits, radix: 16)
+  }
+
+  /// A string as JSON in a page's script can have it, or else as people and DOT
+  /// can, which knows few escapes.
+  @inline(never)
+  mutating func writeQuoted(_ label: SnapshotEntry.Label, forScript: Bool = true) {
+    put(UInt8(ascii: "\""))
+    withUnsafeBytes(of: label) { bytes in
+      for byte in bytes.prefix(while: { $0 != 0 }) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+          put(UInt8(ascii: "\\"))
+          put(byte)
+        // A control character, or what could begin a tag.
+        case 0..<0x20, 0x7f, UInt8(ascii: "<"):
+          if !forScript {
+            put(byte == UInt8(ascii: "<") ? byte : UInt8(ascii: " "))
+            continue
+          }
+          write("\\u00")
+          put(digit(UInt64(byte >> 4)))
+          put(digit(UInt64(byte & 15)))
+        default: put(byte)
+        }
+      }
+    }
+    put(UInt8(ascii: "\""))
+  }
+
+  private func digit(_ value: UInt64) -> UInt8 {
+    UInt8(value) + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+  }
+}

@@ -1,0 +1,314 @@
+/// How far a walk through a lane has come. The lane is unlocked between two pieces of it.
+struct LanePlace {
+  fileprivate enum Stage: Int {
+    case queue, running, front, levels, blocked, fence, behind, buffer, held, end
+  }
+
+  fileprivate var stage = Stage.queue
+  /// Nothing of the stage has been told yet.
+  fileprivate var isBegun = false
+  fileprivate var generation: UInt32 = 0
+  fileprivate var jobs = JobPlace()
+  /// The levels above it have been told.
+  fileprivate var priority = Int64.max
+  /// Of one operation that has more to be told than there is room for: how much of it has been.
+  fileprivate var parts = 0
+  fileprivate var partsOf = Handle(bits: 0)
+  /// How many graphs have been told.
+  fileprivate var graphs = 0
+  /// How many more jobs are looked at in this piece.
+  fileprivate var looks = 0
+
+  fileprivate mutating func goOn() {
+    stage = Stage(rawValue: stage.rawValue + 1) ?? .end
+    isBegun = false
+    jobs = JobPlace()
+  }
+}
+
+/// What a lane adds to a snapshot: what it is, what runs, what is pending, about in the order of the
+/// starts.
+///
+/// The first piece is of one moment, and most lanes have no other. The next ones go on where the one
+/// before has ended, as far as that can be found again.
+extension UnsafeMutablePointer<Lane> {
+  /// So many jobs are looked at under the lock.
+  private static var looksInPiece: Int { 8192 }
+
+  /// Adds a piece. False when that was the last one.
+  func addPiece(_ room: inout SnapshotRoom, _ place: inout LanePlace, index: UInt32) -> Bool {
+    pointee.lock.lock()
+    defer { pointee.lock.unlockAfterReadingObject() }
+    if isGoneLocked { return false }
+    let handle = Handle(.queue, index: index, generation: pointee.generation)
+    if place.stage == .queue {
+      place.generation = pointee.generation
+      room.add(entryLocked(handle))
+      place.goOn()
+    }
+    if place.generation != pointee.generation { return false }
+    // Its drainer waits at the lock meanwhile, so that nothing is told twice.
+    stopBurstLocked()
+    place.looks = Self.looksInPiece
+    while place.stage != .end {
+      if !addStageLocked(&room, &place, handle) { return true }
+      place.goOn()
+    }
+    return false
+  }
+
+  private func entryLocked(_ handle: Handle) -> SnapshotEntry {
+    let statistics = statisticsLocked
+    var entry = SnapshotEntry(.queue)
+    entry.id = handle
+    entry.setLabel(label)
+    entry.queueKind = pointee.machine.traits.kind
+    entry.cause = causeLocked
+    entry.executor = executor.handle
+    entry.clock = hasOwnClock ? clock.handle : Handle(bits: 0)
+    entry.suspends = statistics.suspends
+    entry.pending = statistics.pending
+    entry.running = statistics.running
+    entry.ended =
+      statistics.finished + statistics.failed + statistics.cancelled + statistics.timedOut
+      + statistics.abandoned
+    entry.moment = statistics.nextStart
+    if pointee.machine.flags.contains(.closed) { entry.flags.insert(.closed) }
+    if (pointee.extra?.pointee.quiet.isAwaited ?? false) { entry.flags.insert(.waitedFor) }
+    return entry
+  }
+
+  /// Adds what there is of a stage. False when there is no more room.
+  private func addStageLocked(
+    _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    func add(_ jobs: JobBuffer?) -> Bool {
+      jobs.map { addLocked($0, &room, &place, handle) } ?? true
+    }
+    switch place.stage {
+    case .queue, .end: return true
+    case .running: return addLinkedLocked(firstRunningSlot, .running, &room, &place, handle)
+    case .front: return add(order?.pointee.front)
+    case .levels: return addLevelsLocked(&room, &place, handle)
+    case .blocked: return addLinkedLocked(order?.firstBlocked, .pending, &room, &place, handle)
+    case .fence:
+      guard let order, let fence = order.pointee.fence, !order.pointee.isFenceRunning
+      else { return true }
+      return addLocked(Job(slot: fence), &room, &place, handle)
+    case .behind: return add(order?.pointee.behind)
+    case .buffer: return add(pointee.buffer)
+    case .held: return addHeldLocked(&room, &place, handle)
+    }
+  }
+
+  /// Adds the jobs of a buffer.
+  private func addLocked(
+    _ jobs: JobBuffer, _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    var from = place.jobs
+    defer { place.jobs = from }
+    return jobs.forEach(from: &from) { addLocked($0, &room, &place, handle) }
+  }
+
+  private func addLevelsLocked(
+    _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    guard let order else { return true }
+    while let level = order.level(atMost: place.priority) {
+      place.looks -= order.levelCount
+      if place.priority != level.pointee.priority { place.jobs = JobPlace() }
+      place.priority = level.pointee.priority
+      if !addLocked(level.pointee.jobs, &room, &place, handle) { return false }
+      if place.priority == Int64.min { break }
+      place.priority -= 1
+      place.jobs = JobPlace()
+      if place.looks <= 0 { return false }
+    }
+    return true
+  }
+
+  /// What batches hold back has no slots, and differs in nothing.
+  private func addHeldLocked(
+    _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    var next = pointee.extra?.pointee.graphs.first
+    var number = 0
+    while let graph = next {
+      next = graph.pointee.next
+      number += 1
+      if number <= place.graphs { continue }
+      if room.free == 0 { return false }
+      var entry = SnapshotEntry(.operation)
+      entry.queue = handle
+      entry.batch = graph.pointee.batch._withUnsafeGuaranteedRef { $0.handle }
+      entry.state = .pending
+      entry.cause = .after
+      entry.count = UInt64(graph.pointee.held)
+      room.add(entry)
+      place.graphs = number
+    }
+    return true
+  }
+
+  // MARK: Operations
+
+  /// Adds those of a list that is linked by the slots' own links, from the one on that was told last.
+  private func addLinkedLocked(
+    _ first: OperationSlot.Pointer?, _ state: OperationState, _ room: inout SnapshotRoom,
+    _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    var next = first
+    if place.isBegun { next = nextLocked(first, state, room, place, handle) }
+    place.isBegun = true
+    while let slot = next {
+      if !addLocked(slot, state, &room, &place, handle) { return false }
+      next = slot.pointee.link == 0 ? nil : Self.slot(at: slot.pointee.link)
+    }
+    return true
+  }
+
+  private static func slot(at index: UInt32) -> OperationSlot.Pointer? {
+    Engine.current.pointee.operations.pointer(at: index)
+  }
+
+  /// The one after the last that was told and is still in the list. Nil when all are gone that could
+  /// be remembered: what is left of the list is left out.
+  private func nextLocked(
+    _ first: OperationSlot.Pointer?, _ state: OperationState, _ room: SnapshotRoom,
+    _ place: LanePlace, _ handle: Handle
+  ) -> OperationSlot.Pointer? {
+    func linked(_ id: Handle) -> OperationSlot.Pointer? {
+      guard id.bits != 0, let slot = Self.slot(at: id.index), slot.lane == self else { return nil }
+      let word = slot.loadWord()
+      let isBlocked = slot.pointee.flags.contains(.isBlocked)
+      guard word.contains(.started) == (state == .running), isBlocked == (state == .pending),
+        slot.firstGeneration == id.generation
+      else { return nil }
+      let previous = slot.pointee.previous
+      let isThere =
+        previous == 0 ? first == slot : Self.slot(at: previous)?.pointee.link == id.index
+      return isThere ? slot : nil
+    }
+    if place.parts > 0, let slot = linked(place.partsOf) { return slot }
+    var number = 0
+    while let entry = room.told(number) {
+      number += 1
+      guard entry.kind == .operation, entry.queue == handle, let slot = linked(entry.id)
+      else { continue }
+      return slot.pointee.link == 0 ? nil : Self.slot(at: slot.pointee.link)
+    }
+    return nil
+  }
+
+  /// Adds a pending job. False when there is no room for it, or when enough were looked at.
+  private func addLocked(
+    _ job: Job, _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    place.looks -= 1
+    if place.looks < 0 { return false }
+    guard let slot = job.slot else {
+      return job.isTakenOut || addPlainLocked(job, &room, handle)
+    }
+    let word = slot.loadWord()
+    if word.contains(.claimed) || word.contains(.segment) { return true }
+    return addLocked(slot, .pending, &room, &place, handle)
+  }
+
+  /// Those in a row that differ in nothing are one entry.
+  private func addPlainLocked(_ job: Job, _ room: inout SnapshotRoom, _ handle: Handle) -> Bool {
+    let batch = Batch.handle(of: job.destroy, job.context)
+    if room.addToLast(ofBatch: batch) { return true }
+    if room.free == 0 { return false }
+    var entry = SnapshotEntry(.operation)
+    entry.queue = handle
+    entry.batch = batch
+    entry.state = .pending
+    entry.cause = .turn
+    entry.count = 1
+    room.add(entry)
+    return true
+  }
+
+  /// Adds an operation with what it waits for and its names. False when there is no room for that: it
+  /// comes next then, or the rest of it, when it is more than there ever is room for.
+  private func addLocked(
+    _ slot: OperationSlot.Pointer, _ state: OperationState, _ room: inout SnapshotRoom,
+    _ place: inout LanePlace, _ handle: Handle
+  ) -> Bool {
+    let word = slot.loadWord()
+    if word.isEnded { return true }
+    let id = Handle(.operation, index: slot.index, generation: slot.firstGeneration)
+    let plan = slot.plan
+    let edges = word.isPending ? plan?.pointee.linkedCount ?? 0 : 0
+    let claims = plan?.pointee.names
+    let leader = slot.groups.flatMap { $0.pointee.isFollowing ? $0.pointee.party?.leader : nil }
+    let all = 1 + edges + (claims?.places.count ?? 0) + (leader == nil ? 0 : 1)
+    if place.partsOf != id { (place.partsOf, place.parts) = (id, 0) }
+    if place.parts == 0 && room.free < min(all, room.capacity / 2) { return false }
+    while place.parts < all {
+      if room.free == 0 { return false }
+      let part = place.parts
+      place.parts += 1
+      if part == 0 {
+        room.add(entryLocked(of: slot, word, state, id, handle))
+        continue
+      }
+      var entry = SnapshotEntry(.after)
+      if part <= edges {
+        let edge = plan.unsafelyUnwrapped.pointee.edges! + (part - 1)
+        guard let earlier = edge.pointee.earlier else { continue }
+        entry.other = Handle(
+          .operation, index: earlier.index, generation: edge.pointee.earlierGeneration)
+      } else if let leader, part == all - 1 {
+        entry.other = Handle(.operation, index: leader.index, generation: leader.firstGeneration)
+      } else if let claims {
+        entry = SnapshotEntry(.name)
+        let number = part - 1 - edges
+        (entry.state, entry.other) = Engine.current.pointee.names.state(of: claims, at: number)
+        entry.setLabel(claims.places[number].name.text)
+      }
+      (entry.queue, entry.operation) = (handle, id)
+      room.add(entry)
+    }
+    place.parts = 0
+    return true
+  }
+
+  private func entryLocked(
+    of slot: OperationSlot.Pointer, _ word: OperationWord, _ state: OperationState, _ id: Handle,
+    _ handle: Handle
+  ) -> SnapshotEntry {
+    var entry = SnapshotEntry(.operation)
+    (entry.id, entry.queue, entry.state, entry.count) = (id, handle, state, 1)
+    entry.setLabel(slot.label)
+    if word.hasLastingContext {
+      entry.batch = Batch.handle(of: slot.pointee.destroy, slot.pointee.context)
+    }
+    entry.enqueuedAt = slot.pointee.enqueuedAt
+    if state == .running {
+      entry.startedAt = slot.pointee.startedAt
+      entry.cause = causeLocked(ofRunning: word)
+      entry.token = Handle(.token, index: slot.index, generation: word.generation)
+    } else {
+      entry.cause = causeLocked(ofPending: slot)
+    }
+    if word.contains(.cancelRequested) { entry.flags.insert(.cancelled) }
+    if word.contains(.waitedFor) { entry.flags.insert(.waitedFor) }
+    if let plan = slot.plan {
+      entry.priority = plan.pointee.priority
+      entry.attempts = plan.pointee.attempts
+      if plan.pointee.isBarrier { entry.flags.insert(.barrier) }
+      if plan.pointee.isUrgent { entry.flags.insert(.urgent) }
+    }
+    if let owner = slot.groups?.pointee.owner { entry.owner = owner.handle }
+    return entry
+  }
+}
+
+extension OperationWord {
+  /// Whether the operation keeps its context for as long as its lane is locked: a drainer may be
+  /// destroying that of one that it starts without the lock, or that has just ended.
+  fileprivate var hasLastingContext: Bool {
+    contains(.observed) && !contains(.claimed) && (isPending || contains(.returned))
+  }
+}

@@ -1,0 +1,143 @@
+/// One thing of a snapshot; see `inturn_entry`. It has its own copy of all, so that it can be told when
+/// what it is about has changed, or is gone.
+package struct SnapshotEntry {
+  package enum Kind: Int32 {
+    case executor = 1
+    case clock, owner, batch, wait, queue
+    /// After their queue.
+    case operation
+    /// After their operation.
+    case after, name
+  }
+
+  package struct Flags: OptionSet {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    static let cancelled = Flags(rawValue: 1 << 0)
+    static let closed = Flags(rawValue: 1 << 1)
+    static let waitedFor = Flags(rawValue: 1 << 2)
+    static let barrier = Flags(rawValue: 1 << 3)
+    static let urgent = Flags(rawValue: 1 << 4)
+    static let manual = Flags(rawValue: 1 << 5)
+    static let pool = Flags(rawValue: 1 << 6)
+    static let main = Flags(rawValue: 1 << 7)
+  }
+
+  package typealias Label = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+  package let kind: Kind
+  package var flags: Flags = []
+  package var state: OperationState?
+  package var cause = StallLink.Cause.none
+  package var queueKind: QueueKind?
+  package var priority: Int32 = 0
+  package var attempts: UInt32 = 0
+  package var suspends: UInt32 = 0
+  package var id = Handle(bits: 0)
+  package var queue = Handle(bits: 0)
+  package var operation = Handle(bits: 0)
+  package var other = Handle(bits: 0)
+  package var batch = Handle(bits: 0)
+  package var owner = Handle(bits: 0)
+  package var executor = Handle(bits: 0)
+  package var clock = Handle(bits: 0)
+  package var token = Handle(bits: 0)
+  package var count: UInt64 = 0
+  package var pending: UInt64 = 0
+  package var running: UInt64 = 0
+  package var ended: UInt64 = 0
+  package var enqueuedAt: Int64 = 0
+  package var startedAt: Int64 = 0
+  package var moment: Int64 = 0
+  /// Ends with a zero.
+  package private(set) var label: Label = (0, 0, 0, 0, 0, 0, 0, 0)
+
+  init(_ kind: Kind) { self.kind = kind }
+
+  mutating func setLabel(_ text: UnsafePointer<CChar>?) {
+    guard let text else { return }
+    withUnsafeMutableBytes(of: &label) { cutText(text, to: $0) }
+  }
+
+  mutating func setLabel(_ text: String?) {
+    guard let text else { return }
+    // What the engine keeps is in one piece.
+    _ = text.utf8.withContiguousStorageIfAvailable { bytes in
+      withUnsafeMutableBytes(of: &label) { cutText(bytes, to: $0) }
+    }
+  }
+}
+
+/// Copies a string, cut at a character's end where it is too long, and a zero.
+package func cutText(_ text: UnsafePointer<CChar>, to room: UnsafeMutableRawBufferPointer) {
+  var length = 0
+  while length < room.count && text[length] != 0 { length += 1 }
+  text.withMemoryRebound(to: UInt8.self, capacity: length) {
+    cutText(UnsafeBufferPointer(start: $0, count: length), to: room)
+  }
+}
+
+private func cutText(
+  _ text: UnsafeBufferPointer<UInt8>, to room: UnsafeMutableRawBufferPointer
+) {
+  var length = text.count
+  if length >= room.count {
+    length = room.count - 1
+    // Not in the middle of a character: bytes that go on with one begin with the bits 10.
+    while length > 0 && text[length] & 0xC0 == 0x80 { length -= 1 }
+  }
+  room.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[..<length]))
+  room[length] = 0
+}
+
+/// Where the entries of one piece of a walk lie, on the stack of who walks.
+struct SnapshotRoom {
+  /// Those of the last piece stay until the next one overwrites them: it goes on after them.
+  private let entries: UnsafeMutablePointer<SnapshotEntry>
+  let capacity: Int
+  private(set) var count = 0
+  /// Of the last piece.
+  private var toldCount = 0
+  private let visit: (SnapshotEntry) -> Bool
+
+  init(
+    _ memory: UnsafeMutableRawPointer, byteCount: Int,
+    _ visit: @escaping (SnapshotEntry) -> Bool
+  ) {
+    capacity = byteCount / MemoryLayout<SnapshotEntry>.stride
+    entries = memory.bindMemory(to: SnapshotEntry.self, capacity: capacity)
+    self.visit = visit
+  }
+
+  var free: Int { capacity - count }
+
+  /// What was told last, from the end of that on.
+  func told(_ place: Int) -> SnapshotEntry? {
+    count == 0 && place < toldCount ? entries[toldCount - 1 - place] : nil
+  }
+
+  /// There is room for it.
+  mutating func add(_ entry: SnapshotEntry) {
+    (entries + count).initialize(to: entry)
+    count += 1
+  }
+
+  /// One more of what the last entry stands for. False when that is something else.
+  func addToLast(ofBatch batch: Handle) -> Bool {
+    guard count > 0 else { return false }
+    let last = entries + (count - 1)
+    guard last.pointee.kind == .operation, last.pointee.id.bits == 0, last.pointee.batch == batch
+    else { return false }
+    last.pointee.count += 1
+    return true
+  }
+
+  /// Tells what is there, and makes room. False when that is enough. No lock is held.
+  mutating func tell() -> Bool {
+    toldCount = count
+    count = 0
+    for place in 0..<toldCount where !visit(entries[place]) { return false }
+    return true
+  }
+}

@@ -1,0 +1,156 @@
+"""Everything that there is, at a moment."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from enum import IntEnum, IntFlag
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import _prototypes as c
+from ._arguments import checked
+from ._diagnosis import StallCause
+from ._ends import State
+from ._library import lib
+
+_FORMATS = ("text", "json", "dot", "html")
+
+
+class EntryKind(IntEnum):
+    """What an entry of a snapshot is about."""
+
+    EXECUTOR = 1
+    CLOCK = 2
+    OWNER = 3
+    BATCH = 4
+    WAIT = 5
+    QUEUE = 6
+    OPERATION = 7
+    AFTER = 8
+    NAME = 9
+
+
+class EntryFlag(IntFlag):
+    """What an entry is besides."""
+
+    CANCELLED = 1
+    CLOSED = 2
+    WAITED_FOR = 4
+    BARRIER = 8
+    URGENT = 16
+    MANUAL = 32
+    POOL = 64
+    MAIN = 128
+
+
+class Entry(NamedTuple):
+    """One thing that there is; see ``inturn_entry`` in ``inturn.h``.
+
+    What a kind does not have is zero, empty or ``None``.  Objects are named by numbers, which are
+    good for comparing.
+    """
+
+    kind: EntryKind
+    flags: EntryFlag
+    state: State | None
+    cause: StallCause
+    queue_kind: int
+    priority: int
+    attempts: int
+    suspends: int
+    line: int
+    file: str | None
+    id: int
+    queue: int
+    operation: int
+    other: int
+    batch: int
+    owner: int
+    executor: int
+    clock: int
+    token: int
+    count: int  # type: ignore[assignment]  # the tuple's method of that name is not needed
+    pending: int
+    running: int
+    ended: int
+    enqueued_ns: int
+    started_ns: int
+    at_ns: int
+    label: str
+
+    def __str__(self) -> str:
+        """Its kind, and what is not zero, empty or ``None``."""
+        words = [f"{name}={_text(value)}" for name, value in self._asdict().items() if value]
+        return " ".join([self.kind.name.lower(), *words[1:]])
+
+
+def _text(value: object) -> str:
+    if isinstance(value, EntryFlag):
+        return "|".join(flag.name.lower() for flag in EntryFlag if flag in value and flag.name)
+    if isinstance(value, IntEnum):
+        return value.name.lower()
+    return repr(value)
+
+
+def _entry(told: c.inturn_entry) -> Entry:
+    values: dict[str, Any] = {name: getattr(told, name) for name in Entry._fields}
+    values["kind"] = EntryKind(told.kind)
+    values["flags"] = EntryFlag(told.flags)
+    values["state"] = State(told.state) if told.state else None
+    values["cause"] = StallCause(told.cause)
+    values["file"] = told.file.decode() if told.file else None
+    values["label"] = told.label.decode()
+    return Entry(**values)
+
+
+def snapshot() -> list[Entry]:
+    """Everything that there is: executors, clocks, owners, batches, waits; then each queue with its
+    operations, running ones first, each with what it waits for.
+
+    Nothing stops for it: each queue is told as it is at a moment of its own, a long one in pieces.
+    Of operations that are pending, and of which nothing else is known, so many in a row are one
+    entry with that ``count``.  ``print(*inturn.snapshot(), sep="\\n")`` shows it.
+    """
+    entries: list[Entry] = []
+    errors: list[BaseException] = []
+
+    def visit(_context: int | None, pointer: Any) -> bool:
+        try:
+            entries.append(_entry(pointer.contents))
+        except BaseException as error:  # an interrupt, perhaps
+            errors.append(error)
+        return not errors
+
+    lib.inturn_snapshot(c.inturn_visit_fn(visit), None)
+    if errors:
+        raise errors[0]
+    return entries
+
+
+def dump(file: Any = None, format: str = "text") -> str | None:
+    """Writes a snapshot: to a path, to a descriptor, or to a file that has one; or returns it.
+
+    ``format`` is ``text``: a line for each entry; ``json``; ``dot``: for Graphviz, an arrow from
+    each queue or operation to what it waits for; or ``html``: a page for a browser, which needs
+    nothing else.
+
+    :raises ValueError: an unknown format.
+    :raises InvalidArgumentError: it cannot be written there.
+    """
+    what = "one of " + ", ".join(_FORMATS)
+    number = 1 + checked("inturn", "format", format, what, _FORMATS.index)
+    if isinstance(file, (str, os.PathLike)):
+        with Path(file).open("wb") as opened:
+            lib.inturn_dump(opened.fileno(), number)
+    elif file is None:
+        with tempfile.TemporaryFile() as made:
+            lib.inturn_dump(made.fileno(), number)
+            made.seek(0)
+            return made.read().decode()
+    else:
+        if not isinstance(file, int):
+            file.flush()
+            file = file.fileno()
+        lib.inturn_dump(file, number)
+    return None

@@ -1,0 +1,102 @@
+"""Everything that there is can be looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import inturn
+from support import LIMIT, finish
+
+Kind = inturn.EntryKind
+
+
+@contextmanager
+def scene() -> Iterator[tuple[inturn.FIFOQueue, inturn.Operation]]:
+    """A queue in which one runs and another one comes after it."""
+    with inturn.FIFOQueue('<net> "work"') as queue:
+        tokens: list[inturn.Token] = []
+        queue.options(label="login").enqueue(tokens.append)
+        load = queue.options(label="load").enqueue(finish)
+        save = queue.options(label="s\u00e4ve", after=[load]).enqueue(finish)
+        while "token" not in str(inturn.why(save)):
+            pass
+        yield queue, save
+        tokens.pop().finish()
+        save.wait(LIMIT)
+
+
+def test_a_snapshot_has_each_queue_with_its_operations() -> None:
+    with scene():
+        entries = inturn.snapshot()
+        place = next(i for i, entry in enumerate(entries) if entry.label == '<net> "work"')
+        queue, login, load, save, after = entries[place : place + 5]
+        assert (queue.kind, queue.pending, queue.running) == (Kind.QUEUE, 2, 1)
+        assert queue.cause is inturn.StallCause.TURN
+        assert (login.label, login.state) == ("login", inturn.State.RUNNING)
+        assert (load.label, load.state, load.queue) == ("load", inturn.State.PENDING, queue.id)
+        assert (save.label, save.cause) == ("s\u00e4ve", inturn.StallCause.AFTER)
+        assert (after.kind, after.operation, after.other) == (Kind.AFTER, save.id, load.id)
+        assert str(load).startswith("operation state=pending cause=turn id=")
+        assert str(load).endswith("label='load'")
+        assert any(
+            entry.kind is Kind.EXECUTOR and inturn.EntryFlag.POOL in entry.flags
+            for entry in entries
+        )
+
+
+def test_a_dump_is_returned_or_written(tmp_path: Path) -> None:
+    with scene():
+        text = inturn.dump()
+        assert text is not None
+        assert ' "<net> \\"work\\"" fifo turn id=0x' in text
+        assert " pending=2 running=1 executor=0x" in text
+        inturn.dump(tmp_path / "dump.txt")
+        assert '"s\u00e4ve" pending after id=' in (tmp_path / "dump.txt").read_text()
+        with tempfile.TemporaryFile("w+") as file:
+            file.write("first\n")
+            inturn.dump(file)
+            file.seek(0)
+            assert file.read().startswith("first\nclock")
+        with pytest.raises(inturn.InvalidArgumentError):
+            inturn.dump(os.open(os.devnull, os.O_RDONLY))
+        with pytest.raises(ValueError, match="format of 'inturn' is to be one of text, json"):
+            inturn.dump(format="xml")
+
+
+def test_a_dump_in_json_has_the_fields_of_the_entries() -> None:
+    with scene() as (_, save):
+        told = json.loads(inturn.dump(format="json") or "")
+        by_label = {entry.get("label"): entry for entry in told["entries"]}
+        entry = by_label["s\u00e4ve"]
+        assert entry["state"] == "pending"
+        assert entry["cause"] == "after"
+        assert int(entry["id"], 16) == save._handle
+        assert by_label['<net> "work"']["queue_kind"] == "fifo"
+        assert told["now_ns"] > entry["enqueued_ns"] > 0
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="there is no Graphviz")
+def test_a_dump_in_dot_is_a_graph() -> None:
+    with scene():
+        graph = inturn.dump(format="dot")
+        drawn = subprocess.run(
+            ["dot", "-Tplain"], input=graph, capture_output=True, text=True, check=True
+        )
+    assert drawn.stderr == ""
+    assert " login " in drawn.stdout
+
+
+def test_a_dump_in_html_has_what_it_shows() -> None:
+    with scene():
+        page = inturn.dump(format="html") or ""
+        _, _, data = page.partition('<script type="application/json" id="data">')
+        assert json.loads(data[: data.index("</script>")])["entries"]
