@@ -28,6 +28,7 @@ let package = Package(
     example("actor_queue", inturn("AsyncQueue")),
     example("main_actor_queue", inturn("AsyncQueue")),
     example("cancellable_queue", inturn("AsyncQueue")),
+    example("tutorial", inturn("AsyncOperation")),
     // Operations, and lists of tasks.
     example("downloads", inturn("AsyncOperation")),
     example("hello", inturn("AsyncTaskPerformer")),
