@@ -58,6 +58,9 @@ add_module_names = False
 
 html_theme = "furo"
 html_title = "Inturn"
+html_static_path = ["static"]
+html_css_files = ["reading.css"]
+html_js_files = ["reading.js"]
 html_copy_source = False
 html_show_sourcelink = False
 # A page that was opened from disk may not read the pages that a search has found.
