@@ -201,8 +201,8 @@ static void a_handler_may_yield(void) {
   stage_destroy(&stage);
 }
 
-static void a_late_yield_gives_a_held_place_up(void) {
-  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+static void yield_late(inturn_queue_kind kind) {
+  stage stage = stage_create(kind);
   job slow = JOB("slow"), next = JOB("next");
   inturn_operation_options options = job_options(&slow);
   options.max_run_ns = 10;
@@ -216,6 +216,11 @@ static void a_late_yield_gives_a_held_place_up(void) {
   CHECK_TRACE("work next, end next finished");
   CHECK_ENDED(&slow, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
   stage_destroy(&stage);
+}
+
+static void a_late_yield_gives_a_held_place_up(void) {
+  yield_late(INTURN_QUEUE_INTERACTION);
+  yield_late(INTURN_QUEUE_FIFO);
 }
 
 static void names_come_back_when_one_yields(void) {

@@ -8,16 +8,13 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The late token of an operation that a deadline has ended and that keeps its place. Nothing happens
-  /// when it keeps none, or its queue is of another kind. Without the lock.
+  /// when it keeps none. Without the lock.
   ///
   /// A place is given up under the lock only. Whoever settles the operation next lets go of it, and
   /// then the queue may go, too: there is no moment between the two at which somebody else may.
-  func takePlaceBack(
-    from slot: OperationSlot.Pointer, generation: UInt32, where traits: LaneTraits = []
-  ) {
+  func takePlaceBack(from slot: OperationSlot.Pointer, generation: UInt32) {
     pointee.lock.lock()
-    guard slot.lane == self, pointee.machine.traits.isSuperset(of: traits),
-      let word = slot.releasePlaceLocked(generation: generation),
+    guard slot.lane == self, let word = slot.releasePlaceLocked(generation: generation),
       word.contains(.returned)
     else {
       pointee.lock.unlock()

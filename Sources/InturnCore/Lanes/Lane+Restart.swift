@@ -138,7 +138,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// The running operation gives way: it is started again, before all but urgent ones.
   func yield(_ token: Handle) -> Status {
     guard let lane = lockLane(ofAttempt: token.generation) else {
-      self.lane.takePlaceBack(from: self, generation: token.generation, where: .urgency)
+      // In a queue of any kind: who is told that does not come again.
+      self.lane.takePlaceBack(from: self, generation: token.generation)
       return .alreadyFinished
     }
     guard lane.pointee.machine.traits.contains(.urgency) else {
