@@ -31,6 +31,7 @@ SORTS = (
     "reference/c.html",
     "reference/c/manual.html",
     "reference/c/tokens.html",
+    "reference/cpp/tokens.html",
     "reference/python/queues.html",
     "reference/swift/AsyncQueue/FIFOQueue.html",
     "reference/swift/AsyncQueue/Moving.html",

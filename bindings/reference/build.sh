@@ -39,16 +39,30 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$inturn_root"
 
-# What Doxygen reads in include/inturn.h, for Sphinx.
-read_c() {
-  "$python" "$here/test_header_comments.py"
+# read_headers NAME INPUT FILTER LINE...: what Doxygen reads in headers, for
+# Sphinx. Each line is one more of its configuration.
+read_headers() {
   (
     cat "$here/Doxyfile"
-    echo "INPUT = include/inturn.h"
-    echo "INPUT_FILTER = \"$python $here/header_comments.py\""
-    echo "OUTPUT_DIRECTORY = \"$work\""
+    printf 'XML_OUTPUT = %s\nINPUT = %s\nINPUT_FILTER = "%s"\n' "$1" "$2" "$3"
+    printf '%s\n' "OUTPUT_DIRECTORY = \"$work\"" "${@:4}"
   ) | doxygen -
-  [[ -f $work/xml/index.xml ]] || fail "doxygen has written nothing"
+  [[ -f $work/$1/index.xml ]] || fail "doxygen has written nothing of $2"
+}
+
+read_c() {
+  "$python" "$here/test_header_comments.py"
+  read_headers c include/inturn.h "$python $here/header_comments.py" \
+    OPTIMIZE_OUTPUT_FOR_C=YES
+}
+
+# The comments before what is declared, and behind it, become documentation.
+# Doxygen does not know what is specialized for std.
+read_cpp() {
+  read_headers cxx include/inturn/cxx \
+    "sed -E '/is_error_code_enum/d; s@^( *)/\\* @\\1/** @; s@([;,{}] +)/\\* @\\1/**< @'" \
+    PREDEFINED+=__cpp_impl_coroutine=1 EXCLUDE_SYMBOLS+=inturn::detail \
+    EXCLUDE_SYMBOLS+='inturn::detail::*' AUTOLINK_SUPPORT=NO
 }
 
 # The Markdown of each Swift module that has a catalogue, as pages of the guide.
@@ -91,6 +105,7 @@ find_library() {
 cp -R examples "$work/examples"
 rm -rf "$work"/examples/*/.build "$output"
 read_c
+read_cpp
 read_swift
 find_library
 "$python" "$here/check_docstrings.py"

@@ -35,6 +35,8 @@ nitpick_ignore_regex = [
     # What is not this project's.
     (r"c:identifier", r"(u?int(32|64)|size)_t"),
     (r"py:(class|exc)", r"(asyncio|collections|concurrent|contextlib|ctypes|tkinter|types)\..*"),
+    # Aliases, and templates with their arguments.
+    (r"cpp:identifier", r".*"),
     # Type variables, and names that only annotations use.
     (
         r"py:(class|obj)",
@@ -47,9 +49,10 @@ nitpick_ignore_regex = [
 # Some of Swift's examples leave something out, with dots.
 suppress_warnings = ["misc.highlighting_failure"]
 
-breathe_projects = {"inturn": f"{os.environ['INTURN_REFERENCE_WORK']}/xml"}
-breathe_default_project = "inturn"
-breathe_domain_by_extension = {"h": "c"}
+WORK = os.environ["INTURN_REFERENCE_WORK"]
+breathe_projects = {"c": f"{WORK}/c", "cxx": f"{WORK}/cxx"}
+breathe_default_project = "c"
+breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
 
 autodoc_mock_imports = ["gi"]
 autoclass_content = "both"
