@@ -64,6 +64,7 @@ def main() -> int:
     programs = sorted(path for path in PROGRAMS.iterdir() if path.is_file())
     passed = failed = 0
     for program in programs:
+        print(program.name, flush=True)
         expected = EXPECTED / f"{program.stem}.out"
         printed = run(command(program, prefix, out))
         if expected.exists() and printed == expected.read_text(encoding="utf-8"):

@@ -93,6 +93,7 @@ def unreadable(browser: Browser, site: Path, shots: Path) -> Iterator[str]:
     for screen, context in screens(browser).items():
         page = context.new_page()
         for name in names:
+            print(f"{name} on a {screen}", flush=True)
             page.goto((site / name).as_uri())
             page.screenshot(path=shots / f"{name.replace('/', '-')}-{screen}.png")
             looked = screen == "desktop" or name in SORTS
