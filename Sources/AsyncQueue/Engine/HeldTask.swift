@@ -1,18 +1,16 @@
 import Inturn
 
-/// The place of a task in a FIFO queue that cannot be refused, and has neither name nor limits.
+/// The plain place of a task in a FIFO queue.
 ///
 /// It is the executor of an actor on which the task begins, and does nothing: so the runtime hands it
 /// the task's first job, and the task begins when the queue has come to it, without having to wait in
 /// between. The jobs up to the body's first wait are run on the spot, as on no actor; the body runs where
 /// it belongs, prefers no executor, and its child tasks inherit nothing.
 @usableFromInline
-final class HeldTask: OwnedFrame, SerialExecutor, @unchecked Sendable {
-  // Safe to share: as its superclass; what has no lock is written before it begins.
+final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
+  // Safe to share: as its superclass; `drainer` is written before it begins.
 
   private nonisolated(unsafe) var drainer: LaneDrainer?
-  /// Whether it was asked to end before it started.
-  private nonisolated(unsafe) var isMarked = false
 
   // The superclass's `lock` protects what follows: who comes second goes on with the queue.
   @exclusivity(unchecked) private var hasReturned = false
@@ -45,13 +43,7 @@ final class HeldTask: OwnedFrame, SerialExecutor, @unchecked Sendable {
   @usableFromInline
   func enqueue(_ task: TaskAddress) {
     adopt(task)
-    let context = Unmanaged.passRetained(self)
-    let status = Engine.enqueueObstinate(
-      core.queue, context: UInt(bitPattern: context.toOpaque()) | Self.tag,
-      destroy: { OwnedFrame.reference(UInt(bitPattern: $0)).release() })
-    if status == .ok { return }
-    context.release()
-    isRefused(QueueError(status))
+    if enqueue(tag: Self.tag) { return }
     // What is taken runs elsewhere from now on.
     lock.lock()
     let job = self.job

@@ -252,17 +252,17 @@ class OwnedFrame: Frame, @unchecked Sendable {
     if isOwn { withUnsafeCurrentTask { $0?.cancel() } }
   }
 
-  /// Its body's task has ended, and another one is to come for its next attempt. False when it has
-  /// ended: `hasEnded` is asked under the lock.
-  final func goesOn(unless hasEnded: () -> Bool) -> Bool {
+  /// Its body's task has ended, and another one is to come for its next attempt: what makes that. Nil
+  /// when it has ended, which `next` is asked under the lock.
+  final func goesOn<Next>(by next: () -> Next?) -> Next? {
     lock.lock()
-    defer { lock.unlock() }
-    if hasEnded() { return false }
+    defer { lock.unlockAfterReadingObject() }
+    guard let next = next() else { return nil }
     stage = .pending
     isAskedToEnd = false
     if task != .none { TaskTable.remove(task) }
     task = .none
-    return true
+    return next
   }
 
   /// Nothing is to be done with the task any more.

@@ -11,69 +11,58 @@ extension QueueCore {
     return RuntimeLocals.areBound ? nil : priority
   }
 
-  /// Puts an operation in whose closure has a task of its own, which is created by `makeTask`.
-  func enqueueTurn(makeTask: (Turn) -> Task<Void, Never>) -> Status {
-    let turn = Turn(self, isObstinate: false)
-    let status = turn.enqueue(nil)
-    if status == .ok { turn.adopt(makeTask(turn)) }
-    return status
+  /// Puts an operation in whose closure has a task of its own. `makeTask` makes one for each attempt.
+  func enqueueTurn(
+    _ options: OperationOptions? = nil, makeTask: @escaping (Turn) -> Task<Void, Never>
+  ) -> Status {
+    enqueue(Turn(self, isObstinate: false), options, makeTask)
   }
 
-  /// The same with options. `makeTask` makes one for each attempt.
-  func enqueueTurn(
-    _ options: OperationOptions, makeTask: @escaping (Turn) -> Task<Void, Never>
+  func enqueue(
+    _ turn: Turn, _ options: OperationOptions?, _ makeTask: @escaping (Turn) -> Task<Void, Never>
   ) -> Status {
-    let turn = Turn(self, isObstinate: false)
-    turn.makeTask = makeTask
+    if options?.retry != nil { turn.makeTask = makeTask }
     let status = turn.enqueue(options)
     if status == .ok { turn.adopt(makeTask(turn)) }
     return status
   }
 
-  /// The turn of a task that is about to be created, or what refuses it.
+  /// The turn of a task that is about to be created and may throw, or that `isObstinate`: it runs in
+  /// any case. Where the queue refuses it, the task hears of that.
   @usableFromInline
-  func turnForTask(
-    _ label: String?, _ priority: TaskPriority?,
-    in registry: TaskRegistry? = nil, from fileID: StaticString, _ line: UInt
-  ) -> Result<Turn, QueueError> {
-    let turn = Turn(
-      self, label: label, isObstinate: false, priority: priority, registry: registry,
-      origin: Origin(fileID, line))
-    let status = turn.enqueue(nil)
-    if status == .ok { return .success(turn) }
-    registry?.remove(turn)
-    return .failure(QueueError(status))
-  }
-
-  /// The turn of a task that cannot throw. One that is refused is reported; see `performRefused`.
-  @usableFromInline
-  func turnInAnyCase(
-    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
-    from fileID: StaticString, _ line: UInt
+  func turn(
+    _ label: String?, _ priority: TaskPriority?, isObstinate: Bool = false,
+    in registry: TaskRegistry?, from fileID: StaticString, _ line: UInt
   ) -> Turn {
     let turn = Turn(
-      self, label: label, isObstinate: true, priority: priority, registry: registry,
+      self, label: label, isObstinate: isObstinate, priority: priority, registry: registry,
       origin: Origin(fileID, line))
     let status = turn.enqueue(nil)
-    if status != .ok { turn.isRefused(QueueError(status)) }
+    if status != .ok {
+      if isObstinate {
+        turn.isRefused(QueueError(status))
+      } else {
+        turn.giveUp(QueueError(status))
+        registry?.remove(turn)
+      }
+    }
     return turn
   }
 
-  /// The same of a task on an actor.
+  /// The place of a task on an actor that cannot throw.
   @usableFromInline
   func placeOnActor(
-    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry?,
     from fileID: StaticString, _ line: UInt
   ) -> OwnedFrame {
     // The lane counts a ticket as ended when its body begins, which states would tell.
     let isObserved = interests.load(ordering: .relaxed) & Interest.states != 0
     if isObserved || !isPlain(label) {
-      return turnInAnyCase(label, priority, in: registry, from: fileID, line)
+      return turn(label, priority, isObstinate: true, in: registry, from: fileID, line)
     }
     let ticket = Ticket(
       self, priority: priority, registry: registry, origin: Origin(fileID, line))
-    let status = ticket.enqueue()
-    if status != .ok { ticket.isRefused(QueueError(status)) }
+    ticket.enqueue()
     return ticket
   }
 
@@ -81,7 +70,7 @@ extension QueueCore {
   /// a turn of its own.
   @usableFromInline
   func holder(
-    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry? = nil,
+    _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry?,
     from fileID: StaticString, _ line: UInt
   ) -> HeldTask? {
     if !isPlain(label) { return nil }

@@ -6,33 +6,16 @@ extension QueueCore {
 
   func waitUntilQuiet(timeout: Duration?) async {
     if isQuiet { return }
-    let waiter = WaiterList.Waiter()
-    let alarm = timeout.map { timeout in
-      ClockAlarm(on: engineClock, afterNanoseconds: timeout.inNanoseconds) { [self] in
-        finishQuiet(waiter)
-      }
+    let wait = DrainWait()
+    _ = await wait.end(within: timeout, of: clock) { wait in
+      lock.lock()
+      quietWaits.append(wait)
+      lock.unlock()
+      note(Interest.quiet)
     }
-    await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        lock.lock()
-        let waits = quietWaiters.add(waiter, continuation)
-        lock.unlock()
-        if !waits { return continuation.resume() }
-        note(Interest.quiet)
-      }
-    } onCancel: {
-      finishQuiet(waiter)
-    }
-    alarm?.cancel()
-  }
-
-  private var engineClock: Clock { clock?.engineClock ?? Engine.systemClock }
-
-  private func finishQuiet(_ waiter: WaiterList.Waiter) {
     lock.lock()
-    let continuation = quietWaiters.finish(waiter)
-    lock.unlock()
-    continuation?.resume()
+    quietWaits.removeAll { $0 === wait }
+    lock.unlockAfterReadingObject()
   }
 
   /// Somebody is interested: looks himself, because what he waits for may just have happened.
@@ -44,9 +27,10 @@ extension QueueCore {
   func tellQuiet() {
     lock.lock()
     interests.bitwiseAnd(~Interest.quiet, ordering: .sequentiallyConsistent)
-    let waiters = quietWaiters.popAll()
-    lock.unlock()
-    for waiter in waiters { waiter.resume() }
+    let waits = quietWaits
+    quietWaits = []
+    lock.unlockAfterReadingObject()
+    for wait in waits { wait.end(isQuiet: true) }
   }
 
   // MARK: Room

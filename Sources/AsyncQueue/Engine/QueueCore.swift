@@ -22,7 +22,7 @@ final class QueueCore: @unchecked Sendable {
 
   /// Protects what follows. Nothing is called while it is held.
   let lock = BriefLock()
-  @exclusivity(unchecked) var quietWaiters = WaiterList()
+  @exclusivity(unchecked) var quietWaits: [DrainWait] = []
   @exclusivity(unchecked) var roomLine = RoomLine()
   @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
   @exclusivity(unchecked) var nextObserver: UInt64 = 0

@@ -1,29 +1,15 @@
 import Inturn
 
-/// The place of a task in an actor's queue that cannot be refused, and has neither name nor limits:
-/// a plain operation of the lane.
+/// The plain place of a task in an actor's queue.
 ///
 /// Once it is claimed, it is over for the lane, which may offer the next one; the core knows that it
 /// runs.
-final class Ticket: OwnedFrame, @unchecked Sendable {
-  // Safe to share: as its superclass; its task alone uses `isMarked`.
+final class Ticket: PlainPlace, @unchecked Sendable {
+  // Safe to share: as its superclass.
 
-  /// Whether it was asked to end before it started.
-  private nonisolated(unsafe) var isMarked = false
+  private var context: UInt { context(LaneDrainer.claimedTag) }
 
-  private var context: UInt {
-    UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) | LaneDrainer.claimedTag
-  }
-
-  /// Puts the ticket into the queue, unless that refuses it.
-  func enqueue() -> Status {
-    let reference = Unmanaged.passRetained(self)
-    let status = Engine.enqueueObstinate(core.queue, context: context) {
-      OwnedFrame.reference(UInt(bitPattern: $0)).release()
-    }
-    if status != .ok { reference.release() }
-    return status
-  }
+  func enqueue() { enqueue(tag: LaneDrainer.claimedTag) }
 
   override func claim() -> Bool {
     // First, so that it is seen here or in the lane, by who looks for what runs and by who cancels all.

@@ -13,11 +13,8 @@ extension QueueCore {
     let operation = QueuedResult<Value>(waitingFor: options)
     let turn = Turn(
       self, label: options.label, isObstinate: false, for: operation, origin: origin)
-    turn.makeTask = makeTask
-    let status = turn.enqueue(options)
-    if status == .ok {
-      turn.adopt(makeTask(turn))
-    } else {
+    let status = enqueue(turn, options, makeTask)
+    if status != .ok {
       let error = QueueError(status)
       report(refusalOf: options.label, error)
       operation.hasEnded(OperationEnd(refusal: error), nil)

@@ -15,7 +15,8 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// Whether it may be cut off while it runs.
   private nonisolated(unsafe) var hasOptions = false
   private nonisolated(unsafe) var retry: Retry?
-  /// Makes the task of a further attempt, where there may be one; until the end.
+  /// Makes the task of a further attempt, where there may be one; until the end, from when on `lock`
+  /// protects it.
   nonisolated(unsafe) var makeTask: ((Turn) -> Task<Void, Never>)?
   /// How often it has begun.
   private nonisolated(unsafe) var attempts: UInt32 = 0
@@ -28,8 +29,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   @exclusivity(unchecked) private var refusal: (any Error)?
   /// What the last attempt has failed with, for who decides whether it is worth another one.
   @exclusivity(unchecked) private var failure: (any Error)?
-  /// Whether its end callback was called.
-  @exclusivity(unchecked) private var hasEndedForGood = false
   /// Whether nobody is to be told any more that it has ended.
   @exclusivity(unchecked) private var isEndTold = false
   /// Whether nobody is to be told any more that the queue has accepted it.
@@ -54,7 +53,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   func enqueue(_ options: OperationOptions?) -> Status {
     hasOptions = options != nil
     retry = options?.retry
-    if retry == nil { makeTask = nil }
     isAcceptanceTold = !core.tellsEvents
     guard let after = options.map({ QueuedOperation.handles(for: $0) }) ?? [] else {
       end(.cancelled(.dependency), nil)
@@ -161,7 +159,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// What an end callback is told: how an operation with options has ended.
   private func end(_ end: OperationEnd, _ box: OutcomeBox?) {
     lock.lock()
-    hasEndedForGood = true
     let makeTask = self.makeTask
     self.makeTask = nil
     lock.unlock()
@@ -316,9 +313,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
     if status != .ok, let context { OutcomeBox.drop(context) }
     // Another attempt comes in its turn, or the end: its task waits for either.
-    if retry != nil && (mayGoOn || status != .ok), goesOn(unless: { hasEndedForGood }),
-      let makeTask = lock.withLock({ makeTask })
-    {
+    if retry != nil && (mayGoOn || status != .ok), let makeTask = goesOn(by: { makeTask }) {
       adopt(makeTask(self))
     } else {
       release()

@@ -110,7 +110,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     if let plain = core.plainPriority(priority) {
       return PlainClosure(task, plain).enqueue(core.queue)
     }
-    return core.enqueueTurn { turn in
+    return core.enqueueTurn { [priority] turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }
   }

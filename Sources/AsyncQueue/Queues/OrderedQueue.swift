@@ -4,7 +4,7 @@ import Inturn
 ///
 /// A queue that is released runs what is pending, and then frees everything; when it was suspended,
 /// it is resumed for that.
-protocol OrderedQueue: WorkQueue {
+protocol OrderedQueue: LaneQueue {
   var core: QueueCore { get }
 }
 
@@ -13,36 +13,9 @@ extension OrderedQueue {
   public var capacity: Int? { core.capacity }
   public var clock: ManualClock? { core.clock }
 
-  public func suspend() {
-    guard Engine.suspend(core.queue) == .ok else { fatalError("\(core.described) is not usable") }
-    core.emit(.suspended)
-  }
-
-  public func resume() {
-    // Told before what starts by it.
-    core.emit(.resumed)
-    precondition(
-      Engine.resume(core.queue) == .ok, "resume() without a suspend(): call one for each.")
-  }
-
-  public func suspend(for reason: String) {
-    _ = Engine.suspend(core.queue, reason: reason)
-    core.emit(.suspended)
-  }
-
-  public func resume(for reason: String) {
-    core.emit(.resumed)
-    precondition(
-      Engine.resume(core.queue, reason: reason) == .ok,
-      "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
-  }
-
-  public func setRate(maxStarts: Int, interval: Duration, burst: Int?) {
-    Engine.setRate(
-      maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: core.queue)
-  }
-
-  public func removeRate() { _ = Engine.setRate(nil, of: core.queue) }
+  package var lane: Handle { core.queue }
+  package func emit(_ event: QueueEvent) { core.emit(event) }
+  package func progressed() { core.progressed() }
 
   /// Cancels each operation of the queue; operations that are enqueued later are not affected.
   ///
@@ -51,23 +24,6 @@ extension OrderedQueue {
   /// cancelling their tasks. A body that runs in its caller's task, as with `run` and
   /// `enqueueAndWait`, is not cancelled: its task is not the queue's.
   public func cancelAll() { core.cancelAll() }
-
-  @discardableResult
-  public func cancel(key: String) -> Int {
-    defer { core.progressed() }
-    return Int(Engine.cancel(key, of: core.queue).1)
-  }
-
-  @discardableResult
-  public func resolve(key: String) -> Int {
-    defer { core.progressed() }
-    return Int(Engine.resolve(key, of: core.queue).1)
-  }
-
-  public func close() {
-    if Engine.close(core.queue) == .ok { core.emit(.closed) }
-    core.giveRoom()
-  }
 
   @discardableResult
   public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {

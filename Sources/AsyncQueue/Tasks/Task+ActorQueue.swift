@@ -25,10 +25,7 @@ extension Task where Failure == Never {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let actor = actorQueue.actorOrStop(fileID, line)
-    let place = actorQueue.core.placeOnActor(name, priority, from: fileID, line)
-    self.init(name: name, priority: priority, in: place, on: actor, operation)
-    place.adopt(self)
+    self.init(name, priority, on: actorQueue, nil, fileID, line, operation)
   }
 
   /// A task that runs an operation on the main actor, beginning in its turn; see
@@ -40,11 +37,7 @@ extension Task where Failure == Never {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @MainActor @escaping () async -> Success
   ) {
-    let place = actorQueue.core.placeOnActor(name, priority, from: fileID, line)
-    self.init(name: name, priority: priority) { @MainActor in
-      await place.performInAnyCase { await operation() }
-    }
-    place.adopt(self)
+    self.init(onMain: name, priority, actorQueue, nil, fileID, line, operation)
   }
 }
 
@@ -70,13 +63,7 @@ extension Task where Failure == any Error {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @Sendable (isolated ActorType) async throws -> Success
   ) {
-    guard let actor = actorQueue.actor else {
-      self.init(name: name, priority: priority) { throw QueueError.noActor }
-      return
-    }
-    let turn = actorQueue.core.turnForTask(name, priority, from: fileID, line)
-    self.init(name: name, priority: priority, in: turn, on: actor, operation)
-    if case .success(let turn) = turn { turn.adopt(self) }
+    self.init(name, priority, on: actorQueue, nil, fileID, line, operation)
   }
 
   /// A task that runs an operation on the main actor, beginning in its turn, and may throw; see
@@ -88,10 +75,6 @@ extension Task where Failure == any Error {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async throws -> Success
   ) {
-    let turn = actorQueue.core.turnForTask(name, priority, from: fileID, line)
-    self.init(name: name, priority: priority) { @MainActor in
-      try await turn.get().perform { try await operation() }
-    }
-    if case .success(let turn) = turn { turn.adopt(self) }
+    self.init(onMain: name, priority, actorQueue, nil, fileID, line, operation)
   }
 }

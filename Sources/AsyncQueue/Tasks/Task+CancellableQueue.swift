@@ -10,20 +10,9 @@ extension Task where Failure == Never {
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async -> Success
   ) {
-    let priority = priority ?? fifoQueue.underlyingQueue.priority
-    if let holder = fifoQueue.underlyingQueue.core.holder(
-      name, priority, in: fifoQueue.registry, from: fileID, line)
-    {
-      self.init(priority: priority, in: holder) { await operation() }
-      holder.enqueue(self)
-      return
+    self.init(name, priority, on: fifoQueue.underlyingQueue, fifoQueue.registry, fileID, line) {
+      await operation()
     }
-    let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority, in: fifoQueue.registry, from: fileID, line)
-    self.init(name: name, priority: priority) {
-      await turn.performInAnyCase { await operation() }
-    }
-    turn.adopt(self)
   }
 
   /// A task on a FIFO queue and an actor that can be cancelled together with others.
@@ -37,20 +26,9 @@ extension Task where Failure == Never {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let priority = priority ?? fifoQueue.underlyingQueue.priority
-    if let holder = fifoQueue.underlyingQueue.core.holder(
-      name, priority, in: fifoQueue.registry, from: fileID, line)
-    {
-      self.init(priority: priority, in: holder) { await operation(isolatedActor) }
-      holder.enqueue(self)
-      return
+    self.init(name, priority, on: fifoQueue.underlyingQueue, fifoQueue.registry, fileID, line) {
+      await operation(isolatedActor)
     }
-    let turn = fifoQueue.underlyingQueue.core.turnInAnyCase(
-      name, priority, in: fifoQueue.registry, from: fileID, line)
-    self.init(name: name, priority: priority) {
-      await turn.performInAnyCase { await operation(isolatedActor) }
-    }
-    turn.adopt(self)
   }
 
   /// A task on an actor queue that can be cancelled together with others.
@@ -64,11 +42,8 @@ extension Task where Failure == Never {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let actor = actorQueue.underlyingQueue.actorOrStop(fileID, line)
-    let place = actorQueue.underlyingQueue.core.placeOnActor(
-      name, priority, in: actorQueue.registry, from: fileID, line)
-    self.init(name: name, priority: priority, in: place, on: actor, operation)
-    place.adopt(self)
+    self.init(
+      name, priority, on: actorQueue.underlyingQueue, actorQueue.registry, fileID, line, operation)
   }
 
   /// A task on a queue of the main actor that can be cancelled together with others.
@@ -82,12 +57,9 @@ extension Task where Failure == Never {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async -> Success
   ) {
-    let place = actorQueue.underlyingQueue.core.placeOnActor(
-      name, priority, in: actorQueue.registry, from: fileID, line)
-    self.init(name: name, priority: priority) { @MainActor in
-      await place.performInAnyCase { await operation() }
-    }
-    place.adopt(self)
+    self.init(
+      onMain: name, priority, actorQueue.underlyingQueue, actorQueue.registry, fileID, line,
+      operation)
   }
 }
 
@@ -103,14 +75,9 @@ extension Task where Failure == any Error {
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    let turn = fifoQueue.underlyingQueue.core.turnForTask(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: fileID,
-      line
-    )
-    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
-      try await turn.get().perform { try await operation() }
+    self.init(name, priority, on: fifoQueue.underlyingQueue, fifoQueue.registry, fileID, line) {
+      try await operation()
     }
-    if case .success(let turn) = turn { turn.adopt(self) }
   }
 
   /// A task on a FIFO queue and an actor that can be cancelled together with others, and may throw.
@@ -124,14 +91,9 @@ extension Task where Failure == any Error {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
-    let turn = fifoQueue.underlyingQueue.core.turnForTask(
-      name, priority ?? fifoQueue.underlyingQueue.priority, in: fifoQueue.registry, from: fileID,
-      line
-    )
-    self.init(name: name, priority: priority ?? fifoQueue.underlyingQueue.priority) {
-      try await turn.get().perform { try await operation(isolatedActor) }
+    self.init(name, priority, on: fifoQueue.underlyingQueue, fifoQueue.registry, fileID, line) {
+      try await operation(isolatedActor)
     }
-    if case .success(let turn) = turn { turn.adopt(self) }
   }
 
   /// A task on an actor queue that can be cancelled together with others, and may throw.
@@ -145,14 +107,8 @@ extension Task where Failure == any Error {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
-    guard let actor = actorQueue.underlyingQueue.actor else {
-      self.init(name: name, priority: priority) { throw QueueError.noActor }
-      return
-    }
-    let turn = actorQueue.underlyingQueue.core.turnForTask(
-      name, priority, in: actorQueue.registry, from: fileID, line)
-    self.init(name: name, priority: priority, in: turn, on: actor, operation)
-    if case .success(let turn) = turn { turn.adopt(self) }
+    self.init(
+      name, priority, on: actorQueue.underlyingQueue, actorQueue.registry, fileID, line, operation)
   }
 
   /// A task on a queue of the main actor that can be cancelled together with others, and may throw.
@@ -166,11 +122,8 @@ extension Task where Failure == any Error {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @escaping @MainActor () async throws -> Success
   ) {
-    let turn = actorQueue.underlyingQueue.core.turnForTask(
-      name, priority, in: actorQueue.registry, from: fileID, line)
-    self.init(name: name, priority: priority) { @MainActor in
-      try await turn.get().perform { try await operation() }
-    }
-    if case .success(let turn) = turn { turn.adopt(self) }
+    self.init(
+      onMain: name, priority, actorQueue.underlyingQueue, actorQueue.registry, fileID, line,
+      operation)
   }
 }

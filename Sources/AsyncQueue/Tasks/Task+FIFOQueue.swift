@@ -27,17 +27,7 @@ extension Task where Failure == Never {
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async -> Success
   ) {
-    let priority = priority ?? fifoQueue.priority
-    if let holder = fifoQueue.core.holder(name, priority, from: fileID, line) {
-      self.init(priority: priority, in: holder) { await operation() }
-      holder.enqueue(self)
-      return
-    }
-    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: fileID, line)
-    self.init(name: name, priority: priority) {
-      await turn.performInAnyCase { await operation() }
-    }
-    turn.adopt(self)
+    self.init(name, priority, on: fifoQueue, nil, fileID, line) { await operation() }
   }
 
   /// A task that runs an operation on an actor, in its turn on a FIFO queue; see
@@ -50,17 +40,7 @@ extension Task where Failure == Never {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async -> Success
   ) {
-    let priority = priority ?? fifoQueue.priority
-    if let holder = fifoQueue.core.holder(name, priority, from: fileID, line) {
-      self.init(priority: priority, in: holder) { await operation(isolatedActor) }
-      holder.enqueue(self)
-      return
-    }
-    let turn = fifoQueue.core.turnInAnyCase(name, priority, from: fileID, line)
-    self.init(name: name, priority: priority) {
-      await turn.performInAnyCase { await operation(isolatedActor) }
-    }
-    turn.adopt(self)
+    self.init(name, priority, on: fifoQueue, nil, fileID, line) { await operation(isolatedActor) }
   }
 }
 
@@ -90,11 +70,7 @@ extension Task where Failure == any Error {
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: fileID, line)
-    self.init(name: name, priority: priority ?? fifoQueue.priority) {
-      try await turn.get().perform { try await operation() }
-    }
-    if case .success(let turn) = turn { turn.adopt(self) }
+    self.init(name, priority, on: fifoQueue, nil, fileID, line) { try await operation() }
   }
 
   /// A task that runs an operation on an actor, in its turn on a FIFO queue, and may throw; see
@@ -107,10 +83,8 @@ extension Task where Failure == any Error {
     fileID: StaticString = #fileID, line: UInt = #line,
     operation: @Sendable @escaping (isolated ActorType) async throws -> Success
   ) {
-    let turn = fifoQueue.core.turnForTask(name, priority ?? fifoQueue.priority, from: fileID, line)
-    self.init(name: name, priority: priority ?? fifoQueue.priority) {
-      try await turn.get().perform { try await operation(isolatedActor) }
+    self.init(name, priority, on: fifoQueue, nil, fileID, line) {
+      try await operation(isolatedActor)
     }
-    if case .success(let turn) = turn { turn.adopt(self) }
   }
 }

@@ -61,15 +61,15 @@ extension Task where Failure == any Error {
 
   @inlinable
   init<ActorType: Actor>(
-    name: String?, priority: TaskPriority?, in turn: Result<Turn, QueueError>, on actor: ActorType,
+    name: String?, priority: TaskPriority?, in turn: Turn, on actor: ActorType,
     _ operation: @escaping ThrowingBody<ActorType>
   ) {
     typealias Isolated = (
-      isolated ActorType, String?, TaskPriority?, Result<Turn, QueueError>,
+      isolated ActorType, String?, TaskPriority?, Turn,
       @escaping ThrowingBody<ActorType>
     ) -> Task
     typealias Anywhere = (
-      ActorType, String?, TaskPriority?, Result<Turn, QueueError>,
+      ActorType, String?, TaskPriority?, Turn,
       @escaping ThrowingBody<ActorType>
     ) -> Task
     let create: Isolated = Self.created
@@ -79,8 +79,8 @@ extension Task where Failure == any Error {
   @inlinable
   static func created<ActorType: Actor>(
     on actor: isolated ActorType, _ name: String?, _ priority: TaskPriority?,
-    in turn: Result<Turn, QueueError>, _ operation: @escaping ThrowingBody<ActorType>
+    in turn: Turn, _ operation: @escaping ThrowingBody<ActorType>
   ) -> Task {
-    Task(name: name, priority: priority) { try await turn.get().perform(on: actor, operation) }
+    Task(name: name, priority: priority) { try await turn.perform(on: actor, operation) }
   }
 }

@@ -11,21 +11,9 @@ extension QueueEngine {
     }
     let entry = try OperationFrame.enter { [handle] _ in [.place(in: handle)] }
     defer { TaskWaitGraph.leave(entry) }
-    let wait = DrainWait()
-    let alarm = timeout.map { timeout in
-      ClockAlarm(
-        on: clock?.engineClock ?? Engine.systemClock, afterNanoseconds: timeout.inNanoseconds
-      ) { wait.end(isQuiet: false) }
+    let isQuiet = await DrainWait().end(within: timeout, of: clock) { [handle] wait in
+      _ = Engine.whenQuiet(handle) { wait.end(isQuiet: true) }
     }
-    let isQuiet = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        wait.begin(continuation)
-        _ = Engine.whenQuiet(handle) { wait.end(isQuiet: true) }
-      }
-    } onCancel: {
-      wait.end(isQuiet: false)
-    }
-    alarm?.cancel()
     return isQuiet ? [] : notDrained
   }
 
@@ -33,14 +21,37 @@ extension QueueEngine {
 }
 
 /// One wait for a queue: the first end of it counts.
-private final class DrainWait: @unchecked Sendable {
+package final class DrainWait: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
   private let lock = BriefLock()
   @exclusivity(unchecked) private var continuation: CheckedContinuation<Bool, Never>?
   @exclusivity(unchecked) private var outcome: Bool?
 
-  func begin(_ new: CheckedContinuation<Bool, Never>) {
+  package init() {}
+
+  /// Waits until somebody ends it, as `begin` has arranged; until the time is over; or until the task is
+  /// cancelled. Whether the queue is quiet.
+  package func end(
+    within timeout: Duration?, of clock: ManualClock?, _ begin: (DrainWait) -> Void
+  ) async -> Bool {
+    let alarm = timeout.map { timeout in
+      ClockAlarm(
+        on: clock?.engineClock ?? Engine.systemClock, afterNanoseconds: timeout.inNanoseconds
+      ) { self.end(isQuiet: false) }
+    }
+    defer { alarm?.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        self.begin(continuation)
+        begin(self)
+      }
+    } onCancel: {
+      end(isQuiet: false)
+    }
+  }
+
+  private func begin(_ new: CheckedContinuation<Bool, Never>) {
     let outcome = lock.withLock { () -> Bool? in
       if self.outcome == nil { continuation = new }
       return self.outcome
@@ -48,7 +59,7 @@ private final class DrainWait: @unchecked Sendable {
     if let outcome { new.resume(returning: outcome) }
   }
 
-  func end(isQuiet: Bool) {
+  package func end(isQuiet: Bool) {
     let waiter = lock.withLock { () -> CheckedContinuation<Bool, Never>? in
       if outcome != nil { return nil }
       outcome = isQuiet

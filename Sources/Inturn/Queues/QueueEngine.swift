@@ -55,49 +55,82 @@ package func withOptionalCString<Result>(
   return text.withCString(body)
 }
 
+/// A queue that is a lane: what all of them pass on to the engine.
+package protocol LaneQueue: WorkQueue {
+  var lane: Handle { get }
+  /// Tells of what the engine does not tell of itself, as a drain that is the queue's own.
+  func emit(_ event: QueueEvent)
+  /// Something may have ended outside of the engine's drain.
+  func progressed()
+}
+
+extension LaneQueue {
+  public func suspend() {
+    precondition(Engine.suspend(lane) == .ok, "suspend() too often: resume() as often.")
+    emit(.suspended)
+  }
+
+  public func resume() {
+    // Told before what starts by it.
+    emit(.resumed)
+    precondition(Engine.resume(lane) == .ok, "resume() without a suspend(): call one for each.")
+  }
+
+  public func suspend(for reason: String) {
+    precondition(
+      Engine.suspend(lane, reason: reason) == .ok, "suspend(for:) too often: resume as often.")
+    emit(.suspended)
+  }
+
+  public func resume(for reason: String) {
+    emit(.resumed)
+    precondition(
+      Engine.resume(lane, reason: reason) == .ok,
+      "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
+  }
+
+  public func setRate(maxStarts: Int, interval: Duration, burst: Int?) {
+    Engine.setRate(
+      maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: lane)
+  }
+
+  public func removeRate() { _ = Engine.setRate(nil, of: lane) }
+
+  @discardableResult
+  public func cancel(key: String) -> Int {
+    defer { progressed() }
+    return Int(Engine.cancel(key, of: lane).1)
+  }
+
+  @discardableResult
+  public func resolve(key: String) -> Int {
+    defer { progressed() }
+    return Int(Engine.resolve(key, of: lane).1)
+  }
+
+  public func close() {
+    if Engine.close(lane) == .ok { emit(.closed) }
+    progressed()
+  }
+}
+
 /// A queue that the engine drains.
-package protocol EngineQueue: WorkQueue {
+package protocol EngineQueue: LaneQueue {
   var engine: QueueEngine { get }
 }
 
 extension EngineQueue {
+  package var lane: Handle { engine.handle }
+  package func emit(_: QueueEvent) {}
+  package func progressed() {}
+
   public var label: String? { engine.label }
   public var capacity: Int? { engine.capacity }
   public var clock: ManualClock? { engine.clock }
   public var states: QueueStates { engine.states }
   public var statistics: QueueStatistics { QueueStatistics(of: engine.handle) }
 
-  public func suspend() { _ = Engine.suspend(engine.handle) }
-
-  public func resume() {
-    precondition(
-      Engine.resume(engine.handle) == .ok, "resume() without a suspend(): call one for each.")
-  }
-
-  public func suspend(for reason: String) { _ = Engine.suspend(engine.handle, reason: reason) }
-
-  public func resume(for reason: String) {
-    precondition(
-      Engine.resume(engine.handle, reason: reason) == .ok,
-      "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
-  }
-
-  public func setRate(maxStarts: Int, interval: Duration, burst: Int?) {
-    Engine.setRate(
-      maxStarts: maxStarts, nanoseconds: interval.inNanoseconds, burst: burst, of: engine.handle)
-  }
-
-  public func removeRate() { _ = Engine.setRate(nil, of: engine.handle) }
-
   public func cancelAll() { _ = Engine.cancelAll(engine.handle) }
-
-  @discardableResult
-  public func cancel(key: String) -> Int { Int(Engine.cancel(key, of: engine.handle).1) }
-
-  @discardableResult
-  public func resolve(key: String) -> Int { Int(Engine.resolve(key, of: engine.handle).1) }
-
-  public func close() { _ = Engine.close(engine.handle) }
 
   @discardableResult
   public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
