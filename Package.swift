@@ -72,7 +72,7 @@ let package = Package(
     .testTarget(name: "InturnCoreTests", dependencies: ["InturnCore", "TestSupport"]),
     .testTarget(
       name: "ConcurrentKVOTests", dependencies: ["ConcurrentKVO", "InturnCore", "TestSupport"]),
-    // What the Swift runtime tells of tasks, as a C header.
+    // What the Swift runtime knows of task-local values, as a C header.
     .target(name: "CSwiftTask"),
     // FIFOQueue, ActorQueue, MainActorQueue, CancellableQueue, Task(on:).
     .target(

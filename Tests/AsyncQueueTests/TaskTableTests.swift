@@ -58,6 +58,20 @@ import struct TestSupport.SeededGenerator
     }
   }
 
+  @Test func `a task of which is told late is not taken for that of the next attempt`() {
+    let core = QueueCore(.fifo, label: nil, capacity: nil, clock: nil)
+    let turn = Turn(core, isObstinate: false)
+    let tasks = (0..<3).map { TaskAddress(bits: 1 << 62 + $0 << 9) }
+    let attempts = (0..<2).map { _ in turn.goesOn { true }!.attempt }
+    turn.adopt(tasks[0])
+    turn.adopt(tasks[2], attempt: attempts[1])
+    turn.adopt(tasks[1], attempt: attempts[0])
+    #expect(tasks.map { TaskTable.find($0) === turn } == [false, false, true])
+    turn.letGo()
+    #expect(tasks.allSatisfy { TaskTable.find($0) == nil })
+    core.release()
+  }
+
   @Test func `as many threads as there are may add, find and remove at once`() async {
     let core = QueueCore(.fifo, label: nil, capacity: nil, clock: nil)
     await withTaskGroup { group in

@@ -43,7 +43,7 @@ final class DrainSession: @unchecked Sendable {
   /// not heard of that.
   @inline(__always)
   var tag: UInt? {
-    RuntimeTask.isCancelled || isCancelled.load(ordering: .relaxed) ? nil : priority.tag
+    Task.isCancelled || isCancelled.load(ordering: .relaxed) ? nil : priority.tag
   }
 
   /// Takes the task that runs it, once that exists.

@@ -89,7 +89,6 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
 
   @usableFromInline
   override func begin() {
-    isRun(by: RuntimeTask.current)
     core.begin(self)
     // Later than that, who cancels all finds it himself.
     if isMarked || Engine.isCancelled(token).1 { withUnsafeCurrentTask { $0?.cancel() } }

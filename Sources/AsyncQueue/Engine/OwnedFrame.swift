@@ -46,12 +46,14 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// long the task lives. So long it is in the table of these, too.
   @exclusivity(unchecked) private final var task = TaskAddress.none
   @exclusivity(unchecked) private final var isAskedToEnd = false
+  /// How many attempts were over before this one. Its task reads it without the lock, too.
+  @exclusivity(unchecked) private(set) final var attempt: UInt32 = 0
 
   init(
     _ core: QueueCore, priority: TaskPriority?, registry: TaskRegistry?, origin: Origin = .none
   ) {
     self.origin = origin
-    self.priority = priority?.rawValue ?? RuntimeTask.priority
+    self.priority = (priority ?? .ofCurrentTask).rawValue
     keptCore = core
     self.registry = registry
     super.init(core)
@@ -135,42 +137,29 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   // MARK: The task's side
 
-  /// The task that runs the body, told once it exists, by who has created it.
+  /// The task that runs the body of an attempt, told once it exists, by who has created it. It may be
+  /// over by then, and another attempt under way.
   @inlinable
-  final func adopt<Success, Failure>(_ task: Task<Success, Failure>) {
-    adopt(TaskAddress(of: task))
+  final func adopt<Success, Failure>(_ task: Task<Success, Failure>, attempt: UInt32 = 0) {
+    adopt(TaskAddress(of: task), attempt: attempt)
     withExtendedLifetime(task) {}
   }
 
   @usableFromInline
-  final func adopt(_ task: TaskAddress) {
+  final func adopt(_ task: TaskAddress, attempt: UInt32 = 0) {
     lock.lock()
-    if stage == .over || stage == .refused {
+    if stage == .over || stage == .refused || attempt != self.attempt {
       lock.unlock()
       return
     }
-    identifyLocked(task)
+    self.task = task
+    TaskTable.add(self, of: task)
     let isAskedToEnd = self.isAskedToEnd
     let isOfferedOrClaimed = isOffered || stage == .claimed
     lock.unlock()
     if isAskedToEnd { task.task?.cancel() }
     // Who began to wait before could not know the task.
     if isOfferedOrClaimed { core.escalateIfUrgent(self) }
-  }
-
-  /// The body's task is the operation's own, and this one. The task itself may know that before who
-  /// created it can tell.
-  final func isRun(by task: UnsafeRawPointer?) {
-    lock.lock()
-    identifyLocked(TaskAddress(task))
-    lock.unlock()
-  }
-
-  @inline(__always)
-  private func identifyLocked(_ task: TaskAddress) {
-    if self.task != .none { return }
-    self.task = task
-    TaskTable.add(self, of: task)
   }
 
   /// Whether it is over, or will be without its queue's doing.
@@ -205,7 +194,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Waits until there may be something to decide: it is offered or refused.
   @usableFromInline
   final nonisolated(nonsending) func waitForOffer() async {
-    core.waitBegins(TaskPriority(rawValue: RuntimeTask.priority))
+    core.waitBegins(.ofCurrentTask)
     defer { core.waitEnds() }
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
       return await waitForResume()
@@ -244,17 +233,11 @@ class OwnedFrame: Frame, @unchecked Sendable {
   func finish() -> Bool { fatalError("a subclass says how") }
 
   /// An operation that was cancelled while it was pending, and cannot be refused, knows it.
-  final func askCurrentTaskToEnd() {
-    lock.lock()
-    let isOwn = task != .none
-    isAskedToEnd = true
-    lock.unlock()
-    if isOwn { withUnsafeCurrentTask { $0?.cancel() } }
-  }
+  final func askCurrentTaskToEnd() { withUnsafeCurrentTask { $0?.cancel() } }
 
-  /// Its body's task has ended, and another one is to come for its next attempt: what makes that. Nil
-  /// when it has ended, which `next` is asked under the lock.
-  final func goesOn<Next>(by next: () -> Next?) -> Next? {
+  /// Its body's task has ended, and another one is to come for its next attempt: what makes that, and
+  /// which it is. Nil when it has ended, which `next` is asked under the lock.
+  final func goesOn<Next>(by next: () -> Next?) -> (next: Next, attempt: UInt32)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     guard let next = next() else { return nil }
@@ -262,7 +245,8 @@ class OwnedFrame: Frame, @unchecked Sendable {
     isAskedToEnd = false
     if task != .none { TaskTable.remove(task) }
     task = .none
-    return next
+    attempt += 1
+    return (next, attempt)
   }
 
   /// Nothing is to be done with the task any more.

@@ -7,8 +7,10 @@ extension QueueCore {
   @inline(__always)
   func plainPriority(_ own: TaskPriority?) -> PlainPriority? {
     if interests.load(ordering: .relaxed) & Interest.events != 0 { return nil }
-    guard let priority = PlainPriority(own?.rawValue ?? RuntimeTask.priority) else { return nil }
-    return RuntimeLocals.areBound ? nil : priority
+    return withUnsafeCurrentTask { task in
+      let priority = (own ?? task?.priority)?.rawValue ?? 0
+      return RuntimeLocals.areBound(in: task) ? nil : PlainPriority(priority)
+    }
   }
 
   /// Puts an operation in whose closure has a task of its own. `makeTask` makes one for each attempt.
@@ -148,7 +150,7 @@ extension QueueCore {
       report(refusalOf: "\(fileID):\(line)", refusal)
       return try await runRefused(body)
     }
-    turn.beginWhereItIs()
+    turn.begin(isOwn: false)
     switch await turn.bind(isolation: isolation, body) {
     case .success(let value):
       let isTooLate = turn.finish()

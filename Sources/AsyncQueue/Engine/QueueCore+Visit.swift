@@ -34,7 +34,7 @@ extension QueueCore {
   /// The same for a body that does not suspend. It waits for nothing, so that it needs no frame.
   @usableFromInline
   func beginSection(canThrow: Bool) -> Bool {
-    if canThrow && RuntimeTask.isCancelled { return false }
+    if canThrow && Task.isCancelled { return false }
     return interests.load(ordering: .relaxed) & Interest.events == 0 && Engine.enter(queue)
   }
 

@@ -9,7 +9,9 @@ struct TaskAddress: Equatable, Sendable {
   @usableFromInline
   init(bits: UInt) { self.bits = bits }
 
-  init(_ task: UnsafeRawPointer?) { bits = UInt(bitPattern: task) }
+  /// That of a task that runs.
+  @inline(__always)
+  init(of task: UnsafeCurrentTask) { bits = unsafeBitCast(task, to: UInt.self) }
 
   /// A task is one reference, and nothing else.
   @inlinable
@@ -32,5 +34,13 @@ extension Task {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
       escalatePriority(to: priority)
     }
+  }
+}
+
+extension TaskPriority {
+  /// That of the current task; zero outside of tasks, where there is none.
+  @inline(__always)
+  static var ofCurrentTask: TaskPriority {
+    withUnsafeCurrentTask { $0?.priority } ?? TaskPriority(rawValue: 0)
   }
 }

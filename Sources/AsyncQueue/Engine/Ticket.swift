@@ -27,7 +27,6 @@ final class Ticket: PlainPlace, @unchecked Sendable {
   }
 
   @usableFromInline override func begin() {
-    isRun(by: RuntimeTask.current)
     if isMarked { withUnsafeCurrentTask { $0?.cancel() } }
     core.progressed()
   }

@@ -5,7 +5,7 @@ import Inturn
 @usableFromInline
 final class Turn: OwnedFrame, @unchecked Sendable {
   // Safe to share: as its superclass; `hasOptions`, `retry`, `makeTask` and `isAcceptanceTold` are
-  // written before the turn is enqueued, and `attempts` is its task's.
+  // written before the turn is enqueued.
 
   let label: String?
   /// What its caller was given, where that is more than a task.
@@ -18,8 +18,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// Makes the task of a further attempt, where there may be one; until the end, from when on `lock`
   /// protects it.
   nonisolated(unsafe) var makeTask: ((Turn) -> Task<Void, Never>)?
-  /// How often it has begun.
-  private nonisolated(unsafe) var attempts: UInt32 = 0
 
   // `lock` protects what follows.
   /// What cancels it one by one, where it can be. The turn releases it when it is over.
@@ -143,8 +141,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     guard let claim = Engine.claim(UInt(bitPattern: reference.toOpaque()), of: core.queue)
     else { return false }
     // The queue's. Between two attempts it has none: the task that is to come keeps the turn.
-    if attempts == 0 { reference.release() }
-    attempts += 1
+    if attempt == 0 { reference.release() }
     isClaimed(claim.token)
     if let next = claim.offered { core.offer(next) }
     return true
@@ -249,18 +246,15 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   /// The body begins, in a task of its own.
-  @usableFromInline override func begin() {
-    isRun(by: RuntimeTask.current)
-    beginWhereItIs()
-  }
+  @usableFromInline override func begin() { begin(isOwn: true) }
 
-  /// The same in its caller's task.
-  func beginWhereItIs() {
+  /// The same, maybe in its caller's task.
+  func begin(isOwn: Bool) {
     tellAccepted()
     core.emit(.started(OperationInfo(state: .running, label: label)))
     core.progressed()
     // Later than that, who cancels all finds the operation himself.
-    if Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
+    if isOwn && Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
     if hasOptions { hearOfCutOff(token) }
   }
 
@@ -289,7 +283,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   ) -> Bool {
     let context = box?.asContext
     let mayGoOn =
-      outcome == .failed && retry?.enginePolicy.allows(attemptsSoFar: attempts) == true
+      outcome == .failed && retry?.enginePolicy.allows(attemptsSoFar: attempt + 1) == true
     if mayGoOn {
       lock.lock()
       failure = error
@@ -313,8 +307,10 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
     if status != .ok, let context { OutcomeBox.drop(context) }
     // Another attempt comes in its turn, or the end: its task waits for either.
-    if retry != nil && (mayGoOn || status != .ok), let makeTask = goesOn(by: { makeTask }) {
-      adopt(makeTask(self))
+    if retry != nil && (mayGoOn || status != .ok),
+      let (makeTask, attempt) = goesOn(by: { makeTask })
+    {
+      adopt(makeTask(self), attempt: attempt)
     } else {
       release()
     }

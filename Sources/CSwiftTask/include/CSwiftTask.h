@@ -1,6 +1,5 @@
-// Entries of the Swift runtime library's binary interface that say what the
-// current task is and has bound. The standard library calls them, too, but
-// gives no way to do so without the cost of retaining the task.
+// What the Swift runtime library knows of task-local values: where one is bound,
+// for which the standard library calls it, too, and what else a task has bound.
 #ifndef CSWIFT_TASK_H
 #define CSWIFT_TASK_H
 
@@ -9,15 +8,6 @@
 #include <stdint.h>
 
 #define CSWIFT_TASK_CALL __attribute__((swiftcall))
-
-/// The current task; null outside of tasks.
-CSWIFT_TASK_CALL void *_Nullable swift_task_getCurrent(void);
-
-/// The priority of a task that is running.
-CSWIFT_TASK_CALL size_t swift_task_currentPriority(void *_Nonnull task);
-
-/// Whether a task is cancelled.
-CSWIFT_TASK_CALL bool swift_task_isCancelled(void *_Nonnull task);
 
 /// Where the current task, or the thread outside of tasks, has its binding of
 /// a task-local value; null when there is none.
@@ -44,22 +34,9 @@ static inline bool cswift_task_is_known(void) {
 #endif
 }
 
-/// Where such a task has its last binding of a task-local value; null for none.
-static inline const void *_Nullable cswift_task_last_binding(
-    const void *_Nonnull task) {
-  return *(const void *const *)((const char *)task + 136);
-}
-
-static inline const void *_Nullable cswift_task_current(void) {
-  return swift_task_getCurrent();
-}
-
-static inline size_t cswift_task_priority(const void *_Nonnull task) {
-  return swift_task_currentPriority((void *)task);
-}
-
-static inline bool cswift_task_is_cancelled(const void *_Nonnull task) {
-  return swift_task_isCancelled((void *)task);
+/// Where such a task has its last binding of a task-local value; zero for none.
+static inline uintptr_t cswift_task_last_binding(uintptr_t task) {
+  return *(const uintptr_t *)(task + 136);
 }
 
 static inline void *_Nullable cswift_task_binding(const void *_Nonnull key) {
