@@ -92,7 +92,10 @@ extension QueueCore {
     let turn = Turn(self, isObstinate: isObstinate)
     switch isRoomAwaited ? .full : turn.enqueue(options) {
     case .ok: break
-    case .full: try await enqueueWhenRoom(turn, options)
+    case .full:
+      try await enqueueWhenRoom(turn, options)
+      // It may be offered by now, so that nobody waits any more who would hear of this.
+      if !isObstinate && Task.isCancelled { turn.cancelPending() }
     case let status: throw QueueError(status)
     }
     return turn

@@ -210,7 +210,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   /// Takes a pending operation out of the queue at once; a running one is not touched.
-  private func cancelPending() {
+  func cancelPending() {
     lock.lock()
     let handle = self.handle
     lock.unlock()
