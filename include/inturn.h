@@ -22,6 +22,7 @@
  *   your event loop        inturn_executor_create, or include/inturn
  *   states that are told   inturn_value_create, inturn_queue_create_value
  *   what goes on           inturn_queue_list, inturn_snapshot, inturn_why
+ *   what is stuck, where   inturn_report_set_handler, inturn_site
  *
  * 1. What it is
  * -------------
@@ -425,6 +426,32 @@ typedef void (*inturn_preempt_fn)(void *INTURN_NULLABLE context,
    must do nothing but wake the thread that drains. */
 typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
 
+/* Sites ------------------------------------------------------------------- */
+
+/* A site is a line of your program that enqueues operations or suspends queues.
+   Reports name it, as in `"save" (app.c:88) of queue "database"`. With gcc and
+   clang you need do nothing for that in C: inturn_queue_enqueue and others are
+   macros, too, which make a site for each call and pass it to the function of
+   that name with _at. To keep it costs an operation no memory, and no time that
+   can be measured. No line is known of what calls the function itself: another
+   compiler; an address of the function; the name in parentheses, as in
+   `(inturn_queue_suspend)(queue)`, which is the way in C for inline functions
+   that are not static; what defines INTURN_NO_SITES before it includes this
+   header, such as a file with pointers of the functions' names. In C++,
+   inturn.hpp passes sites, and the bindings to other languages do.
+
+   A site of your own begins with a number of 0. It has to live until the call
+   returns; as long as it lives on, further calls find its number there, from
+   any threads at a time. The library copies what it says when that is new, and
+   keeps it: some 60 thousand lines. Those for which there is no room, or no
+   memory, are not known. */
+typedef struct inturn_site {
+  const char *INTURN_NULLABLE file;     /* UTF-8; NULL: the site is not known */
+  const char *INTURN_NULLABLE function; /* UTF-8; may be NULL */
+  uint32_t line;
+  uint32_t number; /* the library's, which changes it atomically */
+} inturn_site;
+
 /* Executors --------------------------------------------------------------- */
 
 /* An executor is where work is called. The default is the library's pool, and
@@ -716,6 +743,15 @@ inturn_queue_enqueue(inturn_queue queue, inturn_work_fn INTURN_NULLABLE work,
                      inturn_destroy_fn INTURN_NULLABLE destroy,
                      inturn_operation *INTURN_NULLABLE out_operation);
 
+/* inturn_queue_enqueue, called from a site, which may be NULL.
+   Statuses: those of that. */
+inturn_status
+inturn_queue_enqueue_at(inturn_site *INTURN_NULLABLE site, inturn_queue queue,
+                        inturn_work_fn INTURN_NULLABLE work,
+                        void *INTURN_NULLABLE context,
+                        inturn_destroy_fn INTURN_NULLABLE destroy,
+                        inturn_operation *INTURN_NULLABLE out_operation);
+
 /* What happens to an operation's place when its max_run_ns has passed. */
 typedef enum inturn_max_run_policy {
   /* The end is told at the deadline, unless a retry follows; the place in the
@@ -876,6 +912,15 @@ inturn_status inturn_queue_enqueue_with(
     inturn_destroy_fn INTURN_NULLABLE destroy,
     inturn_operation *INTURN_NULLABLE out_operation);
 
+/* inturn_queue_enqueue_with, called from a site, which may be NULL.
+   Statuses: those of that. */
+inturn_status inturn_queue_enqueue_with_at(
+    inturn_site *INTURN_NULLABLE site, inturn_queue queue,
+    const inturn_operation_options *INTURN_NULLABLE options,
+    inturn_work_fn INTURN_NULLABLE work, void *INTURN_NULLABLE context,
+    inturn_destroy_fn INTURN_NULLABLE destroy,
+    inturn_operation *INTURN_NULLABLE out_operation);
+
 /* Changes how many operations of a concurrent queue may run at a time; 0: as
    many as the library's pool has workers. If more are running, none is stopped,
    and none starts until there is room.
@@ -897,6 +942,11 @@ inturn_status inturn_queue_set_rate(inturn_queue queue,
    Statuses: handle statuses, E_FULL (4,294,967,295 suspends). */
 inturn_status inturn_queue_suspend(inturn_queue queue);
 
+/* inturn_queue_suspend, called from a site, which may be NULL.
+   Statuses: those of that. */
+inturn_status inturn_queue_suspend_at(inturn_site *INTURN_NULLABLE site,
+                                      inturn_queue queue);
+
 /* Takes back one suspend; after the last one the queue goes on.
    Statuses: handle statuses, E_NOT_SUSPENDED. */
 inturn_status inturn_queue_resume(inturn_queue queue);
@@ -908,6 +958,12 @@ inturn_status inturn_queue_resume(inturn_queue queue);
    E_NO_MEMORY. */
 inturn_status inturn_queue_suspend_for(inturn_queue queue,
                                        const char *INTURN_NULLABLE reason);
+
+/* inturn_queue_suspend_for, called from a site, which may be NULL.
+   Statuses: those of that. */
+inturn_status inturn_queue_suspend_for_at(inturn_site *INTURN_NULLABLE site,
+                                          inturn_queue queue,
+                                          const char *INTURN_NULLABLE reason);
 
 /* Takes back one suspend of this reason.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_NOT_SUSPENDED (not for this
@@ -1225,6 +1281,15 @@ typedef struct inturn_batch_options {
    has ended and is released. Up to 8 MB of it stay for the next batch. */
 inturn_status inturn_queue_enqueue_batch(
     inturn_queue queue, const inturn_batch_options *INTURN_NULLABLE options,
+    const inturn_batch_item *INTURN_NULLABLE items, size_t count,
+    inturn_batch *INTURN_NULLABLE out_batch);
+
+/* inturn_queue_enqueue_batch, called from a site, which may be NULL. It is that
+   of each operation.
+   Statuses: those of that. */
+inturn_status inturn_queue_enqueue_batch_at(
+    inturn_site *INTURN_NULLABLE site, inturn_queue queue,
+    const inturn_batch_options *INTURN_NULLABLE options,
     const inturn_batch_item *INTURN_NULLABLE items, size_t count,
     inturn_batch *INTURN_NULLABLE out_batch);
 
@@ -1775,6 +1840,12 @@ typedef struct inturn_stall_link {
   const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */
   const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
   bool is_operation;                           /* else it is the queue */
+  /* The line that has enqueued the operation, or that has suspended the queue;
+     NULL and 0 when it is not known: see inturn_site. Valid as long as the
+     process lives. */
+  const char *INTURN_NULLABLE file;
+  const char *INTURN_NULLABLE function;
+  uint32_t line;
 } inturn_stall_link;
 
 /* A report to the handler of inturn_report_set_handler. */
@@ -1789,12 +1860,18 @@ typedef struct inturn_report {
   uint64_t waiting;   /* how many operations wait besides the links */
   const inturn_stall_link *INTURN_NULLABLE chain;
   size_t chain_count;
+  /* The line that it is about, as in inturn_stall_link: of what is stuck, that
+     of the last link; of a lost token, the operation's; of a wait that is
+     refused, that of the work that waits. */
+  const char *INTURN_NULLABLE file;
+  const char *INTURN_NULLABLE function;
+  uint32_t line;
 } inturn_report;
 
 #define INTURN_REPORT_INIT                                                     \
   {                                                                            \
     sizeof(inturn_report), (inturn_report_kind)0, "", NULL, NULL, 0, 0, NULL,  \
-        0                                                                      \
+        0, NULL, NULL, 0                                                       \
   }
 
 /* Reports something: for bindings to other languages, where there is more to
@@ -1960,6 +2037,26 @@ inturn_status inturn_dump(int fd, inturn_dump_format format);
 inturn_status inturn_why(inturn_operation operation,
                          inturn_report_fn INTURN_NULLABLE tell,
                          void *INTURN_NULLABLE context);
+
+/* The macros of functions that are called from a site: see inturn_site. */
+#if defined(__GNUC__) && !defined(__cplusplus) && !defined(INTURN_NO_SITES)
+/* The site of the line on which it stands. */
+#define INTURN_HERE                                                            \
+  __extension__({                                                              \
+    static inturn_site inturn_here = {__FILE__, __func__, __LINE__, 0};        \
+    &inturn_here;                                                              \
+  })
+#define inturn_queue_enqueue(...)                                              \
+  inturn_queue_enqueue_at(INTURN_HERE, __VA_ARGS__)
+#define inturn_queue_enqueue_with(...)                                         \
+  inturn_queue_enqueue_with_at(INTURN_HERE, __VA_ARGS__)
+#define inturn_queue_enqueue_batch(...)                                        \
+  inturn_queue_enqueue_batch_at(INTURN_HERE, __VA_ARGS__)
+#define inturn_queue_suspend(...)                                              \
+  inturn_queue_suspend_at(INTURN_HERE, __VA_ARGS__)
+#define inturn_queue_suspend_for(...)                                          \
+  inturn_queue_suspend_for_at(INTURN_HERE, __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

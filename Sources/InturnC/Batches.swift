@@ -7,14 +7,26 @@ public func inturn_queue_enqueue_batch(
   _ items: UnsafePointer<inturn_batch_item>?, _ count: Int,
   _ out_batch: UnsafeMutablePointer<inturn_batch>?
 ) -> inturn_status {
+  inturn_queue_enqueue_batch_at(nil, queue, options, items, count, out_batch)
+}
+
+@_cdecl("inturn_queue_enqueue_batch_at") @implementation
+public func inturn_queue_enqueue_batch_at(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue,
+  _ options: UnsafePointer<inturn_batch_options>?, _ items: UnsafePointer<inturn_batch_item>?,
+  _ count: Int, _ out_batch: UnsafeMutablePointer<inturn_batch>?
+) -> inturn_status {
+  let function: StaticString = "inturn_queue_enqueue_batch"
   let given = options.map { sized($0) }
   let onEnd = CallbackContext(given ?? nil)
   var status: Status
   if let items = array(items, count, most: Int(UInt32.max)) {
     var checked = BatchOptions()
+    checked.site = Site(site)
     status =
       items.allSatisfy { $0.work != nil }
-      ? check(given, count: count, onEnd: onEnd, into: &checked) : refuse("items[].work")
+      ? check(given, count: count, onEnd: onEnd, into: &checked, in: function)
+      : refuse("items[].work", in: function)
     if status.isOK {
       let (result, batch) = Engine.enqueueBatch(
         Handle(queue), checked, count: count, wantsHandle: out_batch != nil
@@ -27,7 +39,7 @@ public func inturn_queue_enqueue_batch(
     }
     if !status.isOK { for item in items { item.destroy?(item.context) } }
   } else {
-    status = refuse(items == nil ? "items" : "count")
+    status = refuse(items == nil ? "items" : "count", in: function)
   }
   if !status.isOK { onEnd.release() }
   return inturn_status(status)

@@ -178,6 +178,7 @@ extension Report {
       next.queue_label = copy(link.queueLabel)
       next.operation_label = copy(link.operationLabel)
       next.is_operation = link.isOperation
+      if let line = link.site.line { (next.file, next.function, next.line) = line.inC }
       chain.append(next)
     }
     var told = inturn_report()
@@ -188,11 +189,18 @@ extension Report {
     told.operation_label = copy(operationLabel)
     told.stalled_ns = stall?.nanoseconds ?? 0
     told.waiting = stall?.waiting ?? 0
+    if let line = site.line { (told.file, told.function, told.line) = line.inC }
     chain.withUnsafeBufferPointer { links in
       told.chain = links.isEmpty ? nil : links.baseAddress
       told.chain_count = links.count
       body(&told)
     }
     for text in texts { text.deallocate() }
+  }
+}
+
+extension SiteTable.Line {
+  fileprivate var inC: (UnsafePointer<CChar>, UnsafePointer<CChar>?, UInt32) {
+    (file, function, number)
   }
 }

@@ -99,25 +99,54 @@ public func inturn_queue_enqueue(
   _ queue: inturn_queue, _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?,
   _ destroy: inturn_destroy_fn?, _ out_operation: UnsafeMutablePointer<inturn_operation>?
 ) -> inturn_status {
-  if out_operation != nil {
-    return enqueue(queue, LeanOptions(), work, context, destroy, out_operation)
-  }
+  inturn_queue_enqueue_at(nil, queue, work, context, destroy, out_operation)
+}
+
+@_cdecl("inturn_queue_enqueue_at") @implementation
+public func inturn_queue_enqueue_at(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue, _ work: inturn_work_fn?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?
+) -> inturn_status {
+  // Neither of the two has to keep what the other one needs.
+  guard let out_operation else { return enqueuePlain(site, queue, work, context, destroy) }
+  return enqueueHeld(site, queue, work, context, destroy, out_operation)
+}
+
+/// What the functions that have no options call themselves in reports.
+private var enqueueName: StaticString { "inturn_queue_enqueue" }
+
+@inline(never)
+private func enqueuePlain(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue, _ work: inturn_work_fn?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?
+) -> inturn_status {
   let status = Engine.enqueue(
-    Handle(queue), work: rawWork(work), context: context, destroy: destroy)
+    Handle(queue), at: Site(site), work: rawWork(work), context: context, destroy: destroy)
   if status.isOK { return INTURN_OK }
   if let destroy { destroy(context) }
-  return refusal(status, work)
+  return refusal(status, work, in: enqueueName)
+}
+
+@inline(never)
+private func enqueueHeld(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue, _ work: inturn_work_fn?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>
+) -> inturn_status {
+  enqueueLean(
+    Site(site), queue, LeanOptions(), work, context, destroy, out_operation, in: enqueueName)
 }
 
 /// Enqueues an operation of which little is asked.
 @inline(__always)
-private func enqueue(
-  _ queue: inturn_queue, _ lean: LeanOptions, _ work: inturn_work_fn?,
+private func enqueueLean(
+  _ site: Site, _ queue: inturn_queue, _ lean: LeanOptions, _ work: inturn_work_fn?,
   _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
-  _ out_operation: UnsafeMutablePointer<inturn_operation>?, in function: StaticString = #function
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?, in function: StaticString
 ) -> inturn_status {
   let (status, operation) = Engine.enqueue(
-    Handle(queue), lean: lean, work: rawWork(work), context: context, destroy: destroy,
+    Handle(queue), at: site, lean: lean, work: rawWork(work), context: context, destroy: destroy,
     wantsHandle: out_operation != nil)
   if status.isOK {
     out_operation?.pointee.bits = operation.bits
@@ -158,22 +187,34 @@ public func inturn_queue_enqueue_with(
   _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
   _ out_operation: UnsafeMutablePointer<inturn_operation>?
 ) -> inturn_status {
+  inturn_queue_enqueue_with_at(nil, queue, options, work, context, destroy, out_operation)
+}
+
+@_cdecl("inturn_queue_enqueue_with_at") @implementation
+public func inturn_queue_enqueue_with_at(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue,
+  _ options: UnsafePointer<inturn_operation_options>?, _ work: inturn_work_fn?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?
+) -> inturn_status {
   guard let options else {
-    return inturn_queue_enqueue(queue, work, context, destroy, out_operation)
+    return inturn_queue_enqueue_at(site, queue, work, context, destroy, out_operation)
   }
+  let site = Site(site)
+  let function: StaticString = "inturn_queue_enqueue_with"
   if let lean = leanOptions(options) {
-    return enqueue(queue, lean, work, context, destroy, out_operation)
+    return enqueueLean(site, queue, lean, work, context, destroy, out_operation, in: function)
   }
   guard let options = sized(options) else {
     destroy?(context)
-    return refuse("options->size")
+    return refuse("options->size", in: function)
   }
   var checked = OperationOptions()
-  var status = check(options, "options->", into: &checked)
+  var status = check(options, "options->", into: &checked, in: function)
   if status.isOK {
     let (result, operation) = withUnsafePointer(to: &checked) {
       Engine.enqueue(
-        Handle(queue), optionsAt: $0, work: rawWork(work), context: context,
+        Handle(queue), at: site, optionsAt: $0, work: rawWork(work), context: context,
         destroy: destroy, wantsHandle: out_operation != nil)
     }
     if result.isOK { out_operation?.pointee.bits = operation.bits }
@@ -182,7 +223,7 @@ public func inturn_queue_enqueue_with(
   if !status.isOK {
     destroy?(context)
     options.end_destroy?(options.end_context)
-    return work == nil ? refusal(status, work) : inturn_status(status)
+    return work == nil ? refusal(status, work, in: function) : inturn_status(status)
   }
   return INTURN_OK
 }
@@ -303,7 +344,14 @@ public func inturn_queue_set_max_concurrent(
 
 @_cdecl("inturn_queue_suspend") @implementation
 public func inturn_queue_suspend(_ queue: inturn_queue) -> inturn_status {
-  inturn_status(Engine.suspend(Handle(queue)))
+  inturn_queue_suspend_at(nil, queue)
+}
+
+@_cdecl("inturn_queue_suspend_at") @implementation
+public func inturn_queue_suspend_at(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue
+) -> inturn_status {
+  inturn_status(Engine.suspend(Handle(queue), at: Site(site)))
 }
 
 @_cdecl("inturn_queue_resume") @implementation
@@ -315,8 +363,16 @@ public func inturn_queue_resume(_ queue: inturn_queue) -> inturn_status {
 public func inturn_queue_suspend_for(
   _ queue: inturn_queue, _ reason: UnsafePointer<CChar>?
 ) -> inturn_status {
-  guard let reason = name(reason) else { return refuse("reason") }
-  return inturn_status(Engine.suspend(Handle(queue), reason: reason))
+  inturn_queue_suspend_for_at(nil, queue, reason)
+}
+
+@_cdecl("inturn_queue_suspend_for_at") @implementation
+public func inturn_queue_suspend_for_at(
+  _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue,
+  _ reason: UnsafePointer<CChar>?
+) -> inturn_status {
+  guard let reason = name(reason) else { return refuse("reason", in: "inturn_queue_suspend_for") }
+  return inturn_status(Engine.suspend(Handle(queue), at: Site(site), reason: reason))
 }
 
 @_cdecl("inturn_queue_resume_for") @implementation

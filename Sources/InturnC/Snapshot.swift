@@ -50,6 +50,7 @@ extension inturn_entry {
     enqueued_ns = entry.enqueuedAt
     started_ns = entry.startedAt
     at_ns = entry.moment
+    if let place = entry.site.line { (file, line) = (place.file, place.number) }
     withUnsafeMutableBytes(of: &label) { room in
       withUnsafeBytes(of: entry.label) { room.copyMemory(from: $0) }
     }

@@ -50,6 +50,31 @@ static void the_own_queue_cannot_be_waited_for(inturn_queue_kind kind) {
   CHECK(strstr(told.message, "own queue") != NULL);
 }
 
+static void drain_own(void *context, inturn_token token) {
+  CHECK_STATUS(inturn_queue_drain(*(inturn_queue *)context, LIMIT_NS),
+               INTURN_E_DEADLOCK);
+  just_finish(context, token);
+}
+
+static void the_line_of_the_work_that_waits_is_told(void) {
+  inturn_operation_options o = INTURN_OPERATION_OPTIONS_INIT;
+  char site[32];
+  own = pool_queue_create(INTURN_QUEUE_FIFO, "own queue");
+  reports_begin(&told);
+  CHECK_OK(inturn_queue_enqueue(own, drain_own, &own, NULL, NULL));
+  snprintf(site, sizeof site, "deadlock.c:%d", __LINE__ - 1);
+  GATE_WAIT(&told.told, 1);
+  CHECK_TEXT(told.site, site);
+  CHECK(strstr(told.message, "; the work that waits was enqueued at ") != NULL);
+  o.label = "labelled";
+  CHECK_OK(inturn_queue_enqueue_with(own, &o, drain_own, &own, NULL, NULL));
+  snprintf(site, sizeof site, "deadlock.c:%d", __LINE__ - 1);
+  GATE_WAIT(&told.told, 2);
+  CHECK_TEXT(told.site, site);
+  drain_and_destroy(own);
+  reports_end();
+}
+
 static void a_drain_inside_the_callbacks_of_the_queue_is_refused(void) {
   for_each_kind(the_own_queue_cannot_be_waited_for);
 }
@@ -385,6 +410,7 @@ static void a_chain_of_waiting_queues_is_no_ring(void) {
 }
 
 PROGRAM(deadlock, TEST(a_drain_inside_the_callbacks_of_the_queue_is_refused),
+        TEST(the_line_of_the_work_that_waits_is_told),
         TEST(an_operation_of_the_own_queue_cannot_be_waited_for),
         TEST(who_just_asks_is_not_refused),
         TEST(an_ended_operation_is_no_deadlock),

@@ -325,12 +325,16 @@ static void take_report(void *context, const inturn_report *report) {
            queue ? queue : "(none)");
   snprintf(reports->operation_label, sizeof reports->operation_label, "%s",
            operation ? operation : "(none)");
+  const char *file = report->file ? report->file : "?";
+  const char *slash = strrchr(file, '/');
+  snprintf(reports->site, sizeof reports->site, "%s:%u",
+           slash ? slash + 1 : file, report->line);
   pthread_mutex_unlock(&reports_mutex);
   gate_pass(&reports->told);
 }
 
 void reports_begin(reports *into) {
-  *into = (reports){GATE_INIT, 0, "", "", ""};
+  *into = (reports){GATE_INIT, 0, "", "", "", ""};
   CHECK_OK(inturn_report_set_handler(take_report, into, NULL));
 }
 

@@ -175,6 +175,7 @@ typedef struct reports {
   char message[1024];
   char queue_label[64];
   char operation_label[64];
+  char site[256]; /* such as "reports.c:21", without its folder; or "?:0" */
 } reports;
 
 /* Sends the library's reports here, until reports_end. */

@@ -17,22 +17,50 @@ static const char *const causes[] = {"none",     "after",     "name", "turn",
                                      "callback", "suspended", "view", "clock",
                                      "delay",    "executor",  "pool"};
 
-static void describe(const inturn_report *report, char *text, size_t room) {
-  size_t length = 0;
-  text[0] = '\0';
+/* Each link says how far the next one is. */
+static const inturn_stall_link *link_of(const inturn_report *report, size_t i) {
+  const inturn_stall_link *link =
+      (const inturn_stall_link *)(const void *)((const char *)report->chain +
+                                                i * report->chain->size);
+  CHECK(link->size >= sizeof *link);
+  CHECK((int)link->cause >= 0 && link->cause <= INTURN_STALL_POOL);
+  return link;
+}
+
+static void describe(const inturn_report *report, stall *stall) {
+  int chain = 0, sites = 0;
   for (size_t i = 0; i < report->chain_count; i++) {
-    /* Each says how far the next one is. */
-    const inturn_stall_link *link =
-        (const inturn_stall_link *)(const void *)((const char *)report->chain +
-                                                  i * report->chain->size);
-    CHECK(link->size >= sizeof *link);
-    CHECK((int)link->cause >= 0 && link->cause <= INTURN_STALL_POOL);
+    const inturn_stall_link *link = link_of(report, i);
+    const char *joint = i > 0 ? " > " : "";
     const char *operation = link->operation_label ? link->operation_label : "?";
-    length += (size_t)snprintf(text + length, room - length, "%s%s %s@%s",
-                               i > 0 ? " > " : "", causes[link->cause],
-                               link->is_operation ? operation : "",
-                               link->queue_label ? link->queue_label : "?");
-    CHECK(length < room);
+    const char *slash = link->file ? strrchr(link->file, '/') : NULL;
+    chain += snprintf(stall->chain + chain, sizeof stall->chain - (size_t)chain,
+                      "%s%s %s@%s", joint, causes[link->cause],
+                      link->is_operation ? operation : "",
+                      link->queue_label ? link->queue_label : "?");
+    CHECK((size_t)chain < sizeof stall->chain);
+    sites += snprintf(stall->sites + sites, sizeof stall->sites - (size_t)sites,
+                      "%s%s:%u", joint,
+                      slash        ? slash + 1
+                      : link->file ? link->file
+                                   : "?",
+                      link->line);
+    CHECK((size_t)sites < sizeof stall->sites);
+  }
+}
+
+/* Takes the sites out of a message, where they are in brackets. */
+static void remove_sites(const inturn_report *report, char *message) {
+  for (size_t i = 0; i < report->chain_count; i++) {
+    const inturn_stall_link *link = link_of(report, i);
+    char site[512];
+    if (link->file == NULL)
+      continue;
+    int length =
+        snprintf(site, sizeof site, " (%s:%u)", link->file, link->line);
+    char *found = strstr(message, site);
+    CHECK(found != NULL);
+    memmove(found, found + length, strlen(found + length) + 1);
   }
 }
 
@@ -41,8 +69,10 @@ static stall copy(const inturn_report *report) {
   CHECK_INT(report->kind, INTURN_REPORT_STALL);
   CHECK(report->size >= sizeof *report);
   CHECK(strchr(report->message, '\n') == NULL);
-  describe(report, result.chain, sizeof result.chain);
-  snprintf(result.message, sizeof result.message, "%s", report->message);
+  describe(report, &result);
+  CHECK(strlen(report->message) < sizeof result.message);
+  strcpy(result.message, report->message);
+  remove_sites(report, result.message);
   snprintf(result.queue_label, sizeof result.queue_label, "%s",
            report->queue_label ? report->queue_label : "(none)");
   result.stalled_ns = report->stalled_ns;
@@ -113,7 +143,7 @@ stall stall_at(const char *file, int line, const char *chain) {
     if (pthread_cond_timedwait(&told, &mutex, &limit) == 0)
       continue;
     for (int i = 0; i < count; i++)
-      printf("told: %s: %s\n", all[i].chain, all[i].message);
+      printf("told: %s: %.512s\n", all[i].chain, all[i].message);
     fail_at(file, line, "waited %d s for a report of %s", LIMIT_SECONDS, chain);
   }
   stall result = *found;

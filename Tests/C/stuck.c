@@ -9,6 +9,13 @@ static void drain_queue(void *queue) {
   CHECK_OK(inturn_queue_drain(*(inturn_queue *)queue, LIMIT_NS));
 }
 
+/* A site of this file, as a report has it. */
+static const char *here(int line) {
+  static char site[32];
+  snprintf(site, sizeof site, "stuck.c:%d", line);
+  return site;
+}
+
 /* What runs does not end --------------------------------------------------- */
 
 static void a_token_that_is_out_is_told(void) {
@@ -94,10 +101,29 @@ static void plain_work_is_told_without_a_label(void) {
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, NULL);
   inturn_token token;
   CHECK_OK(inturn_queue_enqueue(queue, keep_token, &token, NULL, NULL));
+  const char *site = here(__LINE__ - 1);
   enqueue_one(queue, NULL);
   stall told = STALL("token ?@?");
+  CHECK_TEXT(told.sites, site);
   CHECK(stall_says(&told, "an operation of an unnamed queue: running for "));
   CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* It is called out of its queue's buffer, and there is its site. */
+static void plain_work_in_its_call_is_told_with_its_site(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
+  job job = JOB("compute");
+  enqueue_one(queue, NULL);
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue(queue, work_block, &job, NULL, NULL));
+  const char *site = here(__LINE__ - 1);
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  stall told = STALL("call ?@slow");
+  CHECK_TEXT(told.sites, site);
+  gate_pass(&job.go);
   drain_and_destroy(queue);
   stalls_end();
 }
@@ -160,10 +186,12 @@ static void a_suspended_queue_that_a_thread_waits_for_is_told(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
   CHECK_OK(inturn_queue_suspend_for(queue, "offline"));
+  const char *site = here(__LINE__ - 1);
   enqueue_one(queue, NULL);
   thread waiter;
   thread_start(&waiter, drain_queue, &queue);
   stall told = STALL("suspended @uploads");
+  CHECK_TEXT(told.sites, site);
   CHECK(told.stalled_ns < 10 * STALL_NS);
   CHECK(
       stall_says(&told, "queue \"uploads\": it is suspended for \"offline\"."));
@@ -178,8 +206,10 @@ static void a_suspended_queue_that_nobody_waits_for_is_told_later(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
   CHECK_OK(inturn_queue_suspend(queue));
+  const char *site = here(__LINE__ - 1);
   enqueue_one(queue, NULL);
   stall told = STALL("suspended @uploads");
+  CHECK_TEXT(told.sites, site);
   CHECK(told.stalled_ns >= 10 * STALL_NS);
   CHECK(stall_says(&told, "queue \"uploads\": it is suspended."));
   CHECK_OK(inturn_queue_resume(queue));
@@ -376,6 +406,7 @@ PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_call_that_goes_on_after_its_end_is_told),
         TEST(a_call_that_was_cut_off_is_told_later),
         TEST(plain_work_is_told_without_a_label),
+        TEST(plain_work_in_its_call_is_told_with_its_site),
         TEST(a_place_that_a_deadline_holds_is_told),
         TEST(a_callback_that_does_not_return_is_told),
         TEST(what_runs_alone_is_told_later),

@@ -11,10 +11,13 @@
 #define MS INT64_C(1000000)
 
 /* One report. Its chain is a text: of each link the cause, the operation if it
-   is one, and the queue, as in "after save@database > token load@network". */
+   is one, and the queue, as in "after save@database > token load@network". Its
+   sites are those of the links, as in "stuck.c:12 > stalls.c:150", without
+   their folders; the message is without them. */
 typedef struct stall {
   char chain[1024];
-  char message[1024];
+  char sites[1024];
+  char message[2048];
   char queue_label[64];
   int64_t stalled_ns;
   uint64_t waiting;

@@ -54,6 +54,54 @@ static void the_chain_leads_to_the_cause(void) {
   stalls_end();
 }
 
+static char whole_message[1024];
+static const char *functions[3];
+
+static void take_sites(const inturn_report *report) {
+  CHECK(strlen(report->message) < sizeof whole_message);
+  CHECK_INT(report->chain_count, 2);
+  strcpy(whole_message, report->message);
+  for (size_t i = 0; i < report->chain_count; i++)
+    functions[i] = report->chain[i].function;
+  CHECK(strcmp(report->file, report->chain[1].file) == 0);
+  CHECK_INT(report->line, report->chain[1].line);
+  functions[2] = report->function;
+}
+
+static void each_link_names_the_line_that_has_enqueued_it(void) {
+  stalls_told = take_sites;
+  stalls_begin(STALL_NS);
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_queue db = labelled_queue(INTURN_QUEUE_FIFO, "database");
+  inturn_operation_options o = labelled("save");
+  inturn_operation load;
+  inturn_token token = {0};
+  CHECK_OK(inturn_queue_enqueue(network, keep_token, &token, NULL, &load));
+  int load_line = __LINE__ - 1;
+  o.after = &load;
+  o.after_count = 1;
+  CHECK_OK(inturn_queue_enqueue_with(db, &o, just_finish, NULL, NULL, NULL));
+  int save_line = __LINE__ - 1;
+  stall told = STALL("after save@database > token ?@network");
+  char expected[512];
+  snprintf(expected, sizeof expected, "stuck_chains.c:%d > stuck_chains.c:%d",
+           save_line, load_line);
+  CHECK_TEXT(told.sites, expected);
+  snprintf(expected, sizeof expected,
+           ": \"save\" (%s:%d) of queue \"database\" waits for an operation "
+           "(%s:%d) of queue \"network\": running for ",
+           __FILE__, save_line, __FILE__, load_line);
+  if (strstr(whole_message, expected) == NULL)
+    FAIL("%s is not in %s", expected, whole_message);
+  for (int i = 0; i < 3; i++)
+    CHECK_TEXT(functions[i], __func__);
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(db);
+  drain_and_destroy(network);
+  CHECK_OK(inturn_operation_release(load));
+  stalls_end();
+}
+
 /* What is waited for runs, whatever else its queue does meanwhile. */
 static void the_chain_leads_to_a_queue_that_gets_on(void) {
   stalls_begin(STALL_NS);
@@ -119,6 +167,7 @@ static void a_name_that_another_one_has_is_told(void) {
 }
 
 PROGRAM(stuck_chains, TEST(the_chain_leads_to_the_cause),
+        TEST(each_link_names_the_line_that_has_enqueued_it),
         TEST(the_chain_leads_to_a_queue_that_gets_on),
         TEST(the_chain_leads_to_a_suspended_queue),
         TEST(a_name_that_another_one_has_is_told))

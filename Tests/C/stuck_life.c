@@ -238,7 +238,9 @@ static void read_line_of_stall(int end, char *line, size_t room) {
 /* Checks the line, and gives the milliseconds that it says. */
 static int check_line(const char *line) {
   int seconds = 0, rest = 0;
-  CHECK(strstr(line, ": \"load\" of queue \"network\": running for ") != NULL);
+  const char *site = strstr(line, ": \"load\" (");
+  CHECK(site != NULL && strstr(site, "stalls.c:") != NULL);
+  CHECK(strstr(site, ") of queue \"network\": running for ") != NULL);
   if (sscanf(line, "inturn: stuck for %d.%d s: ", &seconds, &rest) == 2)
     return seconds * 1000 + rest * 100;
   CHECK_INT(sscanf(line, "inturn: stuck for %d ms: ", &rest), 1);

@@ -21,7 +21,8 @@ import Testing
 
     private func job(_ number: Int) -> Job {
       let context = UnsafeMutableRawPointer(bitPattern: number + 1)
-      return Job(work: { _, _ in }, context: context, destroy: nil)
+      return Job(
+        work: Work(known: { _, _ in }, at: .unknown), context: context, destroy: nil)
     }
 
     func push(_ number: Int, priority: Int64) {

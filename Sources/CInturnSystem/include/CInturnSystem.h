@@ -83,6 +83,7 @@ struct inturn_system_process {
   uint32_t state;      // see `ProcessState`
   uintptr_t engine;    // of this process; see `Engine`
   uintptr_t inherited; // that of the last process before it that had one
+  uintptr_t sites;     // see `SiteTable`
 };
 extern struct inturn_system_process inturn_system_this_process
     __attribute__((visibility("hidden")));
@@ -98,6 +99,9 @@ static inline uintptr_t *_Nonnull inturn_system_engine(void) {
 }
 static inline uintptr_t *_Nonnull inturn_system_inherited_engine(void) {
   return &inturn_system_this_process.inherited;
+}
+static inline uintptr_t *_Nonnull inturn_system_sites(void) {
+  return &inturn_system_this_process.sites;
 }
 
 /// What Swift's own memory comes from and goes to in the C library, instead of

@@ -9,6 +9,7 @@ package struct BatchOptions {
   package var onEnd: (@Sendable (Batch) -> Void)?
   /// Valid only while the batch is enqueued.
   package var edges = UnsafeBufferPointer<BatchEdge>(start: nil, count: 0)
+  package var site = Site.unknown
 
   package init() {}
 }
@@ -34,6 +35,7 @@ package final class Batch: @unchecked Sendable {
   private let entries: UnsafeMutablePointer<BatchEntry>
   package let count: Int
   let queue: Handle
+  let site: Site
   /// Of each operation. The slots have copies that do not live as long.
   private let label: UnsafeMutablePointer<CChar>?
   private let onEnd: (@Sendable (Batch) -> Void)?
@@ -72,6 +74,7 @@ package final class Batch: @unchecked Sendable {
     self.entries = entries
     self.count = count
     self.queue = queue
+    site = options.site
     label = options.operation?.label?.copied()
     onEnd = options.onEnd
     condition = options.operation?.condition
@@ -96,7 +99,7 @@ package final class Batch: @unchecked Sendable {
 
   /// What a lane has of an operation without a slot.
   @inline(__always)
-  func job(at place: Int) -> Job { Job(batch: entries + place) }
+  func job(at place: Int) -> Job { Job(batch: entries + place, at: site) }
 
   /// Those that come after others are to be held. `options` are those of their slots, if they have
   /// any. False when memory runs out.
@@ -163,8 +166,8 @@ package final class Batch: @unchecked Sendable {
   static func dropTombstoneLocked(_ job: Job) -> Job {
     let batch = of(job)
     batch.tombstones -= 1
-    if batch.tombstones > 0 { return Job(work: nil, context: nil, destroy: nil) }
-    return Job(work: nil, context: Unmanaged.passUnretained(batch).toOpaque(), destroy: letGo)
+    if batch.tombstones > 0 { return Job(context: nil, destroy: nil) }
+    return Job(context: Unmanaged.passUnretained(batch).toOpaque(), destroy: letGo)
   }
 
   /// The same where nobody can destroy anything: it is left to others.

@@ -43,9 +43,9 @@ extension UnsafeMutablePointer<Lane> {
     var ready = 0
     var hasMemory = true
     for place in 0..<batch.count {
-      let entry = batch.fill(place, with: item(place))
+      _ = batch.fill(place, with: item(place))
       if batch.isHeld(place) { continue }
-      hasMemory = jobs.append(Job(batch: entry))
+      hasMemory = jobs.append(batch.job(at: place))
       if !hasMemory { break }
       ready += 1
     }
@@ -85,7 +85,8 @@ extension UnsafeMutablePointer<Lane> {
       let entry = batch.fill(place, with: item(place))
       let isHeld = batch.isHeld(place)
       guard
-        let slot = makeSlot(for: entry, generation, options, earlier.count, isHeld: isHeld, now)
+        let slot = makeSlot(
+          for: entry, at: batch.site, generation, options, earlier.count, isHeld: isHeld, now)
       else { break }
       entry.pointee.slot = slot
       if !jobs.append(Job(slot: slot)) {
@@ -108,14 +109,14 @@ extension UnsafeMutablePointer<Lane> {
 
   /// A slot of an operation to come. The engine has a reference, the buffer, and the batch.
   private func makeSlot(
-    for entry: UnsafeMutablePointer<BatchEntry>, _ generation: UInt32, _ options: OperationOptions,
-    _ earlier: Int, isHeld: Bool, _ now: Int64
+    for entry: UnsafeMutablePointer<BatchEntry>, at site: Site, _ generation: UInt32,
+    _ options: OperationOptions, _ earlier: Int, isHeld: Bool, _ now: Int64
   ) -> OperationSlot.Pointer? {
     guard
       let slot = OperationSlot.Pointer.take(
         for: self, generation, .observed, references: Self.referencesInBatch)
     else { return nil }
-    slot.pointee.work = Batch.work
+    slot.pointee.work = Work(known: Batch.work, at: site)
     slot.pointee.context = UnsafeMutableRawPointer(entry)
     slot.pointee.destroy = Batch.destroy
     slot.pointee.enqueuedAt = now
@@ -255,8 +256,10 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension Job {
-  init(batch entry: UnsafeMutablePointer<BatchEntry>) {
-    self.init(work: Batch.work, context: UnsafeMutableRawPointer(entry), destroy: Batch.destroy)
+  init(batch entry: UnsafeMutablePointer<BatchEntry>, at site: Site) {
+    self.init(
+      work: Work(known: Batch.work, at: site), context: UnsafeMutableRawPointer(entry),
+      destroy: Batch.destroy)
   }
 
   /// The entry, of a bare job of a batch.

@@ -77,11 +77,13 @@ extension Engine {
 
   // MARK: Going on and stopping
 
-  package static func suspend(_ queue: Handle, reason: String? = nil) -> Status {
+  package static func suspend(
+    _ queue: Handle, at site: Site = .unknown, reason: String? = nil
+  ) -> Status {
     if reason != nil && !hasMemory { return .noMemory }
     return withLocked(queue) { lane, _ in
       let extra = lane.needExtra()
-      if !extra.pointee.suspensions.add(reason.map(Bytes.init)) { return .full }
+      if !extra.pointee.suspensions.add(reason.map(Bytes.init), at: site) { return .full }
       if extra.pointee.suspensions.count == 1 { lane.noteLocked(.suspended) }
       lane.pointee.machine.flags.insert(.suspended)
       lane.stopBurstLocked()

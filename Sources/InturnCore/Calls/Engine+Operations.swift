@@ -147,7 +147,9 @@ extension Engine {
     var report: Report?
     let status = withSlot(token: token) { slot in
       if let lane = slot.lockLane(ofAttempt: token.generation) {
-        report = .lostToken(operation: slot.label, queue: lane.label, enqueuedAt: place)
+        report = .lostToken(
+          operation: slot.label, queue: lane.label, at: lane.siteLocked(of: slot),
+          enqueuedAt: place)
         lane.pointee.lock.unlock()
       }
       return end(token, as: .abandoned)
@@ -224,7 +226,7 @@ extension Engine {
   package static func resume(
     _ token: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
   ) -> Status {
-    guard let work else { return .invalidArgument }
+    guard let work = Work(work, at: .unknown) else { return .invalidArgument }
     guard hasMemory else { return .noMemory }
     return withSlot(token: token) {
       $0.lane.resume(

@@ -24,16 +24,16 @@ extension Engine {
   /// Enqueues an operation with a slot. An obstinate one is not ended by a cancel of all before its
   /// start, only asked to end.
   package static func enqueue(
-    _ queue: Handle, options: OperationOptions?, context: UnsafeMutableRawPointer,
-    destroy: @escaping RawDestroy, isObstinate: Bool, wantsHandle: Bool
+    _ queue: Handle, at site: Site = .unknown, options: OperationOptions?,
+    context: UnsafeMutableRawPointer, destroy: @escaping RawDestroy, isObstinate: Bool, wantsHandle: Bool
   ) -> (Status, Handle) {
     var flags: OperationSlot.Flags = isObstinate ? .obstinate : []
     if options == nil { flags.insert(.untimed) }
     return withLane(queue, or: Handle(bits: 0)) { lane in
       OperationOptions.withPointer(to: options) {
         lane.enqueue(
-          generation: queue.generation, options: $0, work: { _, _ in }, context: context,
-          destroy: destroy, wantsHandle: wantsHandle, flags: flags)
+          generation: queue.generation, options: $0, work: Work(known: { _, _ in }, at: site),
+          context: context, destroy: destroy, wantsHandle: wantsHandle, flags: flags)
       }
     }
   }
@@ -42,10 +42,11 @@ extension Engine {
   /// function's address; `destroy` gets the context if the operation never starts.
   @inline(__always)
   package static func enqueuePlain(
-    _ queue: Handle, work: UInt, context: UInt, destroy: @escaping RawDestroy
+    _ queue: Handle, at site: Site = .unknown, work: UInt, context: UInt,
+    destroy: @escaping RawDestroy
   ) -> Status {
     enqueue(
-      queue, work: unsafeBitCast(work, to: RawWork?.self),
+      queue, at: site, work: unsafeBitCast(work, to: RawWork?.self),
       context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy)
   }
 
@@ -54,12 +55,12 @@ extension Engine {
   /// gets the context if the queue is destroyed before the start.
   @inline(__always)
   package static func enqueueObstinate(
-    _ queue: Handle, context: UInt, destroy: @escaping RawDestroy
+    _ queue: Handle, at site: Site = .unknown, context: UInt, destroy: @escaping RawDestroy
   ) -> Status {
     withLane(queue) {
       $0.enqueue(
         generation: queue.generation,
-        work: unsafeBitCast(LaneDrainer.obstinate, to: RawWork?.self).unsafelyUnwrapped,
+        work: Work(unsafeBitCast(LaneDrainer.obstinate, to: RawWork?.self), at: site)!,
         context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy, isObstinate: true)
     }
   }

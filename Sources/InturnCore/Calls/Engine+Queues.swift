@@ -135,10 +135,10 @@ extension Engine {
   /// `isOwed`: to somebody who was not refused; see `ChunkPool`.
   @inline(__always)
   package static func enqueue(
-    _ queue: Handle, work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?,
-    isOwed: Bool = false
+    _ queue: Handle, at site: Site = .unknown, work: RawWork?, context: UnsafeMutableRawPointer?,
+    destroy: RawDestroy?, isOwed: Bool = false
   ) -> Status {
-    guard let work else { return .invalidArgument }
+    guard let work = Work(work, at: site) else { return .invalidArgument }
     return withLane(queue) {
       $0.enqueue(
         generation: queue.generation, work: work, context: context, destroy: destroy,
@@ -147,23 +147,23 @@ extension Engine {
   }
 
   package static func enqueue(
-    _ queue: Handle, options: OperationOptions?, work: RawWork?,
+    _ queue: Handle, at site: Site = .unknown, options: OperationOptions?, work: RawWork?,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     OperationOptions.withPointer(to: options) {
       enqueue(
-        queue, optionsAt: $0, work: work, context: context, destroy: destroy,
+        queue, at: site, optionsAt: $0, work: work, context: context, destroy: destroy,
         wantsHandle: wantsHandle)
     }
   }
 
   /// The same for who has the options in memory: they are large, and to copy them takes time.
   package static func enqueue(
-    _ queue: Handle, optionsAt options: UnsafePointer<OperationOptions>?, work: RawWork?,
-    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
+    _ queue: Handle, at site: Site, optionsAt options: UnsafePointer<OperationOptions>?,
+    work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     let none = Handle(bits: 0)
-    guard let work else { return (.invalidArgument, none) }
+    guard let work = Work(work, at: site) else { return (.invalidArgument, none) }
     guard hasMemory else { return (.noMemory, none) }
     return withLane(queue, or: none) {
       $0.enqueue(
@@ -174,11 +174,11 @@ extension Engine {
 
   /// The same for an operation of which little is asked.
   package static func enqueue(
-    _ queue: Handle, lean: LeanOptions, work: RawWork?, context: UnsafeMutableRawPointer?,
-    destroy: RawDestroy?, wantsHandle: Bool
+    _ queue: Handle, at site: Site = .unknown, lean: LeanOptions, work: RawWork?,
+    context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     let none = Handle(bits: 0)
-    guard let work else { return (.invalidArgument, none) }
+    guard let work = Work(work, at: site) else { return (.invalidArgument, none) }
     guard hasMemory else { return (.noMemory, none) }
     return withLane(queue, or: none) {
       $0.enqueue(

@@ -285,6 +285,7 @@ extension UnsafeMutablePointer<Lane> {
       entry.batch = Batch.handle(of: slot.pointee.destroy, slot.pointee.context)
     }
     entry.enqueuedAt = slot.pointee.enqueuedAt
+    entry.site = siteLocked(of: slot)
     if state == .running {
       entry.startedAt = slot.pointee.startedAt
       entry.cause = causeLocked(ofRunning: word)

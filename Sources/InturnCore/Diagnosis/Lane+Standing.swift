@@ -134,12 +134,13 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func linkLocked(
-    _ cause: StallLink.Cause, of slot: OperationSlot.Pointer?, _ predicate: String = ""
+    _ cause: StallLink.Cause, of slot: OperationSlot.Pointer?, at site: Site = .unknown,
+    _ predicate: String = ""
   ) -> StallLink {
     StallLink(
       cause: cause, queueLabel: label.map { String(cString: $0) },
       operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
-      predicate: predicate)
+      site: slot.map(siteLocked) ?? site, predicate: predicate)
   }
 
   @inline(never)
@@ -154,9 +155,10 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func queueLocked(
-    _ cause: StallLink.Cause, _ predicate: String, isPatient: Bool = false
+    _ cause: StallLink.Cause, at site: Site = .unknown, _ predicate: String,
+    isPatient: Bool = false
   ) -> Standing {
-    makeLocked(linkLocked(cause, of: nil, predicate), isPatient: isPatient)
+    makeLocked(linkLocked(cause, of: nil, at: site, predicate), isPatient: isPatient)
   }
 
   /// Whether somebody waits, in the library, for what is in the lane.
@@ -179,9 +181,9 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Causes
 
   private func suspendedLocked() -> Standing {
-    let reason = pointee.extra?.pointee.suspensions.firstReason
-    let text = reason.map { " for \(Report.quoted($0))" } ?? ""
-    return queueLocked(.suspended, "it is suspended" + text, isPatient: true)
+    let (reason, site) = pointee.extra?.pointee.suspensions.first ?? (nil, .unknown)
+    let text = "it is suspended" + (reason.map { " for " + Report.quoted($0) } ?? "")
+    return queueLocked(.suspended, at: site, text + site.inBrackets, isPatient: true)
   }
 
   private func heldLocked(at now: Int64, isAsked: Bool) -> Standing? {

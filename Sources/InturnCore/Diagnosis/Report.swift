@@ -14,27 +14,32 @@ package struct Report {
   package let message: String
   package let queueLabel: String?
   package let operationLabel: String?
+  /// Where the operation was enqueued, or the queue suspended.
+  package let site: Site
   /// Of what stands still.
   package internal(set) var stall: Stall?
 
   static func stall(
-    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, isRunning: Bool,
-    nanoseconds: Int64
+    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, at site: Site,
+    isRunning: Bool, nanoseconds: Int64
   ) -> Report {
     let what = isRunning ? "has been running" : "has been waiting for its start"
     let seconds = Double(nanoseconds) / 1e9
     return Report(
-      .stall, operation, queue, "\(describe(operation, queue)) \(what) for \(seconds) s")
+      .stall, operation, queue, at: site,
+      "\(describe(operation, queue, at: site)) \(what) for \(seconds) s")
   }
 
   static func lostToken(
-    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?,
+    operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, at site: Site,
     enqueuedAt place: UnsafePointer<CChar>?
   ) -> Report {
-    let origin = place.map { "; it was enqueued at \(oneLine(String(cString: $0)))" } ?? ""
+    let isNamed = site.inBrackets(after: operation.map { String(cString: $0) }).isEmpty
+    let line = place.map { oneLine(String(cString: $0)) } ?? (isNamed ? nil : site.line?.text)
+    let origin = line.map { "; it was enqueued at " + $0 } ?? ""
     return Report(
-      .lostToken, operation, queue,
-      "\(describe(operation, queue)) was abandoned: its token was lost unfinished" + origin)
+      .lostToken, operation, queue, at: site,
+      describe(operation, queue) + " was abandoned: its token was lost unfinished" + origin)
   }
 
   package static func runaway(value: String?, changes: UInt32) -> Report {
@@ -59,36 +64,42 @@ package struct Report {
         + " there is one to be had")
   }
 
-  package static func deadlock(ring: [String]) -> Report {
-    Report(
+  /// `site`: where the work was enqueued that is refused the wait.
+  package static func deadlock(ring: [String], at site: Site = .unknown) -> Report {
+    let origin = site.line.map { "; the work that waits was enqueued at " + $0.text } ?? ""
+    return Report(
       kind: .deadlock,
-      message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for "))
+      message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for ")
+        + origin, site: site)
   }
 
   private init(
     _ kind: Kind, _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?,
-    _ message: String
+    at site: Site, _ message: String
   ) {
     self.init(
       kind: kind, message: message, queueLabel: queue.map { String(cString: $0) },
-      operationLabel: operation.map { String(cString: $0) })
+      operationLabel: operation.map { String(cString: $0) }, site: site)
   }
 
   package init(
-    kind: Kind, message: String, queueLabel: String? = nil, operationLabel: String? = nil
+    kind: Kind, message: String, queueLabel: String? = nil, operationLabel: String? = nil,
+    site: Site = .unknown
   ) {
     self.kind = kind
     self.message = message
     self.queueLabel = queueLabel
     self.operationLabel = operationLabel
+    self.site = site
   }
 
   private static func describe(
-    _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?
+    _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?,
+    at site: Site = .unknown
   ) -> String {
     let subject = operation.map { "operation \(quoted($0))" } ?? "an operation"
     let place = queue.map { " of queue \(quoted($0))" } ?? ""
-    return subject + place
+    return subject + site.inBrackets(after: operation.map { String(cString: $0) }) + place
   }
 
   static func describe(value: String?) -> String {
@@ -104,7 +115,7 @@ package struct Report {
     "\"" + oneLine(label) + "\""
   }
 
-  private static func oneLine(_ text: String) -> String {
+  static func oneLine(_ text: String) -> String {
     var line = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       let isControl = scalar.value < 0x20 || 0x7f..<0xa0 ~= scalar.value

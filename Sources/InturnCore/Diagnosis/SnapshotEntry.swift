@@ -49,6 +49,7 @@ package struct SnapshotEntry {
   package var ended: UInt64 = 0
   package var enqueuedAt: Int64 = 0
   package var startedAt: Int64 = 0
+  package var site = Site.unknown
   package var moment: Int64 = 0
   /// Ends with a zero.
   package private(set) var label: Label = (0, 0, 0, 0, 0, 0, 0, 0)

@@ -18,6 +18,8 @@ package struct StallLink {
   package let queueLabel: String?
   package let operationLabel: String?
   package let isOperation: Bool
+  /// Where the operation was enqueued, or the queue suspended.
+  package let site: Site
   /// What a message says of it besides its name; empty where the next link says it.
   var predicate = ""
 
@@ -31,7 +33,8 @@ package struct StallLink {
   fileprivate var name: String {
     let queue = queueLabel.map { "queue \(Report.quoted($0))" } ?? "an unnamed queue"
     if !isOperation { return queue }
-    return (operationLabel.map { Report.quoted($0) } ?? "an operation") + " of " + queue
+    let operation = operationLabel.map { Report.quoted($0) } ?? "an operation"
+    return operation + site.inBrackets(after: operationLabel) + " of " + queue
   }
 }
 
@@ -155,7 +158,7 @@ package struct Stall {
     }
     var report = Report(
       kind: .stall, message: message, queueLabel: last.queueLabel,
-      operationLabel: last.operationLabel)
+      operationLabel: last.operationLabel, site: last.site)
     report.stall = self
     return report
   }

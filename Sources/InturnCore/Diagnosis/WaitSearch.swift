@@ -235,11 +235,19 @@ struct WaitSearch {
     let caller = waits[last].nameOfWaiter
     names.reverse()
     if names.last.map(Bytes.init) != Bytes(caller) { names.append(caller) }
-    return .deadlock(ring: [caller] + names)
+    return .deadlock(ring: [caller] + names, at: waits[last].site)
   }
 }
 
 extension WaitGraph.Wait {
+  /// Where the work was enqueued whose call it is in; unknown outside of work.
+  fileprivate var site: Site {
+    guard let frame = frames.first(where: { $0.lane != nil }), let lane = frame.lane else {
+      return .unknown
+    }
+    return lane.site(ofCallIn: frame)
+  }
+
   /// The queue or the value in whose callback the thread is.
   fileprivate var nameOfWaiter: String {
     for frame in frames {

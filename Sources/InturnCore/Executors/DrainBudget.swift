@@ -41,13 +41,12 @@ package struct DrainBudget {
   /// Gives a started operation, whose context is the host's from now on, or calls its work.
   @inline(__always)
   mutating func call(_ slot: OperationSlot.Pointer, _ token: Handle) {
-    let work = slot.pointee.work.unsafelyUnwrapped
-    if wanted != 0 && wanted == unsafeBitCast(work, to: UInt.self) {
+    if wanted != 0 && wanted == slot.pointee.work.address {
       given = GivenOperation(context: slot.pointee.context, token: token)
       slot.pointee.destroy = nil
       remaining = 0
     } else {
-      work(slot.pointee.context, token.bits)
+      slot.pointee.work.call(slot.pointee.context, token.bits)
     }
   }
 

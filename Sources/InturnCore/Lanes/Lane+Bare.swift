@@ -77,7 +77,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.goesStraightOn, budget.outbox.isEmpty, order == nil, budget.remaining > 0,
       gate.isClean, gate.pointee.destroy == nil,
       gate.loadWord().generation < OperationSlot.lastGeneration,
-      let chunk = pointee.buffer.front(), chunk.first.work != nil,
+      let chunk = pointee.buffer.front(), !chunk.first.work.isNone,
       !chunk.first.isTakenOut,
       !othersWaitLocked
     else { return nil }

@@ -47,7 +47,8 @@ extension UnsafeMutablePointer<Lane> {
     let isAppended =
       isSelective && order != nil
       ? appendInOrderLocked(job, isOwed: isOwed) : pointee.buffer.append(job, isOwed: isOwed)
-    if isAppended { pointee.pending += 1 }
+    // What is admitted is no more than can be counted.
+    if isAppended { pointee.pending &+= 1 }
     return isAppended
   }
 

@@ -30,8 +30,9 @@ struct Burst {
     // The mark may be there before the first: of a token of the operation that the gate served last.
     guard done < count, !word.contains(.attention) else { return nil }
     let job = jobs[Int(done)]
-    guard job.work != nil, !job.isTakenOut, isOurs(job) else { return nil }
-    let started = OperationWord(generation: word.generation + 1, .started)
+    guard !job.work.isNone, !job.isTakenOut, isOurs(job) else { return nil }
+    // `count` is such that neither number is ever too large.
+    let started = OperationWord(generation: word.generation &+ 1, .started)
     // Fails when somebody has set `attention`.
     if !gate.pointee.word.compareExchange(
       expected: word.bits, desired: started.bits,
@@ -40,7 +41,7 @@ struct Burst {
       return nil
     }
     word = started
-    done += 1
+    done &+= 1
     return job
   }
 
@@ -59,6 +60,7 @@ struct Burst {
     if word.contains(.ended) { return word }
     gate.pointee.context = context
     gate.pointee.destroy = destroy
+    gate.pointee.work = jobs[Int(done) - 1].work
     word = gate.set(.returned).adding(.returned)
     if !word.contains(.ended) { return nil }
     gate.pointee.context = nil
@@ -116,8 +118,8 @@ extension UnsafeMutablePointer<Lane> {
     let executor = self.executor
     var burst = beginBurstLocked(chunk, &budget)
     while budget.remaining > 0, let job = burst.next() {
-      budget.remaining -= 1
-      job.work.unsafelyUnwrapped(job.context, burst.token)
+      budget.remaining &-= 1
+      job.work.call(job.context, burst.token)
       if !budget.isStillOurs { return .stop }
       guard let word = burst.returned(keeping: job.context, job.destroy) else {
         suspendBurst(burst)
@@ -186,6 +188,29 @@ extension UnsafeMutablePointer<Lane> {
     // Counted when it was started; from now on it is counted when it ends.
     pointee.finished -= 1
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
+  }
+
+  /// Where an operation that has a slot was enqueued.
+  func siteLocked(of slot: OperationSlot.Pointer) -> Site {
+    guard isGateOfBurstLocked(slot), !slot.loadWord().contains(.returned) else {
+      return slot.pointee.work.site
+    }
+    // Its drainer keeps the work, which is still where it was.
+    countBurstLocked()
+    let chunk = pointee.buffer.head!
+    return chunk.pointee.start == 0
+      ? .unknown : chunk.jobs[Int(chunk.pointee.start) - 1].work.site
+  }
+
+  /// Where the operation was enqueued whose work is being called in a frame; unknown in other calls.
+  func site(ofCallIn frame: CallFrame) -> Site {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    if let slot = frame.operation { return siteLocked(of: slot) }
+    guard pointee.machine.flags.contains(.bursting), let gate = firstRunningSlot else {
+      return .unknown
+    }
+    return siteLocked(of: gate)
   }
 
   func isGateOfBurstLocked(_ slot: OperationSlot.Pointer) -> Bool {

@@ -136,14 +136,14 @@ extension UnsafeMutablePointer<Lane> {
         }
         pointee.pending -= 1
         if keepsSegments && job.isObstinate && appendLocked(job.askedToEnd, isOwed: true) {
-          chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
+          chunk.jobs[position] = Job(context: nil, destroy: nil)
         } else {
           job.markTakenOut()
           extra.pointee.ends.add(.cancelled)
         }
         continue
       }
-      chunk.jobs[position] = Job(work: nil, context: nil, destroy: nil)
+      chunk.jobs[position] = Job(context: nil, destroy: nil)
       if slot.loadWord().contains(.segment) {
         pointee.pending -= 1
         if keepsSegments && appendBegunLocked(job, isOwed: true) {
@@ -153,7 +153,7 @@ extension UnsafeMutablePointer<Lane> {
         extra.pointee.backlog.segments -= 1
         // Its context goes with the dead ones; the slot itself is not needed for that.
         chunk.jobs[position] = Job(
-          work: nil, context: slot.pointee.context, destroy: slot.pointee.destroy)
+          context: slot.pointee.context, destroy: slot.pointee.destroy)
         outbox.dropReference(of: slot.segmentOperation)
         outbox.dropReference(of: slot)
         continue

@@ -70,8 +70,8 @@ extension UnsafeMutablePointer<Lane> {
     } else if details.pointee.stallAt <= now {
       details.pointee.stallAt = Int64.max
       report = .stall(
-        operation: slot.label, queue: label, isRunning: word.contains(.started),
-        nanoseconds: details.pointee.stall)
+        operation: slot.label, queue: label, at: slot.pointee.work.site,
+        isRunning: word.contains(.started), nanoseconds: details.pointee.stall)
     }
     if !slot.loadWord().contains(.claimed) { armLocked(slot, details) }
     unlock(&outbox)

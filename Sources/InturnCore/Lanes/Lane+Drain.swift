@@ -70,7 +70,7 @@ extension UnsafeMutablePointer<Lane> {
   private func startLocked(_ budget: inout DrainBudget) -> Progress {
     if pointee.machine.traits.contains(.bursts), !pointee.machine.countsStarts,
       budget.wanted == 0, order?.pointee.front.isEmpty ?? true,
-      let chunk = frontLocked(), chunk.first.work != nil,
+      let chunk = frontLocked(), !chunk.first.work.isNone,
       !chunk.first.isTakenOut
     {
       return runBurstLocked(chunk, &budget)
@@ -234,7 +234,7 @@ extension UnsafeMutablePointer<Lane> {
     unlockForCall(&budget)
     if isCalled {
       budget.remaining -= 1
-      segment.pointee.work.unsafelyUnwrapped(segment.pointee.context, token.bits)
+      segment.pointee.work.call(segment.pointee.context, token.bits)
       if !budget.isStillOurs { return .stop }
     }
     if let destroy = segment.pointee.destroy { destroy(segment.pointee.context) }

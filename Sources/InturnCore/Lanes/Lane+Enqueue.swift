@@ -41,7 +41,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Adds an operation without options or handle.
   @inline(__always)
   func enqueue(
-    generation: UInt32, work: @escaping RawWork, context: UnsafeMutableRawPointer?,
+    generation: UInt32, work: Work, context: UnsafeMutableRawPointer?,
     destroy: RawDestroy?, isObstinate: Bool = false, isOwed: Bool = false
   ) -> Status {
     pointee.lock.lock()
@@ -51,14 +51,8 @@ extension UnsafeMutablePointer<Lane> {
       return refusal
     }
     if pointee.machine.flags.contains(.isObserved) {
-      // Whoever is told the queue's events is told of each operation.
       pointee.lock.unlock()
-      return withUnsafePointer(to: OperationOptions()) {
-        enqueue(
-          generation: generation, options: $0, work: work, context: context, destroy: destroy,
-          wantsHandle: false
-        ).0
-      }
+      return enqueueObserved(generation, work, context, destroy)
     }
     if !appendLocked(Job(work: work, context: context, destroy: destroy), isOwed: isOwed) {
       pointee.lock.unlock()
@@ -69,9 +63,23 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
+  /// The same where somebody is told the queue's events, and so of each operation.
+  @inline(never)
+  private func enqueueObserved(
+    _ generation: UInt32, _ work: Work, _ context: UnsafeMutableRawPointer?,
+    _ destroy: RawDestroy?
+  ) -> Status {
+    withUnsafePointer(to: OperationOptions()) {
+      enqueue(
+        generation: generation, options: $0, work: work, context: context, destroy: destroy,
+        wantsHandle: false
+      ).0
+    }
+  }
+
   /// Adds an operation with options, or whose handle is asked for.
   func enqueue(
-    generation: UInt32, options: UnsafePointer<OperationOptions>?, work: @escaping RawWork,
+    generation: UInt32, options: UnsafePointer<OperationOptions>?, work: Work,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool,
     flags: OperationSlot.Flags = []
   ) -> (Status, Handle) {
@@ -88,7 +96,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// `earlier`: the operations that it comes after, of which the caller has references.
   private func enqueue(
-    _ generation: UInt32, _ options: UnsafePointer<OperationOptions>?, _ work: @escaping RawWork,
+    _ generation: UInt32, _ options: UnsafePointer<OperationOptions>?, _ work: Work,
     _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?, wantsHandle: Bool,
     flags: OperationSlot.Flags, earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) -> (Status, Handle) {
@@ -163,7 +171,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Adds a segment of a running operation of an actor lane, whose attempt has this generation.
   func resume(
-    _ slot: OperationSlot.Pointer, generation: UInt32, work: @escaping RawWork,
+    _ slot: OperationSlot.Pointer, generation: UInt32, work: Work,
     context: UnsafeMutableRawPointer?,
     destroy: RawDestroy?
   ) -> Status {

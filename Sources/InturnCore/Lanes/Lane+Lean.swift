@@ -17,13 +17,22 @@ package struct LeanOptions {
 extension UnsafeMutablePointer<Lane> {
   /// Adds an operation, the short way where that can be.
   func enqueue(
-    generation: UInt32, lean options: LeanOptions, work: @escaping RawWork,
+    generation: UInt32, lean options: LeanOptions, work: Work,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle) {
     let short = enqueueLean(
       generation: generation, options, work: work, context: context, destroy: destroy,
       wantsHandle: wantsHandle)
     if let short { return short }
+    return enqueueInFull(
+      generation, options, work, context, destroy, wantsHandle: wantsHandle)
+  }
+
+  @inline(never)
+  private func enqueueInFull(
+    _ generation: UInt32, _ options: LeanOptions, _ work: Work,
+    _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?, wantsHandle: Bool
+  ) -> (Status, Handle) {
     var all = OperationOptions()
     all.priority = options.priority
     all.after = options.after
@@ -37,7 +46,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Nil when it has to go the long way: then nothing has happened.
   private func enqueueLean(
-    generation: UInt32, _ options: LeanOptions, work: @escaping RawWork,
+    generation: UInt32, _ options: LeanOptions, work: Work,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
   ) -> (Status, Handle)? {
     if !wantsHandle && options.after.isEmpty {

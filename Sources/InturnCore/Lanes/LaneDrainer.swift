@@ -86,7 +86,7 @@ package final class LaneDrainer: @unchecked Sendable {
       // It waits for others' ends or names: whoever ends that asks for a drainer.
       if lane.pointee.machine.flags.contains(.headBlocked) { continue }
       guard let job = lane.firstJobLocked() else { continue }
-      if job.work != nil {
+      if !job.work.isNone {
         let tag = askForTag()
         if job.tag != tag { return goBackLocked(job) }
         if lane.pointee.machine.countsStarts { return startPlainLocked() }
@@ -115,7 +115,7 @@ package final class LaneDrainer: @unchecked Sendable {
   private func nextOfBurst(_ tag: UInt?) -> Step? {
     guard let job = burst!.next(where: { $0.tag == tag }) else { return nil }
     return .plain(
-      work: unsafeBitCast(job.work, to: UInt.self), context: UInt(bitPattern: job.context),
+      work: job.work.address, context: UInt(bitPattern: job.context),
       token: Handle(bits: burst!.token))
   }
 
@@ -148,13 +148,14 @@ package final class LaneDrainer: @unchecked Sendable {
       let slot = OperationSlot.Pointer.take(
         for: lane, lane.pointee.generation, .started, references: 2)
     else { Engine.outOfMemory() }
+    slot.pointee.work = job.work
     lane.addRunningLocked(slot)
     lane.countStartLocked()
     self.slot = slot
     let token = slot.handle(.token)
     unlockAndDeliver()
     return .plain(
-      work: unsafeBitCast(job.work, to: UInt.self), context: UInt(bitPattern: job.context),
+      work: job.work.address, context: UInt(bitPattern: job.context),
       token: token)
   }
 
@@ -189,16 +190,15 @@ extension Job {
 
   /// Whether a cancel of all only marks it.
   var isObstinate: Bool {
-    let bits = unsafeBitCast(work, to: UInt.self)
-    return bits == LaneDrainer.obstinate || bits == LaneDrainer.askedToEnd
+    work.address == LaneDrainer.obstinate || work.address == LaneDrainer.askedToEnd
   }
 
-  var isAskedToEnd: Bool { unsafeBitCast(work, to: UInt.self) == LaneDrainer.askedToEnd }
+  var isAskedToEnd: Bool { work.address == LaneDrainer.askedToEnd }
 
   /// The same job, marked.
   var askedToEnd: Job {
     Job(
-      work: unsafeBitCast(LaneDrainer.askedToEnd, to: RawWork?.self), context: context,
-      destroy: destroy)
+      work: Work(unsafeBitCast(LaneDrainer.askedToEnd, to: RawWork?.self), at: work.site)!,
+      context: context, destroy: destroy)
   }
 }

@@ -122,7 +122,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         party = details.destroy()
       }
     }
-    pointee.work = nil
+    pointee.work = .none
     pointee.context = nil
     pointee.destroy = nil
     pointee.details = nil

@@ -20,7 +20,7 @@ struct OperationSlot: ~Copyable {
   /// The lane's address. Atomic because a token may look at it while the slot changes hands; who
   /// does checks the generation again under that lane's lock.
   let laneAddress: Atomic<UInt>
-  var work: RawWork?
+  var work: Work
   var context: UnsafeMutableRawPointer?
   var destroy: RawDestroy?
   /// The engine's reference, the handle's, and one for each call that is looking at the slot. The

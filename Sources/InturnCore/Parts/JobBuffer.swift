@@ -20,7 +20,8 @@ struct JobBuffer {
     }
     let chunk = last.unsafelyUnwrapped
     (chunk.jobs + Int(chunk.pointee.count)).initialize(to: job)
-    chunk.pointee.count += 1
+    // Less than its capacity.
+    chunk.pointee.count &+= 1
     return true
   }
 

@@ -3,32 +3,39 @@ struct Suspensions: ~Copyable {
   private struct Reason: HashNode {
     let key: Bytes
     var count: UInt32 = 0
+    var site = Site.unknown
     var nextInBucket: UnsafeMutablePointer<Reason>?
   }
 
   /// All of them, those with a reason among them.
   private(set) var count: UInt32 = 0
   private var countOfReasons: UInt32 = 0
+  /// Of the last one without a reason.
+  private var site = Site.unknown
   /// None of them has a count of zero.
   private var reasons = HashTable<Reason>()
 
   deinit { reasons.forEach(Self.drop) }
 
-  /// One of the reasons, if there are any.
-  var firstReason: String? {
-    var reason: String?
-    reasons.forEach { reason = $0.pointee.key.text }
-    return reason
+  /// One of the reasons, if there are any, and where it was suspended for that last.
+  var first: (reason: String?, site: Site) {
+    var first: (reason: String?, site: Site) = (nil, site)
+    reasons.forEach { first = ($0.pointee.key.text, $0.pointee.site) }
+    return first
   }
 
   /// Adds one. False when no more can be counted.
-  mutating func add(_ reason: Bytes?) -> Bool {
+  mutating func add(_ reason: Bytes?, at site: Site = .unknown) -> Bool {
     if count == UInt32.max { return false }
     count += 1
-    guard let reason else { return true }
+    guard let reason else {
+      self.site = site
+      return true
+    }
     countOfReasons += 1
     let known = reasons.find(reason) ?? insert(reason)
     known.pointee.count += 1
+    known.pointee.site = site
     return true
   }
 

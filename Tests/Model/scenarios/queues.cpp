@@ -1,5 +1,6 @@
 // What is done to a queue meets what its operations do.
 #include "../checker/checker.hpp"
+#include "../seam/CInturnSystem.h"
 
 using namespace model;
 
@@ -289,4 +290,40 @@ SCENARIO(an_actor_is_suspended_and_cancelled) {
               x.awaitCall();
               x.finish();
             }});
+}
+
+// The table of sites is the process's: each schedule begins without it.
+static void forgetSites() {
+  auto **lines = reinterpret_cast<void **>(inturn_system_this_process.sites);
+  for (int i = 0; i < 1 << 16; i++)
+    free(lines[i]);
+  free(lines);
+  inturn_system_this_process.sites = 0;
+}
+
+// A line has one number, whoever says it first; two lines never share one.
+SCENARIO(two_threads_enqueue_from_one_line) {
+  inturn_queue queue;
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_OK});
+  inturn_site shared = {"model.cpp", "shared", 1, 0};
+  inturn_site copy = shared, other = {"model.cpp", "other", 2, 0};
+  together({[&] {
+              expect("suspend", inturn_queue_suspend_at(&shared, queue),
+                     {INTURN_OK});
+              expect("suspend", inturn_queue_suspend_at(&other, queue),
+                     {INTURN_OK});
+            },
+            [&] {
+              expect("suspend", inturn_queue_suspend_at(&shared, queue),
+                     {INTURN_OK});
+            },
+            [&] {
+              expect("suspend", inturn_queue_suspend_at(&copy, queue),
+                     {INTURN_OK});
+            }});
+  CHECK(shared.number != 0 && shared.number == copy.number);
+  CHECK(other.number != 0 && other.number != shared.number);
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+  forgetSites();
 }

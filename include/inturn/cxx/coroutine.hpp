@@ -61,12 +61,14 @@ namespace detail {
 /* What queue_ref::turn gives. */
 class turn_awaiter {
 public:
-  turn_awaiter(queue_ref queue, operation_options &&options)
+  turn_awaiter(queue_ref queue, operation_options &&options, const char *file,
+               unsigned line, const char *caller)
       : state_(std::make_shared<state>()) {
     /* A coroutine does not go through its turn again. */
     if (options.retry)
       throw error(errc::invalid_argument, "turn");
     state_->queue = queue;
+    state_->site = {file, caller, line, 0};
     state_->options = std::move(options);
   }
 
@@ -88,13 +90,15 @@ public:
       state->end->label = {};
       waiting.resume();
     };
-    state->queue.post(
-        [state, waiting](token token) {
-          state->token = token.release();
-          if (!state->is_resumed.exchange(true))
-            waiting.resume();
-        },
-        std::move(state->options));
+    state->queue.post(work(
+                          [state, waiting](token token) {
+                            state->token = token.release();
+                            if (!state->is_resumed.exchange(true))
+                              waiting.resume();
+                          },
+                          state->site.file, state->site.line,
+                          state->site.function),
+                      std::move(state->options));
   }
 
   /* Throws not_finished: it was cancelled, was too late, has joined another. */
@@ -108,6 +112,7 @@ private:
   struct state {
     queue_ref queue;
     operation_options options;            /* until it waits */
+    inturn_site site{};                   /* of the turn */
     std::atomic<bool> is_resumed = false; /* by the work, or by the end */
     inturn_token token{};
     std::optional<inturn::end> end;
@@ -165,12 +170,15 @@ inline detail::end_awaiter operator co_await(operation_ref operation) {
   return detail::end_awaiter(operation);
 }
 
-inline detail::turn_awaiter queue_ref::turn() const {
-  return {*this, operation_options()};
+inline detail::turn_awaiter queue_ref::turn(const char *file, unsigned line,
+                                            const char *caller) const {
+  return {*this, operation_options(), file, line, caller};
 }
 
-inline detail::turn_awaiter queue_ref::turn(operation_options &&options) const {
-  return {*this, std::move(options)};
+inline detail::turn_awaiter queue_ref::turn(operation_options &&options,
+                                            const char *file, unsigned line,
+                                            const char *caller) const {
+  return {*this, std::move(options), file, line, caller};
 }
 
 /* A coroutine that begins when it is awaited, and gives what it returns or

@@ -179,7 +179,8 @@ class turn_awaiter;
 } // namespace detail
 
 /* Names a queue. Where nothing else is said, each function throws the statuses
-   that the function of the same name in inturn.h gives. */
+   that the function of the same name in inturn.h gives. `file`, `line` and
+   `caller` say where a function is called, for reports; leave them alone. */
 class queue_ref : public basic_ref<inturn_queue> {
 public:
   using basic_ref::basic_ref;
@@ -232,26 +233,46 @@ public:
      and a wait for it inside the queue's own work never ends. Throws as
      enqueue. */
   template <class F>
-  auto run(F &&function, operation_options options = {}) const;
+  auto run(F &&function, operation_options options = {},
+           const char *file = __builtin_FILE(),
+           unsigned line = __builtin_LINE(),
+           const char *caller = __builtin_FUNCTION()) const;
 
 #if defined(__cpp_impl_coroutine)
   /* For co_await: takes a turn of the queue, which lasts until the inturn::turn
      that it gives is gone. Throws there as enqueue, and not_finished when the
      turn never came: it was cancelled, or too late. No retry. */
-  [[nodiscard]] detail::turn_awaiter turn() const;
-  [[nodiscard]] detail::turn_awaiter turn(operation_options &&options) const;
+  [[nodiscard]] detail::turn_awaiter
+  turn(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE(),
+       const char *caller = __builtin_FUNCTION()) const;
+  [[nodiscard]] detail::turn_awaiter
+  turn(operation_options &&options, const char *file = __builtin_FILE(),
+       unsigned line = __builtin_LINE(),
+       const char *caller = __builtin_FUNCTION()) const;
 #endif
 
   /* Enqueues a batch: all of its operations, with none of others between them,
      or none. */
-  [[nodiscard]] batch enqueue_batch(std::vector<work> works,
-                                    batch_options options = {}) const;
+  [[nodiscard]] batch
+  enqueue_batch(std::vector<work> works, batch_options options = {},
+                const char *file = __builtin_FILE(),
+                unsigned line = __builtin_LINE(),
+                const char *caller = __builtin_FUNCTION()) const;
 
   /* Suspends are counted, for each reason by itself. */
-  void suspend() const { detail::check(inturn_queue_suspend(raw_), "suspend"); }
+  void suspend(const char *file = __builtin_FILE(),
+               unsigned line = __builtin_LINE(),
+               const char *caller = __builtin_FUNCTION()) const {
+    inturn_site site{file, caller, line, 0};
+    detail::check(inturn_queue_suspend_at(&site, raw_), "suspend");
+  }
   void resume() const { detail::check(inturn_queue_resume(raw_), "resume"); }
-  void suspend_for(const char *reason) const {
-    detail::check(inturn_queue_suspend_for(raw_, reason), "suspend_for");
+  void suspend_for(const char *reason, const char *file = __builtin_FILE(),
+                   unsigned line = __builtin_LINE(),
+                   const char *caller = __builtin_FUNCTION()) const {
+    inturn_site site{file, caller, line, 0};
+    detail::check(inturn_queue_suspend_for_at(&site, raw_, reason),
+                  "suspend_for");
   }
   void resume_for(const char *reason) const {
     detail::check(inturn_queue_resume_for(raw_, reason), "resume_for");

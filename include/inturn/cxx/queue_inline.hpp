@@ -76,7 +76,8 @@ template <> struct run_state<void> {
 inline inturn_status queue_ref::put(work &&work, inturn_operation *out) const {
   const inturn_work_fn function = work.function();
   const inturn_destroy_fn destroy = work.destroy();
-  return inturn_queue_enqueue(raw_, function, work.release(), destroy, out);
+  return inturn_queue_enqueue_at(work.site(), raw_, function, work.release(),
+                                 destroy, out);
 }
 
 inline inturn_status queue_ref::put(work &&work, operation_options &options,
@@ -84,21 +85,23 @@ inline inturn_status queue_ref::put(work &&work, operation_options &options,
   const inturn_work_fn function = work.function();
   const inturn_destroy_fn destroy = work.destroy();
   const detail::c_operation_options c(options);
+  inturn_site *const site = work.site();
   if (!detail::has_callbacks(options))
-    return inturn_queue_enqueue_with(raw_, &c.raw, function, work.release(),
-                                     destroy, out);
+    return inturn_queue_enqueue_with_at(site, raw_, &c.raw, function,
+                                        work.release(), destroy, out);
 
   /* One context for all: it is destroyed after the last of its callbacks. */
   auto *context = new detail::equipped_work(std::move(work), options);
   inturn_operation_options raw = c.raw;
   raw.end_context = raw.on_end == nullptr ? nullptr : context;
-  return inturn_queue_enqueue_with(raw_, &raw, detail::equipped_work::run,
-                                   context,
-                                   detail::destroy<detail::equipped_work>, out);
+  return inturn_queue_enqueue_with_at(
+      site, raw_, &raw, detail::equipped_work::run, context,
+      detail::destroy<detail::equipped_work>, out);
 }
 
 template <class F>
-auto queue_ref::run(F &&function, operation_options options) const {
+auto queue_ref::run(F &&function, operation_options options, const char *file,
+                    unsigned line, const char *caller) const {
   using function_type = std::decay_t<F>;
   using given_type = decltype(detail::call_with(std::declval<function_type &>(),
                                                 std::declval<token_ref>()));
@@ -129,19 +132,21 @@ auto queue_ref::run(F &&function, operation_options options) const {
       });
   };
   if constexpr (detail::is_task<given_type>::value)
-    post(std::move(kept), std::move(options));
+    post(work(std::move(kept), file, line, caller), std::move(options));
   else
-    post(
-        [kept = std::move(kept)](token token) mutable {
-          kept(token);
-          token.finish();
-        },
-        std::move(options));
+    post(work(
+             [kept = std::move(kept)](token token) mutable {
+               kept(token);
+               token.finish();
+             },
+             file, line, caller),
+         std::move(options));
   return future;
 }
 
 inline batch queue_ref::enqueue_batch(std::vector<work> works,
-                                      batch_options options) const {
+                                      batch_options options, const char *file,
+                                      unsigned line, const char *caller) const {
   using end_callback = callback<void(batch_ref, const batch_end &)>;
   if (detail::has_callbacks(options.operation))
     throw error(errc::invalid_argument, "enqueue_batch");
@@ -169,9 +174,10 @@ inline batch queue_ref::enqueue_batch(std::vector<work> works,
   for (std::size_t i = 0; i < works.size(); i++)
     items[i].context = works[i].release();
   inturn_batch out{};
-  detail::check(
-      inturn_queue_enqueue_batch(raw_, &raw, items.data(), items.size(), &out),
-      "enqueue_batch");
+  inturn_site site{file, caller, line, 0};
+  detail::check(inturn_queue_enqueue_batch_at(&site, raw_, &raw, items.data(),
+                                              items.size(), &out),
+                "enqueue_batch");
   return batch::adopt(out);
 }
 

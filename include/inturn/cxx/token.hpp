@@ -114,6 +114,15 @@ struct place_text {
   }
 };
 
+/* The site of a callable, which all of its type share as long as they are of
+   one line, as those of a lambda are. Null for one of another line. */
+template <class F>
+inline inturn_site *shared_site(const inturn_site &own) noexcept {
+  static inturn_site first = own;
+  const bool is_same = first.file == own.file && first.line == own.line;
+  return is_same ? &first : nullptr;
+}
+
 inline void abandon(inturn_token token, place from) noexcept {
   if (from.file == nullptr)
     inturn_token_abandon(token);
@@ -285,7 +294,8 @@ private:
 
    Callables that can only be moved are fine. The callable is destroyed exactly
    once, after its last call; when it is refused, before the call that takes it
-   returns. `file` and `line` say where it was written; leave them alone. */
+   returns. `file`, `line` and `caller` say where it was written, for reports;
+   leave them alone. */
 class work {
   template <class F>
   static constexpr bool takes_token = std::is_invocable_v<F &, token>;
@@ -298,15 +308,19 @@ class work {
 public:
   template <class F, class = if_work<F>>
   work(F &&function, const char *file = __builtin_FILE(),
-       unsigned line = __builtin_LINE())
+       unsigned line = __builtin_LINE(),
+       const char *caller = __builtin_FUNCTION())
       : context_(
             new box<std::decay_t<F>>{std::forward<F>(function), {file, line}}),
         call_(call<std::decay_t<F>>), c_call_(call_in_c<std::decay_t<F>>),
-        destroy_(detail::destroy<box<std::decay_t<F>>>) {}
+        destroy_(detail::destroy<box<std::decay_t<F>>>), site_{file, caller,
+                                                               line, 0},
+        shared_site_(detail::shared_site<std::decay_t<F>>(site_)) {}
 
   work(work &&other) noexcept
       : context_(std::exchange(other.context_, nullptr)), call_(other.call_),
-        c_call_(other.c_call_), destroy_(other.destroy_) {}
+        c_call_(other.c_call_), destroy_(other.destroy_), site_(other.site_),
+        shared_site_(other.shared_site_) {}
   work &operator=(work &&other) = delete;
   ~work() {
     if (context_ != nullptr)
@@ -318,7 +332,11 @@ public:
     call_(context_, raw, thrown);
   }
 
-  /* The three that inturn.h takes; the context is C's from release() on. */
+  /* What inturn.h takes; the context is C's from release() on. The site is good
+     as long as this object is. */
+  inturn_site *site() noexcept {
+    return shared_site_ != nullptr ? shared_site_ : &site_;
+  }
   inturn_work_fn function() const noexcept { return c_call_; }
   inturn_destroy_fn destroy() const noexcept { return destroy_; }
   [[nodiscard]] void *release() noexcept {
@@ -364,6 +382,8 @@ private:
   void (*call_)(void *, inturn_token, detail::thrown_sink) noexcept;
   inturn_work_fn c_call_;
   inturn_destroy_fn destroy_;
+  inturn_site site_;
+  inturn_site *shared_site_;
 };
 
 inline bool token::resume(work segment) {

@@ -86,6 +86,10 @@ class inturn_value(_Handle): ...
 class inturn_observation(_Handle): ...
 
 
+class inturn_site(t.Structure):
+    _fields_ = _fields("file:string function:string line:u32 number:u32")
+
+
 class inturn_end(t.Structure):
     _fields_ = _fields(
         "size:u32 outcome:int cause:int code:int attempts:u32 result:pointer label:string "
@@ -230,14 +234,16 @@ class inturn_library_statistics(_Sized):
 
 class inturn_stall_link(t.Structure):
     _fields_ = _fields(
-        "size:u32 cause:int queue_label:string operation_label:string is_operation:bool"
+        "size:u32 cause:int queue_label:string operation_label:string is_operation:bool "
+        "file:string function:string line:u32"
     )
 
 
 class inturn_report(t.Structure):
     _fields_ = _fields(
         "size:u32 kind:int message:string queue_label:string operation_label:string "
-        "stalled_ns:i64 waiting:u64 chain:*stall_link chain_count:size"
+        "stalled_ns:i64 waiting:u64 chain:*stall_link chain_count:size "
+        "file:string function:string line:u32"
     )
 
 
@@ -279,12 +285,18 @@ _FUNCTIONS = {
     "inturn_queue_create": "int *queue_options *queue",
     "inturn_queue_set_executor": "queue executor",
     "inturn_queue_enqueue": "queue work_fn pointer destroy_fn *operation",
+    "inturn_queue_enqueue_at": "*site queue work_fn pointer destroy_fn *operation",
     "inturn_queue_enqueue_with": "queue *operation_options work_fn pointer destroy_fn *operation",
+    "inturn_queue_enqueue_with_at": (
+        "*site queue *operation_options work_fn pointer destroy_fn *operation"
+    ),
     "inturn_queue_set_max_concurrent": "queue u32",
     "inturn_queue_set_rate": "queue *rate",
     "inturn_queue_suspend": "queue",
+    "inturn_queue_suspend_at": "*site queue",
     "inturn_queue_resume": "queue",
     "inturn_queue_suspend_for": "queue string",
+    "inturn_queue_suspend_for_at": "*site queue string",
     "inturn_queue_resume_for": "queue string",
     "inturn_queue_view_did_appear": "queue",
     "inturn_queue_view_will_disappear": "queue",
@@ -315,6 +327,7 @@ _FUNCTIONS = {
     "inturn_owner_get_count": "owner *u64",
     "inturn_owner_destroy": "owner",
     "inturn_queue_enqueue_batch": "queue *batch_options *batch_item u64 *batch",
+    "inturn_queue_enqueue_batch_at": "*site queue *batch_options *batch_item u64 *batch",
     "inturn_batch_cancel": "batch",
     "inturn_batch_get_progress": "batch *u64 *u64",
     "inturn_batch_get_end": "batch u64 *end",

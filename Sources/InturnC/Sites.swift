@@ -1,0 +1,26 @@
+import CInturn
+import InturnCore
+
+extension Site {
+  /// Whence a function of the header is called.
+  @inline(__always)
+  init(_ site: UnsafeMutablePointer<inturn_site>?) {
+    guard let site else {
+      self = .unknown
+      return
+    }
+    // By its address: others may be about to write it, too.
+    let number = UnsafeMutableRawPointer(site) + 20
+    let cache = number.assumingMemoryBound(to: UInt32.self)
+    self = Site(in: cache) ?? Site(new: site, cache)
+  }
+
+  @inline(never)
+  private init(new site: UnsafeMutablePointer<inturn_site>, _ cache: Cache) {
+    guard let file = site.pointee.file else {
+      self = .unknown
+      return
+    }
+    self.init(file: file, site.pointee.function, line: site.pointee.line, cache: cache)
+  }
+}

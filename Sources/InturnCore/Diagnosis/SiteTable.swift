@@ -1,0 +1,132 @@
+import CInturnSystem
+import Synchronization
+
+/// The lines of the program that have called the library: each one once, whoever says it how often. It
+/// only grows, without a lock, and is a forked child's as it was its parent's. So it is no part of the
+/// engine, which a child has anew: the numbers are in the program's memory.
+package struct SiteTable {
+  package struct Line {
+    package let file: UnsafePointer<CChar>
+    package let function: UnsafePointer<CChar>?
+    package let number: UInt32
+
+    var text: String { Report.oneLine(String(cString: file)) + ":" + String(number) }
+  }
+
+  /// Addresses of lines, zero where there is none: exchanged with releasing order once a line is
+  /// complete, loaded with acquiring order. The first one has no line.
+  private let entries: UnsafeMutablePointer<Atomic<UInt>>
+
+  private static var count: Int { 1 << 16 }
+  /// So many entries are looked at for a line; the first ones in a few pages of memory.
+  private static var looks: Int { 64 }
+  private static var firstLooks: Int { 16 }
+  private static var firstCount: Int { 1 << 10 }
+  /// Behind the entries are so many words by which lines are found by the addresses of literals. Each
+  /// has the number of one in its lower 16 bits, and in the others of which one. Releasing and acquiring,
+  /// as the line is to be found by who has the number.
+  private static var knownCount: Int { 1 << 8 }
+
+  /// The process's. Nil when there is no memory for it.
+  @inline(never)
+  init?() {
+    let address = UnsafeMutableRawPointer(inturn_system_sites())
+      .assumingMemoryBound(to: Atomic<UInt>.self)
+    let existing = address.pointee.load(ordering: .acquiring)
+    if let entries = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: existing) {
+      self.entries = entries
+      return
+    }
+    // Zeroed memory from the allocator is untouched pages.
+    guard let memory = calloc(Self.count + Self.knownCount, MemoryLayout<UInt>.stride) else {
+      return nil
+    }
+    let (isFirst, other) = address.pointee.compareExchange(
+      expected: 0, desired: UInt(bitPattern: memory), ordering: .acquiringAndReleasing)
+    if !isFirst { free(memory) }
+    entries = UnsafeMutablePointer(bitPattern: isFirst ? UInt(bitPattern: memory) : other)!
+  }
+
+  /// The number of a line, 0 where it has none.
+  func number(ofLiteral file: UnsafePointer<UInt8>, line: UInt32) -> UInt32 {
+    let mark = Mark().adding(UInt64(UInt(bitPattern: file))).adding(UInt64(line)).bits
+    let known = entries + Self.count + Int(mark >> 8 & UInt64(Self.knownCount - 1))
+    let word = UInt64(known.pointee.load(ordering: .acquiring))
+    if (word ^ mark) >> 16 == 0 { return UInt32(word & 0xFFFF) }
+    let number = UnsafeRawPointer(file).withMemoryRebound(to: CChar.self, capacity: 1) {
+      self.number(of: Line(file: $0, function: nil, number: line)) ?? 0
+    }
+    if number != 0 {
+      known.pointee.store(UInt(mark & ~0xFFFF | UInt64(number)), ordering: .releasing)
+    }
+    return UInt32(number)
+  }
+
+  func line(_ number: UInt16) -> Line? { line(at: Int(number)) }
+
+  private func line(at place: Int) -> Line? {
+    UnsafePointer<Line>(bitPattern: entries[place].load(ordering: .acquiring))?.pointee
+  }
+
+  /// The number of a line, which is copied when it is a new one: what it is part of may be unloaded. 0
+  /// when there is no room; nil when memory runs out.
+  func number(of line: Line) -> UInt16? {
+    let hash = Int(truncatingIfNeeded: line.hash >> 16)
+    var new: UnsafeMutablePointer<Line>?
+    for look in 0..<Self.looks {
+      let count = look < Self.firstLooks ? Self.firstCount : Self.count
+      let place = (hash &+ look) & (count - 1)
+      if place == 0 { continue }
+      if self.line(at: place) == nil {
+        new = new ?? line.copy()
+        guard let new else { return nil }
+        let isExchanged = entries[place].compareExchange(
+          expected: 0, desired: UInt(bitPattern: new), successOrdering: .releasing,
+          failureOrdering: .acquiring
+        ).exchanged
+        if isExchanged { return UInt16(place) }
+      }
+      if self.line(at: place)!.isSame(as: line) {
+        free(new)
+        return UInt16(place)
+      }
+    }
+    free(new)
+    return 0
+  }
+}
+
+extension SiteTable.Line {
+  fileprivate var hash: UInt64 {
+    var mark = Mark().adding(UInt64(number))
+    var next = file
+    while next.pointee != 0 {
+      mark = mark.adding(UInt64(UInt8(bitPattern: next.pointee)))
+      next += 1
+    }
+    return mark.bits
+  }
+
+  fileprivate func isSame(as other: Self) -> Bool {
+    if number != other.number || strcmp(file, other.file) != 0 { return false }
+    guard let function, let others = other.function else { return function == other.function }
+    return strcmp(function, others) == 0
+  }
+
+  /// A copy in one piece of memory with its texts.
+  fileprivate func copy() -> UnsafeMutablePointer<Self>? {
+    let head = MemoryLayout<Self>.stride
+    let fileSize = strlen(file) + 1
+    let functionSize = function.map { strlen($0) + 1 } ?? 0
+    guard let memory = malloc(head + fileSize + functionSize) else { return nil }
+    let texts = (memory + head).bindMemory(to: CChar.self, capacity: fileSize + functionSize)
+    memcpy(texts, file, fileSize)
+    if let function { memcpy(texts + fileSize, function, functionSize) }
+    let copy = memory.bindMemory(to: Self.self, capacity: 1)
+    copy.initialize(
+      to: Self(
+        file: texts, function: function == nil ? nil : UnsafePointer(texts + fileSize),
+        number: number))
+    return copy
+  }
+}

@@ -1,0 +1,132 @@
+/*
+ * sites.cpp - the lines that reports name: of each way in, and of suspends.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "harness.hpp"
+
+#include <cstring>
+
+using namespace inturn;
+
+namespace {
+
+/* Where the last lost token's operation was enqueued: such as
+   "sites.cpp:12 in function". */
+class lost_sites {
+public:
+  lost_sites() {
+    set_report_handler([this](const report &told) {
+      if (told.kind != INTURN_REPORT_LOST_TOKEN || told.file == nullptr)
+        return;
+      const char *slash = std::strrchr(told.file, '/');
+      last = std::string(slash == nullptr ? told.file : slash + 1) + ":" +
+             std::to_string(told.line) + " in " + told.function;
+    });
+  }
+  ~lost_sites() { set_report_handler({}); }
+
+  std::string take(stage &stage) {
+    last.clear();
+    stage.drain();
+    return std::move(last);
+  }
+
+private:
+  std::string last;
+};
+
+std::string here(int line, const char *function) {
+  return "sites.cpp:" + std::to_string(line) + " in " + function;
+}
+
+void lose(token_ref token) { inturn_token_abandon(token.raw()); }
+
+} // namespace
+
+TEST(the_site_of_each_way_in_is_known) {
+  lost_sites lost;
+  stage stage;
+  queue &queue = stage.queue;
+  operation kept;
+  operation_options labelled, told;
+  labelled.label = told.label = "labelled";
+  told.on_end = [](const end &) {};
+
+  queue.post([](token) {});
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+  queue.post([](token) {}, std::move(labelled));
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+  queue.post([](token) {}, std::move(told));
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+  queue.enqueue([](token) {});
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+  CHECK(!queue.try_post([](token) {}));
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+  CHECK(!queue.try_enqueue(kept, [](token) {}));
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+  auto future = queue.run(lose);
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+
+  std::vector<work> works;
+  works.emplace_back([](token) {});
+  const batch batch = queue.enqueue_batch(std::move(works));
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 1, __func__));
+}
+
+/* What has one type may be written on many lines. */
+TEST(callables_of_one_type_have_their_own_sites) {
+  lost_sites lost;
+  stage stage;
+  const auto forgets = [](token) {};
+  const std::function<void()> others[] = {
+      [&] { stage.queue.post(forgets); },
+      [&] { stage.queue.post(forgets); },
+  };
+  const int line = __LINE__ - 3;
+  for (int i = 0; i < 4; i++) {
+    others[i % 2]();
+    CHECK_EQUAL(lost.take(stage), here(line + i % 2, "operator()"));
+  }
+}
+
+/* Work that is moved about, as in a list, is still that of its line. */
+TEST(a_site_moves_with_its_work) {
+  lost_sites lost;
+  stage stage;
+  work written([](token) {});
+  const int line = __LINE__ - 1;
+  work moved(std::move(written));
+  stage.queue.post(std::move(moved));
+  CHECK_EQUAL(lost.take(stage), here(line, __func__));
+}
+
+TEST(a_suspend_has_a_site) {
+  std::mutex mutex;
+  std::condition_variable told;
+  std::string message;
+  set_report_handler([&](const report &report) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    message = report.message;
+    told.notify_all();
+  });
+  set_stall_limit(std::chrono::milliseconds(20));
+  for (const bool has_reason : {false, true}) {
+    queue queue;
+    has_reason ? queue.suspend_for("offline") : queue.suspend();
+    const std::string site = "sites.cpp:" + std::to_string(__LINE__ - 1) + ")";
+    queue.post([] {});
+    std::unique_lock<std::mutex> lock(mutex);
+    message.clear();
+    CHECK(told.wait_for(lock, limit, [&] {
+      return message.find("it is suspended") != std::string::npos;
+    }));
+    CHECK(message.find(site) != std::string::npos);
+    CHECK((message.find("for \"offline\" (") != std::string::npos) ==
+          has_reason);
+    lock.unlock();
+    has_reason ? queue.resume_for("offline") : queue.resume();
+  }
+  set_stall_limit({});
+  set_report_handler({});
+}
