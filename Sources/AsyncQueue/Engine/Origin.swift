@@ -20,6 +20,12 @@ struct Origin: Sendable, CustomStringConvertible {
     }
   }
 
+  /// The same for the engine.
+  var site: Site {
+    guard let file = UnsafePointer<UInt8>(bitPattern: file) else { return .unknown }
+    return Site(literal: file, line)
+  }
+
   var description: String {
     let name = UnsafeBufferPointer<UInt8>(
       start: UnsafePointer(bitPattern: file), count: Int(length))

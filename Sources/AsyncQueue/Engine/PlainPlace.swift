@@ -18,7 +18,9 @@ class PlainPlace: OwnedFrame, @unchecked Sendable {
   @discardableResult
   final func enqueue(tag: UInt) -> Bool {
     let reference = Unmanaged.passRetained(self)
-    let status = Engine.enqueueObstinate(core.queue, context: context(tag)) {
+    let status = Engine.enqueueObstinate(
+      core.queue, at: origin.site, context: context(tag)
+    ) {
       OwnedFrame.reference(UInt(bitPattern: $0)).release()
     }
     if status == .ok { return true }

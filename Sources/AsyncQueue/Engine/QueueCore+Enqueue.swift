@@ -86,10 +86,10 @@ extension QueueCore {
 
   /// A turn for the calling task, waiting for room if there is none. Throws what refuses it.
   func turnForCaller(
-    isObstinate: Bool, options: OperationOptions? = nil,
+    isObstinate: Bool, options: OperationOptions? = nil, origin: Origin,
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> Turn {
-    let turn = Turn(self, isObstinate: isObstinate)
+    let turn = Turn(self, isObstinate: isObstinate, origin: origin)
     switch isRoomAwaited ? .full : turn.enqueue(options) {
     case .ok: break
     case .full:
@@ -139,7 +139,8 @@ extension QueueCore {
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
       let entry = try TaskWaits.enter(.turn(self))
       defer { TaskWaits.leave(entry) }
-      turn = try await turnForCaller(isObstinate: !Self.canThrow(Failure.self), options: options)
+      turn = try await turnForCaller(
+        isObstinate: !Self.canThrow(Failure.self), options: options, origin: Origin(fileID, line))
       while !turn.decide() { await turn.wait() }
       if let refusal = turn.decidedRefusal {
         turn.release()

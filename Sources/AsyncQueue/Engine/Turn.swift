@@ -62,7 +62,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
         var options = options
         options?.after = $0
         return Engine.enqueue(
-          core.queue, options: options, context: context.toOpaque(),
+          core.queue, at: origin.site, options: options, context: context.toOpaque(),
           destroy: { Unmanaged<Turn>.fromOpaque($0!).takeRetainedValue().dropped() },
           isObstinate: isObstinate, wantsHandle: !isObstinate)
       }

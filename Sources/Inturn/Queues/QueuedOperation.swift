@@ -186,13 +186,15 @@ public class QueuedOperation: @unchecked Sendable {
   ) {
     let place = "\(fileID):\(line)"
     let label = options.label.map { "\($0), \(place)" } ?? place
-    guard let error = enqueue(on: queue.handle, options, label: label) else { return }
+    guard
+      let error = enqueue(on: queue.handle, options, label: label, at: Site(fileID, line))
+    else { return }
     Report.refused(queue: queue.label, operation: label, error)
     hasEnded(OperationEnd(refusal: error), nil)
   }
 
   private func enqueue(
-    on queue: Handle, _ options: OperationOptions, label: String
+    on queue: Handle, _ options: OperationOptions, label: String, at site: Site
   ) -> QueueError? {
     var core = options.engineOptions
     if options.condition != nil { core.condition = Self.askCondition }
@@ -221,7 +223,7 @@ public class QueuedOperation: @unchecked Sendable {
       return after.withUnsafeBufferPointer { handles in
         core.after = handles
         return Engine.enqueue(
-          queue, options: core, work: Self.call, context: context, destroy: Self.forget,
+          queue, at: site, options: core, work: Self.call, context: context, destroy: Self.forget,
           wantsHandle: true)
       }
     }

@@ -30,6 +30,11 @@ public struct Report: Sendable {
   public let kind: Kind
   /// One line.
   public let message: String
+  /// Where the operation was enqueued, or the queue suspended, that it is about: such as
+  /// `App/Upload.swift`. Nil where that is not known.
+  public let fileID: String?
+  /// The same; 0 where that is not known.
+  public let line: Int
 
   /// Sets who is told what the library notices, in place of a line on the standard error output;
   /// nil for that.
@@ -62,6 +67,9 @@ public struct Report: Sendable {
     case .refused: kind = .refused
     }
     message = report.message
+    let place = report.site.line
+    fileID = place.map { String(cString: $0.file) }
+    line = place.map { Int($0.number) } ?? 0
   }
 
   /// Tells that a queue has not accepted an operation.

@@ -185,6 +185,7 @@ import Testing
     #expect(await after.endInTime() == "finished")
     let messages = await Reports.told("ConcurrentOperationTests.swift:\(line)")
     #expect(messages.map(\.kind) == [.lostToken])
+    #expect(messages.first?.line == line)
   }
 
   @Test func `a handler that gives in does not keep a lost token from being noticed`() async {
