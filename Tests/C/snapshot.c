@@ -20,7 +20,7 @@ static bool take_entry(void *into, const inturn_entry *entry) {
   CHECK(entry->kind >= INTURN_ENTRY_EXECUTOR &&
         entry->kind <= INTURN_ENTRY_NAME);
   CHECK(memchr(entry->label, 0, sizeof entry->label) != NULL);
-  CHECK(entry->file == NULL && entry->line == 0);
+  CHECK((entry->file == NULL) == (entry->line == 0));
   if (seen->count == seen->room) {
     seen->room = 2 * seen->room + 64;
     seen->entries = realloc(seen->entries, seen->room * sizeof *entry);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio import get_running_loop
 from ctypes import byref, c_bool
 from threading import get_ident
@@ -14,6 +15,7 @@ from ._errors import DeadlockError
 from ._handles import NotCopied
 from ._library import quick
 from ._rings import refuse
+from ._sites import site_of
 
 if TYPE_CHECKING:
     from ._asyncio_home import Home
@@ -41,7 +43,7 @@ def enqueue(queue: Queue, home: Home, entry: object, structure: Any = None) -> i
     """Enqueues an entry, and returns the operation's handle."""
     if queue._home is not home or _executors.exiting:
         take_over(queue, home)
-    return queue._add(start_anywhere, entry, structure)
+    return queue._add(start_anywhere, entry, structure, site_of(sys._getframe(1)))
 
 
 class Turn(NotCopied):

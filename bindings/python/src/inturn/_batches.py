@@ -27,6 +27,7 @@ from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
 from ._library import lib, quick, refusal
 from ._operations import Operation
+from ._sites import struct_of
 from ._states import BatchStates
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Batch(NotCopied):
         policy: BatchPolicy,
         enough: int,
         edges: Iterable[tuple[int, int]],
+        site: int,
     ) -> None:
         checked(self, "enough", enough, "a number of operations, from 0 on", whole(0, 2**64))
         count = len(self._operations)
@@ -109,8 +111,8 @@ class Batch(NotCopied):
             edge_count=len(pairs),
         )
         handle = c.inturn_batch()
-        lib.inturn_queue_enqueue_batch(
-            self._queue._handle, byref(options), items, count, byref(handle)
+        lib.inturn_queue_enqueue_batch_at(
+            struct_of(site), self._queue._handle, byref(options), items, count, byref(handle)
         )
         self._handle = handle.bits
 

@@ -66,6 +66,9 @@ class StallLink(NamedTuple):
     queue_label: str | None
     operation_label: str | None
     is_operation: bool  # else it is the queue as a whole
+    file: str | None = None
+    line: int = 0
+    function: str | None = None
 
 
 class Report(NamedTuple):
@@ -73,6 +76,9 @@ class Report(NamedTuple):
 
     What is stuck has a chain, too: from what stands still to its cause; and how long it has stood
     still, at least, and how many operations wait besides.
+
+    ``file`` and ``line`` are those that have added the operation or suspended the queue, and
+    ``function`` is what they are in; None and 0 where they are not known.
     """
 
     kind: ReportKind
@@ -82,6 +88,9 @@ class Report(NamedTuple):
     chain: tuple[StallLink, ...] = ()
     stalled_ns: int = 0
     waiting: int = 0
+    file: str | None = None
+    line: int = 0
+    function: str | None = None
 
 
 ReportHandler = Callable[[Report], object]
@@ -219,6 +228,9 @@ def _links(told: Any) -> Iterator[StallLink]:
             _text(link.queue_label),
             _text(link.operation_label),
             link.is_operation,
+            _text(link.file),
+            link.line,
+            _text(link.function),
         )
 
 
@@ -231,6 +243,9 @@ def _report(told: Any) -> Report:
         tuple(_links(told)),
         told.stalled_ns,
         told.waiting,
+        _text(told.file),
+        told.line,
+        _text(told.function),
     )
 
 

@@ -30,6 +30,7 @@ from ._handles import NotCopied
 from ._library import quick
 from ._operations import Operation
 from ._options import extras_of, structure_of
+from ._sites import site_of
 from ._turn_takers import loop_part
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         bits, key = queue._bits, new_key()
         # The queue is alive for as long as it has operations.
         entries[key] = queue, call
-        status = quick.queue_enqueue(bits, start_post, key, forget, None)
+        site = site_of(sys._getframe(1))
+        status = quick.queue_enqueue_at(site, bits, start_post, key, forget, None)
         if status:
             raise queue._refusal(status)
 
@@ -185,7 +187,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             structure.end_destroy = forget_end
         if how is start and (queue._home is not None or _executors.exiting):
             queue._prepare()
-        operation._handle = queue._add(how, operation, structure)
+        operation._handle = queue._add(how, operation, structure, site_of(caller))
         return operation
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -202,7 +204,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             if queue._home is not None or _executors.exiting:
                 queue._prepare()
             future: Future[T] = Future(queue, fn, args, kwargs)
-            future._handle = queue._add(start, future, None)
+            future._handle = queue._add(start, future, None, site_of(sys._getframe(1)))
             return future
         attempts: Attempts[T] = Attempts(queue, partial(fn, *args, **kwargs))
         attempts._on_end = self._given.get("on_end")
@@ -258,6 +260,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             BatchPolicy.ALL if policy is None else BatchPolicy(policy),
             enough,
             edges,
+            site_of(caller),
         )
         return batch
 

@@ -170,7 +170,7 @@ class Pool:
     def hand_on(self, function: Callable[..., None], *arguments: Any) -> None:
         """Calls a function on a thread of the pool."""
         key = register(_HandedOn(function, arguments))
-        status = quick.queue_enqueue(self._handed_on.bits, start_anywhere, key, drop, None)
+        status = quick.queue_enqueue_at(None, self._handed_on.bits, start_anywhere, key, drop, None)
         if status:
             raise refusal("inturn_queue_enqueue", status)
 

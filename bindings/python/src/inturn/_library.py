@@ -29,8 +29,8 @@ _QUICK = (
     "inturn_executor_take",
     "inturn_executor_wait",
     "inturn_queue_set_executor",
-    "inturn_queue_enqueue",
-    "inturn_queue_enqueue_with",
+    "inturn_queue_enqueue_at",
+    "inturn_queue_enqueue_with_at",
     "inturn_operation_get_state",
     "inturn_operation_cancel",
     "inturn_operation_get_progress",
@@ -161,7 +161,12 @@ def _as_number(kind: Any) -> Any:
     return ctypes.c_void_p if kind in _NUMBERS else kind
 
 
-_POINTED_TO: tuple[Any, ...] = (*c.HANDLES, c.inturn_taken, c.inturn_operation_options)
+_POINTED_TO: tuple[Any, ...] = (
+    *c.HANDLES,
+    c.inturn_taken,
+    c.inturn_operation_options,
+    c.inturn_site,
+)
 _NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, _POINTED_TO))
 
 

@@ -29,6 +29,7 @@ from ._futures import cancel_pending
 from ._inspected import Inspected
 from ._interrupts import let_call
 from ._library import lib, quick, refusal
+from ._sites import site_of, struct_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -134,16 +135,17 @@ class Queue(Enqueuing, Inspected):
     def _queue(self) -> Queue:
         return self
 
-    def _add(self, work: Any, entry: object, structure: Any) -> int:
+    def _add(self, work: Any, entry: object, structure: Any, site: int) -> int:
         """Enqueues an entry, and returns the operation's handle."""
         bits = self._bits
         out = take_out()
         key = new_key()
         entries[key] = entry
         if structure is None:
-            status = quick.queue_enqueue(bits, work, key, drop, out[1])
+            status = quick.queue_enqueue_at(site, bits, work, key, drop, out[1])
         else:
-            status = quick.queue_enqueue_with(bits, byref(structure), work, key, drop, out[1])
+            options = byref(structure)
+            status = quick.queue_enqueue_with_at(site, bits, options, work, key, drop, out[1])
         if status:
             raise self._refusal(status)
         handle = out[0].value or 0
@@ -172,10 +174,11 @@ class Queue(Enqueuing, Inspected):
 
         The queue goes on when each suspend of each reason, and each without one, is taken back.
         """
+        site = struct_of(site_of(sys._getframe(1)))
         if reason is None:
-            lib.inturn_queue_suspend(self._handle)
+            lib.inturn_queue_suspend_at(site, self._handle)
         else:
-            lib.inturn_queue_suspend_for(self._handle, text(reason))
+            lib.inturn_queue_suspend_for_at(site, self._handle, text(reason))
 
     def resume(self, reason: str | None = None) -> None:
         """Takes one suspend back, of the same reason.
