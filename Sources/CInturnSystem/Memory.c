@@ -69,9 +69,13 @@ static void *take_from_store(size_t alignment, size_t size) {
 }
 
 int inturn_system_allocate(void **memory, uintptr_t alignment, uintptr_t size) {
-  if (posix_memalign(memory, alignment, size) == 0)
-    return 0;
-  *memory = take_from_store(alignment, size);
+  // What is aligned for any type costs less.
+  if (alignment <= _Alignof(max_align_t))
+    *memory = malloc(size);
+  else if (posix_memalign(memory, alignment, size) != 0)
+    *memory = NULL;
+  if (*memory == NULL)
+    *memory = take_from_store(alignment, size);
   return *memory == NULL ? ENOMEM : 0;
 }
 

@@ -38,7 +38,8 @@ func rawValue(
 /// Takes no memory, as a string made of them would.
 func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
   let text = UnsafeRawBufferPointer(start: bytes, count: count)
-  var rest = text[(text.firstIndex { $0 >= 0x80 } ?? text.endIndex)...].makeIterator()
+  if text.reduce(0, |) < 0x80 { return true }
+  var rest = text.makeIterator()
   var decoder = UTF8()
   while true {
     switch decoder.decode(&rest) {

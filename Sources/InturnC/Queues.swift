@@ -6,6 +6,13 @@ public func inturn_queue_create(
   _ kind: inturn_queue_kind, _ options: UnsafePointer<inturn_queue_options>?,
   _ out_queue: UnsafeMutablePointer<inturn_queue>?
 ) -> inturn_status {
+  if let out_queue, let kind = QueueKind(rawValue: UInt8(clamping: kind.rawValue)),
+    options.map(hasLabelAlone) ?? true
+  {
+    let (status, queue) = Engine.createQueue(kind, label: options?.pointee.label)
+    if status.isOK { out_queue.pointee.bits = queue.bits }
+    return inturn_status(status)
+  }
   let given = options.map { sized($0) }
   if case .some(nil) = given { return refuse("options->size") }
   let options = given ?? nil
@@ -20,6 +27,18 @@ public func inturn_queue_create(
     clock: Handle(bits: options?.clock.bits ?? 0))
   if status.isOK { out_queue.pointee.bits = queue.bits }
   return inturn_status(status)
+}
+
+/// Whether nothing is asked but a label, which is valid. The options are looked at where they are: most
+/// queues need none of the copies that a check of all takes.
+private func hasLabelAlone(_ options: UnsafePointer<inturn_queue_options>) -> Bool {
+  let size = UnsafeRawPointer(options).load(as: UInt32.self)
+  return size == MemoryLayout<inturn_queue_options>.size && options.pointee.max_concurrent == 0
+    && options.pointee.executor.bits | options.pointee.clock.bits | options.pointee.capacity == 0
+    && options.pointee.settle_ns | options.pointee.gap_ns == 0
+    && options.pointee.rate.max_starts == 0
+    && options.pointee.on_event == nil && options.pointee.event_destroy == nil
+    && isValidLabel(options.pointee.label)
 }
 
 /// Gives the options in the engine's form, or refuses them.

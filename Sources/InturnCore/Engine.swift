@@ -25,6 +25,7 @@ package struct EngineStorage: ~Copyable {
   let systemClock: Clock
   let pool: WorkerPool
   /// The same, to be looked at without a reference.
+  let systemClockReference: Unmanaged<Clock>
   let poolReference: Unmanaged<WorkerPool>
   let mainExecutor: HostExecutor
   let objects: EngineObjects
@@ -56,6 +57,7 @@ package struct EngineStorage: ~Copyable {
     systemClock = Clock(isManual: false)
     let size = Engine.poolSize
     pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
+    systemClockReference = .passUnretained(systemClock)
     poolReference = .passUnretained(pool)
     mainExecutor = HostExecutor(isMain: true)
     poolHandle = objects.add(pool)

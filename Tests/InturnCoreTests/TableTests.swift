@@ -86,11 +86,11 @@ import Testing
   @Test func `what a slab keeps is only for who asks for that`() {
     // Its last segment has room for three.
     guard let slab = Slab<Element>(above: Handle.maximumIndex - 3) else { fatalError("no memory") }
-    let isKept = slab.keepOne()
+    let isKept = slab.keep(1)
     #expect(isKept)
     let taken = [slab.take()?.index, slab.take()?.index, slab.take()?.index]
     #expect(taken == [Handle.maximumIndex - 2, Handle.maximumIndex - 1, nil])
-    let canKeepMore = slab.keepOne()
+    let canKeepMore = slab.keep(2)
     #expect(!canKeepMore)
     let kept = slab.take(isKept: true)
     #expect(kept?.index == Handle.maximumIndex)
@@ -99,9 +99,6 @@ import Testing
     slab.giveBack(Handle.maximumIndex, retired: false)
     let stillKept = slab.take()
     #expect(stillKept == nil)
-    slab.keepOneLess()
-    let free = slab.take()
-    #expect(free?.index == Handle.maximumIndex)
   }
 
   @Test func `a retired element is never used again`() throws {

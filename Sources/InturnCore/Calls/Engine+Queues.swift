@@ -38,6 +38,22 @@ extension Engine {
     return (.ok, handle)
   }
 
+  /// Makes a queue of which nothing is asked but a label.
+  package static func createQueue(
+    _ kind: QueueKind, label: UnsafePointer<CChar>?
+  ) -> (Status, Handle) {
+    let none = Handle(bits: 0)
+    let traits = LaneTraits(kind)
+    if traits.haveSettings {
+      var options = QueueOptions(kind: kind)
+      options.label = label
+      return createQueue(options, executor: none, clock: none)
+    }
+    guard hasMemory, let handle = Lane.Pointer.make(traits, label: label)
+    else { return (.noMemory, none) }
+    return (.ok, handle)
+  }
+
   /// Finds the executor and the clock that a queue is to use, and keeps them from being destroyed.
   static func use(
     _ executor: Handle, _ clock: Handle, in options: inout QueueOptions

@@ -11,7 +11,7 @@ extension UnsafePointer<CChar> {
   func copied() -> UnsafeMutablePointer<CChar> {
     let size = strlen(self) + 1
     let copy = UnsafeMutablePointer<CChar>.allocate(capacity: size)
-    copy.initialize(from: self, count: size)
+    memcpy(copy, self, size)
     return copy
   }
 }

@@ -31,7 +31,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
       unused = floor + 1
     }
 
-    var hasOneToSpare: Bool { freeCount + Int(end) - Int(unused) > Int(kept) }
+    /// How many may be given out before there has to be more memory.
+    var spare: Int { freeCount + Int(end) - Int(unused) }
   }
 
   /// Protects `indices`.
@@ -94,11 +95,15 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   }
 
   /// An element that nobody uses, as its last user left it, or nil when memory runs out. `isKept`: the
-  /// caller may take one of those that are kept.
-  func take(isKept: Bool = false) -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
+  /// caller may take one of those that are kept. `mayGrow` is asked before there is memory for so many.
+  func take(
+    isKept: Bool = false, mayGrow: (UInt32) -> Bool = { _ in true }
+  ) -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
     lock.lock()
     defer { lock.unlock() }
-    if !indices.pointee.hasOneToSpare && !addSegmentLocked() && !isKept { return nil }
+    if indices.pointee.spare <= Int(indices.pointee.kept) && !growLocked(mayGrow) && !isKept {
+      return nil
+    }
     let index: UInt32
     if indices.pointee.freeCount > 0 {
       indices.pointee.freeCount -= 1
@@ -107,21 +112,23 @@ struct Slab<Element: ~Copyable>: ~Copyable {
       index = indices.pointee.unused
       if index == indices.pointee.end { return nil }
       indices.pointee.unused += 1
+      // The system maps a page that is read first a second time when it is written to.
+      UnsafeMutableRawPointer(pointer(at: index)!).storeBytes(of: 0, as: UInt8.self)
     }
     indices.pointee.live += 1
     return (index, pointer(at: index)!)
   }
 
-  /// Keeps one more for those who cannot be refused. False when memory runs out.
-  func keepOne() -> Bool {
+  /// Keeps so many, or more, for those who cannot be refused. False when memory runs out.
+  func keep(_ count: UInt32) -> Bool {
     lock.lock()
     defer { lock.unlock() }
-    if !indices.pointee.hasOneToSpare && !addSegmentLocked() { return false }
-    indices.pointee.kept += 1
+    while indices.pointee.spare < Int(count) {
+      if !addSegmentLocked() { return false }
+    }
+    indices.pointee.kept = max(indices.pointee.kept, count)
     return true
   }
-
-  func keepOneLess() { lock.withLock { indices.pointee.kept -= 1 } }
 
   /// Has an element that is to be given back later not count any more.
   func countOut() { lock.withLock { indices.pointee.live -= 1 } }
@@ -134,6 +141,13 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     if retired { return }
     indices.pointee.free![indices.pointee.freeCount] = index
     indices.pointee.freeCount += 1
+  }
+
+  @inline(never)
+  private func growLocked(_ mayGrow: (UInt32) -> Bool) -> Bool {
+    // The first index of all is none's.
+    let room = indices.pointee.end - indices.pointee.begin + Self.segmentSize - 1
+    return mayGrow(room) && addSegmentLocked()
   }
 
   @inline(never)

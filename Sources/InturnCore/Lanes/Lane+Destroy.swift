@@ -2,24 +2,26 @@ import Synchronization
 
 /// Making lanes, and clearing them away.
 extension UnsafeMutablePointer<Lane> {
-  /// A lane of a new queue; nil when memory runs out.
-  static func make(_ options: borrowing QueueOptions) -> Handle? {
+  /// A lane of a new queue; nil when memory runs out. For each lane that there is memory for, a slot is
+  /// kept.
+  static func make(
+    _ traits: LaneTraits, label: UnsafePointer<CChar>?, setUpLocked: (Self) -> Void = { _ in }
+  ) -> Handle? {
     let engine = Engine.current
-    guard engine.pointee.systemClock.ensureThread(), engine.pointee.operations.keepOne()
+    guard engine.pointee.systemClockReference._withUnsafeGuaranteedRef({ $0.ensureThread() }),
+      let (index, lane) = engine.pointee.lanes.take(
+        mayGrow: { engine.pointee.operations.keep($0) })
     else { return nil }
-    guard let (index, lane) = engine.pointee.lanes.take() else {
-      engine.pointee.operations.keepOneLess()
-      return nil
-    }
     // A retired generation never gets here, so there is a next one.
     lane.pointee.lock.lock()
     let generation = (lane.pointee.generation & ~Self.goneBit) + 1
-    lane.pointee.machine = LaneMachine(options.traits)
+    lane.pointee.machine = LaneMachine(traits)
     lane.pointee.pending = 0
     lane.pointee.finished = 0
     lane.pointee.firstRunning = 0
     lane.pointee.buffer = JobBuffer()
-    lane.applyLocked(options)
+    if let label { lane.pointee.more.setLabel(label.copied()) }
+    setUpLocked(lane)
     if !engine.pointee.isAttended.load(ordering: .relaxed) {
       lane.pointee.machine.flags.insert(.unattended)
     }
@@ -28,12 +30,15 @@ extension UnsafeMutablePointer<Lane> {
     return Handle(.queue, index: index, generation: generation)
   }
 
-  private func applyLocked(_ options: borrowing QueueOptions) {
-    if let label = options.label { pointee.more.setLabel(label.copied()) }
+  static func make(_ options: QueueOptions) -> Handle? {
+    make(options.traits, label: options.label) { $0.applyLocked(options) }
+  }
+
+  private func applyLocked(_ options: QueueOptions) {
     let isPlain =
       options.executor == nil && options.clock == nil
       && options.onEvent == nil && options.capacity == 0 && options.rate == nil
-      && options.traits.isDisjoint(with: [.limited, .selective])
+      && !options.traits.haveSettings
     if isPlain { return }
     let extra = needExtra()
     extra.pointee.executors = LaneExecutors(options.executor)
@@ -235,7 +240,6 @@ extension UnsafeMutablePointer<Lane> {
     pointee.generation = generation | Self.goneBit
     pointee.lock.unlock()
     let isUsedUp = generation & ~Self.goneBit == Handle.maximumGeneration
-    Engine.current.pointee.operations.keepOneLess()
     Engine.current.pointee.lanes.giveBack(index, retired: isUsedUp, countsOut: countsOut)
   }
 }

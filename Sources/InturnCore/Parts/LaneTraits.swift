@@ -27,6 +27,9 @@ struct LaneTraits: OptionSet, Hashable {
   /// Operations are shown in a view, with delays between them.
   static let view = LaneTraits(rawValue: 1 << 10)
 
+  /// Whether each queue has more than a lane's cache line.
+  var haveSettings: Bool { !isDisjoint(with: [.limited, .selective]) }
+
   init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// For who is told what there is: nothing is decided by it.
