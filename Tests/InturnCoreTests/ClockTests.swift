@@ -32,8 +32,49 @@ import Testing
         deadlines = deadlines.filter { $0.value > now }
       }
       for place in 0..<count {
-        #expect((nodes[place].position >= 0) == (deadlines[place] != nil))
+        #expect(nodes[place].isArmed == (deadlines[place] != nil))
       }
+    }
+  }
+
+  @Test(arguments: [4, 5, 6] as [UInt64])
+  func `the timer that is due first comes first, of one deadline the one armed first`(seed: UInt64)
+  {
+    var random = SeededGenerator(seed: seed)
+    var heap = TimerHeap()
+    let count = 60
+    let nodes = UnsafeMutablePointer<TimerNode>.allocate(capacity: count)
+    nodes.initialize(repeating: TimerNode(), count: count)
+    defer { nodes.deallocate() }
+    // Those that are armed, in the order of their arming.
+    var armed: [TimerNode.Pointer] = []
+    var now: Int64 = 0
+    func due() -> TimerNode.Pointer? {
+      armed.enumerated().min {
+        ($0.element.pointee.deadline, $0.offset) < ($1.element.pointee.deadline, $1.offset)
+      }?.element
+    }
+    for _ in 0..<20_000 {
+      now += 1
+      let node = nodes + Int(random.next() % UInt64(count))
+      switch random.next() % 8 {
+      case 0: if let first = heap.first { take(out: first) }
+      case _ where node.pointee.isArmed: take(out: node)
+      default:
+        // Six limits, which are more than there are runs to lengthen, and some moments of their own.
+        let limit = Int64(random.next() % 7) * 10
+        node.pointee.deadline = now + (limit == 60 ? Int64(random.next() % 100) : limit)
+        let isFirst = heap.insert(node)
+        armed.append(node)
+        #expect(isFirst == (due() == node))
+      }
+      let (first, size) = (heap.first, heap.count)
+      #expect(first == due() && size == armed.count)
+      for place in 0..<count { #expect(nodes[place].isArmed == armed.contains(nodes + place)) }
+    }
+    func take(out node: TimerNode.Pointer) {
+      heap.remove(node)
+      armed.removeAll { $0 == node }
     }
   }
 

@@ -30,14 +30,20 @@ extension UnsafeMutablePointer<Lane> {
     let next = Swift.min(
       Swift.min(details.pointee.stallAt, details.pointee.deadlineAt),
       Swift.min(details.pointee.graceAt, details.pointee.plan?.pointee.retryAt ?? Int64.max))
-    if next == Int64.max {
-      if let timer = details.pointee.timer { clock.disarm(timer) }
-      return
-    }
+    if next == Int64.max { return disarmLocked(details) }
     let timer = details.pointee.timer ?? .make()
     details.pointee.timer = timer
+    details.pointee.isTimerArmed = true
     let generation = generation ?? slot.loadWord().generation
-    clock.arm(timer, at: next, for: .operation(slot, generation: generation, of: self))
+    withClockLocked {
+      $0.arm(timer, at: next, for: .operation(slot, generation: generation, of: self))
+    }
+  }
+
+  func disarmLocked(_ details: UnsafeMutablePointer<OperationDetails>) {
+    guard details.pointee.isTimerArmed, let timer = details.pointee.timer else { return }
+    details.pointee.isTimerArmed = false
+    withClockLocked { $0.disarm(timer) }
   }
 
   /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
@@ -52,7 +58,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return
     }
-    let now = clock.now
+    let now = nowLocked
     var outbox = Outbox()
     var report: Report?
     if let plan = details.pointee.plan, plan.pointee.retryAt <= now {

@@ -50,7 +50,7 @@ extension UnsafeMutablePointer<Lane> {
     if !wasCounted {
       slot.pointee.flags.insert(.counted)
       countLocked(word.outcome!)
-      if let timer = slot.pointee.details?.pointee.timer { clock.disarm(timer) }
+      if let details = slot.pointee.details { disarmLocked(details) }
       releaseEdgesLocked(slot, &outbox)
       leaveGroupsLocked(slot)
       noteLocked(.ended, of: slot)

@@ -83,8 +83,15 @@ extension UnsafeMutablePointer<Lane> {
     return Engine.current.pointee.systemClock
   }
 
+  /// Calls `body` with the clock, without a reference of its own: the lane keeps it while it is locked.
+  @inline(__always)
+  func withClockLocked<Result>(_ body: (Clock) -> Result) -> Result {
+    let own = pointee.extra?.pointee.settings.clock
+    return (own ?? Engine.current.pointee.systemClockReference)._withUnsafeGuaranteedRef(body)
+  }
+
   var nowLocked: Int64 {
-    @inline(__always) get { hasOwnClock ? clock.now : inturn_system_now() }
+    @inline(__always) get { hasOwnClock ? withClockLocked { $0.now } : inturn_system_now() }
   }
 
   var hasOwnClock: Bool {

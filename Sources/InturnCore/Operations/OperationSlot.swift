@@ -96,6 +96,8 @@ struct OperationDetails {
   var isNoticed = false
   /// Of an operation that has deadlines; made when it is armed first.
   var timer: TimerNode.Pointer?
+  /// It was armed, and has not been disarmed since; it may have fired.
+  var isTimerArmed = false
   /// Those that it belongs to, if it has a key or an owner.
   var groups: UnsafeMutablePointer<OperationGroups>?
   /// Which one of its queue's, where somebody is told the queue's events.

@@ -9,11 +9,9 @@ import Synchronization
 package final class Clock: @unchecked Sendable {
   // Safe to share: `lock` protects all that changes.
 
-  /// Protects `heap`, `nextOrder`, the manual times, `firing` and every node in the heap.
+  /// Protects `timers`, the manual times and `firing`.
   private let lock = BriefLock()
-  /// A binary heap: the timer that is due first comes first.
-  @exclusivity(unchecked) private var heap: [TimerNode.Pointer] = []
-  @exclusivity(unchecked) private var nextOrder: UInt64 = 0
+  @exclusivity(unchecked) private var timers = TimerHeap()
   @exclusivity(unchecked) private var manualTime: Int64 = 0
   /// Where the advances lead to that have been begun.
   @exclusivity(unchecked) private var advancedTo: Int64 = 0
@@ -44,8 +42,6 @@ package final class Clock: @unchecked Sendable {
   package init(isManual: Bool) {
     self.isManual = isManual
     lateTimer = isManual ? .make() : nil
-    // For the same reason as in `WorkerPool`.
-    heap.reserveCapacity(16)
   }
 
   deinit {
@@ -60,7 +56,7 @@ package final class Clock: @unchecked Sendable {
   }
 
   /// How many timers are armed.
-  var armed: Int { lock.withLock { heap.count } }
+  var armed: Int { lock.withLock { timers.count } }
 
   /// A moment so many nanoseconds from now, or the end of time.
   package func moment(after nanoseconds: Int64) -> Int64 {
@@ -72,15 +68,10 @@ package final class Clock: @unchecked Sendable {
   /// deadline meanwhile, the system clock's thread fires the timer: the caller may hold a lock.
   func arm(_ node: TimerNode.Pointer, at deadline: Int64, for owner: TimerNode.Owner) {
     lock.lock()
-    if node.pointee.position >= 0 { removeLocked(node) }
+    if node.pointee.isArmed { timers.remove(node) }
     node.pointee.owner = owner
     node.pointee.deadline = deadline
-    node.pointee.order = nextOrder
-    nextOrder += 1
-    node.pointee.position = heap.count
-    heap.append(node)
-    siftUpLocked(from: heap.count - 1)
-    let isFirst = node.pointee.position == 0
+    let isFirst = timers.insert(node)
     let isLate = isManual && deadline <= manualTime && firing == 0
     lock.unlock()
     if isFirst && !isManual { wakeups.advance() }
@@ -90,7 +81,7 @@ package final class Clock: @unchecked Sendable {
   /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
   func disarm(_ node: TimerNode.Pointer) {
     lock.lock()
-    if node.pointee.position >= 0 { removeLocked(node) }
+    if node.pointee.isArmed { timers.remove(node) }
     let owner = node.pointee.owner
     node.pointee.owner = .nobody
     lock.unlockAfterReadingObject()
@@ -131,7 +122,7 @@ package final class Clock: @unchecked Sendable {
     while true {
       // What another thread has advanced meanwhile counts, too: it may have left the rest to this one.
       let limit = isManual ? max(limit, manualTime) : limit
-      guard let first = heap.first, first.pointee.deadline <= limit else {
+      guard let first = timers.first, first.pointee.deadline <= limit else {
         if isManual { manualTime = limit }
         firing -= 1
         lock.unlock()
@@ -140,7 +131,7 @@ package final class Clock: @unchecked Sendable {
       if isManual { manualTime = max(manualTime, first.pointee.deadline) }
       let owner = first.pointee.owner
       first.pointee.owner = .nobody
-      removeLocked(first)
+      timers.remove(first)
       lock.unlockAfterReadingObject()
       switch owner {
       case .nobody: break
@@ -176,7 +167,7 @@ package final class Clock: @unchecked Sendable {
 
   /// How long nothing is due, at most; nil when nothing is armed.
   private var pauseUntilNext: Int64? {
-    lock.withLock { heap.first?.pointee.deadline }.map { max(0, $0 - inturn_system_now()) }
+    lock.withLock { timers.first?.pointee.deadline }.map { max(0, $0 - inturn_system_now()) }
   }
 
   private func runThread() {
@@ -190,50 +181,5 @@ package final class Clock: @unchecked Sendable {
       let pause = pauseUntilNext ?? -1
       if pause != 0 { wakeups.wait(while: seen, timeoutNanoseconds: pause) }
     }
-  }
-
-  // MARK: The heap
-
-  private func removeLocked(_ node: TimerNode.Pointer) {
-    let position = node.pointee.position
-    node.pointee.position = -1
-    let last = heap.removeLast()
-    if last == node { return }
-    heap[position] = last
-    last.pointee.position = position
-    siftUpLocked(from: position)
-    siftDownLocked(from: last.pointee.position)
-  }
-
-  private func isBefore(_ left: TimerNode.Pointer, _ right: TimerNode.Pointer) -> Bool {
-    (left.pointee.deadline, left.pointee.order) < (right.pointee.deadline, right.pointee.order)
-  }
-
-  private func siftUpLocked(from start: Int) {
-    var child = start
-    while child > 0 {
-      let parent = (child - 1) / 2
-      if !isBefore(heap[child], heap[parent]) { return }
-      swapLocked(child, parent)
-      child = parent
-    }
-  }
-
-  private func siftDownLocked(from start: Int) {
-    var parent = start
-    while true {
-      var first = parent
-      for child in [2 * parent + 1, 2 * parent + 2]
-      where child < heap.count && isBefore(heap[child], heap[first]) { first = child }
-      if first == parent { return }
-      swapLocked(parent, first)
-      parent = first
-    }
-  }
-
-  private func swapLocked(_ left: Int, _ right: Int) {
-    heap.swapAt(left, right)
-    heap[left].pointee.position = left
-    heap[right].pointee.position = right
   }
 }

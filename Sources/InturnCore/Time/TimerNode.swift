@@ -8,9 +8,16 @@ struct TimerNode {
   var deadline: Int64 = 0
   /// Timers of one deadline fire in the order in which they were armed.
   var order: UInt64 = 0
-  /// Where the clock's heap has it; -1 when it is not armed.
-  var position = -1
+  /// Where the clock's heap has it; `inRun` when it is not the first of its run.
+  var position = unarmed
+  static let unarmed = -1
+  static let inRun = -2
+  /// In its run.
+  var previous: Pointer?
+  var next: Pointer?
   var owner = Owner.nobody
+
+  var isArmed: Bool { position != Self.unarmed }
 
   /// Who is told. Slots and lanes have a generation, because they may be gone when it fires.
   enum Owner {
@@ -33,7 +40,7 @@ extension UnsafeMutablePointer<TimerNode> {
 
   /// Frees a node that `Clock.disarm` has been called with since it was armed last, or that never was.
   func giveUp() {
-    assert(pointee.position < 0, "a clock still has the timer that is given up")
+    assert(!pointee.isArmed, "a clock still has the timer that is given up")
     deallocate()
   }
 }
