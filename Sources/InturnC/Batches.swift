@@ -74,7 +74,9 @@ private func check(
     else { return refused("operation->on_end, which a batch has itself") }
     if operation.join { return refused("operation->join") }
     var checked = OperationOptions()
-    let status = check(operation, "options->operation->", into: &checked, in: function)
+    let status = withUnsafePointer(to: operation) {
+      check($0, "options->operation->", into: &checked, in: function)
+    }
     if !status.isOK { return status }
     result.operation = checked
   }

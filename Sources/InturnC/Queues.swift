@@ -224,10 +224,20 @@ public func inturn_queue_enqueue_with_at(
   if let lean = leanOptions(options) {
     return enqueueLean(site, queue, lean, work, context, destroy, out_operation, in: function)
   }
-  guard let options = sized(options) else {
-    destroy?(context)
-    return refuse("options->size", in: function)
+  let status = withSized(options) {
+    enqueue(site, queue, checking: $0, work, context, destroy, out_operation, in: function)
   }
+  if let status { return status }
+  destroy?(context)
+  return refuse("options->size", in: function)
+}
+
+/// Enqueues an operation with options of any kind.
+private func enqueue(
+  _ site: Site, _ queue: inturn_queue, checking options: UnsafePointer<inturn_operation_options>,
+  _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?, in function: StaticString
+) -> inturn_status {
   var checked = OperationOptions()
   var status = check(options, "options->", into: &checked, in: function)
   if status.isOK {
@@ -241,72 +251,78 @@ public func inturn_queue_enqueue_with_at(
   }
   if !status.isOK {
     destroy?(context)
-    options.end_destroy?(options.end_context)
+    options.pointee.end_destroy?(options.pointee.end_context)
     return work == nil ? refusal(status, work, in: function) : inturn_status(status)
   }
   return INTURN_OK
 }
 
-private func wrongField(of options: inturn_operation_options) -> StaticString? {
-  if !isValidLabel(options.label) { return "label" }
-  if options.max_wait_ns < 0 { return "max_wait_ns" }
-  if options.max_run_ns < 0 { return "max_run_ns" }
-  if options.stall_ns < 0 { return "stall_ns" }
-  if options.cancel_grace_ns < 0 { return "cancel_grace_ns" }
-  if options.max_run_policy != INTURN_MAX_RUN_HOLD && options.max_run_policy != INTURN_MAX_RUN_FREE
+private func wrongField(of options: UnsafePointer<inturn_operation_options>) -> StaticString? {
+  if !isValidLabel(options.pointee.label) { return "label" }
+  if options.pointee.max_wait_ns < 0 { return "max_wait_ns" }
+  if options.pointee.max_run_ns < 0 { return "max_run_ns" }
+  if options.pointee.stall_ns < 0 { return "stall_ns" }
+  if options.pointee.cancel_grace_ns < 0 { return "cancel_grace_ns" }
+  if options.pointee.max_run_policy != INTURN_MAX_RUN_HOLD
+    && options.pointee.max_run_policy != INTURN_MAX_RUN_FREE
   {
     return "max_run_policy"
   }
-  if options.after_policy != INTURN_AFTER_ENDED && options.after_policy != INTURN_AFTER_FINISHED {
+  if options.pointee.after_policy != INTURN_AFTER_ENDED
+    && options.pointee.after_policy != INTURN_AFTER_FINISHED
+  {
     return "after_policy"
   }
-  if !isValidLabel(options.key) { return "key" }
-  return options.join && options.key == nil ? "join, without a key" : nil
+  if !isValidLabel(options.pointee.key) { return "key" }
+  return options.pointee.join && options.pointee.key == nil ? "join, without a key" : nil
 }
 
 /// Gives the options in the engine's form, or refuses them. `prefix`: what the caller calls them.
 func check(
-  _ options: inturn_operation_options, _ prefix: StaticString,
+  _ options: UnsafePointer<inturn_operation_options>, _ prefix: StaticString,
   into result: inout OperationOptions, in function: StaticString = #function
 ) -> Status {
   func refused(_ field: StaticString) -> Status { refuse(prefix, field, in: function) }
   if let field = wrongField(of: options) { return refused(field) }
-  guard let earlier = options.earlier else { return refused("after_count") }
+  guard let earlier = options.pointee.earlier else { return refused("after_count") }
   if !addNames(options, to: &result) { return refused("exclusive") }
   if let field = addRetry(options, to: &result) { return refused(field) }
-  result.label = options.label
-  result.maxWait = options.max_wait_ns
-  result.maxRun = options.max_run_ns
-  result.freesPlaceAtMaxRun = options.max_run_policy == INTURN_MAX_RUN_FREE
-  result.stall = options.stall_ns
-  result.grace = options.cancel_grace_ns
-  result.priority = options.priority
-  result.isBarrier = options.barrier
-  result.isUrgent = options.urgent
+  result.label = options.pointee.label
+  result.maxWait = options.pointee.max_wait_ns
+  result.maxRun = options.pointee.max_run_ns
+  result.freesPlaceAtMaxRun = options.pointee.max_run_policy == INTURN_MAX_RUN_FREE
+  result.stall = options.pointee.stall_ns
+  result.grace = options.pointee.cancel_grace_ns
+  result.priority = options.pointee.priority
+  result.isBarrier = options.pointee.barrier
+  result.isUrgent = options.pointee.urgent
   result.after = earlier
-  result.needsFinished = options.after_policy == INTURN_AFTER_FINISHED
-  result.key = name(options.key)
-  result.joins = options.join
-  result.condition = unsafeBitCast(options.condition, to: RawCondition?.self)
-  if let function = options.on_end {
+  result.needsFinished = options.pointee.after_policy == INTURN_AFTER_FINISHED
+  result.key = name(options.pointee.key)
+  result.joins = options.pointee.join
+  result.condition = unsafeBitCast(options.pointee.condition, to: RawCondition?.self)
+  if let function = options.pointee.on_end {
     result.endCallback = EndCallback(
       function: unsafeBitCast(function, to: EndCallback.Function.self),
-      call: callEndFunction, context: options.end_context, destroy: options.end_destroy)
+      call: callEndFunction, context: options.pointee.end_context,
+      destroy: options.pointee.end_destroy)
   } else {
-    result.endCallback.context = options.end_context
-    result.endCallback.destroy = options.end_destroy
+    result.endCallback.context = options.pointee.end_context
+    result.endCallback.destroy = options.pointee.end_destroy
   }
-  if options.owner.bits == 0 { return .ok }
-  let (status, owner) = Engine.owner(Handle(options.owner))
+  if options.pointee.owner.bits == 0 { return .ok }
+  let (status, owner) = Engine.owner(Handle(options.pointee.owner))
   result.owner = owner
   return status
 }
 
 /// False when a name is not one.
 private func addNames(
-  _ options: inturn_operation_options, to result: inout OperationOptions
+  _ options: UnsafePointer<inturn_operation_options>, to result: inout OperationOptions
 ) -> Bool {
-  guard let names = array(options.exclusive, options.exclusive_count, most: Int(Int32.max))
+  guard
+    let names = array(
+      options.pointee.exclusive, options.pointee.exclusive_count, most: Int(Int32.max))
   else { return false }
   for name in names {
     guard let name, isValidLabel(name) else { return false }
@@ -317,9 +333,9 @@ private func addNames(
 
 /// Which field of the retry policy is wrong, if one is.
 private func addRetry(
-  _ options: inturn_operation_options, to result: inout OperationOptions
+  _ options: UnsafePointer<inturn_operation_options>, to result: inout OperationOptions
 ) -> StaticString? {
-  guard let given = options.retry else { return nil }
+  guard let given = options.pointee.retry else { return nil }
   guard let retry = sized(given) else { return "retry->size" }
   if retry.delay_ns < 0 { return "retry->delay_ns" }
   if retry.max_delay_ns < 0 { return "retry->max_delay_ns" }

@@ -18,6 +18,16 @@ func sized<Struct: Sized>(_ pointer: UnsafePointer<Struct>) -> Struct? {
   return size == MemoryLayout<Struct>.size ? pointer.pointee : converted(pointer, size)
 }
 
+/// Calls `body` with a struct, where it is if nothing is missing: to copy a large one takes time.
+@inline(__always)
+func withSized<Struct: Sized, Result>(
+  _ pointer: UnsafePointer<Struct>, _ body: (UnsafePointer<Struct>) -> Result
+) -> Result? {
+  let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
+  if size == MemoryLayout<Struct>.size { return body(pointer) }
+  return converted(pointer, size).map { withUnsafePointer(to: $0, body) }
+}
+
 @inline(never)
 private func converted<Struct: Sized>(
   _ pointer: UnsafePointer<Struct>, _ size: UInt32

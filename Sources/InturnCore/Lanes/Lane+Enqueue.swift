@@ -280,7 +280,8 @@ extension OperationDetails {
     // it, as it frees all that is not aligned to more than a word or two.
     guard let memory = malloc(labelAt + labelSize) else { return nil }
     let details = memory.bindMemory(to: OperationDetails.self, capacity: 1)
-    details.initialize(to: OperationDetails(options))
+    details.initialize(to: OperationDetails())
+    details.take(options)
     if let label = options.pointee.label {
       details.pointee.label = (memory + labelAt).bindMemory(to: CChar.self, capacity: labelSize)
       memcpy(memory + labelAt, label, labelSize)
@@ -288,17 +289,20 @@ extension OperationDetails {
     if !needsPlan { return (details, nil) }
     let plan = (memory + planAt).bindMemory(to: OperationPlan.self, capacity: 1)
     let edges = (memory + edgesAt).bindMemory(to: Edge.self, capacity: earlier)
-    plan.initialize(to: OperationPlan(options, edges: edges))
+    plan.initialize(to: OperationPlan())
+    plan.take(options, edges: edges)
     details.pointee.plan = plan
     return (details, plan)
   }
+}
 
-  private init(_ options: UnsafePointer<OperationOptions>) {
-    endCallback = options.pointee.endCallback
-    maxWait = options.pointee.maxWait
-    maxRun = options.pointee.maxRun
-    freesPlaceAtMaxRun = options.pointee.freesPlaceAtMaxRun
-    stall = options.pointee.stall
-    grace = options.pointee.grace
+extension UnsafeMutablePointer<OperationDetails> {
+  fileprivate func take(_ options: UnsafePointer<OperationOptions>) {
+    pointee.endCallback = options.pointee.endCallback
+    pointee.maxWait = options.pointee.maxWait
+    pointee.maxRun = options.pointee.maxRun
+    pointee.freesPlaceAtMaxRun = options.pointee.freesPlaceAtMaxRun
+    pointee.stall = options.pointee.stall
+    pointee.grace = options.pointee.grace
   }
 }

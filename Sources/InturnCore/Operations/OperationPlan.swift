@@ -77,17 +77,20 @@ extension OperationPlan {
       || options.pointee.retry != nil || !options.pointee.names.isEmpty
   }
 
-  /// The plan of these options, which lies in its details' memory, as do the edges.
-  init(_ options: UnsafePointer<OperationOptions>, edges: UnsafeMutablePointer<Edge>) {
-    priority = options.pointee.priority
-    isBarrier = options.pointee.isBarrier
-    isUrgent = options.pointee.isUrgent
-    condition = options.pointee.condition
-    retry = options.pointee.retry
-    self.edges = edges
-    isInDetails = true
-    needsFinished = options.pointee.needsFinished
-    names = options.pointee.names.isEmpty ? nil : NameClaims(options.pointee.names)
+}
+
+extension OperationPlan.Pointer {
+  /// Takes options over. The plan lies in its details' memory, as do the edges.
+  func take(_ options: UnsafePointer<OperationOptions>, edges: UnsafeMutablePointer<Edge>) {
+    pointee.priority = options.pointee.priority
+    pointee.isBarrier = options.pointee.isBarrier
+    pointee.isUrgent = options.pointee.isUrgent
+    pointee.condition = options.pointee.condition
+    pointee.retry = options.pointee.retry
+    pointee.edges = edges
+    pointee.isInDetails = true
+    pointee.needsFinished = options.pointee.needsFinished
+    if !options.pointee.names.isEmpty { pointee.names = NameClaims(options.pointee.names) }
   }
 }
 
