@@ -102,8 +102,13 @@ extension UnsafeMutablePointer<Lane> {
       // Who is told of the start before the call is in its place, too.
       CallFrame.innermost?.pointee.operation = slot
       noteLocked(.started, of: slot)
-      // No other one waits to be told, unless somebody tells one just now. It is part of the call.
-      if events.canBeTold && !tellEventLocked(events, &budget) { return .stop }
+      // No other one waits to be told, unless somebody tells one just now.
+      if events.canBeTold {
+        // It is part of the call.
+        let remaining = budget.remaining
+        if !tellEventsLocked(events, &budget) { return .stop }
+        budget.remaining = remaining
+      }
     }
     callLocked(slot, &budget)
     if !budget.isStillOurs { return .stop }

@@ -128,8 +128,7 @@ extension UnsafeMutablePointer<Lane> {
   func deliverOneLocked(_ budget: inout DrainBudget) -> Bool {
     let extra = pointee.extra!
     if let events = extra.pointee.events, events.canBeTold {
-      budget.remaining -= 1
-      return tellEventLocked(events, &budget)
+      return tellEventsLocked(events, &budget)
     }
     if let slot = extra.pointee.deliveries.pop() {
       noteDeliveriesLocked()

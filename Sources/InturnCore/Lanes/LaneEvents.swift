@@ -24,7 +24,7 @@ final class LaneEvents: @unchecked Sendable {
   // Safe to share: as above.
 
   /// One that is to be told. Each has memory of its own: a list of millions is never moved.
-  private struct Entry {
+  fileprivate struct Entry {
     var event: QueueEvent
     var label: UnsafeMutablePointer<CChar>?
     var next: UnsafeMutablePointer<Entry>?
@@ -56,18 +56,30 @@ final class LaneEvents: @unchecked Sendable {
     last = entry
   }
 
-  /// Takes out the next event. The caller tells it without the lock, and then says so.
-  fileprivate func begin() -> (() -> Void)? {
-    guard !isTelling, let entry = first else { return nil }
+  /// Takes out the next events, as many as are wanted at most. The caller tells them without the lock,
+  /// one after the other, and then says so.
+  fileprivate func begin(most: Int) -> UnsafeMutablePointer<Entry>? {
+    guard !isTelling, let begin = first else { return nil }
     isTelling = true
-    first = entry.pointee.next
-    if first == nil { last = nil }
-    return { [handler] in
-      entry.pointee.event.label = entry.pointee.label.map { UnsafePointer($0) }
-      handler(entry.pointee.event)
-      entry.pointee.label?.deallocate()
-      entry.deallocate()
+    var end = begin
+    for _ in 1..<max(1, most) {
+      guard let next = end.pointee.next else { break }
+      end = next
     }
+    first = end.pointee.next
+    end.pointee.next = nil
+    if first == nil { last = nil }
+    return begin
+  }
+
+  /// Tells an event, and gives the next one of those that were taken out with it.
+  fileprivate func tell(_ entry: UnsafeMutablePointer<Entry>) -> UnsafeMutablePointer<Entry>? {
+    entry.pointee.event.label = entry.pointee.label.map { UnsafePointer($0) }
+    handler(entry.pointee.event)
+    let next = entry.pointee.next
+    entry.pointee.label?.deallocate()
+    entry.deallocate()
+    return next
   }
 
   fileprivate func end() { isTelling = false }
@@ -124,14 +136,18 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.insert(.hasDeliveries)
   }
 
-  /// Tells one event, if there is one to tell: a delivery. Called with the lock, which it gives up
-  /// and takes again. False when the process is not the same any more.
-  func tellEventLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
-    guard let tell = events.begin() else { return true }
+  /// Tells some events, if there are any to tell: each is a delivery. Called with the lock, which it
+  /// gives up and takes again. False when the process is not the same any more.
+  func tellEventsLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
+    guard let first = events.begin(most: min(budget.remaining, Self.portion)) else { return true }
     noteDeliveriesLocked()
     inturn_system_object_barrier()
     unlockForCall(&budget)
-    tell()
+    var entry: UnsafeMutablePointer<LaneEvents.Entry>? = first
+    while let next = entry, budget.isStillOurs {
+      budget.remaining -= 1
+      entry = events.tell(next)
+    }
     if !relock(budget) { return false }
     events.end()
     noteDeliveriesLocked()

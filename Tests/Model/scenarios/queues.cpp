@@ -256,6 +256,38 @@ SCENARIO(events_meet_the_destruction) {
             }});
 }
 
+// Events that wait are told in one turn, also when one of them ends the queue.
+SCENARIO(the_first_of_several_events_destroys_the_queue) {
+  struct Events {
+    Queue *queue = nullptr;
+    int ended = 0, destroys = 0;
+    static void told(void *context, const inturn_event *event) {
+      Events &self = *static_cast<Events *>(context);
+      CHECK(self.destroys == 0);
+      if (event->kind == INTURN_EVENT_ENDED && self.ended++ == 0)
+        self.queue->destroy(true);
+    }
+    static void destroyed(void *context) {
+      ++static_cast<Events *>(context)->destroys;
+    }
+  } events;
+  Queue queue(INTURN_QUEUE_FIFO, {0}, [&](auto &o) {
+    o.on_event = Events::told;
+    o.event_context = &events;
+    o.event_destroy = Events::destroyed;
+  });
+  events.queue = &queue;
+  queue.suspend();
+  for (auto name : {"a", "b", "c"})
+    queue.add(name, finishes);
+  together({[&] { queue.cancelAll(); }, [&] { queue.add("d", finishes); }});
+  model_settle(true);
+  int accepted = 0;
+  for (const auto &operation : queue.all())
+    accepted += operation->isAccepted;
+  CHECK(events.ended == accepted && events.destroys == 1);
+}
+
 SCENARIO(an_actor_takes_segments_and_operations) {
   struct Segment {
     static void run(void *context, inturn_token token) {
