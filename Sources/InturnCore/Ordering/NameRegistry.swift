@@ -21,15 +21,17 @@ final class NameRegistry: @unchecked Sendable {
     claimed += 1
     claims.turn = claimed
     for place in claims.places {
-      let line = lines.find(place.name) ?? addLineLocked(place.name)
-      place.line = line
-      place.previous = line.pointee.last
+      let line = lines.find(place.pointee.name) ?? addLineLocked(place.pointee.name)
       if let last = line.pointee.last {
-        last.next = place
+        // The same name once more.
+        if last.pointee.claims.toOpaque() == claims.reference.toOpaque() { continue }
+        last.pointee.next = place
         claims.waitingFor += 1
       } else {
         line.pointee.first = place
       }
+      place.pointee.line = line
+      place.pointee.previous = line.pointee.last
       line.pointee.last = place
     }
     return claims.waitingFor == 0
@@ -49,13 +51,13 @@ final class NameRegistry: @unchecked Sendable {
     defer { lock.unlockAfterReadingObject() }
     var granted: [(turn: UInt64, slot: OperationSlot.Pointer)] = []
     for place in claims.places {
-      guard let line = place.line else { continue }
-      let next = place.next
-      if let previous = place.previous {
-        previous.next = next
+      guard let line = place.pointee.line else { continue }
+      let (previous, next) = (place.pointee.previous, place.pointee.next)
+      if let previous {
+        previous.pointee.next = next
       } else {
         line.pointee.first = next
-        if let claims = next?.claims {
+        next?.pointee.claims._withUnsafeGuaranteedRef { claims in
           claims.waitingFor -= 1
           if claims.waitingFor == 0, let slot = claims.slot {
             slot.addReference()
@@ -63,15 +65,15 @@ final class NameRegistry: @unchecked Sendable {
           }
         }
       }
-      if let next { next.previous = place.previous } else { line.pointee.last = place.previous }
+      if let next { next.pointee.previous = previous } else { line.pointee.last = previous }
       if line.pointee.first == nil {
         lines.remove(line)
         line.deinitialize(count: 1)
         line.deallocate()
       }
-      place.line = nil
-      place.next = nil
-      place.previous = nil
+      place.pointee.line = nil
+      place.pointee.next = nil
+      place.pointee.previous = nil
     }
     claims.slot = nil
     claims.waitingFor = 0
@@ -85,8 +87,11 @@ final class NameRegistry: @unchecked Sendable {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     for place in claims.places {
-      let ahead = place.line == nil ? lines.find(place.name)?.pointee.last : place.previous
-      if let slot = ahead?.claims?.slot, slot.tryAddReference() { slots.append(slot) }
+      let ahead =
+        claims.slot == nil
+        ? lines.find(place.pointee.name)?.pointee.last : place.pointee.previous
+      let slot = ahead?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
+      if let slot, slot.tryAddReference() { slots.append(slot) }
     }
   }
 
@@ -109,7 +114,8 @@ final class NameRegistry: @unchecked Sendable {
 final class NameClaims: @unchecked Sendable {
   // Safe to share: as above.
 
-  let places: [NamePlace]
+  private let first: UnsafeMutablePointer<NamePlace>
+  private let count: Int
   @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
   /// The operation, while it stands in the lines.
   @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
@@ -118,33 +124,47 @@ final class NameClaims: @unchecked Sendable {
   /// Whether it stands in the lines; protected by the operation's lane's lock.
   @exclusivity(unchecked) var isMade = false
   /// By which the operation is told that it has its names.
-  let edge = Edge.Pointer.allocate(capacity: 1)
+  let edge: Edge.Pointer
 
   init(_ names: [String]) {
-    places = Set(names.map(Bytes.init)).map(NamePlace.init)
-    for place in places { place.claims = self }
+    count = names.count
+    // One piece of memory, that begins with the edge.
+    let places = MemoryLayout<Edge>.stride
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: places + count * MemoryLayout<NamePlace>.stride,
+      alignment: MemoryLayout<Edge>.alignment)
+    edge = memory.bindMemory(to: Edge.self, capacity: 1)
+    first = (memory + places).bindMemory(to: NamePlace.self, capacity: count)
+    for (place, name) in names.enumerated() {
+      (first + place).initialize(to: NamePlace(name: Bytes(name), claims: reference))
+    }
   }
 
-  deinit { edge.deallocate() }
+  deinit {
+    first.deinitialize(count: count)
+    UnsafeMutableRawPointer(edge).deallocate()
+  }
+
+  fileprivate var reference: Unmanaged<NameClaims> { .passUnretained(self) }
+
+  /// One for each name that was given, of which some may be the same.
+  fileprivate var places: Range<UnsafeMutablePointer<NamePlace>> { first..<first + count }
 }
 
-/// An operation's place in the line of a name.
-final class NamePlace: @unchecked Sendable {
-  // Safe to share: the registry's lock protects it.
-
+/// An operation's place in the line of a name. The registry's lock protects it.
+private struct NamePlace {
   let name: Bytes
-  @exclusivity(unchecked) fileprivate(set) unowned(unsafe) var claims: NameClaims?
-  @exclusivity(unchecked) fileprivate var line: UnsafeMutablePointer<NameLine>?
-  @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: NamePlace?
-  @exclusivity(unchecked) fileprivate unowned(unsafe) var next: NamePlace?
-
-  init(_ name: Bytes) { self.name = name }
+  /// It has this place.
+  let claims: Unmanaged<NameClaims>
+  var line: UnsafeMutablePointer<NameLine>?
+  var previous: UnsafeMutablePointer<NamePlace>?
+  var next: UnsafeMutablePointer<NamePlace>?
 }
 
 /// Who stands in line for a name: the first one has it.
 private struct NameLine: HashNode {
   let key: Bytes
   var nextInBucket: UnsafeMutablePointer<NameLine>?
-  unowned(unsafe) var first: NamePlace?
-  unowned(unsafe) var last: NamePlace?
+  var first: UnsafeMutablePointer<NamePlace>?
+  var last: UnsafeMutablePointer<NamePlace>?
 }
