@@ -100,9 +100,12 @@ final class NameRegistry: @unchecked Sendable {
   func state(of claims: NameClaims, at place: Int) -> (OperationState?, Handle) {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    let place = claims.places[place]
-    if place.line == nil { return (nil, Handle(bits: 0)) }
-    guard let slot = place.previous?.claims?.slot else { return (.running, Handle(bits: 0)) }
+    // Of the same name once more, the first one stands in the line.
+    let name = claims.name(at: place)
+    let place = claims.places.first { $0.pointee.name == name }!
+    if place.pointee.line == nil { return (nil, Handle(bits: 0)) }
+    let before = place.pointee.previous?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
+    guard let slot = before else { return (.running, Handle(bits: 0)) }
     return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
   }
 
@@ -115,7 +118,8 @@ final class NameClaims: @unchecked Sendable {
   // Safe to share: as above.
 
   private let first: UnsafeMutablePointer<NamePlace>
-  private let count: Int
+  /// How many names were given, of which some may be the same.
+  let count: Int
   @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
   /// The operation, while it stands in the lines.
   @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
@@ -147,7 +151,9 @@ final class NameClaims: @unchecked Sendable {
 
   fileprivate var reference: Unmanaged<NameClaims> { .passUnretained(self) }
 
-  /// One for each name that was given, of which some may be the same.
+  func name(at place: Int) -> Bytes { first[place].name }
+
+  /// One for each name that was given.
   fileprivate var places: Range<UnsafeMutablePointer<NamePlace>> { first..<first + count }
 }
 
