@@ -410,7 +410,7 @@ static void many_are_told_once_and_in_order(void) {
     for (int i = 0; i < MANY; i++) {
       inturn_operation_options options = labelled("o");
       if (kind >= INTURN_QUEUE_INTERACTION)
-        options.priority = -(i / 7);
+        options.priority = kind == INTURN_QUEUE_CONCURRENT ? -i : -(i / 7);
       operations[i] = enqueue(queue, options);
     }
     check_order(queue, operations, MANY);

@@ -5,6 +5,8 @@
  */
 #include "memory.h"
 
+#include <fcntl.h>
+
 /* Tokens ------------------------------------------------------------------ */
 
 static int segments;
@@ -301,10 +303,14 @@ static void snapshot(void) {
   inturn_operation operation = begin_one(INTURN_QUEUE_CONCURRENT);
   for (int i = 0; i < SOME; i++)
     CHECK(enqueue(own.queue, &named, NULL));
+  int nowhere = open("/dev/null", O_WRONLY);
+  CHECK(nowhere >= 0);
   fail_from_here();
   int count = 0;
   CHECK_OK(inturn_snapshot(count_entry, &count));
   CHECK_INT(count, SOME + 1);
+  for (int format = INTURN_DUMP_TEXT; format <= INTURN_DUMP_HTML; format++)
+    CHECK_OK(inturn_dump(nowhere, (inturn_dump_format)format));
   CHECK_OK(inturn_token_finish(token));
   run_all();
   CHECK_OK(inturn_operation_release(operation));

@@ -61,7 +61,8 @@ package struct Dump {
     isFirst = false
     writer.write(entry.kind.name)
     writer.write("\"")
-    entry.forEachField { key, value in
+    for place in 0..<SnapshotEntry.fields {
+      guard let (key, value) = entry.field(place) else { continue }
       writer.write(",\"")
       writer.write(key)
       writer.write("\":")
@@ -112,7 +113,8 @@ package struct Dump {
       writer.write(" ")
       writer.write(name)
     }
-    entry.forEachField { key, value in
+    for place in 0..<SnapshotEntry.fields {
+      guard let (key, value) = entry.field(place) else { continue }
       writer.write(" ")
       if case .name = value {
       } else {

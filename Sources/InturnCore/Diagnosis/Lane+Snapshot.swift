@@ -115,13 +115,14 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Bool {
     guard let order else { return true }
     while let level = order.level(atMost: place.priority) {
-      place.looks -= order.levelCount
       if place.priority != level.pointee.priority { place.jobs = JobPlace() }
       place.priority = level.pointee.priority
       if !addLocked(level.pointee.jobs, &room, &place, handle) { return false }
       if place.priority == Int64.min { break }
       place.priority -= 1
       place.jobs = JobPlace()
+      // After the level, so that each piece gets on.
+      place.looks -= order.levelCount
       if place.looks <= 0 { return false }
     }
     return true

@@ -24,10 +24,11 @@ package struct Report {
     isRunning: Bool, nanoseconds: Int64
   ) -> Report {
     let what = isRunning ? "has been running" : "has been waiting for its start"
-    let seconds = Double(nanoseconds) / 1e9
+    // Not as a number with a fraction: Swift's printing of those is a hundredth of the library.
+    let time = Stall.text(nanoseconds)
     return Report(
       .stall, operation, queue, at: site,
-      "\(describe(operation, queue, at: site)) \(what) for \(seconds) s")
+      "\(describe(operation, queue, at: site)) \(what) for \(time)")
   }
 
   static func lostToken(

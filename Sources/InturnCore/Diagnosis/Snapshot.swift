@@ -26,20 +26,38 @@ extension Engine {
 
     // MARK: Objects
 
-    /// Adds what there is at places from the first on, until there is no more room; true at the end.
-    private func add<Object>(
-      from place: inout Int, of table: borrowing ObjectTable<Object>, _ room: inout SnapshotRoom,
-      _ kind: SnapshotEntry.Kind, _ describe: (Object, inout SnapshotEntry) -> Void
+    private static var tables: Int { 4 }
+
+    /// What is at a place of one of the tables, if something is. False past the end.
+    private func isThere(
+      _ objects: EngineObjects, _ table: Int, _ place: Int, _ entry: inout SnapshotEntry?
     ) -> Bool {
-      while place < table.room {
-        if room.free == 0 { return false }
-        if let (handle, object) = table.object(at: place) {
-          var entry = SnapshotEntry(kind)
-          entry.id = handle
-          describe(object, &entry)
-          room.add(entry)
-        }
-        place += 1
+      func make(_ kind: SnapshotEntry.Kind, _ handle: Handle) -> SnapshotEntry {
+        var made = SnapshotEntry(kind)
+        made.id = handle
+        return made
+      }
+      switch table {
+      case 0:
+        if place >= objects.executors.room { return false }
+        guard let (handle, executor) = objects.executors.object(at: place) else { return true }
+        entry = make(.executor, handle)
+        executor.describe(&entry!)
+      case 1:
+        if place >= objects.clocks.room { return false }
+        guard let (handle, clock) = objects.clocks.object(at: place) else { return true }
+        entry = make(.clock, handle)
+        clock.describe(&entry!)
+      case 2:
+        if place >= objects.owners.room { return false }
+        guard let (handle, owner) = objects.owners.object(at: place) else { return true }
+        entry = make(.owner, handle)
+        entry!.count = owner.operations
+      default:
+        if place >= objects.batches.room { return false }
+        guard let (handle, batch) = objects.batches.object(at: place) else { return true }
+        entry = make(.batch, handle)
+        batch.describe(&entry!)
       }
       return true
     }
@@ -48,19 +66,23 @@ extension Engine {
       var system = SnapshotEntry(.clock)
       Engine.current.pointee.systemClock.describe(&system)
       room.add(system)
-      var stage = 0
+      var table = 0
       var place = 0
-      while stage < 4 {
-        let isThrough = Engine.withObjects { objects in
-          switch stage {
-          case 0:
-            add(from: &place, of: objects.executors, &room, .executor) { $0.describe(&$1) }
-          case 1: add(from: &place, of: objects.clocks, &room, .clock) { $0.describe(&$1) }
-          case 2: add(from: &place, of: objects.owners, &room, .owner) { $1.count = $0.operations }
-          default: add(from: &place, of: objects.batches, &room, .batch) { $0.describe(&$1) }
+      while table < Self.tables {
+        Engine.withObjects { objects in
+          // Most places may be empty.
+          var looks = 4096
+          while table < Self.tables && room.free > 0 && looks > 0 {
+            looks -= 1
+            var entry: SnapshotEntry?
+            if isThere(objects, table, place, &entry) {
+              place += 1
+            } else {
+              (table, place) = (table + 1, 0)
+            }
+            if let entry { room.add(entry) }
           }
         }
-        if isThrough { (stage, place) = (stage + 1, 0) }
         if !room.tell() { return false }
       }
       return true

@@ -9,41 +9,44 @@ extension SnapshotEntry {
 
   var hasLabel: Bool { withUnsafeBytes(of: label) { $0[0] != 0 } }
 
-  /// Tells each field that is not zero, but for the kind, the flags and the label, as `inturn_entry`
-  /// calls it.
-  @inline(never)
-  func forEachField(_ body: (StaticString, Value) -> Void) {
-    func tell(_ key: StaticString, _ name: StaticString?) {
-      if let name { body(key, .name(name)) }
+  static var fields: Int { 22 }
+
+  /// One of the fields, but for the kind, the flags and the label, as `inturn_entry` calls it. Nil when
+  /// it is zero.
+  func field(_ place: Int) -> (key: StaticString, value: Value)? {
+    func name(_ key: StaticString, _ name: StaticString?) -> (StaticString, Value)? {
+      name.map { (key, .name($0)) }
     }
-    func tell(_ key: StaticString, _ handle: Handle) {
-      if handle.bits != 0 { body(key, .handle(handle)) }
+    func handle(_ key: StaticString, _ handle: Handle) -> (StaticString, Value)? {
+      handle.bits == 0 ? nil : (key, .handle(handle))
     }
-    func tell(_ key: StaticString, _ number: Int64) {
-      if number != 0 { body(key, .number(number)) }
+    func number(_ key: StaticString, _ number: Int64) -> (StaticString, Value)? {
+      number == 0 ? nil : (key, .number(number))
     }
-    tell("queue_kind", queueKind?.name)
-    tell("state", state?.name)
-    tell("cause", cause == .none ? nil : cause.name)
-    tell("id", id)
-    tell("count", Int64(bitPattern: count))
-    tell("pending", Int64(bitPattern: pending))
-    tell("running", Int64(bitPattern: running))
-    tell("ended", Int64(bitPattern: ended))
-    tell("suspends", Int64(suspends))
-    tell("priority", Int64(priority))
-    tell("attempts", Int64(attempts))
-    tell("queue", queue)
-    tell("operation", operation)
-    tell("other", other)
-    tell("batch", batch)
-    tell("owner", owner)
-    tell("executor", executor)
-    tell("clock", clock)
-    tell("token", token)
-    tell("enqueued_ns", enqueuedAt)
-    tell("started_ns", startedAt)
-    tell("at_ns", moment)
+    switch place {
+    case 0: return name("queue_kind", queueKind?.name)
+    case 1: return name("state", state?.name)
+    case 2: return name("cause", cause == .none ? nil : cause.name)
+    case 3: return handle("id", id)
+    case 4: return number("count", Int64(bitPattern: count))
+    case 5: return number("pending", Int64(bitPattern: pending))
+    case 6: return number("running", Int64(bitPattern: running))
+    case 7: return number("ended", Int64(bitPattern: ended))
+    case 8: return number("suspends", Int64(suspends))
+    case 9: return number("priority", Int64(priority))
+    case 10: return number("attempts", Int64(attempts))
+    case 11: return handle("queue", queue)
+    case 12: return handle("operation", operation)
+    case 13: return handle("other", other)
+    case 14: return handle("batch", batch)
+    case 15: return handle("owner", owner)
+    case 16: return handle("executor", executor)
+    case 17: return handle("clock", clock)
+    case 18: return handle("token", token)
+    case 19: return number("enqueued_ns", enqueuedAt)
+    case 20: return number("started_ns", startedAt)
+    default: return number("at_ns", moment)
+    }
   }
 }
 

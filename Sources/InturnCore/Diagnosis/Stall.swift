@@ -30,11 +30,14 @@ package struct StallLink {
   static var nothing: String { "nothing keeps it" }
 
   /// As a message names it.
-  fileprivate var name: String {
-    let queue = queueLabel.map { "queue \(Report.quoted($0))" } ?? "an unnamed queue"
-    if !isOperation { return queue }
-    let operation = operationLabel.map { Report.quoted($0) } ?? "an operation"
-    return operation + site.inBrackets(after: operationLabel) + " of " + queue
+  @inline(never)
+  fileprivate func addName(to message: inout String) {
+    if isOperation {
+      message += operationLabel.map { Report.quoted($0) } ?? "an operation"
+      message += site.inBrackets(after: operationLabel)
+      message += " of "
+    }
+    message += queueLabel.map { "queue " + Report.quoted($0) } ?? "an unnamed queue"
   }
 }
 
@@ -148,7 +151,7 @@ package struct Stall {
         message +=
           isAfterGap ? " waits, by way of " + String(skipped) + " more, for " : " waits for "
       }
-      message += links[number].name
+      links[number].addName(to: &message)
     }
     message += ": " + (last.predicate.isEmpty ? "it waits for others" : last.predicate) + "."
     if waiting > 0 {
