@@ -91,8 +91,8 @@
  *     The destroy function is called exactly once in every case: after the
  *     last call that uses the context or, if the call fails, before it
  *     returns. (A struct that this version cannot read, see 13, is left
- *     alone, and so is what it holds. A context that inturn_executor_take
- *     returned is the caller's and is not destroyed.)
+ *     alone, and so is what it holds. A context in an inturn_taken is the
+ *     caller's and is not destroyed.)
  *
  * The library holds no lock while it calls a callback. A callback may call any
  * function of the library; one that would wait for itself is refused (see 9).
@@ -589,6 +589,25 @@ inturn_status inturn_executor_take(inturn_executor executor,
                                    inturn_work_fn INTURN_NULLABLE work,
                                    inturn_token finished,
                                    inturn_taken *INTURN_NULLABLE out_taken);
+
+/* Enqueues as inturn_queue_enqueue does, and then takes as inturn_executor_take
+   does: for a host that would take next anyway. So it learns in one call
+   whether its operation has started, and the fd and the wake callback tell only
+   of what is left. What is taken may be another operation, which came before;
+   where the queue has another executor, it is of another queue. It is taken,
+   too, where the queue refuses the new one.
+   Statuses: those of inturn_executor_take, after which nothing was enqueued and
+   nothing taken; then those of inturn_queue_enqueue, for the queue.
+   Threads: those of inturn_executor_drain.
+   Ownership: out_operation may be NULL; else the caller releases the handle. It
+   is null, and nothing is to be released, where the new operation is what was
+   taken. */
+inturn_status inturn_executor_enqueue_and_take(
+    inturn_executor executor, inturn_queue queue,
+    inturn_work_fn INTURN_NULLABLE work, void *INTURN_NULLABLE context,
+    inturn_destroy_fn INTURN_NULLABLE destroy,
+    inturn_operation *INTURN_NULLABLE out_operation,
+    inturn_taken *INTURN_NULLABLE out_taken);
 
 /* Waits until a host-driven executor has work, and calls nothing: for hosts
    that drain on their own threads and have to give up a lock while they sleep.

@@ -178,17 +178,56 @@ public func inturn_executor_take(
 ) -> inturn_status {
   withHost(executor) {
     guard let work else { return refuse("work") }
-    guard let out_taken else { return refuse("out_taken") }
-    var budget = DrainBudget(remaining: callsBeforeTaken, wanted: rawWork(work))
-    let status = $0.take(&budget) {
+    return take($0, work, out_taken) {
       if finished.bits != 0 { _ = Engine.end(Handle(finished), as: .finished) }
     }
-    if status.isOK {
-      out_taken.pointee.context = budget.given?.context
-      out_taken.pointee.token.bits = budget.given?.token.bits ?? 0
+  }
+}
+
+@_cdecl("inturn_executor_enqueue_and_take") @implementation
+public func inturn_executor_enqueue_and_take(
+  _ executor: inturn_executor, _ queue: inturn_queue, _ work: inturn_work_fn?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
+  _ out_operation: UnsafeMutablePointer<inturn_operation>?,
+  _ out_taken: UnsafeMutablePointer<inturn_taken>?
+) -> inturn_status {
+  var enqueued: inturn_status?
+  let status = withHost(executor) {
+    guard let work else { return refuse("work") }
+    return take($0, work, out_taken) {
+      enqueued = inturn_queue_enqueue(queue, work, context, destroy, out_operation)
     }
+  }
+  guard let enqueued else {
+    destroy?(context)
     return status
   }
+  guard status == INTURN_OK, enqueued == INTURN_OK else {
+    return status == INTURN_OK ? enqueued : status
+  }
+  if let out_operation, let out_taken {
+    let operation = Handle(out_operation.pointee)
+    if operation.isOfSame(as: Handle(out_taken.pointee.token)) {
+      _ = Engine.release(operation)
+      out_operation.pointee.bits = 0
+    }
+  }
+  return INTURN_OK
+}
+
+private func take(
+  _ host: HostExecutor, _ work: inturn_work_fn,
+  _ out_taken: UnsafeMutablePointer<inturn_taken>?, in function: StaticString = #function,
+  after step: () -> Void
+) -> Status {
+  guard let out_taken else { return refuse("out_taken", in: function) }
+  var budget = DrainBudget(remaining: callsBeforeTaken, wanted: rawWork(work))
+  let status = host.take(&budget, after: step)
+  if status.isOK {
+    out_taken.pointee.context = budget.given?.context
+    out_taken.pointee.token.bits = budget.given?.token.bits ?? 0
+  }
+  return status
 }
 
 @_cdecl("inturn_executor_wait") @implementation

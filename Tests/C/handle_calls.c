@@ -28,6 +28,7 @@ typedef struct outputs {
 } outputs;
 
 static const inturn_token no_token = {0};
+static const inturn_queue no_queue = {0};
 static outputs out;
 static gate destroyed = GATE_INIT;
 
@@ -181,6 +182,8 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(EXECUTOR, inturn_executor_drain, 0, false, (handle, 0, &out.calls))        \
   X(EXECUTOR, inturn_executor_take, 0, false,                                  \
     (handle, never_work, no_token, &out.taken))                              \
+  X(EXECUTOR, inturn_executor_enqueue_and_take, 1, false,                      \
+    (handle, no_queue, WORK, &out.operation, &out.taken))                      \
   X(EXECUTOR, inturn_executor_wait, 0, false, (handle, 0, &out.calls))         \
   X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
   X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \

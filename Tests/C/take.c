@@ -201,9 +201,70 @@ static void more_than_64_calls_are_left_to_the_next_take(void) {
   stage_destroy(&stage);
 }
 
-static void what_is_refused_finishes_and_takes_nothing(void) {
+static void one_call_enqueues_an_operation_and_takes_it(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   gate destroyed = GATE_INIT;
+  inturn_operation operation = {99};
+  inturn_taken taken = {NULL, {99}};
+  int readable;
+  CHECK_OK(inturn_executor_fd(stage.executor, &readable));
+  CHECK_OK(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+                                            never_work, &destroyed,
+                                            count_destroy, &operation, &taken));
+  CHECK(taken.context == &destroyed);
+  CHECK_INT(operation.bits, 0);
+  CHECK_INT(poll(&(struct pollfd){readable, POLLIN, 0}, 1, 0), 0);
+  /* What has to wait is the caller's to cancel and to release. */
+  inturn_taken none_yet = {NULL, {99}};
+  CHECK_OK(inturn_executor_enqueue_and_take(
+      stage.executor, stage.queue, never_work, &destroyed, count_destroy,
+      &operation, &none_yet));
+  CHECK_INT(none_yet.token.bits, 0);
+  CHECK_OK(inturn_operation_cancel(operation));
+  CHECK_OK(inturn_operation_release(operation));
+  CHECK_OK(inturn_token_finish(taken.token));
+  stage_drain(&stage);
+  CHECK_INT(gate_count(&destroyed), 1);
+  CHECK_OK(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+                                            never_work, &destroyed,
+                                            count_destroy, NULL, &taken));
+  CHECK(taken.context == &destroyed);
+  CHECK_OK(inturn_token_finish(taken.token));
+  stage_destroy(&stage);
+  CHECK_INT(gate_count(&destroyed), 1);
+}
+
+static void what_came_before_is_taken_first(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  gate first = GATE_INIT, second = GATE_INIT;
+  inturn_operation operation = {0};
+  inturn_taken taken = {NULL, {0}};
+  enqueue_wanted(&stage, &first);
+  CHECK_OK(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+                                            never_work, &second, count_destroy,
+                                            &operation, &taken));
+  CHECK(taken.context == &first);
+  CHECK(operation.bits != 0);
+  CHECK_OK(inturn_operation_release(operation));
+  taken = take(&stage, taken.token);
+  CHECK(taken.context == &second);
+  /* A queue that refuses keeps nothing from being taken. */
+  enqueue_wanted(&stage, &first);
+  CHECK_OK(inturn_token_finish(taken.token));
+  CHECK_OK(inturn_queue_close(stage.queue));
+  CHECK_STATUS(inturn_executor_enqueue_and_take(
+                   stage.executor, stage.queue, never_work, &second,
+                   count_destroy, &operation, &taken),
+               INTURN_E_CLOSED);
+  CHECK_INT(gate_count(&second), 1);
+  CHECK(taken.context == &first);
+  CHECK_OK(inturn_token_finish(taken.token));
+  stage_destroy(&stage);
+}
+
+static void what_is_refused_finishes_and_takes_nothing(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  gate destroyed = GATE_INIT, refused = GATE_INIT;
   bool cancelled;
   inturn_executor pool;
   enqueue_wanted(&stage, &destroyed);
@@ -216,6 +277,19 @@ static void what_is_refused_finishes_and_takes_nothing(void) {
   CHECK_OK(inturn_executor_pool(&pool));
   CHECK_STATUS(inturn_executor_take(pool, never_work, taken.token, &other),
                INTURN_E_UNSUPPORTED);
+  CHECK_STATUS(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+                                                NULL, &refused, count_destroy,
+                                                NULL, &other),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+                                                never_work, &refused,
+                                                count_destroy, NULL, NULL),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_executor_enqueue_and_take(pool, stage.queue, never_work,
+                                                &refused, count_destroy, NULL,
+                                                &other),
+               INTURN_E_UNSUPPORTED);
+  CHECK_INT(gate_count(&refused), 3);
   CHECK_INT(other.token.bits, 99);
   CHECK_OK(inturn_token_is_cancelled(taken.token, &cancelled));
   CHECK_OK(inturn_token_finish(taken.token));
@@ -232,6 +306,11 @@ static void a_take_inside_a_drain(void *stage, inturn_token token) {
   CHECK_STATUS(inturn_executor_take(((struct stage *)stage)->executor,
                                     never_work, token, &taken),
                INTURN_E_WRONG_THREAD);
+  CHECK_STATUS(
+      inturn_executor_enqueue_and_take(((struct stage *)stage)->executor,
+                                       ((struct stage *)stage)->queue,
+                                       never_work, NULL, NULL, NULL, &taken),
+      INTURN_E_WRONG_THREAD);
   CHECK_OK(inturn_token_finish(token));
 }
 
@@ -252,5 +331,7 @@ PROGRAM(take, TEST(an_operation_is_taken_instead_of_its_work_being_called),
         TEST(the_host_is_told_of_what_a_take_leaves),
         TEST(the_host_is_told_of_what_becomes_ready_during_a_take),
         TEST(more_than_64_calls_are_left_to_the_next_take),
+        TEST(one_call_enqueues_an_operation_and_takes_it),
+        TEST(what_came_before_is_taken_first),
         TEST(what_is_refused_finishes_and_takes_nothing),
         TEST(who_drains_already_is_refused))

@@ -29,6 +29,39 @@ static bool is_used(enum kind kind, int index) {
   return false;
 }
 
+static void act_on(inturn_taken taken) {
+  if (taken.token.bits == 0)
+    return;
+  operation_facts *operation = taken.context;
+  HOLDS(operation->destroyed == 0 && operation->ended == 0);
+  operation->is_taken = true;
+  int attempt = operation->attempts++;
+  if (attempt < ATTEMPTS)
+    operation->tokens[attempt] = taken.token.bits;
+  act(operation, attempt, taken.token);
+}
+
+static void enqueue_and_take(input *input, inturn_executor executor,
+                             allowed allowed) {
+  pick queue = pick_handle(input, QUEUE);
+  operation_facts *operation = new_operation(input, queue.index);
+  if (operation == NULL)
+    return;
+  inturn_taken taken = {NULL, {0}};
+  refusals_of_enqueue(queue, 1, &queue.allowed);
+  /* Which of the two refuses cannot be told. */
+  queue.allowed.must |= allowed.must;
+  queue.allowed.may |= allowed.may;
+  queue.allowed.late |= allowed.late;
+  operation->place = next_place(queue);
+  judge_enqueue(operation,
+                EXPECT(inturn_executor_enqueue_and_take(
+                           executor, (inturn_queue){queue.bits}, on_work,
+                           operation, on_destroyed, NULL, &taken),
+                       queue.allowed));
+  act_on(taken);
+}
+
 /* A drain, take or run; one further up the stack has it refused. */
 static void drain(input *input, pick pick) {
   inturn_executor handle = {pick.bits};
@@ -39,20 +72,14 @@ static void drain(input *input, pick pick) {
     allowed.may |= BIT(INTURN_E_WRONG_THREAD);
   allowed.late |= BIT(INTURN_E_WRONG_THREAD);
   atomic_fetch_add(&the_world.draining, 1);
-  if (choice % 4 == 3) {
+  if (choice % 8 == 7) {
+    enqueue_and_take(input, handle, allowed);
+  } else if (choice % 4 == 3) {
     token_pick finished = {{0}, NULL, 0, no_reason};
     inturn_taken taken = {NULL, {0}};
     if (EXPECT(inturn_executor_take(handle, on_work, finished.token, &taken),
-               allowed) &&
-        taken.token.bits != 0) {
-      operation_facts *operation = taken.context;
-      HOLDS(operation->destroyed == 0 && operation->ended == 0);
-      operation->is_taken = true;
-      int attempt = operation->attempts++;
-      if (attempt < ATTEMPTS)
-        operation->tokens[attempt] = taken.token.bits;
-      act(operation, attempt, taken.token);
-    }
+               allowed))
+      act_on(taken);
   } else if (choice % 4 == 2 && !the_world.has_two_threads) {
     if (EXPECT(inturn_executor_stop(handle), pick.allowed))
       EXPECT(inturn_executor_run(handle), allowed);

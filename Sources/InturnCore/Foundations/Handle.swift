@@ -43,6 +43,9 @@ package struct Handle: Hashable, Sendable {
     UInt64(kind.rawValue) << 4 | UInt64(ProcessState.epoch)
   }
 
+  /// Whether two handles, of whatever kinds, are of the same object.
+  package func isOfSame(as other: Handle) -> Bool { (bits ^ other.bits) << 8 == 0 }
+
   @inline(__always)
   func isOf(_ kind: HandleKind) -> Bool { bits >> 56 == Self.tag(kind) }
 
