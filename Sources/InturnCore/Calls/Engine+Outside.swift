@@ -25,7 +25,8 @@ extension Engine {
   /// start, only asked to end.
   package static func enqueue(
     _ queue: Handle, at site: Site = .unknown, options: OperationOptions?,
-    context: UnsafeMutableRawPointer, destroy: @escaping RawDestroy, isObstinate: Bool, wantsHandle: Bool
+    context: UnsafeMutableRawPointer, destroy: @escaping RawDestroy, isObstinate: Bool,
+    wantsHandle: Bool
   ) -> (Status, Handle) {
     var flags: OperationSlot.Flags = isObstinate ? .obstinate : []
     if options == nil { flags.insert(.untimed) }

@@ -340,20 +340,19 @@ SCENARIO(two_threads_enqueue_from_one_line) {
          {INTURN_OK});
   inturn_site shared = {"model.cpp", "shared", 1, 0};
   inturn_site copy = shared, other = {"model.cpp", "other", 2, 0};
-  together({[&] {
-              expect("suspend", inturn_queue_suspend_at(&shared, queue),
-                     {INTURN_OK});
-              expect("suspend", inturn_queue_suspend_at(&other, queue),
-                     {INTURN_OK});
-            },
-            [&] {
-              expect("suspend", inturn_queue_suspend_at(&shared, queue),
-                     {INTURN_OK});
-            },
-            [&] {
-              expect("suspend", inturn_queue_suspend_at(&copy, queue),
-                     {INTURN_OK});
-            }});
+  together(
+      {[&] {
+         expect("suspend", inturn_queue_suspend_at(&shared, queue),
+                {INTURN_OK});
+         expect("suspend", inturn_queue_suspend_at(&other, queue), {INTURN_OK});
+       },
+       [&] {
+         expect("suspend", inturn_queue_suspend_at(&shared, queue),
+                {INTURN_OK});
+       },
+       [&] {
+         expect("suspend", inturn_queue_suspend_at(&copy, queue), {INTURN_OK});
+       }});
   CHECK(shared.number != 0 && shared.number == copy.number);
   CHECK(other.number != 0 && other.number != shared.number);
   expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
