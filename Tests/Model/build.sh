@@ -67,11 +67,14 @@ if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
     -c "${exports[@]}" -o "$output/exports.o"
   echo "$stamp" >"$output/stamp"
 fi
-objects=("$output"/{core,exports,atomic,system}.o)
+objects=("$output"/{core,exports,atomic,system,page}.o)
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"
 "$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
   -c "$model/seam/system.c" -o "$output/system.o"
+# A text, as it is.
+"$clang" -std=c11 "${c_flags[@]}" -ISources/CInturnSystem/include \
+  -c Sources/CInturnSystem/Page.c -o "$output/page.o"
 # What has not changed since, nor any header, is compiled already, here or for
 # another build.
 headers=$(cat "$model"/{*/*.hpp,*/*.h,build.sh} include/inturn.h | sha256sum)
