@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.inspect import stringify_signature
+from sphinx.util.logging import getLogger
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bindings/python/src"))
@@ -82,6 +84,18 @@ def take_init(
     return stringify_signature(signature, unqualified_typehints=True), ""
 
 
+def say_missing(_app: Sphinx, env: BuildEnvironment) -> None:
+    """Each public name is on some page: of the Python package, and of the C functions."""
+    import inturn
+
+    there = {name for domain in ("c", "py") for name, *_ in env.domains[domain].get_objects()}
+    names = {f"inturn.{name}" for name in inturn.__all__}
+    names |= set(re.findall(r"\b(inturn_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
+    for name in sorted(names - there):
+        getLogger(__name__).warning("no page of the reference has %s", name)
+
+
 def setup(app: Sphinx) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-signature", take_init)
+    app.connect("env-check-consistency", say_missing)
