@@ -72,6 +72,7 @@ def undocumented(header: str) -> list[str]:
     """The declarations without a comment just above them, or above their block."""
     missing = []
     code = False  # Whether a declaration that has a comment is just above.
+    header = COMMENT.sub(lambda comment: comment[0].replace("\n\n", "\n"), header)
     for block in re.split(r"\n{2,}", header.partition("#ifdef __cplusplus")[2]):
         lines = block.split("\n")
         told = False
