@@ -56,7 +56,10 @@ def link(text: str, names: set[str]) -> str:
         name = f"INTURN_{word}" if word.startswith("E_") else word
         return rf'\ref {name} "{word}"' if name in names else word
 
-    text = WORD.sub(refer, escape(text))
+    # What is code already stays as it is.
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [WORD.sub(refer, escape(part)) for part in parts[::2]]
+    text = "".join(parts)
     text = re.sub(r"\b([Ss]ections?) (\d+)", r'\\ref manual_\2 "\1 \2"', text)
     text = re.sub(r"\((see|see section) (\d+)\)", r'(see \\ref manual_\2 "section \2")', text)
     return re.sub(r'(?<!")\bhandle statuses\b', r'\\ref manual_3 "handle statuses"', text)
