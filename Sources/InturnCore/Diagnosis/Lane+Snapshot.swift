@@ -243,7 +243,7 @@ extension UnsafeMutablePointer<Lane> {
     let edges = word.isPending ? plan?.pointee.linkedCount ?? 0 : 0
     let claims = plan?.pointee.names
     let leader = slot.groups.flatMap { $0.pointee.isFollowing ? $0.pointee.party?.leader : nil }
-    let all = 1 + edges + (claims?.places.count ?? 0) + (leader == nil ? 0 : 1)
+    let all = 1 + edges + (claims?.count ?? 0) + (leader == nil ? 0 : 1)
     if place.partsOf != id { (place.partsOf, place.parts) = (id, 0) }
     if place.parts == 0 && room.free < min(all, room.capacity / 2) { return false }
     while place.parts < all {
@@ -266,7 +266,7 @@ extension UnsafeMutablePointer<Lane> {
         entry = SnapshotEntry(.name)
         let number = part - 1 - edges
         (entry.state, entry.other) = Engine.current.pointee.names.state(of: claims, at: number)
-        entry.setLabel(claims.places[number].name.text)
+        entry.setLabel(claims.name(at: number).text)
       }
       (entry.queue, entry.operation) = (handle, id)
       room.add(entry)

@@ -20,16 +20,18 @@ final class NameRegistry: @unchecked Sendable {
     claims.slot = slot
     claimed += 1
     claims.turn = claimed
-    for place in claims.pointers {
+    for place in claims.places {
       let line = lines.find(place.pointee.name) ?? addLineLocked(place.pointee.name)
-      place.pointee.line = line
-      place.pointee.previous = line.pointee.last
       if let last = line.pointee.last {
+        // The same name once more.
+        if last.pointee.claims.toOpaque() == claims.reference.toOpaque() { continue }
         last.pointee.next = place
         claims.waitingFor += 1
       } else {
         line.pointee.first = place
       }
+      place.pointee.line = line
+      place.pointee.previous = line.pointee.last
       line.pointee.last = place
     }
     return claims.waitingFor == 0
@@ -48,7 +50,7 @@ final class NameRegistry: @unchecked Sendable {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     var granted: [(turn: UInt64, slot: OperationSlot.Pointer)] = []
-    for place in claims.pointers {
+    for place in claims.places {
       guard let line = place.pointee.line else { continue }
       let (previous, next) = (place.pointee.previous, place.pointee.next)
       if let previous {
@@ -84,9 +86,9 @@ final class NameRegistry: @unchecked Sendable {
   func addAhead(of claims: NameClaims, to slots: inout [OperationSlot.Pointer]) {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    for place in claims.pointers {
+    for place in claims.places {
       let ahead =
-        place.pointee.line == nil
+        claims.slot == nil
         ? lines.find(place.pointee.name)?.pointee.last : place.pointee.previous
       let slot = ahead?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
       if let slot, slot.tryAddReference() { slots.append(slot) }
@@ -98,10 +100,12 @@ final class NameRegistry: @unchecked Sendable {
   func state(of claims: NameClaims, at place: Int) -> (OperationState?, Handle) {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    let place = claims.places[place]
-    if place.line == nil { return (nil, Handle(bits: 0)) }
-    let slot = place.previous?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
-    guard let slot else { return (.running, Handle(bits: 0)) }
+    // Of the same name once more, the first one stands in the line.
+    let name = claims.name(at: place)
+    let place = claims.places.first { $0.pointee.name == name }!
+    if place.pointee.line == nil { return (nil, Handle(bits: 0)) }
+    let before = place.pointee.previous?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
+    guard let slot = before else { return (.running, Handle(bits: 0)) }
     return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
   }
 
@@ -113,8 +117,9 @@ final class NameRegistry: @unchecked Sendable {
 final class NameClaims: @unchecked Sendable {
   // Safe to share: as above.
 
-  /// One for each name, in no order.
-  let places: UnsafeMutableBufferPointer<NamePlace>
+  private let first: UnsafeMutablePointer<NamePlace>
+  /// How many names were given, of which some may be the same.
+  let count: Int
   @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
   /// The operation, while it stands in the lines.
   @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
@@ -125,44 +130,41 @@ final class NameClaims: @unchecked Sendable {
   /// By which the operation is told that it has its names.
   let edge: Edge.Pointer
 
-  /// `names`: one at least.
   init(_ names: [String]) {
-    let several = names.count > 1 ? Set(names.map(Bytes.init)) : []
-    let count = max(1, several.count)
+    count = names.count
     // One piece of memory, that begins with the edge.
-    let placesAt = MemoryLayout<Edge>.stride
+    let places = MemoryLayout<Edge>.stride
     let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: placesAt + count * MemoryLayout<NamePlace>.stride,
+      byteCount: places + count * MemoryLayout<NamePlace>.stride,
       alignment: MemoryLayout<Edge>.alignment)
     edge = memory.bindMemory(to: Edge.self, capacity: 1)
-    let first = (memory + placesAt).bindMemory(to: NamePlace.self, capacity: count)
-    places = UnsafeMutableBufferPointer(start: first, count: count)
-    let claims = Unmanaged.passUnretained(self)
-    if several.isEmpty { first.initialize(to: NamePlace(name: Bytes(names[0]), claims: claims)) }
-    for (place, name) in several.enumerated() {
-      (first + place).initialize(to: NamePlace(name: name, claims: claims))
+    first = (memory + places).bindMemory(to: NamePlace.self, capacity: count)
+    for (place, name) in names.enumerated() {
+      (first + place).initialize(to: NamePlace(name: Bytes(name), claims: reference))
     }
   }
 
   deinit {
-    places.deinitialize()
+    first.deinitialize(count: count)
     UnsafeMutableRawPointer(edge).deallocate()
   }
 
-  fileprivate var pointers: Range<UnsafeMutablePointer<NamePlace>> {
-    let first = places.baseAddress.unsafelyUnwrapped
-    return first..<first + places.count
-  }
+  fileprivate var reference: Unmanaged<NameClaims> { .passUnretained(self) }
+
+  func name(at place: Int) -> Bytes { first[place].name }
+
+  /// One for each name that was given.
+  fileprivate var places: Range<UnsafeMutablePointer<NamePlace>> { first..<first + count }
 }
 
 /// An operation's place in the line of a name. The registry's lock protects it.
-struct NamePlace {
+private struct NamePlace {
   let name: Bytes
   /// It has this place.
-  fileprivate let claims: Unmanaged<NameClaims>
-  fileprivate var line: UnsafeMutablePointer<NameLine>?
-  fileprivate var previous: UnsafeMutablePointer<NamePlace>?
-  fileprivate var next: UnsafeMutablePointer<NamePlace>?
+  let claims: Unmanaged<NameClaims>
+  var line: UnsafeMutablePointer<NameLine>?
+  var previous: UnsafeMutablePointer<NamePlace>?
+  var next: UnsafeMutablePointer<NamePlace>?
 }
 
 /// Who stands in line for a name: the first one has it.
