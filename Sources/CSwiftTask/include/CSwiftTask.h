@@ -1,5 +1,6 @@
-// What the Swift runtime library knows of task-local values: where one is bound,
-// for which the standard library calls it, too, and what else a task has bound.
+// What the Swift runtime library knows of task-local values: where one is
+// bound, for which the standard library calls it, too, and what else a task has
+// bound.
 #ifndef CSWIFT_TASK_H
 #define CSWIFT_TASK_H
 

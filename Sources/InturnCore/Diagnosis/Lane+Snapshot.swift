@@ -265,7 +265,9 @@ extension UnsafeMutablePointer<Lane> {
       } else if let claims {
         entry = SnapshotEntry(.name)
         let number = part - 1 - edges
-        (entry.state, entry.other) = Engine.current.pointee.names.state(of: claims, at: number)
+        guard let told = Engine.current.pointee.names.state(of: claims, at: number)
+        else { continue }
+        (entry.state, entry.other) = told
         entry.setLabel(claims.name(at: number).text)
       }
       (entry.queue, entry.operation) = (handle, id)

@@ -96,14 +96,12 @@ final class NameRegistry: @unchecked Sendable {
   }
 
   /// Whether an operation has one of its names, waits for it, or (nil) has not asked for it yet; and
-  /// who is just before it in the line.
-  func state(of claims: NameClaims, at place: Int) -> (OperationState?, Handle) {
+  /// who is just before it in the line. Nil for a name that it was given twice, and has once.
+  func state(of claims: NameClaims, at place: Int) -> (state: OperationState?, before: Handle)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    // Of the same name once more, the first one stands in the line.
-    let name = claims.name(at: place)
-    let place = claims.places.first { $0.pointee.name == name }!
-    if place.pointee.line == nil { return (nil, Handle(bits: 0)) }
+    let place = claims.places.lowerBound + place
+    if place.pointee.line == nil { return claims.slot == nil ? (nil, Handle(bits: 0)) : nil }
     let before = place.pointee.previous?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
     guard let slot = before else { return (.running, Handle(bits: 0)) }
     return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
