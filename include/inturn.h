@@ -590,12 +590,12 @@ inturn_status inturn_executor_take(inturn_executor executor,
                                    inturn_token finished,
                                    inturn_taken *INTURN_NULLABLE out_taken);
 
-/* Enqueues as inturn_queue_enqueue does, and then takes as inturn_executor_take
-   does: for a host that would take next anyway. So it learns in one call
-   whether its operation has started, and the fd and the wake callback tell only
-   of what is left. What is taken may be another operation, which came before;
-   where the queue has another executor, it is of another queue. It is taken,
-   too, where the queue refuses the new one.
+/* Enqueues as inturn_queue_enqueue_at does, and then takes as
+   inturn_executor_take does: for a host that would take next anyway. So it
+   learns in one call whether its operation has started, and the fd and the wake
+   callback tell only of what is left. What is taken may be another operation,
+   which came before; where the queue has another executor, it is of another
+   queue. It is taken, too, where the queue refuses the new one.
    Statuses: those of inturn_executor_take, after which nothing was enqueued and
    nothing taken; then those of inturn_queue_enqueue, for the queue.
    Threads: those of inturn_executor_drain.
@@ -603,9 +603,9 @@ inturn_status inturn_executor_take(inturn_executor executor,
    is null, and nothing is to be released, where the new operation is what was
    taken. */
 inturn_status inturn_executor_enqueue_and_take(
-    inturn_executor executor, inturn_queue queue,
-    inturn_work_fn INTURN_NULLABLE work, void *INTURN_NULLABLE context,
-    inturn_destroy_fn INTURN_NULLABLE destroy,
+    inturn_site *INTURN_NULLABLE site, inturn_executor executor,
+    inturn_queue queue, inturn_work_fn INTURN_NULLABLE work,
+    void *INTURN_NULLABLE context, inturn_destroy_fn INTURN_NULLABLE destroy,
     inturn_operation *INTURN_NULLABLE out_operation,
     inturn_taken *INTURN_NULLABLE out_taken);
 

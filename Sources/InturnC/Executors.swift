@@ -186,7 +186,8 @@ public func inturn_executor_take(
 
 @_cdecl("inturn_executor_enqueue_and_take") @implementation
 public func inturn_executor_enqueue_and_take(
-  _ executor: inturn_executor, _ queue: inturn_queue, _ work: inturn_work_fn?,
+  _ site: UnsafeMutablePointer<inturn_site>?, _ executor: inturn_executor, _ queue: inturn_queue,
+  _ work: inturn_work_fn?,
   _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
   _ out_operation: UnsafeMutablePointer<inturn_operation>?,
   _ out_taken: UnsafeMutablePointer<inturn_taken>?
@@ -195,7 +196,7 @@ public func inturn_executor_enqueue_and_take(
   let status = withHost(executor) {
     guard let work else { return refuse("work") }
     return take($0, work, out_taken) {
-      enqueued = inturn_queue_enqueue(queue, work, context, destroy, out_operation)
+      enqueued = inturn_queue_enqueue_at(site, queue, work, context, destroy, out_operation)
     }
   }
   guard let enqueued else {

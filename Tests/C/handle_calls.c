@@ -183,7 +183,7 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(EXECUTOR, inturn_executor_take, 0, false,                                  \
     (handle, never_work, no_token, &out.taken))                              \
   X(EXECUTOR, inturn_executor_enqueue_and_take, 1, false,                      \
-    (handle, no_queue, WORK, &out.operation, &out.taken))                      \
+    (NULL, handle, no_queue, WORK, &out.operation, &out.taken))                      \
   X(EXECUTOR, inturn_executor_wait, 0, false, (handle, 0, &out.calls))         \
   X(EXECUTOR, inturn_executor_run, 0, false, (handle))                         \
   X(EXECUTOR, inturn_executor_stop, 0, false, (handle))                        \

@@ -208,7 +208,7 @@ static void one_call_enqueues_an_operation_and_takes_it(void) {
   inturn_taken taken = {NULL, {99}};
   int readable;
   CHECK_OK(inturn_executor_fd(stage.executor, &readable));
-  CHECK_OK(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+  CHECK_OK(inturn_executor_enqueue_and_take(NULL, stage.executor, stage.queue,
                                             never_work, &destroyed,
                                             count_destroy, &operation, &taken));
   CHECK(taken.context == &destroyed);
@@ -217,7 +217,7 @@ static void one_call_enqueues_an_operation_and_takes_it(void) {
   /* What has to wait is the caller's to cancel and to release. */
   inturn_taken none_yet = {NULL, {99}};
   CHECK_OK(inturn_executor_enqueue_and_take(
-      stage.executor, stage.queue, never_work, &destroyed, count_destroy,
+      NULL, stage.executor, stage.queue, never_work, &destroyed, count_destroy,
       &operation, &none_yet));
   CHECK_INT(none_yet.token.bits, 0);
   CHECK_OK(inturn_operation_cancel(operation));
@@ -225,7 +225,7 @@ static void one_call_enqueues_an_operation_and_takes_it(void) {
   CHECK_OK(inturn_token_finish(taken.token));
   stage_drain(&stage);
   CHECK_INT(gate_count(&destroyed), 1);
-  CHECK_OK(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+  CHECK_OK(inturn_executor_enqueue_and_take(NULL, stage.executor, stage.queue,
                                             never_work, &destroyed,
                                             count_destroy, NULL, &taken));
   CHECK(taken.context == &destroyed);
@@ -240,7 +240,7 @@ static void what_came_before_is_taken_first(void) {
   inturn_operation operation = {0};
   inturn_taken taken = {NULL, {0}};
   enqueue_wanted(&stage, &first);
-  CHECK_OK(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+  CHECK_OK(inturn_executor_enqueue_and_take(NULL, stage.executor, stage.queue,
                                             never_work, &second, count_destroy,
                                             &operation, &taken));
   CHECK(taken.context == &first);
@@ -253,7 +253,7 @@ static void what_came_before_is_taken_first(void) {
   CHECK_OK(inturn_token_finish(taken.token));
   CHECK_OK(inturn_queue_close(stage.queue));
   CHECK_STATUS(inturn_executor_enqueue_and_take(
-                   stage.executor, stage.queue, never_work, &second,
+                   NULL, stage.executor, stage.queue, never_work, &second,
                    count_destroy, &operation, &taken),
                INTURN_E_CLOSED);
   CHECK_INT(gate_count(&second), 1);
@@ -277,17 +277,17 @@ static void what_is_refused_finishes_and_takes_nothing(void) {
   CHECK_OK(inturn_executor_pool(&pool));
   CHECK_STATUS(inturn_executor_take(pool, never_work, taken.token, &other),
                INTURN_E_UNSUPPORTED);
-  CHECK_STATUS(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
-                                                NULL, &refused, count_destroy,
-                                                NULL, &other),
+  CHECK_STATUS(inturn_executor_enqueue_and_take(NULL, stage.executor,
+                                                stage.queue, NULL, &refused,
+                                                count_destroy, NULL, &other),
                INTURN_E_INVALID_ARGUMENT);
-  CHECK_STATUS(inturn_executor_enqueue_and_take(stage.executor, stage.queue,
+  CHECK_STATUS(inturn_executor_enqueue_and_take(
+                   NULL, stage.executor, stage.queue, never_work, &refused,
+                   count_destroy, NULL, NULL),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_executor_enqueue_and_take(NULL, pool, stage.queue,
                                                 never_work, &refused,
-                                                count_destroy, NULL, NULL),
-               INTURN_E_INVALID_ARGUMENT);
-  CHECK_STATUS(inturn_executor_enqueue_and_take(pool, stage.queue, never_work,
-                                                &refused, count_destroy, NULL,
-                                                &other),
+                                                count_destroy, NULL, &other),
                INTURN_E_UNSUPPORTED);
   CHECK_INT(gate_count(&refused), 3);
   CHECK_INT(other.token.bits, 99);
@@ -307,7 +307,7 @@ static void a_take_inside_a_drain(void *stage, inturn_token token) {
                                     never_work, token, &taken),
                INTURN_E_WRONG_THREAD);
   CHECK_STATUS(
-      inturn_executor_enqueue_and_take(((struct stage *)stage)->executor,
+      inturn_executor_enqueue_and_take(NULL, ((struct stage *)stage)->executor,
                                        ((struct stage *)stage)->queue,
                                        never_work, NULL, NULL, NULL, &taken),
       INTURN_E_WRONG_THREAD);

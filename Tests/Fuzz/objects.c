@@ -56,7 +56,7 @@ static void enqueue_and_take(input *input, inturn_executor executor,
   operation->place = next_place(queue);
   judge_enqueue(operation,
                 EXPECT(inturn_executor_enqueue_and_take(
-                           executor, (inturn_queue){queue.bits}, on_work,
+                           NULL, executor, (inturn_queue){queue.bits}, on_work,
                            operation, on_destroyed, NULL, &taken),
                        queue.allowed));
   act_on(taken);

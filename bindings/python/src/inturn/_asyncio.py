@@ -59,7 +59,7 @@ def run(
     turn._operation = 0
     home.turns[turn] = turn
     try:
-        home.enqueue(queue, turn)
+        turn._operation = home.enqueue(queue, turn)
         make_task(turn, in_turn(turn, function, arguments, keywords), loop=loop)
         created: Any = turn
         if created._source_traceback:  # in debug mode; it is to end with the caller's line
@@ -104,7 +104,7 @@ async def enter(queue: Queue) -> Queue:
     try:
         if task in home.turns or task in home.inside:  # else nobody waits for it
             turn._refuse_ring()
-        home.enqueue(queue, turn)
+        turn._operation = home.enqueue(queue, turn)
         if not turn._token:
             waiter = turn._wait()
             turn._keep(waiter)

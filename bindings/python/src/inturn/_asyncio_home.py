@@ -13,7 +13,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _executors
-from ._callbacks import borrowed, entries, start_anywhere
+from ._callbacks import borrowed, drop, entries, give_back, new_key, start_anywhere, take_out
 from ._errors import Error
 from ._executors import Executor, give_back_at_exit
 from ._interrupts import let_call
@@ -160,11 +160,24 @@ class Home:
             self.take_over(queue)
         return queue._add(start_anywhere, entry, structure, site_of(sys._getframe(1)))
 
-    def enqueue(self, queue: Queue, turn: Turn) -> None:
-        """On the loop's thread: enqueues a turn, which may come at once."""
-        turn._operation = self.add(queue, turn)
-        if not self.is_draining and len(queue._holders) < queue._places:
-            self._take(start_anywhere, 0, self._given_at)
+    def enqueue(self, queue: Queue, turn: Turn) -> int:
+        """On the loop's thread: enqueues a turn, which may come at once; returns the handle, or
+        zero where it has come."""
+        if queue._home is not self or _executors.exiting:
+            self.take_over(queue)
+        site = site_of(sys._getframe(1))
+        if self.is_draining or len(queue._holders) >= queue._places:
+            return queue._add(start_anywhere, turn, None, site)
+        key = new_key()
+        entries[key] = turn
+        out = take_out()
+        arguments = queue._bits, start_anywhere, key, drop, out[1], self._given_at
+        status = self._take(quick.executor_enqueue_and_take, site, self.bits, *arguments)
+        if status:
+            raise queue._refusal(status)
+        handle = out[0].value or 0
+        give_back(out)
+        return handle
 
     def drain(self, calls: int = _CALLS) -> None:
         """On the loop's thread: lets the library call what waits, which grants turns."""
@@ -182,16 +195,17 @@ class Home:
 
     def advance(self, token: int) -> None:
         """On the loop's thread: finishes an operation, and lets the next have its turn."""
-        if self.is_draining or self._take(start_anywhere, token, self._given_at):
+        arguments = self.bits, start_anywhere, token, self._given_at
+        if self.is_draining or self._take(quick.executor_take, *arguments):
             quick.token_finish(token)
 
-    def _take(self, *arguments: Any) -> int:
-        """Takes what has started, which has its turn then; returns the status."""
+    def _take(self, call: Callable[..., int], *arguments: Any) -> int:
+        """Makes a call that takes what has started, which has its turn then; returns the status."""
         given = self._given  # has an old key and is in no table, where the call refuses
         self.is_draining = True
         borrowed.add(self.thread)
         try:
-            status: int = quick.executor_take(self.bits, *arguments)
+            status = call(*arguments)
             token = given[1]
             if token and (key := given[0]) in entries:
                 entries[key]._start(token)

@@ -279,7 +279,7 @@ _FUNCTIONS = {
     "inturn_executor_drain": "executor u32 *u32",
     "inturn_executor_take": "executor work_fn token *taken",
     "inturn_executor_enqueue_and_take": (
-        "executor queue work_fn pointer destroy_fn *operation *taken"
+        "*site executor queue work_fn pointer destroy_fn *operation *taken"
     ),
     "inturn_executor_wait": "executor i64 *u32",
     "inturn_executor_run": "executor",

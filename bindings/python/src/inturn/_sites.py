@@ -24,31 +24,33 @@ _INSIDE = tuple(
 )
 
 
-def site_of(frame: FrameType) -> int:
+# Whether a file, by its name, is one of these.
+_is_inside: dict[str, bool] = {}
+
+
+def site_of(frame: FrameType | None) -> int:
     """The site of the line that a frame is at, for a call of ``quick``.
 
     Of one of the package itself it is that of whoever has called it.
     """
-    return _addresses.get((frame.f_code.co_filename, frame.f_lineno)) or _find(frame)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        is_inside = _is_inside.get(file)
+        if is_inside is None:
+            is_inside = _is_inside[file] = file.startswith(_INSIDE)
+        if not is_inside:
+            line = frame.f_lineno
+            return _addresses.get((file, line)) or _make(file, line, frame.f_code.co_name)
+        frame = frame.f_back
+    return 0
 
 
-def _find(frame: FrameType) -> int:
-    caller: FrameType | None = frame
-    while caller is not None and caller.f_code.co_filename.startswith(_INSIDE):
-        caller = caller.f_back
-    if caller is None:
-        return 0
-    key = caller.f_code.co_filename, caller.f_lineno
-    address = _addresses.get(key, 0)
-    if not address:
-        file, line = key
-        site = c.inturn_site(
-            file=file.encode(errors="replace"),
-            function=caller.f_code.co_name.encode(),
-            line=line,
-        )
-        _kept.append(site)
-        address = _addresses[key] = addressof(site)
+def _make(file: str, line: int, function: str) -> int:
+    site = c.inturn_site(
+        file=file.encode(errors="replace"), function=function.encode(errors="replace"), line=line
+    )
+    _kept.append(site)
+    address = _addresses[file, line] = addressof(site)
     return address
 
 
