@@ -294,15 +294,18 @@ TEST(an_operation_says_why_it_has_not_ended) {
   queue_options options;
   options.label = "uploads";
   queue queue(fifo, std::move(options));
+  const auto at = [](int line) {
+    return "an operation (" __FILE__ ":" + std::to_string(line) +
+           ") of queue \"uploads\"";
+  };
+  const int line = __LINE__ + 1;
   const operation first = queue.enqueue(kept.keep());
   const operation second = queue.enqueue([] {});
   while (second.why().find("its token has not been finished") ==
          std::string::npos)
     std::this_thread::yield();
-  CHECK_EQUAL(
-      second.why().substr(0, second.why().find(": ")),
-      "an operation of queue \"uploads\" waits for an operation of queue "
-      "\"uploads\"");
+  CHECK_EQUAL(second.why().substr(0, second.why().find(": ")),
+              at(line + 1) + " waits for " + at(line));
   kept.token.finish();
   CHECK_EQUAL(first.wait().outcome == outcome::finished, true);
   second.wait();
