@@ -53,7 +53,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     _ core: QueueCore, priority: TaskPriority?, registry: TaskRegistry?, origin: Origin = .none
   ) {
     self.origin = origin
-    self.priority = (priority ?? .ofCurrentTask).rawValue
+    self.priority = priority?.rawValue ?? TaskPriority.ofCurrentTask
     keptCore = core
     self.registry = registry
     super.init(core)
@@ -194,7 +194,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Waits until there may be something to decide: it is offered or refused.
   @usableFromInline
   final nonisolated(nonsending) func waitForOffer() async {
-    core.waitBegins(.ofCurrentTask)
+    core.waitBegins(TaskPriority(rawValue: TaskPriority.ofCurrentTask))
     defer { core.waitEnds() }
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
       return await waitForResume()

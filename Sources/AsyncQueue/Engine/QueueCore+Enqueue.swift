@@ -7,9 +7,14 @@ extension QueueCore {
   @inline(__always)
   func plainPriority(_ own: TaskPriority?) -> PlainPriority? {
     if interests.load(ordering: .relaxed) & Interest.events != 0 { return nil }
+    // Numbers, as an optional priority is dealt with by calls of the standard library's.
+    let own = own?.rawValue
     return withUnsafeCurrentTask { task in
-      let priority = (own ?? task?.priority)?.rawValue ?? 0
-      return RuntimeLocals.areBound(in: task) ? nil : PlainPriority(priority)
+      guard let task else {
+        return RuntimeLocals.areBound(in: .none) ? nil : PlainPriority(own ?? 0)
+      }
+      if RuntimeLocals.areBound(in: TaskAddress(of: task)) { return nil }
+      return PlainPriority(own ?? task.priority.rawValue)
     }
   }
 

@@ -24,16 +24,17 @@ enum RuntimeLocals {
   /// Whether task-local values are bound that work has to be given. True, too, where that cannot
   /// be told: then an enqueue makes a task, which has them.
   ///
-  /// There is no call for it, and an enqueue that makes a task costs eight times as many instructions. A task has the address of its last binding in a word of its own; outside
-  /// of tasks, a value is bound each time to see what was bound before it. Both are so in runtimes whose
-  /// version and size of a task are those that the tests have seen, and nothing is read in others, nor
-  /// in a build without the package's trait `ReadsTasks`.
+  /// There is no call for it, and an enqueue that makes a task costs eight times as many instructions.
+  /// A task has the address of its last binding in a word of its own; outside of tasks, a value is
+  /// bound each time to see what was bound before it. Both are so in runtimes whose version and size of
+  /// a task are those that the tests have seen, and nothing is read in others, nor in a build without
+  /// the package's trait `ReadsTasks`.
   @inline(__always)
-  static func areBound(in task: UnsafeCurrentTask?) -> Bool {
+  static func areBound(in task: TaskAddress) -> Bool {
     #if INTURN_READS_TASKS
       guard cswift_task_is_known() else { return true }
-      guard let task else { return areBoundOutside }
-      return isForeign(cswift_task_last_binding(TaskAddress(of: task).bits))
+      if task == .none { return areBoundOutside }
+      return isForeign(cswift_task_last_binding(task.bits))
     #else
       return true
     #endif

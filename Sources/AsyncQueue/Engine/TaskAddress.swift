@@ -38,9 +38,12 @@ extension Task {
 }
 
 extension TaskPriority {
-  /// That of the current task; zero outside of tasks, where there is none.
+  /// The number of the current task's; zero outside of tasks, where there is none.
   @inline(__always)
-  static var ofCurrentTask: TaskPriority {
-    withUnsafeCurrentTask { $0?.priority } ?? TaskPriority(rawValue: 0)
+  static var ofCurrentTask: UInt8 {
+    withUnsafeCurrentTask { task in
+      guard let task else { return 0 }
+      return task.priority.rawValue
+    }
   }
 }
