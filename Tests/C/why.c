@@ -173,12 +173,13 @@ static void the_time_to_the_next_attempt_is_told(void) {
   release(upload[0]), release(upload[1]);
 }
 
-static void a_name_that_another_one_has_is_told(void) {
+/* Once for all, though it is found for each name: nothing of it is kept. */
+static void names_that_another_one_has_are_told(void) {
   inturn_queue photos = labelled_queue(INTURN_QUEUE_CONCURRENT, "photos");
-  const char *name = "disk";
+  const char *names[] = {"disk", "camera"};
   inturn_operation_options options = labelled("write");
-  options.exclusive = &name;
-  options.exclusive_count = 1;
+  options.exclusive = names;
+  options.exclusive_count = 2;
   inturn_token token;
   hold_with(photos, &options, &token);
   options.label = "copy";
@@ -324,7 +325,7 @@ PROGRAM(why, TEST(the_chain_leads_from_the_operation_to_its_cause_at_once),
         TEST(what_holds_a_queue_back_is_told),
         TEST(a_delay_of_the_systems_clock_is_told),
         TEST(the_time_to_the_next_attempt_is_told),
-        TEST(a_name_that_another_one_has_is_told),
+        TEST(names_that_another_one_has_are_told),
         TEST(what_comes_after_others_of_its_batch_is_told),
         TEST(that_nothing_keeps_it_is_told), TEST(work_may_ask_of_itself),
         TEST(a_long_chain_is_told_with_its_cause),

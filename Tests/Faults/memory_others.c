@@ -50,6 +50,12 @@ static void host_executor(void) {
       destroyed(taken.context);
     }
     CHECK_OK(inturn_executor_drain(executor, 0, NULL));
+    if (ATTEMPT(inturn_executor_enqueue_and_take(
+            NULL, executor, queue, work, made(), destroyed, NULL, &taken))) {
+      accepted++;
+      work(taken.context, taken.token);
+      destroyed(taken.context);
+    }
     CHECK_OK(inturn_executor_stop(executor));
     CHECK_OK(inturn_executor_run(executor));
     CHECK_INT(worked, accepted);

@@ -41,7 +41,9 @@ struct Standing {
     var strays: [OperationSlot.Pointer] = []
     _ = blocked.lane.whatKeepsBack(blocked, &earlier, strays: &strays)
     next = earlier.first { !$0.loadWord().isEnded }
-    for slot in earlier where slot != next { slot.dropReference() }
+    // One that has several of its names, say, is there several times.
+    next?.addReference()
+    for slot in earlier { slot.dropReference() }
     for slot in strays { slot.dropReference() }
     if next == nil {
       if blocked.lane.isBlocked(blocked) {
