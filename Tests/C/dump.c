@@ -72,6 +72,7 @@ static void text_has_a_line_for_each(void) {
            scene.id);
   CHECK_HAS(text, line);
   CHECK_HAS(text, "  operation pending turn count=3 queue=0x");
+  CHECK_HAS(text, "dump.c\" line=");
   free(text);
   scene_end(&scene);
 }
@@ -90,6 +91,7 @@ static void json_has_an_object_for_each(void) {
   snprintf(part, sizeof part, "{\"kind\":\"after\",\"queue\":\"0x%llx\"",
            (unsigned long long)scene.queue.bits);
   CHECK_HAS(text, part);
+  CHECK_HAS(text, "dump.c\",\"line\":");
   CHECK_INT(strcmp(text + strlen(text) - 4, "\n]}\n"), 0);
   free(text);
   scene_end(&scene);

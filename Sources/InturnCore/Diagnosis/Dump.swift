@@ -87,6 +87,12 @@ package struct Dump {
       writer.write(",\"label\":")
       writer.writeQuoted(entry.label)
     }
+    if let line = entry.site.line {
+      writer.write(",\"file\":")
+      writer.writeQuoted(line.file)
+      writer.write(",\"line\":")
+      writer.write(Int64(line.number))
+    }
     writer.write("}")
   }
 
@@ -122,6 +128,12 @@ package struct Dump {
         writer.write("=")
       }
       write(value)
+    }
+    if let line = entry.site.line {
+      writer.write(" file=")
+      writer.writeQuoted(line.file, forScript: false)
+      writer.write(" line=")
+      writer.write(Int64(line.number))
     }
     writer.write("\n")
   }

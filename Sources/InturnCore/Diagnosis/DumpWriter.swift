@@ -64,28 +64,37 @@ struct DumpWriter {
   /// A string as JSON in a page's script can have it, or else as people and DOT
   /// can, which knows few escapes.
   @inline(never)
-  mutating func writeQuoted(_ label: SnapshotEntry.Label, forScript: Bool = true) {
+  mutating func writeQuoted(_ text: UnsafePointer<CChar>, forScript: Bool = true) {
     put(UInt8(ascii: "\""))
-    withUnsafeBytes(of: label) { bytes in
-      for byte in bytes.prefix(while: { $0 != 0 }) {
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-          put(UInt8(ascii: "\\"))
-          put(byte)
-        // A control character, or what could begin a tag.
-        case 0..<0x20, 0x7f, UInt8(ascii: "<"):
-          if !forScript {
-            put(byte == UInt8(ascii: "<") ? byte : UInt8(ascii: " "))
-            continue
-          }
-          write("\\u00")
-          put(digit(UInt64(byte >> 4)))
-          put(digit(UInt64(byte & 15)))
-        default: put(byte)
+    var next = text
+    while next.pointee != 0 {
+      let byte = UInt8(bitPattern: next.pointee)
+      next += 1
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        put(UInt8(ascii: "\\"))
+        put(byte)
+      // A control character, or what could begin a tag.
+      case 0..<0x20, 0x7f, UInt8(ascii: "<"):
+        if !forScript {
+          put(byte == UInt8(ascii: "<") ? byte : UInt8(ascii: " "))
+          continue
         }
+        write("\\u00")
+        put(digit(UInt64(byte >> 4)))
+        put(digit(UInt64(byte & 15)))
+      default: put(byte)
       }
     }
     put(UInt8(ascii: "\""))
+  }
+
+  mutating func writeQuoted(_ label: SnapshotEntry.Label, forScript: Bool = true) {
+    withUnsafeBytes(of: label) {
+      // It ends with a zero.
+      let text = $0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self)
+      writeQuoted(text, forScript: forScript)
+    }
   }
 
   private func digit(_ value: UInt64) -> UInt8 {

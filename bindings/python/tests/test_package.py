@@ -47,7 +47,8 @@ def test_python_calls_all_of_c() -> None:
     )
     called = set(re.findall(r"\b(?:lib|library)\.(inturn_\w+)", text))
     called |= {f"inturn_{name}" for name in re.findall(r"\b(?:quick|waiting)\.(\w+)", text)}
-    missing = set(c.PROTOTYPES) - called
+    # One that has a site does all that the one without does.
+    missing = {name for name in c.PROTOTYPES if not {name, f"{name}_at"} & called}
     assert missing == set(NOT_IN_PYTHON)
 
 

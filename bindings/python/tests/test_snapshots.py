@@ -45,7 +45,8 @@ def test_a_snapshot_has_each_queue_with_its_operations() -> None:
         assert (load.label, load.state, load.queue) == ("load", inturn.State.PENDING, queue.id)
         assert (save.label, save.cause) == ("s\u00e4ve", inturn.StallCause.AFTER)
         assert (after.kind, after.operation, after.other) == (Kind.AFTER, save.id, load.id)
-        assert str(load).startswith("operation state=pending cause=turn id=")
+        assert str(load).startswith("operation state=pending cause=turn line=")
+        assert load.file == __file__
         assert str(load).endswith("label='load'")
         assert any(
             entry.kind is Kind.EXECUTOR and inturn.EntryFlag.POOL in entry.flags
@@ -79,6 +80,8 @@ def test_a_dump_in_json_has_the_fields_of_the_entries() -> None:
         entry = by_label["s\u00e4ve"]
         assert entry["state"] == "pending"
         assert entry["cause"] == "after"
+        assert entry["file"] == __file__
+        assert entry["line"] > 0
         assert int(entry["id"], 16) == save._handle
         assert by_label['<net> "work"']["queue_kind"] == "fifo"
         assert told["now_ns"] > entry["enqueued_ns"] > 0
