@@ -53,6 +53,29 @@ TEST(what_there_is_is_dumped) {
   CHECK_REFUSED(invalid_argument, dump(-1));
 }
 
+TEST(a_visitor_is_told_what_there_is_until_it_has_enough) {
+  queue_options options;
+  options.label = "to be visited";
+  const queue queue(fifo, std::move(options));
+  int found = 0, after = 0;
+  snapshot([&](const inturn_entry &entry) {
+    after += found;
+    found += std::string(entry.label) == "to be visited";
+    return found == 0;
+  });
+  CHECK_EQUAL(found, 1);
+  CHECK_EQUAL(after, 0);
+  std::string thrown;
+  try {
+    snapshot([](const inturn_entry &) -> bool {
+      throw std::runtime_error("enough");
+    });
+  } catch (const std::runtime_error &error) {
+    thrown = error.what();
+  }
+  CHECK_EQUAL(thrown, "enough");
+}
+
 TEST(assigning_to_an_owner_destroys_what_it_had) {
   queue first;
   const queue_ref old = first;

@@ -4,7 +4,7 @@
 
 DIR of --prefix is where the library is installed, that of --out gets the programs in C and C++.
 A program is examples/guide/programs/NAME.LANGUAGE; examples/expected/guide/NAME.out is the same
-for all languages.  Times in it are all 0 ms.
+for all languages.  Times in it are all 0 ms, and files are without their folder.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run(words: list[str]) -> str:
                 it.send_signal(signal.SIGTERM)
         limit.cancel()
     status = "" if it.returncode == 0 else f"status {it.returncode}\n"
-    return re.sub(r"[\d.]+ m?s\b", "0 ms", printed) + status
+    return re.sub(r"[\d.]+ m?s\b", "0 ms", printed.replace(f"{PROGRAMS}/", "")) + status
 
 
 def main() -> int:

@@ -8,6 +8,9 @@
 
 #include <inturn/cxx/handle.hpp>
 
+#include <exception>
+#include <type_traits>
+
 namespace inturn {
 
 /* What the library noticed; valid during the call. */
@@ -43,6 +46,28 @@ inline void send_report(inturn_report_kind kind, const char *message) noexcept {
 inline void set_stall_limit(std::chrono::nanoseconds limit) {
   detail::check(inturn_report_set_stall_limit(limit.count()),
                 "set_stall_limit");
+}
+
+/* Calls a visitor with each inturn_entry of a snapshot, on this thread, until
+   it returns false: see inturn_snapshot. An entry is valid during the call.
+   What the visitor throws ends the snapshot and comes out of this call. */
+template <typename Visitor> void snapshot(Visitor &&visitor) {
+  struct visit {
+    std::remove_reference_t<Visitor> &visitor;
+    std::exception_ptr thrown;
+  } all{visitor, nullptr};
+  const auto call = +[](void *context, const inturn_entry *entry) noexcept {
+    auto &self = *static_cast<visit *>(context);
+    try {
+      return bool(self.visitor(*entry));
+    } catch (...) {
+      self.thrown = std::current_exception();
+      return false;
+    }
+  };
+  detail::check(inturn_snapshot(call, &all), "snapshot");
+  if (all.thrown)
+    std::rethrow_exception(all.thrown);
 }
 
 /* Writes a snapshot of all that there is to a descriptor: see inturn_dump. */
