@@ -60,17 +60,16 @@ Fiber home;
 struct Used {
   Thread *begin() const { return threads; }
   Thread *end() const { return threads + places; }
-};
-Used used() { return {}; }
+} const used;
 
 void wakeSpinners() {
-  for (Thread &thread : used())
+  for (Thread &thread : used)
     if (thread.state == State::spinning)
       thread.state = State::ready;
 }
 
 void updateAwaiting() {
-  for (Thread &thread : used())
+  for (Thread &thread : used)
     if (thread.state == State::awaiting &&
         thread.condition(thread.conditionContext))
       thread.state = State::ready;
@@ -79,7 +78,7 @@ void updateAwaiting() {
 // The next one that somebody sleeps until; below zero for none.
 int64_t nextMoment() {
   int64_t next = -1;
-  for (Thread &thread : used())
+  for (Thread &thread : used)
     if (thread.state == State::asleep && thread.deadline >= 0 &&
         (next < 0 || thread.deadline < next))
       next = thread.deadline;
@@ -92,7 +91,7 @@ bool letTimePass() {
     return false;
   if (next > now)
     now = next;
-  for (Thread &thread : used())
+  for (Thread &thread : used)
     if (thread.state == State::asleep && thread.deadline >= 0 &&
         thread.deadline <= now)
       thread.state = State::ready;
@@ -136,7 +135,7 @@ void switchTo(int next) {
 [[noreturn]] void failAllBlocked() {
   char text[1024];
   int length = 0;
-  for (Thread &thread : used()) {
+  for (Thread &thread : used) {
     const char *how = thread.state == State::asleep     ? "sleeps"
                       : thread.state == State::awaiting ? "waits for"
                       : thread.state == State::settling ? "settles"
@@ -173,7 +172,7 @@ void block() {
       return;
     }
     bool spins = false;
-    for (Thread &thread : used())
+    for (Thread &thread : used)
       spins = spins || thread.state == State::spinning;
     if (spins) {
       // Spinning has its bounds, which they come nearer to.
@@ -183,14 +182,14 @@ void block() {
       continue;
     }
     bool settled = false;
-    for (Thread &thread : used())
+    for (Thread &thread : used)
       if (thread.state == State::settling && !thread.letsTimePass) {
         thread.state = State::ready;
         settled = true;
       }
     if (settled || letTimePass())
       continue;
-    for (Thread &thread : used())
+    for (Thread &thread : used)
       if (thread.state == State::settling) {
         thread.state = State::ready;
         settled = true;
@@ -393,7 +392,7 @@ void inturn_system_pause(void) {
   // Alone, it goes on at once.
   updateAwaiting();
   bool isAlone = true;
-  for (Thread &thread : used())
+  for (Thread &thread : used)
     isAlone =
         isAlone &&
         (&thread == &threads[current] ||

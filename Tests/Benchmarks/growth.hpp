@@ -1,0 +1,96 @@
+/*
+ * growth.hpp - how growth.cpp measures: the processor time of a thread, and how
+ * long it keeps others out of a queue.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#pragma once
+
+#include "bench.hpp"
+
+#include <inturn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <thread>
+#include <time.h>
+
+namespace bench {
+
+inline std::int64_t clock_ns(clockid_t clock) {
+  timespec time;
+  require(clock_gettime(clock, &time) == 0, "a thread has its time");
+  return time.tv_sec * INT64_C(1'000'000'000) + time.tv_nsec;
+}
+
+inline std::int64_t thread_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+/* Who waits for a lock spins, or takes naps, of about this with what it takes
+   to wake up. */
+constexpr std::int64_t nap_ns = 120'000;
+
+inline std::int64_t voluntary_switches() {
+  rusage usage;
+  require(getrusage(RUSAGE_THREAD, &usage) == 0, "a thread has its numbers");
+  return usage.ru_nvcsw;
+}
+
+/* Looks, from a thread of its own, how long the calling thread keeps others
+   out of a queue. */
+class Watch {
+public:
+  explicit Watch(inturn_queue queue) {
+    clockid_t clock;
+    require(pthread_getcpuclockid(pthread_self(), &clock) == 0,
+            "a thread has its time");
+    thread = std::thread([this, queue, clock] {
+      while (!is_over) {
+        auto begin = now_ns(), begin_of_other = clock_ns(clock);
+        auto begin_here = thread_ns();
+        auto naps = -voluntary_switches();
+        /* Refused, with the lock held for that. */
+        auto status = inturn_queue_view_did_appear(queue);
+        naps += voluntary_switches();
+        auto wait =
+            std::min({now_ns() - begin, clock_ns(clock) - begin_of_other,
+                      thread_ns() - begin_here + naps * nap_ns});
+        require(status == INTURN_E_WRONG_KIND, "it has no view");
+        longest = std::max(longest, wait);
+        is_there = true;
+      }
+    });
+    while (!is_there)
+      std::this_thread::yield();
+  }
+  std::int64_t end() {
+    is_over = true;
+    thread.join();
+    return longest;
+  }
+
+private:
+  std::atomic<bool> is_there = false, is_over = false;
+  std::int64_t longest = 0;
+  std::thread thread;
+};
+
+/* One measurement: the time of what it is about, and the longest wait, if that
+   is wanted. */
+struct Meter {
+  bool watches;
+  std::int64_t time_ns = 0, wait_ns = 0;
+
+  template <class Body> void measure(inturn_queue queue, Body body) {
+    auto watch = watches ? std::make_unique<Watch>(queue) : nullptr;
+    auto begin = thread_ns();
+    body();
+    time_ns += thread_ns() - begin;
+    if (watch)
+      wait_ns = std::max(wait_ns, watch->end());
+  }
+};
+
+} // namespace bench
