@@ -58,10 +58,7 @@ static void a_queue_is_told_with_what_runs_and_what_is_pending(void) {
   options.barrier = true;
   inturn_operation load = enqueue(queue, options);
   CHECK_OK(inturn_queue_close(queue));
-  seen seen;
-  do {
-    seen = look();
-  } while (operation_named(&seen, "login")->cause != INTURN_STALL_TOKEN);
+  seen seen = look_until("login", INTURN_STALL_TOKEN);
   const inturn_entry *entry = find(&seen, INTURN_ENTRY_QUEUE, queue.bits);
   CHECK_TEXT(entry->label, "network");
   CHECK_INT(entry->queue_kind, INTURN_QUEUE_CONCURRENT);
@@ -107,10 +104,7 @@ static void an_operation_is_told_with_what_it_waits_for(void) {
   after.after = &second;
   after.after_count = 1;
   inturn_operation third = enqueue(queue, after);
-  seen seen;
-  do {
-    seen = look();
-  } while (operation_named(&seen, "second")->cause != INTURN_STALL_NAME);
+  seen seen = look_until("second", INTURN_STALL_NAME);
   const inturn_entry *first = operation_named(&seen, "first");
   CHECK_INT(first[1].kind, INTURN_ENTRY_NAME);
   CHECK_TEXT(first[1].label, "a");
@@ -257,11 +251,12 @@ static void a_thread_that_waits_inside_a_callback_is_told(void) {
   CHECK(wait.operation == load.bits && wait.queue == 0);
   CHECK(wait.other == database.bits && wait.id != 0);
   CHECK_INT(wait.flags, 0);
-  seen seen;
-  do {
-    seen = look();
-  } while (operation_named(&seen, "load")->flags != INTURN_ENTRY_WAITED_FOR);
-  forget(&seen);
+  bool is_told = false;
+  while (!is_told) {
+    seen seen = look();
+    is_told = operation_named(&seen, "load")->flags == INTURN_ENTRY_WAITED_FOR;
+    forget(&seen);
+  }
   CHECK_OK(inturn_token_finish(token));
   GATE_WAIT(&waiting.is_over, 1);
   drain_and_destroy(database);

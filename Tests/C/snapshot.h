@@ -65,6 +65,16 @@ static inline const inturn_entry *operation_named(const seen *seen,
   return found;
 }
 
+/* Looks until an operation is kept by this. */
+static inline seen look_until(const char *label, inturn_stall_cause cause) {
+  seen seen = look();
+  while (operation_named(&seen, label)->cause != cause) {
+    forget(&seen);
+    seen = look();
+  }
+  return seen;
+}
+
 static inline size_t count_of(const seen *seen, inturn_entry_kind kind,
                               uint64_t queue) {
   size_t count = 0;

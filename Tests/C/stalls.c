@@ -85,8 +85,11 @@ static void take_stall(void *context, const inturn_report *report) {
   if (report->kind != INTURN_REPORT_STALL)
     return;
   CHECK(strstr(report->message, "nothing keeps it") == NULL);
-  if (stalls_told)
-    stalls_told(report);
+  pthread_mutex_lock(&mutex);
+  void (*call)(const inturn_report *) = stalls_told;
+  pthread_mutex_unlock(&mutex);
+  if (call)
+    call(report);
   pthread_mutex_lock(&mutex);
   if (count < MOST_STALLS)
     all[count++] = copy(report);
@@ -120,7 +123,10 @@ void stalls_begin(int64_t limit_ns) {
 }
 
 void stalls_end(void) {
+  /* It may be telling something just now. */
+  pthread_mutex_lock(&mutex);
   stalls_told = NULL;
+  pthread_mutex_unlock(&mutex);
   CHECK_OK(inturn_report_set_stall_limit(0));
   CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
 }

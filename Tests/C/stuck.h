@@ -45,6 +45,12 @@ bool stall_says(const stall *stall, const char *text);
 /* What inturn_why says of an operation. */
 stall reason_of(inturn_operation operation);
 
+#define CHECK_REASON(operation, expected)                                      \
+  do {                                                                         \
+    stall reason_ = reason_of(operation);                                      \
+    CHECK_TEXT(reason_.chain, expected);                                       \
+  } while (0)
+
 /* How many reports with this chain there have been. */
 int stalls_of(const char *chain);
 

@@ -64,7 +64,7 @@ static void the_chain_leads_from_the_operation_to_its_cause_at_once(void) {
              "has not been finished.");
   CHECK_TEXT(reason.queue_label, "network");
   CHECK_INT(reason.waiting, 0);
-  CHECK_TEXT(reason_of(load).chain, "turn load@network > token login@network");
+  CHECK_REASON(load, "turn load@network > token login@network");
   stall own = reason_of(login);
   CHECK_TEXT(own.chain, "token login@network");
   CHECK_INT(own.waiting, 1);
@@ -97,7 +97,7 @@ static void a_call_that_goes_on_is_told(void) {
   job job = JOB("compute");
   inturn_operation operation = job_enqueue_kept(queue, &job, work_block);
   GATE_WAIT(&job.started, 1);
-  CHECK_TEXT(reason_of(operation).chain, "call compute@slow");
+  CHECK_REASON(operation, "call compute@slow");
   gate_pass(&job.go);
   drain_and_destroy(queue);
   release(operation);
@@ -108,16 +108,16 @@ static void what_holds_a_queue_back_is_told(void) {
   options.label = "q";
   stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, options);
   inturn_operation ask = enqueue(stage.queue, labelled("ask"));
-  CHECK_TEXT(reason_of(ask).chain, "turn ask@q > view @q");
+  CHECK_REASON(ask, "turn ask@q > view @q");
   CHECK_OK(inturn_queue_suspend_for(stage.queue, "a call"));
   stall reason = reason_of(ask);
   CHECK_TEXT(reason.chain, "turn ask@q > suspended @q");
   CHECK(stall_says(&reason, "it is suspended for \"a call\"."));
   CHECK_OK(inturn_queue_resume_for(stage.queue, "a call"));
   CHECK_OK(inturn_queue_view_did_appear(stage.queue));
-  CHECK_TEXT(reason_of(ask).chain, "turn ask@q > clock @q");
+  CHECK_REASON(ask, "turn ask@q > clock @q");
   CHECK_OK(inturn_clock_advance(stage.clock, 1000 * MS));
-  CHECK_TEXT(reason_of(ask).chain, "turn ask@q > executor @q");
+  CHECK_REASON(ask, "turn ask@q > executor @q");
   stage_drain(&stage);
   stage_destroy(&stage);
   release(ask);
@@ -229,7 +229,7 @@ static void that_nothing_keeps_it_is_told(void) {
   inturn_operation_options barrier = labelled("barrier");
   barrier.barrier = true;
   inturn_operation operation = enqueue(stage.queue, barrier);
-  CHECK_TEXT(reason_of(operation).chain, "turn barrier@q > executor @q");
+  CHECK_REASON(operation, "turn barrier@q > executor @q");
   stage_drain(&stage);
   CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_ALREADY_FINISHED);
   stage_destroy(&stage);
@@ -239,7 +239,7 @@ static void that_nothing_keeps_it_is_told(void) {
 /* Asks of itself, while its end is decided and its call goes on. */
 static void ask_of_itself(void *into, inturn_token token) {
   inturn_operation operation = *(inturn_operation *)into;
-  CHECK_TEXT(reason_of(operation).chain, "call self@q");
+  CHECK_REASON(operation, "call self@q");
   CHECK_OK(inturn_token_finish(token));
   CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_ALREADY_FINISHED);
 }
