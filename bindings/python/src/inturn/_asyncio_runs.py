@@ -11,7 +11,7 @@ from threading import get_ident
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._asyncio_turns import Turn
+from ._asyncio_turns import Turn, release
 from ._futures import Future
 from ._library import quick
 from ._rings import refuse
@@ -83,6 +83,20 @@ class Run(Turn, asyncio.Task[Any]):
         if not self._is_over:  # it had not begun
             self._lose()
 
+    def _finish(self) -> None:
+        # As the base does it, and all at once.
+        home = self._home
+        if self._is_over or home.thread != get_ident() or home.closed:
+            super()._finish()
+            return
+        self._queue._holders.pop(self, None)
+        home.turns.pop(self, None)
+        release(self._operation)
+        token = self._token
+        self._operation = self._token = 0
+        self._is_over = True
+        home.advance(token)
+
 
 class _FirstStep:
     """Waits for the first step of the task."""
@@ -127,7 +141,7 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
         if type(coroutine) is not CoroutineType:
             check_awaitable(coroutine, function)
         result = await coroutine
-        turn._end(None)
+        turn._finish()
     except BaseException as error:
         turn._end(error)
         # The exception leads here, and a task to its exception.
@@ -249,6 +263,6 @@ class _Sent(Turn):
         if run is not None and not run.done():
             run._end_cancelled()
 
-    def _let_go_of(self, token: int) -> None:
+    def _give_token(self) -> int:
         self._run = None
-        super()._let_go_of(token)
+        return super()._give_token()

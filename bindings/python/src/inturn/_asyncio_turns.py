@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio import get_running_loop
 from ctypes import byref, c_bool
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from . import _executors
+from ._callbacks import start_anywhere
 from ._errors import DeadlockError
 from ._handles import NotCopied
 from ._library import quick
 from ._rings import refuse
+from ._sites import site_of
 
 if TYPE_CHECKING:
     from ._asyncio_home import Home
     from ._queues import Queue
 
 
+release = quick.operation_release
+
+
 def is_cancelled(token: int) -> bool:
     """Whether the library has been told to cancel an operation, or has cut it off."""
     cancelled = c_bool()
     return token != 0 and (quick.token_is_cancelled(token, byref(cancelled)) or cancelled.value)
+
+
+def take_over(queue: Queue, home: Home) -> None:
+    """Before an enqueue by a loop: the queue's turns come to its thread."""
+    if _executors.exiting:
+        _executors.refuse_at_exit(queue._pool)
+    if queue._home is not home and queue._is_movable:
+        home.take_over(queue)
+
+
+def enqueue(queue: Queue, home: Home, entry: object, structure: Any = None) -> int:
+    """Enqueues an entry, and returns the operation's handle."""
+    if queue._home is not home or _executors.exiting:
+        take_over(queue, home)
+    return queue._add(start_anywhere, entry, structure, site_of(sys._getframe(1)))
 
 
 class Turn(NotCopied):
@@ -133,50 +155,46 @@ class Turn(NotCopied):
         :raises DeadlockError: it cannot.
         """
         task = asyncio.current_task()
-        if task in self._home.turns or task in self._home.inside:
+        if task in self._home.turns or self._home.blocks:
             refuse(self._queue, self if self._token else None, lambda holder: holder._task is task)
+
+    def _finish(self) -> None:
+        """The operation is over, as finished; the next one has its turn."""
+        token = self._give_token()
+        home = self._home
+        if get_ident() == home.thread and not home.closed:
+            home.advance(token)
+        else:
+            quick.token_finish(token)
 
     def _end(self, error: BaseException | None) -> bool:
         """The operation is over, unless it has been before: then false."""
         if self._is_over:
             return False
-        self._is_over = True  # first, since the token may come meanwhile: see `_start`
-        token, home = self._token, self._home
-        try:
-            self._let_go_of(token)
-            is_here = home.thread == get_ident() and not home.closed
-            if error is None:
-                if is_here:
-                    home.advance(token)
-                else:
-                    quick.token_finish(token)
-                return True
-            if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
-                quick.token_cancel(token)
-            else:
-                quick.token_fail(token, 1)
-            if is_here:
-                home.drain()
-        except BaseException:  # what interrupts that
+        if error is None:
+            self._finish()
+            return True
+        token = self._give_token()
+        if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
             quick.token_cancel(token)
-            self._let_go_of(token)
-            raise
+        else:
+            quick.token_fail(token, 1)
+        if get_ident() == self._home.thread and not self._home.closed:
+            self._home.drain()
         return True
 
     def _lose(self) -> None:
         """There is nobody who would run in it."""
-        self._is_over = True
-        token = self._token
-        self._let_go_of(token)
-        quick.token_cancel(token)
+        quick.token_cancel(self._give_token())
 
     def _close(self) -> None:
         """The loop is closed."""
         self._lose()
 
-    def _let_go_of(self, token: int) -> None:
-        """It is over. Where there is no token, the operation is cancelled."""
-        self._token = 0
+    def _give_token(self) -> int:
+        """It is over: who gets the token ends the operation; if there is none, it was cancelled."""
+        self._is_over = True
+        token, self._token = self._token, 0
         self._queue._holders.pop(self, None)
         self._leave_home()
         operation, self._operation = self._operation, 0
@@ -184,17 +202,14 @@ class Turn(NotCopied):
             if not token:
                 quick.operation_cancel(operation)
             quick.operation_release(operation)
+        return token
 
     def _leave_home(self) -> None:
         # What a task raises leads to this, and this is not to lead to the task.
-        future, self._future, task, self._task = self._future, None, self._task, None
-        home = self._home
-        home.turns.pop(future, None)
-        if self._is_block and (inside := home.inside.get(task)) is not None:
-            if self in inside:
-                inside.remove(self)
-            if not inside:
-                del home.inside[task]
+        future, self._future, self._task = self._future, None, None
+        self._home.turns.pop(future, None)
+        if self._is_block:
+            self._home.blocks.discard(self)
 
     # What a queue asks of its holders --------------------------------------------------------
 
