@@ -448,7 +448,7 @@ typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
 typedef struct inturn_site {
   const char *INTURN_NULLABLE file;     /* UTF-8; NULL: the site is not known */
   const char *INTURN_NULLABLE function; /* UTF-8; may be NULL */
-  uint32_t line;
+  uint32_t line;                        /* of the file, from 1 on */
   uint32_t number; /* the library's, which changes it atomically */
 } inturn_site;
 
