@@ -75,6 +75,30 @@ static void the_line_of_the_work_that_waits_is_told(void) {
   reports_end();
 }
 
+static void drain_own_at_the_end(void *context, const inturn_end *end) {
+  CHECK(context == NULL);
+  CHECK_INT(end->outcome, INTURN_FINISHED);
+  CHECK_STATUS(inturn_queue_drain(own, LIMIT_NS), INTURN_E_DEADLOCK);
+}
+
+static void the_line_of_what_runs_beside_an_end_callback_is_not_told(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  inturn_operation_options o = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_token token;
+  own = stage.queue;
+  CHECK_OK(inturn_queue_enqueue(own, keep_token, &token, NULL, NULL));
+  o.on_end = drain_own_at_the_end;
+  CHECK_OK(inturn_queue_enqueue_with(own, &o, just_finish, NULL, NULL, NULL));
+  reports_begin(&told);
+  stage_drain(&stage);
+  reports_end();
+  CHECK_INT(gate_count(&told.told), 1);
+  CHECK_TEXT(told.site, "?:0");
+  CHECK_OK(inturn_token_finish(token));
+  stage_drain(&stage);
+  stage_destroy(&stage);
+}
+
 static void a_drain_inside_the_callbacks_of_the_queue_is_refused(void) {
   for_each_kind(the_own_queue_cannot_be_waited_for);
 }
@@ -411,6 +435,7 @@ static void a_chain_of_waiting_queues_is_no_ring(void) {
 
 PROGRAM(deadlock, TEST(a_drain_inside_the_callbacks_of_the_queue_is_refused),
         TEST(the_line_of_the_work_that_waits_is_told),
+        TEST(the_line_of_what_runs_beside_an_end_callback_is_not_told),
         TEST(an_operation_of_the_own_queue_cannot_be_waited_for),
         TEST(who_just_asks_is_not_refused),
         TEST(an_ended_operation_is_no_deadlock),

@@ -82,6 +82,8 @@ static void json_has_an_object_for_each(void) {
   scene_begin(&scene);
   char *text = dumped(INTURN_DUMP_JSON), part[256];
   CHECK_INT(strncmp(text, "{\"now_ns\":", 10), 0);
+  CHECK_HAS(text, "[\n{\"kind\"");
+  CHECK_HAS(text, "},\n{\"kind\"");
   CHECK_HAS(text, ",\"label\":\"net \\\"\\u003cwork>\\\\\\u000a\\\"\"}");
   snprintf(part, sizeof part,
            "{\"kind\":\"operation\",\"state\":\"pending\",\"cause\":\"after\","

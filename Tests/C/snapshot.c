@@ -89,6 +89,64 @@ static void a_queue_is_told_with_what_runs_and_what_is_pending(void) {
   release(load);
 }
 
+static void the_kind_of_each_queue_is_told(inturn_queue_kind kind) {
+  inturn_queue queue = labelled_queue(kind, "q");
+  seen seen = look();
+  CHECK_INT(find(&seen, INTURN_ENTRY_QUEUE, queue.bits)->queue_kind, kind);
+  forget(&seen);
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
+static void each_queue_is_told_with_its_kind(void) {
+  for_each_kind(the_kind_of_each_queue_is_told);
+}
+
+static void an_operation_that_was_asked_to_end_is_told_so(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "q");
+  inturn_token token;
+  hold(queue, "x", &token);
+  seen seen = look();
+  CHECK_INT(operation_named(&seen, "x")->flags, 0);
+  forget(&seen);
+  CHECK_OK(inturn_queue_cancel_all(queue));
+  seen = look();
+  CHECK_INT(operation_named(&seen, "x")->flags, INTURN_ENTRY_CANCELLED);
+  forget(&seen);
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+}
+
+static void a_segment_is_told_as_the_operation_that_runs(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  inturn_operation_options options = labelled("x");
+  inturn_token token;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &options, keep_token, &token,
+                                     NULL, NULL));
+  stage_drain(&stage);
+  CHECK_OK(inturn_token_resume(token, just_finish, NULL, NULL));
+  seen seen = look();
+  CHECK_INT(operation_named(&seen, "x")->state, INTURN_RUNNING);
+  CHECK_INT(count_of(&seen, INTURN_ENTRY_OPERATION, stage.queue.bits), 1);
+  forget(&seen);
+  stage_drain(&stage);
+  stage_destroy(&stage);
+}
+
+static void a_name_that_was_given_twice_is_told_once(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "q");
+  const char *names[] = {"a", "a"};
+  inturn_operation_options options = labelled("x");
+  options.exclusive = names;
+  options.exclusive_count = 2;
+  inturn_token token;
+  hold_with(queue, &options, &token);
+  seen seen = look();
+  CHECK_INT(count_of(&seen, INTURN_ENTRY_NAME, queue.bits), 1);
+  forget(&seen);
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+}
+
 static void an_operation_is_told_with_what_it_waits_for(void) {
   inturn_queue queue = labelled_queue(INTURN_QUEUE_CONCURRENT, "disk");
   const char *names[] = {"a", "b"};
@@ -221,6 +279,7 @@ static void a_batch_is_told_with_its_operations(void) {
 typedef struct waiting {
   inturn_operation operation;
   gate is_over;
+  inturn_queue own; /* which is destroyed first, in one test */
 } waiting;
 
 static void wait_for_other(void *context, inturn_token token) {
@@ -242,7 +301,7 @@ static void a_thread_that_waits_inside_a_callback_is_told(void) {
   inturn_token token;
   hold(network, "login", &token);
   inturn_operation load = enqueue(network, labelled("load"));
-  waiting waiting = {load, GATE_INIT};
+  waiting waiting = {load, GATE_INIT, {0}};
   CHECK_OK(
       inturn_queue_enqueue(database, wait_for_other, &waiting, NULL, NULL));
   inturn_entry wait = {0};
@@ -264,6 +323,33 @@ static void a_thread_that_waits_inside_a_callback_is_told(void) {
   release(load);
 }
 
+static void destroy_own_and_wait(void *context, inturn_token token) {
+  waiting *waiting = context;
+  CHECK_OK(inturn_queue_destroy(waiting->own));
+  CHECK_OK(inturn_operation_wait(waiting->operation, LIMIT_NS, NULL));
+  CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
+  gate_pass(&waiting->is_over);
+}
+
+static void the_queue_of_a_wait_is_not_told_once_it_is_destroyed(void) {
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token token;
+  hold(network, "login", &token);
+  inturn_operation load = enqueue(network, labelled("load"));
+  waiting waiting = {load, GATE_INIT,
+                     labelled_queue(INTURN_QUEUE_FIFO, "database")};
+  CHECK_OK(inturn_queue_enqueue(waiting.own, destroy_own_and_wait, &waiting,
+                                NULL, NULL));
+  inturn_entry wait = {0};
+  while (wait.kind == 0)
+    CHECK_OK(inturn_snapshot(find_wait, &wait));
+  CHECK(wait.operation == load.bits && wait.other == 0);
+  CHECK_OK(inturn_token_finish(token));
+  GATE_WAIT(&waiting.is_over, 1);
+  drain_and_destroy(network);
+  release(load);
+}
+
 /* The visit ---------------------------------------------------------------- */
 
 static bool count_to_two(void *count, const inturn_entry *entry) {
@@ -278,32 +364,57 @@ static void it_ends_when_the_visit_says_so(void) {
   CHECK_STATUS(inturn_snapshot(NULL, NULL), INTURN_E_INVALID_ARGUMENT);
 }
 
-static bool destroy_it(void *queue, const inturn_entry *entry) {
-  if (entry->kind == INTURN_ENTRY_QUEUE &&
-      entry->id == ((inturn_queue *)queue)->bits)
-    CHECK_OK(inturn_queue_destroy(*(inturn_queue *)queue));
-  return true;
-}
-
-static void the_visit_may_destroy_what_it_is_told(void) {
+static inturn_queue suspended_queue(void) {
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "q");
   CHECK_OK(inturn_queue_suspend(queue));
   for (int i = 0; i < 1000; i++)
     enqueue_one(queue, "o");
-  CHECK_OK(inturn_snapshot(destroy_it, &queue));
-  CHECK_STATUS(inturn_queue_close(queue), INTURN_E_STALE);
+  return queue;
+}
+
+typedef struct change {
+  inturn_queue old, new;
+  bool is_new_told;
+} change;
+
+/* The new one may get the old one's place. */
+static bool replace_it(void *context, const inturn_entry *entry) {
+  change *change = context;
+  if (entry->kind == INTURN_ENTRY_QUEUE && entry->id == change->old.bits) {
+    CHECK_OK(inturn_queue_destroy(change->old));
+    change->new = suspended_queue();
+  }
+  if (entry->kind == INTURN_ENTRY_QUEUE && entry->id == change->new.bits)
+    change->is_new_told = true;
+  if (entry->kind == INTURN_ENTRY_OPERATION && change->new.bits != 0 &&
+      entry->queue == change->new.bits)
+    CHECK(change->is_new_told);
+  return true;
+}
+
+static void the_visit_may_destroy_what_it_is_told(void) {
+  change change = {suspended_queue(), {0}, false};
+  CHECK_OK(inturn_snapshot(replace_it, &change));
+  CHECK_STATUS(inturn_queue_close(change.old), INTURN_E_STALE);
   seen seen = look();
-  CHECK_INT(count_of(&seen, INTURN_ENTRY_OPERATION, queue.bits), 0);
+  CHECK_INT(count_of(&seen, INTURN_ENTRY_OPERATION, change.old.bits), 0);
+  CHECK_INT(count_of(&seen, INTURN_ENTRY_OPERATION, change.new.bits), 1000);
   forget(&seen);
+  CHECK_OK(inturn_queue_destroy(change.new));
 }
 
 PROGRAM(snapshot, TEST(executors_and_clocks_are_told),
         TEST(a_queue_is_told_with_what_runs_and_what_is_pending),
+        TEST(each_queue_is_told_with_its_kind),
+        TEST(an_operation_that_was_asked_to_end_is_told_so),
+        TEST(a_segment_is_told_as_the_operation_that_runs),
+        TEST(a_name_that_was_given_twice_is_told_once),
         TEST(an_operation_is_told_with_what_it_waits_for),
         TEST(one_that_has_joined_another_one_is_told),
         TEST(what_is_gone_is_not_told),
         TEST(plain_operations_are_told_by_their_number),
         TEST(a_batch_is_told_with_its_operations),
         TEST(a_thread_that_waits_inside_a_callback_is_told),
+        TEST(the_queue_of_a_wait_is_not_told_once_it_is_destroyed),
         TEST(it_ends_when_the_visit_says_so),
         TEST(the_visit_may_destroy_what_it_is_told))

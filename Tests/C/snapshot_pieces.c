@@ -121,6 +121,50 @@ static void all_that_an_operation_waits_for_is_told(void) {
 
 /* What changes meanwhile --------------------------------------------------- */
 
+typedef struct renewal {
+  stage stage;
+  inturn_operation operations[MANY];
+  inturn_token tokens[MANY], new_token;
+  int told, next;
+} renewal;
+
+/* Of each seven that are told, six end, and new ones begin in their places. */
+static bool renew(void *context, const inturn_entry *entry) {
+  renewal *it = context;
+  if (entry->kind != INTURN_ENTRY_OPERATION || entry->label[0] != 'o')
+    return true;
+  CHECK(it->next >= 0 && entry->id == it->operations[it->next].bits);
+  it->told++;
+  int place = it->next--;
+  if (place % 7 == 0)
+    return true;
+  inturn_operation_options options = labelled("new");
+  CHECK_OK(inturn_token_finish(it->tokens[place]));
+  release(it->operations[place]);
+  stage_drain(&it->stage);
+  CHECK_OK(inturn_queue_enqueue_with(it->stage.queue, &options, keep_token,
+                                     &it->new_token, NULL, NULL));
+  stage_drain(&it->stage);
+  return true;
+}
+
+static void who_goes_on_is_not_misled_by_who_has_come_in_its_place(void) {
+  static renewal it;
+  it.stage = stage_create(INTURN_QUEUE_ACTOR);
+  it.next = MANY - 1;
+  for (int i = 0; i < MANY; i++) {
+    inturn_operation_options options = labelled("o");
+    CHECK_OK(inturn_queue_enqueue_with(it.stage.queue, &options, keep_token,
+                                       &it.tokens[i], NULL, &it.operations[i]));
+  }
+  stage_drain(&it.stage);
+  CHECK_OK(inturn_snapshot(renew, &it));
+  CHECK_INT(it.told, MANY);
+  stage_destroy(&it.stage);
+  for (int i = 0; i < MANY; i += 7)
+    release(it.operations[i]);
+}
+
 static atomic_bool is_enough;
 
 /* Its queue may be gone by then. */
@@ -197,4 +241,5 @@ PROGRAM(snapshot_pieces, TEST(many_are_told_once_and_in_order),
         TEST(many_that_wait_are_told_once_and_in_order),
         TEST(many_that_run_are_told_once),
         TEST(all_that_an_operation_waits_for_is_told),
+        TEST(who_goes_on_is_not_misled_by_who_has_come_in_its_place),
         TEST(what_keeps_its_place_is_told_once_whatever_others_do))

@@ -180,10 +180,8 @@ extension UnsafeMutablePointer<Lane> {
   ) -> OperationSlot.Pointer? {
     func linked(_ id: Handle) -> OperationSlot.Pointer? {
       guard id.bits != 0, let slot = Self.slot(at: id.index), slot.lane == self else { return nil }
-      let word = slot.loadWord()
       let isBlocked = slot.pointee.flags.contains(.isBlocked)
-      guard word.contains(.started) == (state == .running), isBlocked == (state == .pending),
-        slot.firstGeneration == id.generation
+      guard isBlocked == (state == .pending), slot.firstGeneration == id.generation
       else { return nil }
       let previous = slot.pointee.previous
       let isThere =

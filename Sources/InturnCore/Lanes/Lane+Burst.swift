@@ -192,9 +192,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Where an operation that has a slot was enqueued.
   func siteLocked(of slot: OperationSlot.Pointer) -> Site {
-    guard isGateOfBurstLocked(slot), !slot.loadWord().contains(.returned) else {
-      return slot.pointee.work.site
-    }
+    guard isGateOfBurstLocked(slot) else { return slot.pointee.work.site }
     // Its drainer keeps the work, which is still where it was.
     countBurstLocked()
     let chunk = pointee.buffer.head!

@@ -53,3 +53,48 @@ func taskWaits() -> Bool {
   TaskWaitGraph.leave(entry)
   return true
 }
+
+@_cdecl("model_has_joined")
+func hasJoined(_ operation: UInt64) -> Bool { Engine.hasJoined(Handle(bits: operation)) }
+
+/// Nothing ever becomes ready there.
+private final class IdleHost: LaneHost, Sendable {
+  func laneIsReady(_ turn: OutsideExecutor.Turn) {}
+  func keep(_ context: UInt) {}
+  func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) {}
+}
+
+@_cdecl("model_queue_on_clock")
+func queueOnClock(_ clock: UInt64) -> UInt64 {
+  let clock = Engine.clock(Handle(bits: clock)).1
+  return Engine.createQueue(QueueOptions(kind: .fifo), host: IdleHost(), clock: clock).1.bits
+}
+
+// MARK: A value of more than one word
+
+private struct Pair {
+  var one, other: UInt64
+}
+
+@_cdecl("model_pair_make")
+func makePair() -> UnsafeMutableRawPointer {
+  Unmanaged.passRetained(Trail(Pair(one: 0, other: 0))).toOpaque()
+}
+
+@_cdecl("model_pair_release")
+func releasePair(_ pair: UnsafeMutableRawPointer) {
+  Unmanaged<Trail<Pair>>.fromOpaque(pair).release()
+}
+
+@_cdecl("model_pair_set")
+func setPair(_ pair: UnsafeMutableRawPointer, _ value: UInt64) {
+  Unmanaged<Trail<Pair>>.fromOpaque(pair).takeUnretainedValue()
+    .set(Pair(one: value, other: value))
+}
+
+/// What both halves are; the largest number when they are not the same.
+@_cdecl("model_pair_get")
+func getPair(_ pair: UnsafeMutableRawPointer) -> UInt64 {
+  let value = Unmanaged<Trail<Pair>>.fromOpaque(pair).takeUnretainedValue().value
+  return value.one == value.other ? value.one : .max
+}

@@ -113,6 +113,13 @@ int32_t model_enqueue_without_options(uint64_t queue, void *context,
 int32_t model_limit(uint64_t queue, uint32_t *limit);
 uint32_t model_places(uint64_t operation);
 bool model_task_waits(void);
+bool model_has_joined(uint64_t operation);
+uint64_t model_queue_on_clock(uint64_t clock);
+// A value of two words that are set together.
+void *model_pair_make(void);
+void model_pair_release(void *pair);
+void model_pair_set(void *pair, uint64_t value);
+uint64_t model_pair_get(void *pair);
 }
 
 #endif

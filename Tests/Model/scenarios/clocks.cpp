@@ -57,6 +57,36 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
   CHECK(x.end.outcome == INTURN_TIMED_OUT);
 }
 
+// Nothing is left to do but to let go of it, which two are about to do; a third
+// one may be given its place.
+SCENARIO(a_deadline_meets_the_return_of_what_asks_for_nothing) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  other.suspend();
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.max_run_ns = 10;
+  options.max_run_policy = INTURN_MAX_RUN_FREE;
+  bool isCalled = false;
+  auto work = [](void *isCalled, inturn_token) {
+    *static_cast<bool *>(isCalled) = true;
+  };
+  together({[&] {
+              expect("enqueue",
+                     inturn_queue_enqueue_with(queue.handle, &options, work,
+                                               &isCalled, nullptr, nullptr),
+                     {INTURN_OK});
+            },
+            [&] {
+              await("the call", [&] { return isCalled; });
+              clock.advance(10);
+              other.add("x", finishes, {.handle = true});
+            }});
+  queue.drain();
+  other.add("y", finishes, {.handle = true});
+  other.resume();
+  other.drain();
+}
+
 SCENARIO(advancing_a_clock_meets_enqueue_and_destruction) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);

@@ -1,6 +1,9 @@
 // Where one thread stands between a look and what it does about it, and where
 // something is the next one's by then.
 #include "../checker/checker.hpp"
+#include "../seam/CInturnSystem.h"
+
+#include <cstdlib>
 
 using namespace model;
 
@@ -21,6 +24,16 @@ int64_t integer(inturn_value value) {
 void doNothing(void *, inturn_token token) { inturn_token_finish(token); }
 
 void count(void *context, inturn_token) { ++*static_cast<int *>(context); }
+
+// As in a new process.
+void forgetLines() {
+  constexpr size_t most = 1 << 16;
+  void **lines = reinterpret_cast<void **>(inturn_system_this_process.sites);
+  inturn_system_this_process.sites = 0;
+  for (size_t i = 0; lines != nullptr && i < most; i++)
+    free(lines[i]);
+  free(lines);
+}
 
 } // namespace
 
@@ -287,6 +300,34 @@ SCENARIO(who_has_joined_and_asks_for_nothing_goes) {
   model_settle(false);
   CHECK(aliveOperations() == 0);
   queue.destroy();
+}
+
+// The table of lines is made by the first two that have one. Without a number
+// of their own in the program, as this is not its first schedule.
+SCENARIO(the_first_two_lines_come_at_once) {
+  forgetLines();
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.suspend();
+  auto enqueue = [&](uint32_t line) {
+    inturn_site site = {"lines.c", nullptr, line, 0};
+    inturn_operation operation;
+    expect("enqueue",
+           inturn_queue_enqueue_at(&site, queue.handle, doNothing, nullptr,
+                                   nullptr, &operation),
+           {INTURN_OK});
+    expect("release", inturn_operation_release(operation), {INTURN_OK});
+  };
+  together({[&] { enqueue(1); }, [&] { enqueue(2); }});
+  uint32_t told = 0;
+  const auto visit = [](void *told, const inturn_entry *entry) {
+    if (entry->kind == INTURN_ENTRY_OPERATION)
+      *static_cast<uint32_t *>(told) += entry->line;
+    return true;
+  };
+  expect("snapshot", inturn_snapshot(visit, &told), {INTURN_OK});
+  CHECK(told == 3);
+  queue.resume();
+  queue.drain();
 }
 
 // Who waits until all is told does not wait for what never will be.

@@ -210,6 +210,35 @@ SCENARIO(a_snapshot_meets_a_wait_for_a_name) {
             [&] { y.cancel(); }, [] { Looks looks; }});
 }
 
+SCENARIO(a_snapshot_meets_a_wait_inside_a_call) {
+  Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
+  Operation &load = network.add("load", keeps, {.handle = true});
+  database.add("save", [&](Operation &it) {
+    load.wait(-1);
+    it.finish();
+  });
+  together({[&] {
+              load.awaitCall();
+              load.finish();
+            },
+            [] { Looks looks; }});
+}
+
+SCENARIO(a_snapshot_meets_a_drain_inside_a_call) {
+  Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
+  Operation &load = network.add("load", keeps);
+  database.add("save", [&](Operation &it) {
+    network.drain();
+    network.destroy();
+    it.finish();
+  });
+  together({[&] {
+              load.awaitCall();
+              load.finish();
+            },
+            [] { Looks looks; }});
+}
+
 // Who gives the last idle lane something to do has somebody look.
 SCENARIO(an_enqueue_meets_the_end_of_the_watchdog) {
   Queue queue(INTURN_QUEUE_FIFO);
