@@ -170,3 +170,42 @@ def test_many_loops_leave_nothing_behind() -> None:
     gc.collect()
     assert inturn.statistics().executors == executors
     queue.destroy()
+
+
+def test_a_loop_that_is_closed_ends_its_own_blocks_and_their_turns_last_until_then() -> None:
+    queue = inturn.OperationQueue(max_concurrent=3)
+    running: list[int] = []  # when a block of the closed loop comes to its end
+
+    async def block() -> None:
+        me = asyncio.current_task()  # so that the coroutine does not go with its last reference
+        assert me is not None
+        async with queue, queue:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                running.append(queue.statistics().running)
+                await asyncio.sleep(0)  # which it never does
+
+    async def enter() -> None:
+        tasks.append(asyncio.ensure_future(block()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    async def main() -> None:
+        async with queue:
+            loop = asyncio.new_event_loop()
+            loop.set_exception_handler(lambda *_: None)  # tasks are destroyed
+            thread = threading.Thread(target=lambda: loop.run_until_complete(enter()))
+            thread.start()
+            thread.join()
+            assert queue.statistics().running == 3
+            loop.close()
+            assert running == [3]
+            assert queue.statistics().running == 1
+
+    tasks: list[asyncio.Future[None]] = []
+    run(main)
+    assert queue.statistics().running == 0
+    tasks.clear()
+    gc.collect()
+    queue.destroy()

@@ -20,7 +20,7 @@ from ._asyncio_actor import act
 from ._asyncio_attempts import AttemptsTurn, in_turns
 from ._asyncio_home import has_home, home_here, home_of
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
-from ._asyncio_turns import Turn, enqueue
+from ._asyncio_turns import Turn, closing, enqueue
 from ._errors import UnsupportedError
 from ._rings import refuse
 
@@ -118,7 +118,9 @@ async def enter(queue: Queue) -> None:
 
 def leave(queue: Queue, error: BaseException | None) -> None:
     """``async with queue`` ends, whichever task has entered it."""
-    task = asyncio.current_task() if _get_running_loop() is not None else None
+    task = closing.get(get_ident())
+    if task is None and _get_running_loop() is not None:
+        task = asyncio.current_task()
     turns = [turn for turn in list(queue._holders) if isinstance(turn, Turn) and turn._is_block]
     turns.sort(key=lambda turn: turn._task is task)  # the caller's own are the last
     while turns:

@@ -73,16 +73,6 @@ class Run(Turn, asyncio.Task[Any]):
     def _leave_home(self) -> None:
         self._home.turns.pop(self, None)
 
-    def _close(self) -> None:
-        # The coroutine and the task refer to each other, so that one would outlive the turn.
-        try:
-            self.get_coro().close()
-        except BaseException as error:
-            told = {"message": "a coroutine raised when it was closed", "exception": error}
-            self.get_loop().call_exception_handler({**told, "task": self})
-        if not self._is_over:  # it had not begun
-            self._lose()
-
     def _finish(self) -> None:
         # As the base does it, and all at once.
         home = self._home

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 release = quick.operation_release
 
+# How often a coroutine is closed that awaits something instead of coming to its end.
+_TIMES = 8
+# By thread, the task whose coroutine it closes: it runs then, though it is no loop's current one.
+closing: dict[int, asyncio.Task[Any] | None] = {}
+
 
 def is_cancelled(token: int) -> bool:
     """Whether the library has been told to cancel an operation, or has cut it off."""
@@ -188,8 +193,23 @@ class Turn(NotCopied):
         quick.token_cancel(self._give_token())
 
     def _close(self) -> None:
-        """The loop is closed."""
-        self._lose()
+        """The loop is closed: its task's coroutine comes to its end, and then the next has its
+        turn."""
+        task, thread = self._task, get_ident()
+        if task is not None and not task.done():
+            coroutine: Any = task.get_coro()
+            outer = closing.get(thread)
+            closing[thread] = task
+            for _ in range(_TIMES):
+                try:
+                    coroutine.close()
+                    break
+                except BaseException as error:
+                    told = {"message": "a coroutine raised when it was closed", "exception": error}
+                    task.get_loop().call_exception_handler({**told, "task": task})
+            closing[thread] = outer
+        if not self._is_over:  # it had not begun, or does not leave by itself
+            self._lose()
 
     def _give_token(self) -> int:
         """It is over: who gets the token ends the operation; if there is none, it was cancelled."""
