@@ -9,7 +9,8 @@ from typing import Callable
 import pytest
 
 import inturn
-from support import run
+from inturn._asyncio_turns import Turn
+from support import LIMIT, Gate, run
 
 Kind = Callable[[], inturn.Queue]
 KINDS = [inturn.FIFOQueue, inturn.OperationQueue, inturn.ActorQueue]
@@ -346,3 +347,38 @@ def test_an_actor_queue_that_nobody_keeps_runs_its_coroutine() -> None:
         assert await inturn.ActorQueue().run(work) == "ran"
 
     run(main)
+
+
+def test_a_turn_that_comes_while_its_task_gives_up_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    has_come, has_given_up = Gate("the turn"), Gate("the task's end")
+    tell, let_go = Turn._tell, Turn._let_go_of
+    queue = inturn.FIFOQueue()
+
+    def tell_late(turn: Turn) -> None:
+        has_come.open()
+        has_given_up.wait()
+        tell(turn)
+
+    def let_go_late(turn: Turn, token: int) -> None:
+        monkeypatch.setattr(Turn, "_let_go_of", let_go)
+        queue._leave_home()  # so that another thread starts it
+        queue.resume()
+        has_come.wait()
+        let_go(turn, token)
+        has_given_up.open()
+
+    async def main() -> None:
+        queue.suspend()
+        entering = asyncio.ensure_future(queue.__aenter__())
+        await asyncio.sleep(0)
+        monkeypatch.setattr(Turn, "_tell", tell_late)
+        monkeypatch.setattr(Turn, "_let_go_of", let_go_late)
+        entering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+
+    run(main)
+    queue.drain(LIMIT)
+    queue.destroy()

@@ -209,3 +209,32 @@ def test_a_loop_that_is_closed_ends_its_own_blocks_and_their_turns_last_until_th
     tasks.clear()
     gc.collect()
     queue.destroy()
+
+
+def test_a_block_gives_back_its_own_turn_whatever_loop_has_its_queue_by_then() -> None:
+    first, second = asyncio.new_event_loop(), asyncio.new_event_loop()
+    queue = inturn.OperationQueue(max_concurrent=2)
+
+    async def block(over: asyncio.Future[None]) -> None:
+        async with queue:
+            await over
+
+    async def take_queue_over() -> None:
+        queue.run(asyncio.sleep, 0).cancel()
+
+    blocks = []
+    for loop in (first, second):
+        over = loop.create_future()
+        blocks.append((loop.create_task(block(over)), over))
+        loop.run_until_complete(asyncio.sleep(0))
+    first.run_until_complete(take_queue_over())
+    (earlier, ends_earlier), (later, ends_later) = blocks
+    ends_later.set_result(None)
+    second.run_until_complete(later)
+    second.close()
+    assert queue.statistics().running == 1
+    ends_earlier.set_result(None)
+    first.run_until_complete(earlier)
+    first.close()
+    assert queue.statistics().running == 0
+    queue.destroy()

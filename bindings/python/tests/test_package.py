@@ -22,7 +22,6 @@ from support import REPOSITORY, SOURCES, run_python
 NOT_IN_PYTHON = {
     "inturn_executor_set_wake": "the callback would come on threads that Python does not know;"
     " Executor.fileno and Executor.wait tell the same",
-    "inturn_executor_enqueue_and_take": "for other hosts; Home enqueues, and lets the library call",
     "inturn_executor_pool": "its threads are not Python's; queues without an executor have a pool"
     " of Python's threads",
     "inturn_executor_get_attached": "the data are C's; loops.attach returns Python's own object",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from asyncio import _get_running_loop, get_running_loop
+from asyncio import _get_running_loop, current_task, get_running_loop
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -20,7 +20,7 @@ from ._asyncio_actor import act
 from ._asyncio_attempts import AttemptsTurn, in_turns
 from ._asyncio_home import has_home, home_here, home_of
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
-from ._asyncio_turns import Turn, closing, enqueue
+from ._asyncio_turns import Turn, closing, inside
 from ._errors import UnsupportedError
 from ._rings import refuse
 
@@ -47,7 +47,7 @@ def run(
         return run_by_factory(loop, attempts, in_turns, function, arguments, keywords)
     if not home.makes_plain_tasks or loop.get_task_factory() is not None:
         waiting = Turn(queue, home)
-        waiting._operation = enqueue(queue, home, waiting)
+        waiting._operation = home.add(queue, waiting)
         return run_by_factory(loop, waiting, in_turn, function, arguments, keywords)
     turn = Run.__new__(Run)
     turn._queue = queue
@@ -59,7 +59,7 @@ def run(
     turn._operation = 0
     home.turns[turn] = turn
     try:
-        turn._operation = enqueue(queue, home, turn)
+        turn._operation = home.enqueue(queue, turn)
         make_task(turn, in_turn(turn, function, arguments, keywords), loop=loop)
         created: Any = turn
         if created._source_traceback:  # in debug mode; it is to end with the caller's line
@@ -67,8 +67,6 @@ def run(
     except BaseException as error:
         turn._end(error)
         raise
-    if not queue._holders:
-        home.advance(0)  # it may come at once
     return turn
 
 
@@ -90,41 +88,51 @@ def run_on(
     elif loop.is_closed():
         raise RuntimeError("Event loop is closed")
     future = ThreadRun(queue, home, function, arguments, keywords)
-    future._handle = enqueue(queue, home, future)
+    future._handle = home.add(queue, future)
     return future
 
 
-async def enter(queue: Queue) -> None:
+async def enter(queue: Queue) -> Queue:
     """``async with queue`` begins."""
-    home = home_here()
+    loop = get_running_loop()
+    home = queue._home
+    if home is None or home.reference() is not loop:
+        home = home_here()
     turn = Turn(queue, home)
     turn._is_block = True
-    turn._task = asyncio.current_task()
+    turn._task = task = current_task(loop)
     try:
-        turn._refuse_ring()
-        turn._operation = enqueue(queue, home, turn)
-        home.drain()
-        if turn._token:
-            turn._keep(turn)
-        else:
+        if task in home.turns or task in inside:  # else nobody waits for it
+            turn._refuse_ring()
+        turn._operation = home.enqueue(queue, turn)
+        if not turn._token:
             waiter = turn._wait()
             turn._keep(waiter)
             await waiter
     except BaseException as error:
         turn._end(error)
         raise
-    home.blocks.add(turn)
+    entered = inside.get(task)
+    if entered is None:
+        inside[task] = [turn]
+    else:
+        entered.append(turn)
+    if turn._is_over:  # since a moment ago: its loop has closed
+        turn._lose()
+    return queue
 
 
 def leave(queue: Queue, error: BaseException | None) -> None:
     """``async with queue`` ends, whichever task has entered it."""
-    task = closing.get(get_ident())
-    if task is None and _get_running_loop() is not None:
-        task = asyncio.current_task()
-    turns = [turn for turn in list(queue._holders) if isinstance(turn, Turn) and turn._is_block]
-    turns.sort(key=lambda turn: turn._task is task)  # the caller's own are the last
-    while turns:
-        if turns.pop()._end(error):
+    loop = _get_running_loop()
+    task = closing.get(get_ident()) if closing else None
+    if task is None and loop is not None:
+        task = current_task(loop)
+    for turn in reversed(inside.get(task, ())):  # the last one that it has entered
+        if turn._queue is queue and turn._end(error):
+            return
+    for holder in list(queue._holders):
+        if isinstance(holder, Turn) and holder._is_block and holder._end(error):
             return
     if not isinstance(error, GeneratorExit):
         raise RuntimeError(f"nobody is inside of {queue!r}")
@@ -152,7 +160,7 @@ def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], No
 
 def refuse_await(queue: Queue, is_for_all: bool) -> None:
     """`Queue._refuse_await`."""
-    task = asyncio.current_task() if _get_running_loop() is not None else None
+    task = current_task() if _get_running_loop() is not None else None
     if task is not None:
         places: list[Any] = list(queue._holders) if is_for_all else [None]
         for awaited in places:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._asyncio_home import Home
 from ._asyncio_runs import FIRST_STEP, begun
-from ._asyncio_turns import enqueue, is_cancelled
+from ._asyncio_turns import is_cancelled
 from ._callbacks import drop, register, start_anywhere, waits_for_loop
 from ._errors import UnsupportedError
 from ._library import quick
@@ -177,7 +177,7 @@ class Actor:
     ) -> Any:
         """The task."""
         try:
-            self._operation = enqueue(self._queue, self._home, _Segment(self), structure)
+            self._operation = self._home.add(self._queue, _Segment(self), structure)
             await FIRST_STEP
             cancelled = await self._segment()
             if cancelled is not None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ._asyncio_runs import called
-from ._asyncio_turns import Turn, take_over
+from ._asyncio_turns import Turn
 from ._callbacks import start_anywhere
 from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError
@@ -31,7 +31,7 @@ class AttemptsTurn(Turn):
     def __init__(self, face: Enqueuing, home: Home, caller: FrameType) -> None:
         super().__init__(face._queue, home)
         self._on_end = face._given.get("on_end")
-        take_over(face._queue, home)
+        home.take_over(face._queue)
         self._made = face._enqueue(self._come, self._told, caller, start_anywhere)
 
     # Called by the library, on any thread ----------------------------------------------------
@@ -65,12 +65,11 @@ class AttemptsTurn(Turn):
             self._token = 0
             self._queue._holders.pop(self, None)
 
-    def _give_token(self) -> int:
-        token = super()._give_token()
+    def _let_go_of(self, token: int) -> None:
+        super()._let_go_of(token)
         self._attempt = None
         if not token:
             self._made.cancel()
-        return token
 
     def _result(self) -> Any:
         end = self._ending

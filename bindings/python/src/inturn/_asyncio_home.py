@@ -12,11 +12,14 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._callbacks import borrowed, entries, start_anywhere
+from . import _executors
+from ._asyncio_turns import inside
+from ._callbacks import borrowed, drop, entries, give_back, new_key, start_anywhere, take_out
 from ._errors import Error
 from ._executors import Executor, give_back_at_exit
 from ._interrupts import let_call
 from ._library import quick, raise_interrupt, refusal
+from ._sites import site_of
 
 if TYPE_CHECKING:
     from ._asyncio_actor import Actor
@@ -62,7 +65,6 @@ class Home:
         # The turns of the loop's tasks that are not over, by what others wait for: the task
         # that is run in the turn, or the future of a block that waits for its turn.
         self.turns: dict[object, Turn | Actor] = {}
-        self.blocks: set[Turn] = set()  # of ``async with``, that have their turn
         # Whether `create_task` does as asyncio's does: it makes a task.
         uvloop = sys.modules.get("uvloop", asyncio.BaseEventLoop)
         plain = asyncio.BaseEventLoop.create_task, getattr(uvloop, "Loop", uvloop).create_task
@@ -131,7 +133,8 @@ class Home:
                 with suppress(Error):  # it was destroyed
                     queue._leave_home()
         self.drain(0)
-        for turn in list(self.turns.values()):
+        entered = [turn for turns in list(inside.values()) for turn in turns if turn._home is self]
+        for turn in [*self.turns.values(), *entered]:
             turn._close()
         for gate in list(self.gates):
             gate.set()
@@ -139,13 +142,41 @@ class Home:
 
     def take_over(self, queue: Queue) -> None:
         """The queue's turns come to this loop's thread from now on."""
-        if not self.closed:
-            status = quick.queue_set_executor(queue._bits, self.bits)
-            if status:
-                raise refusal("inturn_queue_set_executor", status)
-            queue._home = self
-            with self._lock:
-                self._queues.add(queue)
+        if _executors.exiting:
+            _executors.refuse_at_exit(queue._pool)
+        if queue._home is self or not queue._is_movable or self.closed:
+            return
+        status = quick.queue_set_executor(queue._bits, self.bits)
+        if status:
+            raise refusal("inturn_queue_set_executor", status)
+        queue._home = self
+        with self._lock:
+            self._queues.add(queue)
+
+    def add(self, queue: Queue, entry: object, structure: Any = None) -> int:
+        """Enqueues an entry, from any thread, and returns the operation's handle."""
+        if queue._home is not self or _executors.exiting:
+            self.take_over(queue)
+        return queue._add(start_anywhere, entry, structure, site_of(sys._getframe(1)))
+
+    def enqueue(self, queue: Queue, turn: Turn) -> int:
+        """On the loop's thread: enqueues a turn, which may come at once; returns the handle, or
+        zero where it has come."""
+        if queue._home is not self or _executors.exiting:
+            self.take_over(queue)
+        site = site_of(sys._getframe(1))
+        if self.is_draining or len(queue._holders) >= queue._places:
+            return queue._add(start_anywhere, turn, None, site)
+        key = new_key()
+        entries[key] = turn
+        out = take_out()
+        arguments = queue._bits, start_anywhere, key, drop, out[1], self._given_at
+        status = self._take(quick.executor_enqueue_and_take, site, self.bits, *arguments)
+        if status:
+            raise queue._refusal(status)
+        handle = out[0].value or 0
+        give_back(out)
+        return handle
 
     def drain(self, calls: int = _CALLS) -> None:
         """On the loop's thread: lets the library call what waits, which grants turns."""
@@ -162,22 +193,30 @@ class Home:
         raise_interrupt()
 
     def advance(self, token: int) -> None:
-        """On the loop's thread: finishes an operation, if any, and lets the next have its turn."""
-        if self.is_draining:
+        """On the loop's thread: finishes an operation, and lets the next have its turn."""
+        arguments = self.bits, start_anywhere, token, self._given_at
+        if self.is_draining or self._take(quick.executor_take, *arguments):
             quick.token_finish(token)
-            return
-        given = self._given
+
+    def _take(self, call: Callable[..., int], *arguments: Any) -> int:
+        """Makes a call that takes what has started, which has its turn then; returns the status."""
+        given = self._given  # has an old key and is in no table, where the call refuses
         self.is_draining = True
         borrowed.add(self.thread)
         try:
-            if quick.executor_take(self.bits, start_anywhere, token, self._given_at):
-                quick.token_finish(token)
-                return
-            if given[1]:
+            status = call(*arguments)
+            token = given[1]
+            if token and (key := given[0]) in entries:
+                entries[key]._start(token)
+                del entries[key]
+        except BaseException:  # what interrupts that
+            if given[0] in entries:
                 entries.pop(given[0])._start(given[1])
+            raise
         finally:
             borrowed.discard(self.thread)
             self.is_draining = False
+        return status
 
 
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()

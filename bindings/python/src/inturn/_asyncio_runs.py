@@ -11,7 +11,7 @@ from threading import get_ident
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._asyncio_turns import Turn, release
+from ._asyncio_turns import Turn
 from ._futures import Future
 from ._library import quick
 from ._rings import refuse
@@ -73,20 +73,6 @@ class Run(Turn, asyncio.Task[Any]):
     def _leave_home(self) -> None:
         self._home.turns.pop(self, None)
 
-    def _finish(self) -> None:
-        # As the base does it, and all at once.
-        home = self._home
-        if self._is_over or home.thread != get_ident() or home.closed:
-            super()._finish()
-            return
-        self._queue._holders.pop(self, None)
-        home.turns.pop(self, None)
-        release(self._operation)
-        token = self._token
-        self._operation = self._token = 0
-        self._is_over = True
-        home.advance(token)
-
 
 class _FirstStep:
     """Waits for the first step of the task."""
@@ -131,7 +117,7 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
         if type(coroutine) is not CoroutineType:
             check_awaitable(coroutine, function)
         result = await coroutine
-        turn._finish()
+        turn._end(None)
     except BaseException as error:
         turn._end(error)
         # The exception leads here, and a task to its exception.
@@ -253,6 +239,6 @@ class _Sent(Turn):
         if run is not None and not run.done():
             run._end_cancelled()
 
-    def _give_token(self) -> int:
+    def _let_go_of(self, token: int) -> None:
         self._run = None
-        return super()._give_token()
+        super()._let_go_of(token)

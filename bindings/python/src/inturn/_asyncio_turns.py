@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from asyncio import get_running_loop
 from ctypes import byref, c_bool
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from . import _executors
-from ._callbacks import start_anywhere
 from ._errors import DeadlockError
 from ._handles import NotCopied
 from ._library import quick
 from ._rings import refuse
-from ._sites import site_of
 
 if TYPE_CHECKING:
     from ._asyncio_home import Home
     from ._queues import Queue
 
 
-release = quick.operation_release
-
 # How often a coroutine is closed that awaits something instead of coming to its end.
 _TIMES = 8
 # By thread, the task whose coroutine it closes: it runs then, though it is no loop's current one.
-closing: dict[int, asyncio.Task[Any] | None] = {}
+closing: dict[int, asyncio.Task[Any]] = {}
+# By the task that has entered, the turns of ``async with``, of all loops: who leaves finds its own,
+# wherever the queue is by then.
+inside: dict[asyncio.Task[Any] | None, list[Turn]] = {}
 
 
 def is_cancelled(token: int) -> bool:
     """Whether the library has been told to cancel an operation, or has cut it off."""
     cancelled = c_bool()
     return token != 0 and (quick.token_is_cancelled(token, byref(cancelled)) or cancelled.value)
-
-
-def take_over(queue: Queue, home: Home) -> None:
-    """Before an enqueue by a loop: the queue's turns come to its thread."""
-    if _executors.exiting:
-        _executors.refuse_at_exit(queue._pool)
-    if queue._home is not home and queue._is_movable:
-        home.take_over(queue)
-
-
-def enqueue(queue: Queue, home: Home, entry: object, structure: Any = None) -> int:
-    """Enqueues an entry, and returns the operation's handle."""
-    if queue._home is not home or _executors.exiting:
-        take_over(queue, home)
-    return queue._add(start_anywhere, entry, structure, site_of(sys._getframe(1)))
 
 
 class Turn(NotCopied):
@@ -160,37 +142,46 @@ class Turn(NotCopied):
         :raises DeadlockError: it cannot.
         """
         task = asyncio.current_task()
-        if task in self._home.turns or self._home.blocks:
+        if task in self._home.turns or task in inside:
             refuse(self._queue, self if self._token else None, lambda holder: holder._task is task)
-
-    def _finish(self) -> None:
-        """The operation is over, as finished; the next one has its turn."""
-        token = self._give_token()
-        home = self._home
-        if get_ident() == home.thread and not home.closed:
-            home.advance(token)
-        else:
-            quick.token_finish(token)
 
     def _end(self, error: BaseException | None) -> bool:
         """The operation is over, unless it has been before: then false."""
         if self._is_over:
             return False
-        if error is None:
-            self._finish()
-            return True
-        token = self._give_token()
-        if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+        self._is_over = True  # first, since the token may come meanwhile: see `_start`
+        token, home = self._token, self._home
+        if token:  # one that comes from now on stays, for `_start` to see
+            self._token = 0
+        try:
+            self._let_go_of(token)
+            is_here = home.thread == get_ident() and not home.closed
+            if error is None:
+                if is_here:
+                    home.advance(token)
+                else:
+                    quick.token_finish(token)
+                return True
+            if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+                quick.token_cancel(token)
+            else:
+                quick.token_fail(token, 1)
+            if is_here:
+                home.drain()
+        except BaseException:  # what interrupts that
             quick.token_cancel(token)
-        else:
-            quick.token_fail(token, 1)
-        if get_ident() == self._home.thread and not self._home.closed:
-            self._home.drain()
+            self._let_go_of(token)
+            raise
         return True
 
     def _lose(self) -> None:
         """There is nobody who would run in it."""
-        quick.token_cancel(self._give_token())
+        self._is_over = True
+        token = self._token
+        if token:
+            self._token = 0
+        self._let_go_of(token)
+        quick.token_cancel(token)
 
     def _close(self) -> None:
         """The loop is closed: its task's coroutine comes to its end, and then the next has its
@@ -207,14 +198,14 @@ class Turn(NotCopied):
                 except BaseException as error:
                     told = {"message": "a coroutine raised when it was closed", "exception": error}
                     task.get_loop().call_exception_handler({**told, "task": task})
-            closing[thread] = outer
+            del closing[thread]
+            if outer is not None:
+                closing[thread] = outer
         if not self._is_over:  # it had not begun, or does not leave by itself
             self._lose()
 
-    def _give_token(self) -> int:
-        """It is over: who gets the token ends the operation; if there is none, it was cancelled."""
-        self._is_over = True
-        token, self._token = self._token, 0
+    def _let_go_of(self, token: int) -> None:
+        """It is over. Where there is no token, the operation is cancelled."""
         self._queue._holders.pop(self, None)
         self._leave_home()
         operation, self._operation = self._operation, 0
@@ -222,14 +213,16 @@ class Turn(NotCopied):
             if not token:
                 quick.operation_cancel(operation)
             quick.operation_release(operation)
-        return token
 
     def _leave_home(self) -> None:
         # What a task raises leads to this, and this is not to lead to the task.
-        future, self._future, self._task = self._future, None, None
+        future, self._future, task, self._task = self._future, None, self._task, None
         self._home.turns.pop(future, None)
-        if self._is_block:
-            self._home.blocks.discard(self)
+        if self._is_block and (entered := inside.get(task)) is not None:
+            if self in entered:
+                entered.remove(self)
+            if not entered:
+                del inside[task]
 
     # What a queue asks of its holders --------------------------------------------------------
 

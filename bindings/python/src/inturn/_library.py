@@ -27,6 +27,7 @@ _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
 _QUICK = (
     "inturn_executor_drain",
     "inturn_executor_take",
+    "inturn_executor_enqueue_and_take",
     "inturn_executor_wait",
     "inturn_queue_set_executor",
     "inturn_queue_enqueue_at",

@@ -185,7 +185,7 @@ def run(face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords:
     return Run(Turn(face, sys._getframe(2)), partial(called, function, arguments, keywords))
 
 
-async def enter(queue: Queue) -> None:
+async def enter(queue: Queue) -> Queue:
     """``async with queue`` begins."""
     turn = Turn(queue, sys._getframe(1))
     news = await turn.come()
@@ -194,6 +194,7 @@ async def enter(queue: Queue) -> None:
         assert error is not None
         raise error
     turn.hold(news)
+    return queue
 
 
 def leave(queue: Queue, error: BaseException | None) -> None:

@@ -122,13 +122,13 @@ class TurnTaker(NotCopied):
         result = asyncio_part().run_on(self, loop, fn, args, kwargs)
         return result
 
-    async def __aenter__(self) -> Self:
+    def __aenter__(self) -> Coroutine[Any, Any, Self]:
         """Waits for a turn of the queue, which lasts until the block ends, in whatever task.
 
         :raises DeadlockError: inside a coroutine that has the turn itself.
         """
-        await loop_part().enter(self)
-        return self
+        entering: Coroutine[Any, Any, Self] = loop_part().enter(self)
+        return entering
 
     async def __aexit__(self, kind: object, error: BaseException | None, _: object) -> None:
         loop_part().leave(self, error)
