@@ -377,3 +377,26 @@ def test_a_coroutine_that_takes_too_long_is_run_again() -> None:
             assert calls == 1
 
     run(main)
+
+
+def test_a_coroutine_that_fails_behind_another_one_is_run_again() -> None:
+    async def main() -> None:
+        calls = 0
+
+        async def fail_once() -> int:
+            nonlocal calls
+            calls += 1
+            if calls % 2:
+                raise LookupError
+            return calls
+
+        with inturn.FIFOQueue() as fifo:
+            patient = fifo.options(retry=inturn.Retry(2))
+            before = fifo.run(asyncio.sleep, 0)  # whose end leads to its first attempt
+            assert await patient.run(fail_once) == 2
+            await before
+            async with fifo:
+                after = patient.run(fail_once)
+            assert await after == 4
+
+    run(main)

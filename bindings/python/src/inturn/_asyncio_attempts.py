@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._asyncio_runs import called
 from ._asyncio_turns import Turn
-from ._callbacks import start_anywhere
+from ._callbacks import start_again
 from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError
 
@@ -32,7 +32,7 @@ class AttemptsTurn(Turn):
         super().__init__(face._queue, home)
         self._on_end = face._given.get("on_end")
         home.take_over(face._queue)
-        self._made = face._enqueue(self._come, self._told, caller, start_anywhere)
+        self._made = face._enqueue(self._come, self._told, caller, start_again)
 
     # Called by the library, on any thread ----------------------------------------------------
 

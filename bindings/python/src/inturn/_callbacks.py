@@ -257,9 +257,10 @@ def _address(trampoline: Any) -> c_void_p:
 
 _kept: list[Any] = []
 
-# Work: that runs wherever it is called; that may block, and so runs on a thread that may; a plain
-# function.
+# Work: that runs wherever it is called; the same for one that may be called again, and so is never
+# taken; that may block, and so runs on a thread that may; a plain function.
 start_anywhere = _address(_work_fn(_start))
+start_again = _address(_work_fn(_start))
 start = _address(_work_fn(_start_where_it_may_stay))
 start_post = _address(_work_fn(_post))
 # Destroy functions: that just forget, and that tell the entry. The first has no line of Python.

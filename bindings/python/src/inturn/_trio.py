@@ -20,7 +20,7 @@ import trio
 
 from ._asyncio_runs import called
 from ._bells import Bell
-from ._callbacks import start_anywhere
+from ._callbacks import start_again
 from ._ends import End, error_of
 from ._errors import AlreadyFinishedError
 from ._handles import NotCopied
@@ -71,7 +71,7 @@ class Turn(NotCopied):
             finally:
                 come(end)
 
-        self._operation = face._enqueue(come, end, caller, start_anywhere)
+        self._operation = face._enqueue(come, end, caller, start_again)
 
     def _tell(self, news: Token | End) -> None:
         self._news.append(news)
