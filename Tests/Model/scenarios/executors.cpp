@@ -265,6 +265,103 @@ SCENARIO(two_threads_take) {
   expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
 }
 
+namespace {
+// What one thread gives to its queue, and what became of it.
+struct Given {
+  int taken = 0, destroys = 0;
+  bool isAccepted = false;
+  static void destroyed(void *context) {
+    static_cast<Given *>(context)->destroys++;
+  }
+};
+} // namespace
+
+// Each thread takes what it or the other one has enqueued, once, or the queue
+// destroys it, whatever becomes of the queue meanwhile.
+SCENARIO(two_threads_enqueue_and_take_and_their_queue_ends) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  options.host_threads = 2;
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(&options, &executor),
+         {INTURN_OK});
+  inturn_queue queue;
+  inturn_queue_options queueOptions = INTURN_QUEUE_OPTIONS_INIT;
+  queueOptions.executor = executor;
+  queueOptions.max_concurrent = 1 + model_pick(2);
+  expect("queue_create",
+         inturn_queue_create(INTURN_QUEUE_CONCURRENT, &queueOptions, &queue),
+         {INTURN_OK});
+  Given given[4];
+  uint32_t running = 0;
+  auto note = [&](const inturn_taken &got) {
+    if (got.token.bits == 0)
+      return;
+    static_cast<Given *>(got.context)->taken++;
+    CHECK(++running <= queueOptions.max_concurrent);
+  };
+  auto finish = [&](inturn_token token) {
+    if (token.bits != 0)
+      running--;
+    return token;
+  };
+  auto host = [&](int first) {
+    inturn_taken got = {nullptr, {0}};
+    for (int i = first; i < first + 2; i++) {
+      inturn_token last = finish(got.token);
+      if (last.bits != 0)
+        inturn_token_finish(last);
+      inturn_operation operation = {99};
+      inturn_status status = inturn_executor_enqueue_and_take(
+          nullptr, executor, queue, neverCalled, &given[i], Given::destroyed,
+          &operation, &got);
+      expect("enqueue_and_take", status,
+             {INTURN_OK, INTURN_E_CLOSED, INTURN_E_STALE});
+      note(got);
+      given[i].isAccepted = status == INTURN_OK;
+      if (!given[i].isAccepted)
+        CHECK(given[i].destroys == 1);
+      else if (operation.bits == 0)
+        CHECK(got.context == &given[i]);
+      else
+        inturn_operation_release(operation);
+    }
+    while (got.token.bits != 0) {
+      inturn_token last = finish(got.token);
+      got.token = {0};
+      expect("take", inturn_executor_take(executor, neverCalled, last, &got),
+             {INTURN_OK});
+      note(got);
+    }
+  };
+  together({[&] { host(0); }, [&] { host(2); },
+            [&] {
+              switch (model_pick(3)) {
+              case 0:
+                inturn_queue_close(queue);
+                break;
+              case 1:
+                inturn_queue_cancel_all(queue);
+                break;
+              default:
+                inturn_queue_destroy(queue);
+              }
+            }});
+  for (inturn_taken got = {nullptr, {1}}; got.token.bits != 0;) {
+    inturn_token last = {0};
+    if (got.context != nullptr)
+      last = finish(got.token);
+    got = {nullptr, {0}};
+    expect("take", inturn_executor_take(executor, neverCalled, last, &got),
+           {INTURN_OK});
+    note(got);
+  }
+  inturn_queue_destroy(queue);
+  inturn_executor_drain(executor, 0, nullptr);
+  for (const Given &each : given)
+    CHECK(each.taken + each.destroys == 1 && (each.isAccepted || !each.taken));
+  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
+}
+
 SCENARIO(a_wake_callback_is_replaced) {
   struct Wake {
     static void wake(void *context) { ++*static_cast<int *>(context); }
