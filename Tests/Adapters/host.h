@@ -37,11 +37,19 @@ typedef struct host {
 /* The program's. */
 extern const host the_host;
 
-/* Tests for a loop that can be nested, and for one that can end with an
-   executor attached: it is given back. */
+/* Tests for a loop that can be nested; for one that can end with an executor
+   attached; for one that is named by a pointer, NULL before `begin`; for one
+   that ends when nothing is left in it. */
 void a_loop_inside_work_sleeps_and_calls_no_other_work(void);
 void a_loop_inside_work_may_detach(void);
 void a_loop_that_ends_gives_the_executor_back(void);
+void without_a_loop_it_is_refused(void);
+void a_detached_executor_does_not_keep_the_loop_going(void);
+
+/* A test for a loop that any thread can run: `run_once` lets what it is given
+   make one turn without waiting. To be called between `begin` and `end`. */
+void check_that_another_thread_calls_nothing(void *loop,
+                                             void (*run_once)(void *loop));
 
 /* How often INTURN_LOOP_REPORT was told. */
 extern int reports_told;

@@ -86,6 +86,34 @@ static void an_attached_executor_is_not_destroyed(void) {
   the_host.end();
 }
 
+void without_a_loop_it_is_refused(void) {
+  inturn_executor executor;
+  CHECK_OK(inturn_executor_create(NULL, &executor));
+  CHECK_STATUS(the_host.attach(executor), INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_executor_destroy(executor));
+}
+
+void check_that_another_thread_calls_nothing(void *loop,
+                                             void (*run_once)(void *loop)) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  reports_told = 0;
+  CHECK_OK(inturn_executor_create(NULL, &options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  CHECK_OK(the_host.attach(options.executor));
+  CHECK_OK(inturn_queue_enqueue(queue, never_work, NULL, NULL, NULL));
+  on_another_thread(run_once, loop);
+  CHECK_INT(reports_told, 1);
+  on_another_thread(run_once, loop);
+  CHECK_INT(reports_told, 1); /* it has left it alone */
+  reports_told = 0;
+  /* Some loops have detached it, too: then it can be destroyed, as here. */
+  inturn_status status = the_host.detach(options.executor);
+  CHECK(status == INTURN_OK || status == INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(options.executor));
+}
+
 const test refusals[] = {
     TEST(a_second_attach_is_refused),
     TEST(another_loops_attachment_is_not_taken_for_its_own),

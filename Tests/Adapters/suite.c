@@ -363,6 +363,14 @@ void a_loop_that_ends_gives_the_executor_back(void) {
   suite_end();
 }
 
+void a_detached_executor_does_not_keep_the_loop_going(void) {
+  suite_begin();
+  run_until_here(suite_queue);
+  CHECK_OK(the_host.detach(suite_executor));
+  the_host.run(); /* nobody stops it */
+  suite_end_detached();
+}
+
 /* Loops inside work ------------------------------------------------------- */
 
 static void nest_inside(void *context, inturn_token token) {

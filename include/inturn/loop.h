@@ -1,6 +1,7 @@
 /*
  * loop.h - what the adapters to event loops share. Programs include the
- * adapters: glib.h, uv.h, qt.hpp, sdl.h.
+ * adapters: glib.h, uv.h, libevent.h, libev.h, sd_event.h, cf_run_loop.h,
+ * qt.hpp, asio.hpp, sdl.h.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -38,7 +39,9 @@
 
 #include <inturn.h>
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* For how long one turn of a loop may make calls, in nanoseconds. A program
    that defines it, defines it alike in all of its files. */
@@ -96,6 +99,75 @@ static inline void inturn_loop_report_refusal(const char *loop) {
            "it calls nothing: attach on the loop's thread",
            loop);
   INTURN_LOOP_REPORT(message);
+}
+
+/* What an adapter knows of an executor that it has attached: it is the first
+   member of the adapter's own struct. Touched on the loop's thread. */
+typedef struct inturn_loop_attached {
+  inturn_executor executor;
+  pthread_t thread; /* attached it */
+  bool attached;
+  bool in_turn; /* inturn_loop_serve will touch it again */
+} inturn_loop_attached;
+
+/* Attaches an executor with `size` bytes of the adapter's, zeroed, from malloc.
+   out_fd, which may be NULL, gets the descriptor that the loop is to watch. */
+static inline inturn_status inturn_loop_attach(inturn_executor executor,
+                                               const char *loop, size_t size,
+                                               int *out_fd, void *out_self) {
+  inturn_loop_attached *self = (inturn_loop_attached *)calloc(1, size);
+  inturn_status status = INTURN_OK;
+  if (self == NULL)
+    return INTURN_E_NO_MEMORY;
+  self->executor = executor;
+  self->thread = pthread_self();
+  self->attached = true;
+  if (out_fd != NULL)
+    status = inturn_executor_fd(executor, out_fd);
+  if (status == INTURN_OK)
+    status = inturn_executor_attach(executor, loop, self);
+  if (status != INTURN_OK)
+    free(self);
+  else
+    *(void **)out_self = self;
+  return status;
+}
+
+/* Takes that back. What the adapter has is the adapter's to free. */
+static inline inturn_status
+inturn_loop_detach(inturn_executor executor, const char *loop, void *out_self) {
+  void *data = NULL;
+  inturn_loop_attached *self;
+  inturn_status status = inturn_executor_get_attached(executor, loop, &data);
+  if (status != INTURN_OK)
+    return status;
+  self = (inturn_loop_attached *)data;
+  if (!pthread_equal(self->thread, pthread_self()))
+    return INTURN_E_WRONG_THREAD;
+  status = inturn_executor_detach(executor, loop);
+  if (status == INTURN_OK) {
+    self->attached = false;
+    *(void **)out_self = self;
+  }
+  return status;
+}
+
+/* inturn_loop_turn for such an executor. INTURN_LOOP_REFUSED: the loop runs on
+   another thread, which has been reported, and is to leave it alone from now
+   on. */
+static inline inturn_loop_turn_end inturn_loop_serve(void *attached,
+                                                     const char *loop_name) {
+  inturn_loop_attached *self = (inturn_loop_attached *)attached;
+  inturn_loop_turn_end end;
+  if (!pthread_equal(self->thread, pthread_self())) {
+    inturn_loop_report_refusal(loop_name);
+    return INTURN_LOOP_REFUSED;
+  }
+  self->in_turn = true;
+  end = inturn_loop_turn(self->executor, &self->attached);
+  self->in_turn = false;
+  /* Refused here: further up the stack it is being drained, which goes on. */
+  return end == INTURN_LOOP_REFUSED ? INTURN_LOOP_MORE : end;
 }
 
 #endif /* INTURN_LOOP_H */

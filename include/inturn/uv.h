@@ -14,30 +14,22 @@
 
 #include <inturn/loop.h>
 
-#include <stdlib.h>
 #include <uv.h>
 
-/* For the adapter alone: touched on the loop's thread. */
+/* For the adapter alone. */
 typedef struct inturn_uv_handle {
+  inturn_loop_attached base;
   uv_poll_t poll; /* its data is this struct */
-  uv_thread_t thread;
-  inturn_executor executor;
-  bool attached;
 } inturn_uv_handle;
 
 static inline void inturn_uv_free(uv_handle_t *handle) { free(handle->data); }
 
 static inline void inturn_uv_turn(uv_poll_t *poll, int status, int events) {
-  inturn_uv_handle *self = (inturn_uv_handle *)poll->data;
-  uv_thread_t thread = uv_thread_self();
   (void)status;
   (void)events;
-  if (inturn_loop_turn(self->executor, &self->attached) !=
-          INTURN_LOOP_REFUSED ||
-      uv_thread_equal(&self->thread, &thread))
-    return; /* what is left keeps the descriptor readable */
-  uv_poll_stop(poll);
-  inturn_loop_report_refusal("libuv");
+  /* What is left keeps the descriptor readable. */
+  if (inturn_loop_serve(poll->data, "libuv") == INTURN_LOOP_REFUSED)
+    uv_poll_stop(poll);
 }
 
 /* Attaches an executor to a loop.
@@ -52,20 +44,9 @@ static inline inturn_status inturn_uv_attach(inturn_executor executor,
   int fd = -1;
   if (loop == NULL)
     return INTURN_E_INVALID_ARGUMENT;
-  status = inturn_executor_fd(executor, &fd);
+  status = inturn_loop_attach(executor, "uv", sizeof *self, &fd, &self);
   if (status != INTURN_OK)
     return status;
-  self = (inturn_uv_handle *)calloc(1, sizeof *self);
-  if (self == NULL)
-    return INTURN_E_NO_MEMORY;
-  self->executor = executor;
-  self->thread = uv_thread_self();
-  self->attached = true;
-  status = inturn_executor_attach(executor, "uv", self);
-  if (status != INTURN_OK) {
-    free(self);
-    return status;
-  }
   if (uv_poll_init(loop, &self->poll, fd) != 0) {
     inturn_executor_detach(executor, "uv");
     free(self);
@@ -86,20 +67,10 @@ static inline inturn_status inturn_uv_attach(inturn_executor executor,
    thread than the one that attached it.
    Threads: the one that attached it; also from inside work. */
 static inline inturn_status inturn_uv_detach(inturn_executor executor) {
-  uv_thread_t thread = uv_thread_self();
-  void *data = NULL;
   inturn_uv_handle *self;
-  inturn_status status = inturn_executor_get_attached(executor, "uv", &data);
-  if (status != INTURN_OK)
-    return status;
-  self = (inturn_uv_handle *)data;
-  if (!uv_thread_equal(&self->thread, &thread))
-    return INTURN_E_WRONG_THREAD;
-  status = inturn_executor_detach(executor, "uv");
-  if (status == INTURN_OK) {
-    self->attached = false;
+  inturn_status status = inturn_loop_detach(executor, "uv", &self);
+  if (status == INTURN_OK)
     uv_close((uv_handle_t *)&self->poll, inturn_uv_free);
-  }
   return status;
 }
 
