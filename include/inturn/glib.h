@@ -8,7 +8,7 @@
  * What holds for all adapters, loop.h says. Here: the executor is a GSource
  * that watches the executor's descriptor at G_PRIORITY_DEFAULT. While more
  * waits than one turn can call, the rest comes at G_PRIORITY_DEFAULT_IDLE, so
- * that input and redrawing go first.
+ * that input and redrawing go first. For GTask and GCancellable see gio.h.
  */
 #ifndef INTURN_GLIB_H
 #define INTURN_GLIB_H
