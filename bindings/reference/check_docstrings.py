@@ -9,7 +9,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python" / "src" / "inturn"
 # The modules that users import; what they offer is in their __all__, or public by its name.
-PUBLIC = ("", "loops", "loops/asyncio", "loops/dispatch", "loops/glib", "loops/tk")
+LOOPS = ("asyncio", "dispatch", "glib", "qt", "tk", "trio")
+PUBLIC = ("", "loops", *(f"loops/{loop}" for loop in LOOPS))
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 

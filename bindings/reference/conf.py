@@ -36,7 +36,8 @@ nitpick_ignore_regex = [
     (r"std:ref", r"inturn_8h"),
     # What is not this project's.
     (r"c:identifier", r"(u?int(32|64)|size)_t"),
-    (r"py:(class|exc)", r"(asyncio|collections|concurrent|contextlib|ctypes|tkinter|types)\..*"),
+    (r"py:(class|exc)", r"(asyncio|collections|concurrent|contextlib|ctypes)\..*"),
+    (r"py:(class|exc)", r"(tkinter|trio|types)\..*"),
     # Aliases, and templates with their arguments.
     (r"cpp:identifier", r".*"),
     # Type variables, and names that only annotations use.
@@ -45,7 +46,7 @@ nitpick_ignore_regex = [
         r"(.*\.)?(T|P|P\.args|P\.kwargs|Observer|Source|Peers|Run|R_co|Self|PooledOptions|QueueOptions)",
     ),
     # Parameters and modules.
-    (r"any", r"attempts|context|glib|ring|root|source|Source"),
+    (r"any", r"attempts|context|glib|qt|ring|root|source|Source"),
 ]
 
 # Some of Swift's examples leave something out, with dots.
@@ -56,7 +57,7 @@ breathe_projects = {"c": f"{WORK}/c", "cxx": f"{WORK}/cxx"}
 breathe_default_project = "c"
 breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
 
-autodoc_mock_imports = ["gi"]
+autodoc_mock_imports = ["gi", "PySide6"]
 autoclass_content = "both"
 autodoc_member_order = "bysource"
 add_module_names = False

@@ -7,14 +7,20 @@ import atexit
 import functools
 import importlib
 import os
+import queue
 import subprocess
 import sys
+import threading
 import tkinter
 import warnings
 from typing import Any, Callable, Optional
 
+import outcome
+import trio
+
 import inturn.loops.asyncio
 import inturn.loops.tk
+import inturn.loops.trio
 from inturn.loops import Attachment, Source
 from support import LIMIT
 
@@ -190,4 +196,120 @@ class GLibHost:
         pass
 
 
-HOSTS: dict[str, Callable[[], Any]] = {"asyncio": AsyncioHost, "tk": TkHost, "glib": GLibHost}
+class QtHost:
+    name = "qt"
+
+    def __init__(self) -> None:
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        self.core = importlib.import_module("PySide6.QtCore")
+        widgets = importlib.import_module("PySide6.QtWidgets")
+        # One for the process, which stays.
+        self.application = self.core.QCoreApplication.instance() or widgets.QApplication([])
+        self.loop = self.core.QEventLoop()
+        self._tick: Any = None
+
+    def attach(self, source: Source | None = None) -> Attachment:
+        attachment: Attachment = importlib.import_module("inturn.loops.qt").attach(source)
+        return attachment
+
+    def run(self) -> None:
+        self.loop.exec()
+
+    def stop(self) -> None:
+        self.loop.quit()
+
+    def set_tick(self, seconds: float, tick: Tick) -> None:
+        if self._tick is not None:
+            self._tick.stop()
+            self._tick = None
+        if tick is not None:
+            self._tick = self.core.QTimer()
+            self._tick.timeout.connect(tick)
+            self._tick.start(round(seconds * 1000))
+
+    def nest(self, seconds: float) -> None:
+        """As ``QDialog.exec`` does."""
+        nested = self.core.QEventLoop()
+        self.core.QTimer.singleShot(round(seconds * 1000), nested.quit)
+        nested.exec()
+
+    def close(self) -> None:
+        self.core.QCoreApplication.sendPostedEvents(None, self.core.QEvent.Type.DeferredDelete)
+
+
+class TrioHost:
+    """Its run goes on between the calls of `run`: a guest of this little loop of ours."""
+
+    name = "trio"
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
+        self._is_stopped = False
+        self._thread = threading.current_thread()
+        self._ticking = trio.CancelScope()
+        trio.lowlevel.start_guest_run(
+            self._main,
+            run_sync_soon_threadsafe=self._calls.put,
+            done_callback=lambda outcome: self.stop(),
+        )
+        self.run()
+
+    async def _main(self) -> None:
+        async with trio.open_nursery() as self.nursery:
+            self._token = trio.lowlevel.current_trio_token()
+            self.stop()
+            await trio.sleep_forever()
+
+    def _inside(self, function: Callable[[], Any]) -> Any:
+        """Calls it in trio's run."""
+        outcomes: list[outcome.Outcome[Any]] = []
+
+        async def call() -> None:
+            outcomes.append(outcome.capture(function))
+            self.stop()
+
+        self._token.run_sync_soon(self.nursery.start_soon, call)
+        self.run()
+        return outcomes[0].unwrap()
+
+    def attach(self, source: Source | None = None) -> Attachment:
+        def call() -> Attachment:
+            return inturn.loops.trio.attach(self.nursery, source)
+
+        if threading.current_thread() is not self._thread:
+            return call()
+        attachment: Attachment = self._inside(call)
+        return attachment
+
+    def run(self) -> None:
+        self._is_stopped = False
+        while not self._is_stopped:
+            self._calls.get()()
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+    def set_tick(self, seconds: float, tick: Tick) -> None:
+        self._ticking.cancel()
+        self._ticking = scope = trio.CancelScope()
+
+        async def call() -> None:
+            with scope:
+                while tick is not None:
+                    await trio.sleep(seconds)
+                    tick()
+
+        self._token.run_sync_soon(self.nursery.start_soon, call)
+
+    def close(self) -> None:
+        self._token.run_sync_soon(self.nursery.cancel_scope.cancel)
+        self.run()
+
+
+HOSTS: dict[str, Callable[[], Any]] = {
+    "asyncio": AsyncioHost,
+    "tk": TkHost,
+    "glib": GLibHost,
+    "qt": QtHost,
+    "trio": TrioHost,
+}

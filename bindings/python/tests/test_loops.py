@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import resource
 import threading
 import time
@@ -24,7 +25,7 @@ def host(request: pytest.FixtureRequest) -> Iterator[Any]:
     made.close()
 
 
-@pytest.fixture(params=["tk", "glib"])
+@pytest.fixture(params=["tk", "glib", "qt"])
 def nesting_host(request: pytest.FixtureRequest) -> Iterator[Any]:
     made = HOSTS[request.param]()
     yield made
@@ -44,7 +45,7 @@ def queue(executor: inturn.Executor) -> Iterator[inturn.FIFOQueue]:
     made.destroy()
 
 
-def run_until_here(host: Any, queue: inturn.FIFOQueue) -> None:
+def run_until_here(host: Any, queue: inturn.Queue) -> None:
     """Runs the loop until the queue has come to what is in it now."""
     queue.enqueue(each(lambda _: host.stop(), finish))
     host.run()
@@ -389,3 +390,66 @@ def test_an_executor_is_attached_to_one_kind_of_loop_at_a_time(executor: inturn.
                     other.attach(executor)
     for host in hosts:
         host.close()
+
+
+def test_trio_serves_interactions_in_a_nursery_and_gives_the_executor_back() -> None:
+    trio = importlib.import_module("trio")
+    asked: list[str] = []
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        await trio.lowlevel.checkpoint()
+        return question.upper()
+
+    async def program() -> Any:
+        queue = inturn.InteractionQueue(settle=0, gap=0)
+        with trio.fail_after(30):
+            async with trio.open_nursery() as nursery:
+                attachment = inturn.loops.trio.attach(nursery)
+                queue.view_did_appear()
+                queue.enqueue(each(lambda _: nursery.cancel_scope.cancel(), finish))
+                assert await queue.run(ask, "b") == "B"
+        assert not attachment.attached
+        queue.destroy()
+        return nursery
+
+    nursery = trio.run(program)
+    with inturn.Executor() as executor, pytest.raises(inturn.WrongThreadError):
+        inturn.loops.trio.attach(nursery, executor)
+
+
+def test_interactions_are_modal_dialogs_of_qts() -> None:
+    host = HOSTS["qt"]()
+    widgets = importlib.import_module("PySide6.QtWidgets")
+    answers: list[bool] = []
+    shown: list[int] = []
+
+    def ask(token: inturn.Token) -> None:
+        dialog = widgets.QDialog()
+
+        def accept() -> None:
+            shown.append(sum(window.isVisible() for window in host.application.topLevelWidgets()))
+            dialog.accept()
+
+        host.core.QTimer.singleShot(0, accept)
+        answers.append(bool(dialog.exec()))
+        dialog.deleteLater()
+        token.finish()
+
+    with host.attach():
+        queue = inturn.InteractionQueue(settle=0, gap=0)
+        queue.view_did_appear()
+        for _ in range(3):
+            queue.enqueue(ask)
+        run_until_here(host, queue)
+        queue.destroy()
+    assert answers == [True] * 3
+    assert shown == [1] * 3  # never two at once
+
+
+def test_qt_attaches_to_a_thread_with_a_loop_only() -> None:
+    host = HOSTS["qt"]()
+    with inturn.Executor() as executor:
+        refused = on_another_thread(lambda: host.attach(executor))
+        assert isinstance(refused, inturn.UnsupportedError)
+        host.attach(executor).detach()

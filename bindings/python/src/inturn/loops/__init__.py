@@ -1,6 +1,7 @@
 """Event loops that call an executor's work, on their own thread.
 
-One module for each kind of loop: `asyncio`, `tk` and `glib` (PyGObject, and so GTK)::
+One module for each kind of loop: `asyncio`, `trio`, `tk`, `qt` (PySide6) and `glib` (PyGObject, and
+so GTK)::
 
     import inturn
     from inturn.loops import tk
