@@ -8,7 +8,7 @@
  *   1. What it is            6. Threads and executors   11. Memory
  *   2. A first program       7. Errors                  12. Fork and exit
  *   3. Handles               8. Cancelling, deadlines   13. Compatibility
- *   4. Ownership             9. Deadlock
+ *   4. Ownership             9. Deadlock               14. From outside
  *   5. Callbacks            10. Ordering
  *
  * Where to start
@@ -23,6 +23,7 @@
  *   states that are told   inturn_value_create, inturn_queue_create_value
  *   what goes on           inturn_queue_list, inturn_snapshot, inturn_why
  *   what is stuck, where   inturn_report_set_handler, inturn_site
+ *   the same from outside  the environment's INTURN_DUMP, INTURN_SOCKET
  *
  * 1. What it is
  * -------------
@@ -235,6 +236,35 @@
  * The library fills the structs that you pass as far as their size goes, and
  * sets what it does not know to zero; a struct that it passes to a callback has
  * the library's size.
+ *
+ * 14. From outside
+ * ----------------
+ * The environment can have a process answer those who ask it from outside, also
+ * while all of its threads are blocked: a thread that does nothing else does.
+ * The variables are read when the library is loaded, and followed from its
+ * first use on. What is wrong with one is said then, in a line on the standard
+ * error. A program that has other rights than its user (setuid) ignores them.
+ *
+ * INTURN_DUMP=SIGNAL, such as SIGUSR2, has that signal write what inturn_dump
+ * does, as text, to the standard error. INTURN_DUMP=SIGNAL:PATH writes it to a
+ * file that it replaces as a whole, in the format of the path's end (.json,
+ * .dot, .html; else text). The signal is SIGUSR1, SIGUSR2, SIGQUIT, SIGHUP,
+ * SIGINT, SIGTERM, SIGALRM, SIGVTALRM, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN,
+ * SIGURG, SIGWINCH or SIGIO. One that comes before the first use is answered
+ * then. A signal that the program handles when the library is loaded is not
+ * taken; a handler that it sets later takes the place of the library's.
+ *
+ * INTURN_SOCKET=PATH has the process listen at a Unix socket, for its user
+ * alone (mode 0600). A client sends one line, `dump FORMAT` (text, json, dot or
+ * html) or `why ID`, with an operation's id as dumps have it. It reads the
+ * answer, or a line that begins with `error: `, to the end of the connection.
+ * One client is answered after the other; who sends or takes nothing for five
+ * seconds is left. The file is taken away when the process exits. One that a
+ * process has left behind is replaced; where anything else is, it stays, and
+ * there is no socket.
+ *
+ * %p in a path stands for the process's number. A forked child answers once it
+ * uses the library itself, and has a socket only where its path has %p.
  */
 #ifndef INTURN_H
 #define INTURN_H
@@ -2041,7 +2071,7 @@ typedef enum inturn_dump_format {
    tells, and takes no memory but 40 KB of the stack.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to; an unknown format),
    E_NO_MEMORY (of the first call of all).
-   Threads: any, but not in a signal handler: it takes locks. */
+   Threads: any, but not in a signal handler: it takes locks. See section 14. */
 inturn_status inturn_dump(int fd, inturn_dump_format format);
 
 /* Says what keeps an operation from ending, now, however long that has been so:

@@ -1,8 +1,12 @@
 #ifdef __APPLE__
+#include <errno.h>
 #include <fcntl.h>
 #include <mach/mach.h>
 #include <os/os_sync_wait_on_address.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "CInturnSystem.h"
@@ -81,4 +85,50 @@ int inturn_system_processors(void) {
 }
 
 void inturn_system_name_thread(const char *name) { pthread_setname_np(name); }
+
+const char *inturn_system_setting(const char *name) {
+  return issetugid() ? NULL : getenv(name);
+}
+
+int inturn_system_socket(void) {
+  int made = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (made >= 0) {
+    fcntl(made, F_SETFD, FD_CLOEXEC);
+    fcntl(made, F_SETFL, O_NONBLOCK);
+  }
+  return made;
+}
+
+int inturn_system_listen(const struct sockaddr_un *address) {
+  int listener = inturn_system_socket();
+  // Nobody gets in before it listens, so before it has its mode.
+  if (listener >= 0 &&
+      (bind(listener, (const struct sockaddr *)address, sizeof *address) != 0 ||
+       chmod(address->sun_path, 0600) != 0 || listen(listener, 16) != 0)) {
+    int error = errno;
+    close(listener);
+    errno = error;
+    return -1;
+  }
+  return listener;
+}
+
+int inturn_system_accept(int listener) {
+  int client = accept(listener, NULL, NULL);
+  if (client >= 0) {
+    fcntl(client, F_SETFD, FD_CLOEXEC);
+    fcntl(client, F_SETFL, 0); // here it inherits that the listener never waits
+  }
+  return client;
+}
+
+bool inturn_system_find_file(const char *path,
+                             struct inturn_system_file *file) {
+  struct stat found;
+  if (lstat(path, &found) != 0)
+    return false;
+  *file = (struct inturn_system_file){(uint64_t)found.st_dev, found.st_ino,
+                                      S_ISSOCK(found.st_mode)};
+  return true;
+}
 #endif

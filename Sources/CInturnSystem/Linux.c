@@ -1,11 +1,15 @@
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,5 +80,43 @@ int inturn_system_processors(void) {
 
 void inturn_system_name_thread(const char *name) {
   pthread_setname_np(pthread_self(), name);
+}
+
+const char *inturn_system_setting(const char *name) {
+  return secure_getenv(name);
+}
+
+int inturn_system_socket(void) {
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int inturn_system_listen(const struct sockaddr_un *address) {
+  int listener = inturn_system_socket();
+  // The file that is bound has the mode of the socket, so it never has another.
+  if (listener >= 0 &&
+      (fchmod(listener, 0600) != 0 ||
+       bind(listener, (const struct sockaddr *)address, sizeof *address) != 0 ||
+       listen(listener, 16) != 0)) {
+    int error = errno;
+    close(listener);
+    errno = error;
+    return -1;
+  }
+  return listener;
+}
+
+int inturn_system_accept(int listener) {
+  return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
+// Not by `lstat`, which older C libraries have under another name.
+bool inturn_system_find_file(const char *path,
+                             struct inturn_system_file *file) {
+  struct stat found;
+  if (syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0)
+    return false;
+  *file = (struct inturn_system_file){found.st_dev, found.st_ino,
+                                      S_ISSOCK(found.st_mode)};
+  return true;
 }
 #endif

@@ -34,6 +34,7 @@ static void in_child(void) {
   process->engine = 0;
   has_threads = false;
   inturn_system_set_frame(NULL);
+  inturn_system_answers_forked();
   if (has_key)
     pthread_setspecific(main_thread, process);
 }
@@ -67,6 +68,7 @@ __attribute__((constructor)) static void begin(void) {
   has_key = pthread_key_create(&main_thread, main_thread_leaves) == 0;
   if (has_key && inturn_system_is_main_thread())
     pthread_setspecific(main_thread, &inturn_system_this_process);
+  inturn_system_answers_load();
 }
 
 struct thread_start {

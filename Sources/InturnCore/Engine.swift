@@ -175,7 +175,11 @@ package enum Engine {
       return Pointer(bitPattern: existing)!
     }
     // A child has its parent's; there it is begun a second time, which changes nothing.
-    atexit { ProcessState.beginExit() }
+    atexit {
+      ProcessState.beginExit()
+      inturn_system_answers_end()
+    }
+    Answers.begin()
     return new
   }
 

@@ -272,6 +272,23 @@ int run_self(const char *argument, const char *second_argument) {
   return wait_for(child);
 }
 
+bool is_alone(const char *test, const char *variable, const char *value) {
+  const char *alone = getenv("INTURN_TEST_ALONE");
+  if (alone != NULL && strcmp(alone, test) == 0)
+    return true;
+  const char *before = getenv(variable);
+  char kept[256] = "";
+  snprintf(kept, sizeof kept, "%s", before ? before : "");
+  CHECK_INT(setenv("INTURN_TEST_ALONE", test, 1), 0);
+  CHECK_INT(value ? setenv(variable, value, 1) : unsetenv(variable), 0);
+  int status = run_self(test, NULL);
+  CHECK_INT(before ? setenv(variable, kept, 1) : unsetenv(variable), 0);
+  CHECK_INT(unsetenv("INTURN_TEST_ALONE"), 0);
+  CHECK(WIFEXITED(status));
+  CHECK_INT(WEXITSTATUS(status), 0);
+  return false;
+}
+
 void in_child_at(const char *file, int line, void (*body)(void *),
                  void *context) {
   fflush(NULL);

@@ -195,6 +195,11 @@ int run_tests(const program *program, int argc, char **argv);
    limit. */
 int run_self(const char *argument, const char *second_argument);
 
+/* Runs one test again in a process of its own, whose environment has this value
+   of a variable, or none, and checks that it ends by itself with status 0.
+   Whether this is that process. */
+bool is_alone(const char *test, const char *variable, const char *value);
+
 /* Forks, calls `body` in the child, and waits for it. Fails unless the child
    has ended by itself with status 0 within the limit. */
 #define IN_CHILD(body, context) in_child_at(__FILE__, __LINE__, body, context)

@@ -170,27 +170,6 @@ static void a_child_has_a_watchdog_of_its_own(void) {
   stalls_end();
 }
 
-/* Runs one test again in a process of its own, whose environment says so, and
-   checks that it ends by itself with status 0. Whether this is that process. */
-static bool is_alone(const char *test, const char *limit) {
-  const char *alone = getenv("STUCK_ALONE");
-  if (alone != NULL && strcmp(alone, test) == 0)
-    return true;
-  const char *before = getenv("INTURN_STALL");
-  char kept[32] = "";
-  snprintf(kept, sizeof kept, "%s", before ? before : "");
-  CHECK_INT(setenv("STUCK_ALONE", test, 1), 0);
-  CHECK_INT(limit ? setenv("INTURN_STALL", limit, 1) : unsetenv("INTURN_STALL"),
-            0);
-  int status = run_self(test, NULL);
-  CHECK_INT(before ? setenv("INTURN_STALL", kept, 1) : unsetenv("INTURN_STALL"),
-            0);
-  CHECK_INT(unsetenv("STUCK_ALONE"), 0);
-  CHECK(WIFEXITED(status));
-  CHECK_INT(WEXITSTATUS(status), 0);
-  return false;
-}
-
 static gate never = GATE_INIT;
 
 static void block_for_ever(const inturn_report *report) {
@@ -200,7 +179,7 @@ static void block_for_ever(const inturn_report *report) {
 }
 
 static void a_process_exits_while_the_handler_blocks(void) {
-  if (!is_alone(__func__, NULL))
+  if (!is_alone(__func__, "INTURN_STALL", NULL))
     return;
   stalls_told = block_for_ever;
   stalls_begin(20 * MS);
@@ -248,7 +227,7 @@ static int check_line(const char *line) {
 }
 
 static void the_default_prints_a_line_after_a_second_on_a_terminal(void) {
-  if (!is_alone(__func__, NULL))
+  if (!is_alone(__func__, "INTURN_STALL", NULL))
     return;
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -261,7 +240,7 @@ static void the_default_prints_a_line_after_a_second_on_a_terminal(void) {
 }
 
 static void the_environment_says_after_how_long(void) {
-  if (!is_alone(__func__, "30ms"))
+  if (!is_alone(__func__, "INTURN_STALL", "30ms"))
     return;
   int ends[2];
   CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
@@ -272,7 +251,7 @@ static void the_environment_says_after_how_long(void) {
 }
 
 static void the_environment_turns_it_off(void) {
-  if (!is_alone(__func__, "off"))
+  if (!is_alone(__func__, "INTURN_STALL", "off"))
     return;
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
   inturn_token load;

@@ -145,6 +145,18 @@ bool inturn_system_write(int descriptor, const char *_Nonnull bytes,
 const char *_Nonnull inturn_system_page_before(void);
 const char *_Nonnull inturn_system_page_after(void);
 
+/// Begins to answer what is asked from outside, where the environment says so;
+/// once in each process. `dump` writes one in the format of this number, `why`
+/// what keeps the operation of this name, or says what is wrong with that.
+typedef bool (*inturn_system_dump_fn)(int descriptor, int format);
+typedef const char *_Nullable (*inturn_system_why_fn)(int descriptor,
+                                                      uint64_t operation);
+void inturn_system_answers_begin(bool was_forked,
+                                 inturn_system_dump_fn _Nonnull dump,
+                                 inturn_system_why_fn _Nonnull why);
+/// Takes the socket's file away, when the process exits.
+void inturn_system_answers_end(void);
+
 /// Writes all of the bytes to the standard error.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);
 

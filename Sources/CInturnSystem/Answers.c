@@ -1,0 +1,375 @@
+// How a process answers by itself what is asked from outside: a signal asks for
+// a dump (INTURN_DUMP), a line over a socket for one or why (INTURN_SOCKET). A
+// thread of its own answers, so that it does while all others are blocked.
+// There is none, and nothing is opened, where neither is set.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "CInturnSystem.h"
+#include "Internal.h"
+
+/// How long a client may take to send its request, or what it does not read.
+enum { CLIENT_SECONDS = 5 };
+
+/// What a program may handle, and no thread brings upon itself: neither by a
+/// fault, nor by writing, as the one that answers does.
+static const struct {
+  char name[10];
+  unsigned char number;
+} signals[] = {
+    {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2},     {"SIGQUIT", SIGQUIT},
+    {"SIGHUP", SIGHUP},   {"SIGINT", SIGINT},       {"SIGTERM", SIGTERM},
+    {"SIGALRM", SIGALRM}, {"SIGVTALRM", SIGVTALRM}, {"SIGCHLD", SIGCHLD},
+    {"SIGCONT", SIGCONT}, {"SIGTSTP", SIGTSTP},     {"SIGTTIN", SIGTTIN},
+    {"SIGURG", SIGURG},   {"SIGWINCH", SIGWINCH},   {"SIGIO", SIGIO},
+};
+
+static const char *const formats[] = {"text", "json", "dot", "html"};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+struct text {
+  uintptr_t length;
+  bool is_cut; // it is too long for its room
+  char bytes[512];
+};
+
+static void add(struct text *text, const char *more) {
+  while (*more && text->length < sizeof text->bytes - 1)
+    text->bytes[text->length++] = *more++;
+  text->bytes[text->length] = '\0';
+  text->is_cut |= *more != '\0';
+}
+
+static void add_number(struct text *text, unsigned number) {
+  char digits[11];
+  char *first = digits + sizeof digits - 1;
+  *first = '\0';
+  do
+    *--first = (char)('0' + number % 10);
+  while (number /= 10);
+  add(text, first);
+}
+
+/// What the environment said when the library was loaded, which the program may
+/// change. The paths still have their %p.
+static int signal_of_dump;
+static struct text dump_path;   // empty: the standard error
+static struct text socket_path; // empty: there is none
+/// What is wrong with it, until that is said.
+static const char *dump_fault;
+
+/// Called by the thread; set before it begins.
+static inturn_system_dump_fn write_dump;
+static inturn_system_why_fn write_why;
+
+/// The process whose thread answers, or 0: a child's is not its parent's. With
+/// releasing order once the descriptors and the socket's file are known.
+static pid_t answering;
+static int event = -1; // the end to poll
+static int event_write_end = -1;
+static int listener = -1;
+static struct inturn_system_file socket_file;
+/// The signal has come, and has not been answered. Who sets it looks at
+/// `answering` after that, and the thread that answers at this after it is
+/// named there: both in one order of all, so that one of them sees the other.
+static bool is_asked;
+
+static void say(const char *name, const char *first, const char *second) {
+  struct text line = {0};
+  add(&line, "inturn: ");
+  add(&line, name);
+  add(&line, ": ");
+  add(&line, first);
+  add(&line, second);
+  add(&line, "\n");
+  inturn_system_write_error(line.bytes, line.length);
+}
+
+/// A path with the process's number for each %p.
+static struct text this_process(const struct text *path) {
+  struct text result = {.is_cut = path->is_cut};
+  for (const char *next = path->bytes; *next; next++) {
+    if (next[0] == '%' && next[1] == 'p') {
+      add_number(&result, (unsigned)getpid());
+      next++;
+    } else {
+      char one[2] = {*next, '\0'};
+      add(&result, one);
+    }
+  }
+  return result;
+}
+
+// Being asked
+
+/// Takes the signal, on whichever thread: it only wakes the one that answers.
+static void ask(int number) {
+  (void)number;
+  int error = errno;
+  __atomic_store_n(&is_asked, true, __ATOMIC_SEQ_CST);
+  // Not its parent's, where a child has none of its own.
+  if (__atomic_load_n(&answering, __ATOMIC_SEQ_CST) == getpid())
+    inturn_system_event_signal(event_write_end);
+  errno = error;
+}
+
+/// Whether it is the program that handles it.
+static bool is_taken(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) != 0 ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+void inturn_system_answers_load(void) {
+  const char *path = inturn_system_setting("INTURN_SOCKET");
+  if (path)
+    add(&socket_path, path);
+  const char *value = inturn_system_setting("INTURN_DUMP");
+  if (!value || !*value)
+    return;
+  uintptr_t length = strcspn(value, ":");
+  int number = 0;
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    if (strlen(signals[i].name) == length &&
+        memcmp(signals[i].name, value, length) == 0)
+      number = signals[i].number;
+  if (value[length] == ':')
+    add(&dump_path, value + length + 1);
+  struct sigaction action = {.sa_flags = SA_RESTART | SA_ONSTACK};
+  action.sa_handler = ask;
+  sigfillset(&action.sa_mask);
+  if (number == 0)
+    dump_fault = "it begins with no signal that can ask, such as SIGUSR2";
+  else if (is_taken(number))
+    dump_fault = "the program handles that signal itself";
+  else if (sigaction(number, &action, NULL) != 0)
+    dump_fault = "that signal cannot be handled";
+  else
+    signal_of_dump = number;
+}
+
+// Answering
+
+/// The number of the format of this name, or 0.
+static int format_of(const char *name) {
+  for (int i = 0; i < FORMATS; i++)
+    if (strcmp(name, formats[i]) == 0)
+      return i + 1;
+  return 0;
+}
+
+/// Writes to a file beside it, which then takes its place: whoever opens it has
+/// a whole dump.
+static void dump(void) {
+  if (dump_path.length == 0) {
+    (void)write_dump(STDERR_FILENO, 1);
+    return;
+  }
+  struct text path = this_process(&dump_path), part = path;
+  add(&part, ".part");
+  if (part.is_cut) {
+    say("INTURN_DUMP", "its path is too long", "");
+    return;
+  }
+  const char *dot = strrchr(path.bytes, '.');
+  int format = dot ? format_of(dot + 1) : 0;
+  int file = open(part.bytes,
+                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  bool is_written = file >= 0 && write_dump(file, format ? format : 1);
+  if (file >= 0 && close(file) != 0)
+    is_written = false;
+  if (!is_written || rename(part.bytes, path.bytes) != 0)
+    say("INTURN_DUMP", "cannot write ", path.bytes);
+}
+
+static void refuse(int client, const char *why) {
+  struct text line = {0};
+  add(&line, "error: ");
+  add(&line, why);
+  add(&line, "\n");
+  (void)inturn_system_write(client, line.bytes, line.length);
+}
+
+/// What a name in a dump, such as 0x21000000001, stands for; 0 if it is none.
+static uint64_t number_of(const char *text) {
+  static const char digits[] = "0123456789abcdef";
+  if (text[0] == '0' && text[1] == 'x')
+    text += 2;
+  uint64_t number = 0;
+  for (int count = 0; text[count]; count++) {
+    const char *digit = strchr(digits, text[count]);
+    if (!digit || count == 16)
+      return 0;
+    number = number << 4 | (uint64_t)(digit - digits);
+  }
+  return number;
+}
+
+static void answer_request(int client, const char *request) {
+  if (strncmp(request, "dump ", 5) == 0) {
+    int format = format_of(request + 5);
+    if (format)
+      (void)write_dump(client, format);
+    else
+      refuse(client, "a dump is text, json, dot or html");
+  } else if (strncmp(request, "why ", 4) == 0) {
+    const char *fault = write_why(client, number_of(request + 4));
+    if (fault)
+      refuse(client, fault);
+  } else {
+    refuse(client, "a request is 'dump FORMAT' or 'why ID'");
+  }
+}
+
+/// Answers one client. False: there is none to be had just now.
+static bool serve(void) {
+  int client = inturn_system_accept(listener);
+  if (client < 0)
+    return errno == EINTR || errno == EAGAIN || errno == ECONNABORTED;
+  struct timeval limit = {.tv_sec = CLIENT_SECONDS};
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  char request[64];
+  uintptr_t length = 0;
+  for (;;) {
+    ssize_t got = read(client, request + length, sizeof request - 1 - length);
+    if (got <= 0)
+      break;
+    length += (uintptr_t)got;
+    request[length] = '\0';
+    if (strchr(request, '\n') || length == sizeof request - 1)
+      break;
+  }
+  request[length] = '\0';
+  request[strcspn(request, "\r\n")] = '\0';
+  if (length > 0)
+    answer_request(client, request);
+  close(client);
+  return true;
+}
+
+static void answer(void *unused) {
+  (void)unused;
+  // It is there to take the signal where all of the program's threads block it.
+  sigset_t set;
+  sigemptyset(&set);
+  if (signal_of_dump)
+    sigaddset(&set, signal_of_dump);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  struct pollfd polled[2] = {{event, POLLIN, 0}, {listener, POLLIN, 0}};
+  int pause = -1;
+  for (;;) {
+    if (__atomic_exchange_n(&is_asked, false, __ATOMIC_SEQ_CST))
+      dump();
+    // A client that cannot be had yet would have it look again at once.
+    polled[1].fd = pause < 0 ? listener : -1;
+    polled[0].revents = polled[1].revents = 0;
+    if (poll(polled, 2, pause) < 0 && errno != EINTR)
+      break;
+    if ((polled[0].revents | polled[1].revents) & ~POLLIN)
+      break; // The program has closed what is not its own.
+    if (polled[0].revents)
+      inturn_system_event_clear(event);
+    pause = polled[1].revents && !serve() ? 100 : -1;
+  }
+  __atomic_store_n(&answering, 0, __ATOMIC_RELAXED);
+}
+
+// The life of both
+
+/// Nobody listens to it: the process that made it is gone.
+static bool is_left_over(const struct sockaddr_un *address) {
+  struct inturn_system_file file;
+  if (!inturn_system_find_file(address->sun_path, &file) || !file.is_socket)
+    return false;
+  // Without waiting: others may wait for whoever listens.
+  int probe = inturn_system_socket();
+  if (probe < 0)
+    return false;
+  bool is_refused =
+      connect(probe, (const struct sockaddr *)address, sizeof *address) != 0 &&
+      errno == ECONNREFUSED;
+  close(probe);
+  return is_refused;
+}
+
+static void listen_for_clients(void) {
+  struct text path = this_process(&socket_path);
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (path.length >= sizeof address.sun_path) {
+    say("INTURN_SOCKET", "its path is too long: ", path.bytes);
+    return;
+  }
+  memcpy(address.sun_path, path.bytes, path.length);
+  if (is_left_over(&address))
+    unlink(address.sun_path);
+  listener = inturn_system_listen(&address);
+  if (listener < 0) {
+    bool is_there = errno == EADDRINUSE;
+    say("INTURN_SOCKET",
+        is_there ? "something is there, or listens (%p in it stands for the"
+                   " process's number): "
+                 : "cannot listen at ",
+        path.bytes);
+  } else {
+    (void)inturn_system_find_file(address.sun_path, &socket_file);
+  }
+}
+
+/// Unless something else has taken its place.
+static void remove_socket(void) {
+  struct text path = this_process(&socket_path);
+  struct inturn_system_file file;
+  if (listener >= 0 && inturn_system_find_file(path.bytes, &file) &&
+      file.device == socket_file.device && file.number == socket_file.number)
+    unlink(path.bytes);
+}
+
+void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
+                                 inturn_system_why_fn why) {
+  if (dump_fault)
+    say("INTURN_DUMP", dump_fault, "");
+  dump_fault = NULL;
+  write_dump = dump;
+  write_why = why;
+  // A path that is not each process's own is the parent's.
+  if (socket_path.length > 0 &&
+      (!was_forked || strstr(socket_path.bytes, "%p")))
+    listen_for_clients();
+  if (!signal_of_dump && listener < 0)
+    return;
+  event = inturn_system_event_open(&event_write_end);
+  if (event >= 0) {
+    __atomic_store_n(&answering, getpid(), __ATOMIC_SEQ_CST);
+    if (inturn_system_start_thread("inturn-answers", answer, NULL))
+      return;
+  }
+  say("INTURN_DUMP, INTURN_SOCKET", "no thread can be had that answers", "");
+  remove_socket();
+  inturn_system_answers_forked();
+}
+
+void inturn_system_answers_forked(void) {
+  if (event >= 0)
+    inturn_system_event_close(event, event_write_end);
+  if (listener >= 0)
+    close(listener);
+  event = listener = -1;
+  is_asked = false;
+  __atomic_store_n(&answering, 0, __ATOMIC_RELAXED);
+}
+
+void inturn_system_answers_end(void) {
+  if (__atomic_load_n(&answering, __ATOMIC_ACQUIRE) == getpid())
+    remove_socket();
+}

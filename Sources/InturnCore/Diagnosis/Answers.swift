@@ -1,0 +1,37 @@
+import CInturnSystem
+
+/// What a process answers when it is asked from outside, on a thread that does nothing else:
+/// `CInturnSystem/Answers.c` says when there is one.
+enum Answers {
+  /// Once in each process. No lock is held.
+  static func begin() {
+    inturn_system_answers_begin(
+      ProcessState.wasForked,
+      { descriptor, format in
+        Dump.Format(rawValue: format).map { Dump.write(to: descriptor, as: $0) } ?? false
+      },
+      { descriptor, operation in
+        let (status, report) = Engine.reason(for: Handle(bits: operation))
+        guard let report else { return status.fault }
+        var line = report.message + "\n"
+        line.withUTF8 { bytes in
+          bytes.withMemoryRebound(to: CChar.self) {
+            _ = inturn_system_write(descriptor, $0.baseAddress!, UInt($0.count))
+          }
+        }
+        return nil
+      })
+  }
+}
+
+extension Status {
+  fileprivate var fault: UnsafePointer<CChar> {
+    let text: StaticString =
+      switch self {
+      case .alreadyFinished: "it has ended"
+      case .noMemory: "there is no memory to say why"
+      default: "there is no such operation"
+      }
+    return UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+}

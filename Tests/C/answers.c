@@ -1,0 +1,187 @@
+/*
+ * answers.c - what a process answers by itself when its environment says how it
+ * is asked: INTURN_DUMP, by a signal.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Each test runs again in a process of its own: the environment is read when
+ * the library is loaded.
+ */
+#include "answers.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static void a_signal_asks_for_a_dump_on_the_standard_error(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", "SIGUSR2"))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  for (int i = 0; i < 3; i++) {
+    CHECK_INT(kill(getpid(), SIGUSR2), 0);
+    await_text(other_end, "\n  operation \"load\" running ");
+  }
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+}
+
+/* Both workers, and the thread that the process began with, are in calls. */
+static void
+it_answers_while_all_threads_are_blocked_and_block_the_signal(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", "SIGQUIT"))
+    return;
+  sigset_t all;
+  CHECK_INT(sigfillset(&all), 0);
+  CHECK_INT(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
+  int other_end = read_standard_error();
+  static job blocked = JOB("blocked");
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  job_enqueue(queue, &blocked, work_block);
+  GATE_WAIT(&blocked.started, 1);
+  CHECK_INT(kill(getpid(), SIGQUIT), 0);
+  await_text(other_end, "\n  operation \"blocked\" running call ");
+  exit(0);
+}
+
+static void a_signal_before_the_first_use_is_answered_then(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", "SIGHUP"))
+    return;
+  int other_end = read_standard_error();
+  await_threads("inturn-answers", 0);
+  CHECK_INT(raise(SIGHUP), 0);
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  await_text(other_end, "executor pool id=0x");
+  drain_and_destroy(queue);
+}
+
+/* A whole one, as it takes the place of the last at once. */
+static void a_file_has_the_dump_in_the_format_of_its_name(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_DUMP", "SIGUSR1:", "%p.json"))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  char path[128], text[4096];
+  path_of_answers("INTURN_DUMP", getpid(), path, sizeof path);
+  CHECK_INT(raise(SIGUSR1), 0);
+  time_t limit = time(NULL) + LIMIT_SECONDS;
+  int file;
+  while ((file = open(path, O_RDONLY)) < 0) {
+    struct pollfd readable = {.fd = other_end, .events = POLLIN};
+    if (time(NULL) > limit || poll(&readable, 1, 0) == 1)
+      await_text(other_end, "nothing but that it could not");
+    sched_yield();
+  }
+  struct stat stat;
+  CHECK_INT(fstat(file, &stat), 0);
+  CHECK_INT(stat.st_mode & 07777, 0600);
+  ssize_t length = read(file, text, sizeof text - 1);
+  CHECK(length > 0);
+  text[length] = '\0';
+  CHECK_INT(strncmp(text, "{\"now_ns\":", 10), 0);
+  CHECK(strstr(text, "\"label\":\"network\"") != NULL);
+  CHECK_TEXT(text + length - 4, "\n]}\n");
+  CHECK_INT(close(file), 0);
+  CHECK_INT(unlink(path), 0);
+  drain_and_destroy(queue);
+}
+
+static void a_file_that_cannot_be_written_is_said_in_a_line(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", "SIGUSR1:/nowhere/at/all"))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK_INT(raise(SIGUSR1), 0);
+  await_text(other_end, "inturn: INTURN_DUMP: cannot write /nowhere/at/all\n");
+  drain_and_destroy(queue);
+}
+
+/* Uses the library, and reads what is said of it. */
+static void check_said(const char *text) {
+  int other_end = read_standard_error();
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  await_text(other_end, text);
+  await_threads("inturn-answers", 0);
+  drain_and_destroy(queue);
+}
+
+static void a_value_that_begins_with_no_signal_is_said_in_a_line(void) {
+  if (is_alone(__func__, "INTURN_DUMP", "USR2"))
+    check_said("inturn: INTURN_DUMP: it begins with no signal that can ask, "
+               "such as SIGUSR2\n");
+}
+
+static void a_signal_that_ends_programs_that_err_is_not_taken(void) {
+  if (is_alone(__func__, "INTURN_DUMP", "SIGSEGV"))
+    check_said("inturn: INTURN_DUMP: it begins with no signal that can ask, "
+               "such as SIGUSR2\n");
+}
+
+static gate handled = GATE_INIT;
+
+static void handle(int number) {
+  CHECK_INT(number, SIGUSR2);
+  gate_pass(&handled);
+}
+
+static void a_handler_of_the_programs_takes_the_place_of_the_librarys(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", "SIGUSR2"))
+    return;
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  CHECK(signal(SIGUSR2, handle) != SIG_ERR);
+  CHECK_INT(raise(SIGUSR2), 0);
+  GATE_WAIT(&handled, 1);
+  drain_and_destroy(queue);
+}
+
+/* In a forked child */
+
+static int childs_end;
+
+static void be_asked_before_the_library_is_used(void *context) {
+  CHECK(context == NULL);
+  CHECK_INT(raise(SIGUSR2), 0);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "child's");
+  await_text(childs_end, "executor pool id=0x");
+  CHECK_INT(raise(SIGUSR2), 0);
+  await_text(childs_end, "queue \"child's\" fifo");
+  drain_and_destroy(queue);
+}
+
+static void a_child_answers_once_it_uses_the_library(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", "SIGUSR2"))
+    return;
+  childs_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "parent's");
+  IN_CHILD(be_asked_before_the_library_is_used, NULL);
+  CHECK_INT(raise(SIGUSR2), 0);
+  await_text(childs_end, "queue \"parent's\" fifo");
+  drain_and_destroy(queue);
+}
+
+static void nothing_answers_where_nothing_is_set(void) {
+  if (!is_alone(__func__, "INTURN_DUMP", NULL))
+    return;
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  await_threads("inturn-answers", 0);
+  CHECK(signal(SIGUSR2, SIG_DFL) == SIG_DFL);
+  drain_and_destroy(queue);
+}
+
+PROGRAM_OF_ANSWERS(
+    answers, TEST(a_signal_asks_for_a_dump_on_the_standard_error),
+    TEST(it_answers_while_all_threads_are_blocked_and_block_the_signal),
+    TEST(a_signal_before_the_first_use_is_answered_then),
+    TEST(a_file_has_the_dump_in_the_format_of_its_name),
+    TEST(a_file_that_cannot_be_written_is_said_in_a_line),
+    TEST(a_value_that_begins_with_no_signal_is_said_in_a_line),
+    TEST(a_signal_that_ends_programs_that_err_is_not_taken),
+    TEST(a_handler_of_the_programs_takes_the_place_of_the_librarys),
+    TEST(a_child_answers_once_it_uses_the_library),
+    TEST(nothing_answers_where_nothing_is_set))

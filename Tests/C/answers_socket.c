@@ -1,0 +1,343 @@
+/*
+ * answers_socket.c - what a process answers by itself over the socket that
+ * INTURN_SOCKET in its environment names.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Each test runs again in a process of its own, which is its own client, in a
+ * folder where nothing may be left.
+ */
+#include "answers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+/* A connection to a path, or -1. */
+static int client_of(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+  int client = socket(AF_UNIX, SOCK_STREAM, 0);
+  CHECK(client >= 0);
+  if (connect(client, (struct sockaddr *)&address, sizeof address) == 0)
+    return client;
+  CHECK_INT(close(client), 0);
+  return -1;
+}
+
+/* The path of a process's socket, which is good until the next one. */
+static const char *socket_of(pid_t process) {
+  static char path[128];
+  path_of_answers("INTURN_SOCKET", process, path, sizeof path);
+  return path;
+}
+
+static void await_child(pid_t child) {
+  int status;
+  CHECK_INT(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)
+    refused_at(__FILE__, __LINE__, "a call of the child");
+  CHECK_INT(status, 0);
+}
+
+static int connect_to_self(void) {
+  int client = client_of(socket_of(getpid()));
+  if (client < 0)
+    refused_at(__FILE__, __LINE__, "the thread that answers");
+  CHECK(client >= 0);
+  return client;
+}
+
+/* The answer to a request, as a string that is good until the next one. */
+static const char *answer(const char *request) {
+  static char text[65536];
+  int client = connect_to_self();
+  CHECK_INT(write(client, request, strlen(request)), (long)strlen(request));
+  size_t length = 0;
+  ssize_t got;
+  do {
+    struct pollfd readable = {.fd = client, .events = POLLIN};
+    CHECK_INT(poll(&readable, 1, LIMIT_SECONDS * 1000), 1);
+    got = read(client, text + length, sizeof text - 1 - length);
+    /* The rest of a request that is too long was not read. */
+    CHECK(got >= 0 || errno == ECONNRESET);
+    length += got > 0 ? (size_t)got : 0;
+  } while (got > 0);
+  text[length] = '\0';
+  CHECK_INT(close(client), 0);
+  return text;
+}
+
+#define CHECK_HAS(text, part) CHECK(strstr(text, part) != NULL)
+
+static void a_request_for_a_dump_is_answered_in_each_format(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  CHECK_HAS(answer("dump text\n"), "\nqueue \"network\" fifo id=0x");
+  CHECK_HAS(answer("dump text\r\n"), "\nqueue \"network\" fifo id=0x");
+  const char *json = answer("dump json\n");
+  CHECK_INT(strncmp(json, "{\"now_ns\":", 10), 0);
+  CHECK_TEXT(json + strlen(json) - 4, "\n]}\n");
+  CHECK_INT(strncmp(answer("dump dot\n"), "digraph inturn {", 16), 0);
+  CHECK_INT(strncmp(answer("dump html\n"), "<!DOCTYPE html>", 15), 0);
+  drain_and_destroy(queue);
+}
+
+static void why_is_answered_with_the_chain(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  inturn_operation_options options = labelled("save");
+  inturn_operation save;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     &save));
+  stall reason;
+  do {
+    reason = reason_of(save);
+  } while (!stall_says(&reason, "its token has not been finished"));
+  char request[64];
+  snprintf(request, sizeof request, "why 0x%llx\n",
+           (unsigned long long)save.bits);
+  const char *why = answer(request);
+  CHECK_HAS(why, "answers_socket.c:");
+  CHECK_HAS(why, "its token has not been finished");
+  CHECK_INT(strcspn(why, "\n"), strlen(why) - 1);
+  CHECK_OK(inturn_token_finish(load));
+  CHECK_OK(inturn_operation_wait(save, LIMIT_NS, NULL));
+  CHECK_TEXT(answer(request), "error: it has ended\n");
+  CHECK_OK(inturn_operation_release(save));
+  CHECK_TEXT(answer(request), "error: there is no such operation\n");
+  drain_and_destroy(queue);
+}
+
+static void what_is_no_request_is_told_so(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  const char *usage = "error: a request is 'dump FORMAT' or 'why ID'\n";
+  CHECK_TEXT(answer("\n"), usage);
+  CHECK_TEXT(answer("dump\n"), usage);
+  CHECK_TEXT(answer("dumps text\n"), usage);
+  CHECK_TEXT(answer("012345678901234567890123456789012345678901234567890123456"
+                    "789012345678901234567890123456789\n"),
+             usage);
+  CHECK_TEXT(answer("dump xml\n"),
+             "error: a dump is text, json, dot or html\n");
+  const char *none = "error: there is no such operation\n";
+  CHECK_TEXT(answer("why \n"), none);
+  CHECK_TEXT(answer("why save\n"), none);
+  CHECK_TEXT(answer("why 0x10000000000000000\n"), none);
+  char request[64];
+  snprintf(request, sizeof request, "why %llx\n",
+           (unsigned long long)queue.bits);
+  CHECK_TEXT(answer(request), none);
+  drain_and_destroy(queue);
+}
+
+static void clients_that_leave_keep_nobody_from_an_answer(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  for (int i = 0; i < 100; i++) {
+    int client = connect_to_self();
+    const char *request = i % 3 == 0 ? "" : i % 3 == 1 ? "du" : "dump html\n";
+    CHECK_INT(write(client, request, strlen(request)), (long)strlen(request));
+    CHECK_INT(close(client), 0);
+  }
+  CHECK_HAS(answer("dump text\n"), "queue \"network\"");
+  drain_and_destroy(queue);
+}
+
+/* It is taken away at the exit: the folder is empty then. */
+static void the_socket_is_for_its_user_alone(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "%p.socket"))
+    return;
+  umask(0);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  CHECK_INT(close(connect_to_self()), 0);
+  struct stat stat;
+  CHECK_INT(lstat(socket_of(getpid()), &stat), 0);
+  CHECK(S_ISSOCK(stat.st_mode));
+  CHECK_INT(stat.st_mode & 07777, 0600);
+  drain_and_destroy(queue);
+}
+
+/* What is at the path already ----------------------------------------------
+ */
+
+static void a_file_at_its_path_stays(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  const char *path = socket_of(getpid());
+  char line[256];
+  CHECK_INT(close(open(path, O_CREAT | O_EXCL, 0600)), 0);
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  snprintf(line, sizeof line,
+           "inturn: INTURN_SOCKET: something is there, or listens (%%p in it "
+           "stands for the process's number): %s\n",
+           path);
+  await_text(other_end, line);
+  await_threads("inturn-answers", 0);
+  CHECK_INT(unlink(path), 0);
+  drain_and_destroy(queue);
+}
+
+/* Binds a socket to the path of the one to come, and may listen at it. */
+static int take_path(bool listens) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  strcpy(address.sun_path, socket_of(getpid()));
+  int taken = socket(AF_UNIX, SOCK_STREAM, 0);
+  CHECK(taken >= 0);
+  CHECK_INT(bind(taken, (struct sockaddr *)&address, sizeof address), 0);
+  CHECK_INT(listens ? listen(taken, 4) : 0, 0);
+  return taken;
+}
+
+static void somebody_who_listens_at_its_path_stays(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  int taken = take_path(true), other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  await_text(other_end, "INTURN_SOCKET: something is there, or listens");
+  int client = client_of(socket_of(getpid()));
+  CHECK(client >= 0);
+  CHECK(close(client) == 0 && close(taken) == 0);
+  CHECK_INT(unlink(socket_of(getpid())), 0);
+  drain_and_destroy(queue);
+}
+
+static void a_socket_that_was_left_over_is_replaced(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  CHECK_INT(close(take_path(false)), 0);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  CHECK_HAS(answer("dump text\n"), "queue \"network\"");
+  drain_and_destroy(queue);
+}
+
+static void what_has_taken_its_place_stays_at_the_exit(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket.%p"))
+    return;
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    labelled_queue(INTURN_QUEUE_FIFO, "child's");
+    CHECK_INT(close(connect_to_self()), 0);
+    CHECK_INT(unlink(socket_of(getpid())), 0);
+    int file = open(socket_of(getpid()), O_CREAT | O_EXCL, 0600);
+    CHECK_INT(close(file), 0);
+    exit(0);
+  }
+  await_child(child);
+  CHECK_INT(unlink(socket_of(child)), 0);
+}
+
+static void a_folder_that_is_not_there_is_said_in_a_line(void) {
+  if (!is_alone(__func__, "INTURN_SOCKET", "/nowhere/at/all"))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  await_text(other_end,
+             "inturn: INTURN_SOCKET: cannot listen at /nowhere/at/all\n");
+  await_threads("inturn-answers", 0);
+  drain_and_destroy(queue);
+}
+
+static void a_path_that_is_too_long_is_said_in_a_line(void) {
+  char path[160] = "/";
+  memset(path + 1, 'a', sizeof path - 2);
+  if (!is_alone(__func__, "INTURN_SOCKET", path))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  await_text(other_end, "inturn: INTURN_SOCKET: its path is too long: /aaa");
+  await_threads("inturn-answers", 0);
+  drain_and_destroy(queue);
+}
+
+/* In a forked child ---------------------------------------------------------
+ */
+
+static void use_the_library(void *context) {
+  CHECK(context == NULL);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "child's");
+  await_threads("inturn-answers", 0);
+  drain_and_destroy(queue);
+}
+
+static void exit_at_once(void *context) {
+  CHECK(context == NULL);
+  exit(0);
+}
+
+static void a_child_leaves_its_parents_socket_alone(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "parent's");
+  IN_CHILD(use_the_library, NULL);
+  IN_CHILD(exit_at_once, NULL);
+  CHECK_HAS(answer("dump text\n"), "queue \"parent's\"");
+  drain_and_destroy(queue);
+}
+
+/* While its parent is gone, nobody seems to listen. */
+static void a_child_does_not_keep_its_parents_socket_open(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket.%p"))
+    return;
+  int ends[2];
+  CHECK_INT(pipe(ends), 0);
+  pid_t parent = fork();
+  CHECK(parent >= 0);
+  if (parent == 0) {
+    labelled_queue(INTURN_QUEUE_FIFO, "parent's");
+    CHECK_INT(close(connect_to_self()), 0);
+    /* A child that is there until the test lets it go. */
+    if (fork() == 0) {
+      char byte;
+      CHECK_INT(close(ends[1]), 0);
+      CHECK_INT(read(ends[0], &byte, 1), 0);
+    }
+    _exit(0);
+  }
+  await_child(parent);
+  CHECK_INT(client_of(socket_of(parent)), -1);
+  CHECK_INT(unlink(socket_of(parent)), 0);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+}
+
+static void answer_and_exit(void *context) {
+  CHECK(context == NULL);
+  labelled_queue(INTURN_QUEUE_FIFO, "child's");
+  CHECK_HAS(answer("dump text\n"), "queue \"child's\"");
+  exit(0);
+}
+
+static void a_child_has_a_socket_where_its_path_has_the_processs_number(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket.%p"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "parent's");
+  IN_CHILD(answer_and_exit, NULL);
+  CHECK_HAS(answer("dump text\n"), "queue \"parent's\"");
+  drain_and_destroy(queue);
+}
+
+PROGRAM_OF_ANSWERS(
+    answers_socket, TEST(a_request_for_a_dump_is_answered_in_each_format),
+    TEST(why_is_answered_with_the_chain), TEST(what_is_no_request_is_told_so),
+    TEST(clients_that_leave_keep_nobody_from_an_answer),
+    TEST(the_socket_is_for_its_user_alone), TEST(a_file_at_its_path_stays),
+    TEST(somebody_who_listens_at_its_path_stays),
+    TEST(a_socket_that_was_left_over_is_replaced),
+    TEST(what_has_taken_its_place_stays_at_the_exit),
+    TEST(a_folder_that_is_not_there_is_said_in_a_line),
+    TEST(a_path_that_is_too_long_is_said_in_a_line),
+    TEST(a_child_leaves_its_parents_socket_alone),
+    TEST(a_child_does_not_keep_its_parents_socket_open),
+    TEST(a_child_has_a_socket_where_its_path_has_the_processs_number))
