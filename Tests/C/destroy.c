@@ -3,9 +3,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE
 #include "fixture.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static pthread_t thread_of_end;
 
@@ -97,16 +100,37 @@ static void stay_until_go(void *context, inturn_token token) {
   atomic_store(&leaver->returned, true);
 }
 
+typedef struct destroyer {
+  inturn_queue queue;
+  atomic_int thread; /* its number, for the system */
+} destroyer;
+
 static void destroy_queue(void *context) {
-  CHECK_OK(inturn_queue_destroy(*(inturn_queue *)context));
+  destroyer *destroyer = context;
+  atomic_store(&destroyer->thread, (int)syscall(SYS_gettid));
+  CHECK_OK(inturn_queue_destroy(destroyer->queue));
+}
+
+static bool is_asleep(int thread) {
+  char path[64], state = 0;
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL);
+  CHECK_INT(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+  fclose(file);
+  return state == 'S';
 }
 
 /* Destroys the queue, whose work is in its call, and checks that the
-   destruction waits for the call. */
-static void check_call_is_waited_for(inturn_queue queue, leaver *leaver) {
+   destruction waits for the call. In some rounds it is asleep by then. */
+static void check_call_is_waited_for(inturn_queue queue, leaver *leaver,
+                                     int round) {
+  destroyer destroyer = {queue, 0};
   thread destroying;
-  thread_start(&destroying, destroy_queue, &queue);
+  thread_start(&destroying, destroy_queue, &destroyer);
   while (inturn_queue_suspend(queue) == INTURN_OK)
+    sched_yield();
+  while (round % 20 == 0 && !is_asleep(atomic_load(&destroyer.thread)))
     sched_yield();
   CHECK_INT(gate_count(&destroying.over), 0);
   gate_pass(&leaver->job.go);
@@ -120,7 +144,7 @@ static void a_call_that_another_thread_is_in_is_waited_for(void) {
     leaver leaver = {JOB("a"), false};
     CHECK_OK(inturn_queue_enqueue(queue, stay_until_go, &leaver, NULL, NULL));
     GATE_WAIT(&leaver.job.started, 1);
-    check_call_is_waited_for(queue, &leaver);
+    check_call_is_waited_for(queue, &leaver, round);
   }
 }
 
@@ -143,7 +167,7 @@ static void a_call_that_was_cut_off_is_waited_for_too(void) {
     GATE_WAIT(&leaver.job.started, 1);
     CHECK_OK(inturn_clock_advance(options.clock, 1));
     GATE_WAIT(&behind.ended, 1);
-    check_call_is_waited_for(queue, &leaver);
+    check_call_is_waited_for(queue, &leaver, round);
     CHECK_OK(inturn_clock_destroy(options.clock));
   }
 }
