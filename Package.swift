@@ -54,7 +54,7 @@ let package = Package(
     // The main job: `swift run onboarding`.
     .executableTarget(
       name: "onboarding", dependencies: ["InturnC"], path: "examples/c",
-      sources: ["onboarding.c", "steps.c", "terminal.c"],
+      sources: ["onboarding.c", "picture.c", "screen.c", "steps.c", "terminal.c"],
       cSettings: [.headerSearchPath("../../include")]),
     // What the modules' tests wait with.
     .target(name: "TestSupport", dependencies: ["Inturn"], path: "Tests/Support"),

@@ -103,6 +103,9 @@ example_onboarding() {
   check_script diff -u "$case.out" \
     <(sed -n '/^\$ printf/,/^```$/p' examples/README.md | sed '1d;$d')
 
+  # On a terminal there is a picture.
+  check_script "$python" Tests/Examples/onboarding_terminal.py "$root/onboarding"
+
   check_refusal '^usage: ' "$out/c/onboarding" --quick
   check_refusal '^usage: ' "$swift/onboarding" --quick
 }

@@ -13,6 +13,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "check.h"
+#include "picture.h"
 #include "terminal.h"
 
 #include <string.h>
@@ -95,6 +96,7 @@ int main(int argc, char **argv) {
   }
   if (fast)
     delays.settle_ns = delays.gap_ns = INTURN_NO_DELAY;
+  picture_open(&delays);
   CHECK(inturn_executor_main(&main_thread));
   CHECK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &delays, &interactions));
   CHECK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &background));
@@ -107,6 +109,7 @@ int main(int argc, char **argv) {
   CHECK(inturn_executor_run(main_thread)); /* until the last one has ended */
   terminal_close();
   tell_summary();
+  picture_close();
   CHECK(inturn_queue_drain(background, -1));
   CHECK(inturn_queue_destroy(background));
   CHECK(inturn_queue_destroy(interactions));

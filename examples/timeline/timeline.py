@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -115,30 +116,11 @@ def arrivals(run: Run) -> list[int]:
 
 WIDTH, LEFT, ROW, BAR = 860, 96, 34, 20
 PANEL, GAP = 46, 22  # Above a panel's rows, and between panels.
-# As attributes, which every renderer knows; the style is for dark pages alone.
-LOOKS = {
-    "": 'fill="#1f2328"',
-    "title": 'fill="#1f2328" font-weight="600" font-size="15"',
-    "quiet": 'fill="#59636e" font-size="12"',
-    "inside": 'fill="#ffffff"',
-    "paper": 'fill="#ffffff" stroke="#d1d9e0"',
-    "line": 'stroke="#d1d9e0"',
-    "waits": 'fill="none" stroke="#8c959f" stroke-dasharray="3 3"',
-    "photo1": 'fill="#2f6fd0"',
-    "photo2": 'fill="#b35900"',
-    "photo3": 'fill="#1a7f64"',
-}
-STYLE = """\
-  @media (prefers-color-scheme: dark) {
-    text { fill: #f0f6fc } text.quiet { fill: #9198a1 } text.inside { fill: #ffffff }
-    .paper { fill: #0d1117; stroke: #3d444d } .line { stroke: #2f353d } .waits { stroke: #9198a1 }
-  }"""
+# Shared with what is drawn in C.
+LOOKS = dict(
+    re.findall(r'^#define LOOK_(\w+) "(.*)"$', (HERE / "look.h").read_text("utf-8"), re.MULTILINE)
+)
 ORDINALS = ("first", "second", "third")
-
-
-def look(kind: str) -> str:
-    """The attributes of something of this kind."""
-    return f'class="{kind}" {LOOKS[kind]}' if kind else LOOKS[kind]
 
 
 class Picture:
@@ -153,14 +135,14 @@ class Picture:
     def x(self, ms: float) -> str:
         return f"{LEFT + ms * self.scale:.1f}"
 
-    def text(self, x: str, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
+    def text(self, x: str, y: float, text: str, kind: str = "plain", anchor: str = "start") -> None:
         where = f' text-anchor="{anchor}"' if anchor != "start" else ""
-        self.parts.append(f'<text x="{x}" y="{y:g}"{where} {look(kind)}>{text}</text>')
+        self.parts.append(f'<text x="{x}" y="{y:g}"{where} {LOOKS[kind]}>{text}</text>')
 
     def bar(self, kind: str, begin: float, end: float, y: float) -> None:
         width = (end - begin) * self.scale
         self.parts.append(
-            f'<rect {look(kind)} x="{self.x(begin)}" y="{y:g}" width="{width:.1f}"'
+            f'<rect {LOOKS[kind]} x="{self.x(begin)}" y="{y:g}" width="{width:.1f}"'
             f' height="{BAR}" rx="3"/>'
         )
 
@@ -170,7 +152,7 @@ class Picture:
         top, bottom = self.y + PANEL - 6, self.y + PANEL + len(run) * ROW - 8
         for ms in self.ticks:
             x = self.x(ms)
-            self.parts.append(f'<line {look("line")} x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
+            self.parts.append(f'<line {LOOKS["line"]} x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
         order = arrivals(run)
         for row, upload in enumerate(run):
             y = self.y + PANEL + row * ROW
@@ -202,8 +184,8 @@ def draw(recorded: dict[str, Run]) -> str:
     picture.axis()
     y = picture.y + 8
     picture.parts.append(
-        f'<rect {look("waits")} x="20" y="{y}" width="24" height="12" rx="3"/>'
-        f'<rect {look("photo1")} x="156" y="{y}" width="24" height="12" rx="3"/>'
+        f'<rect {LOOKS["waits"]} x="20" y="{y}" width="24" height="12" rx="3"/>'
+        f'<rect {LOOKS["photo1"]} x="156" y="{y}" width="24" height="12" rx="3"/>'
     )
     picture.text("52", y + 10, "in the queue", "quiet")
     picture.text("188", y + 10, "under way, until its token is finished", "quiet")
@@ -214,12 +196,11 @@ def draw(recorded: dict[str, Run]) -> str:
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
             f' viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title about"'
-            " font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\""
-            ' font-size="14">',
+            f" {LOOKS['FONT']}>",
             '<title id="title">Three uploads on a time line</title>',
             f'<desc id="about">{about}</desc>',
-            f"<style>\n{STYLE}\n</style>",
-            f'<rect {look("paper")} x="0.5" y="0.5" rx="6"'
+            f"<style>{LOOKS['STYLE']}</style>",
+            f'<rect {LOOKS["paper"]} x="0.5" y="0.5" rx="6"'
             f' width="{WIDTH - 1}" height="{height - 1}"/>',
             *picture.parts,
             "</svg>\n",

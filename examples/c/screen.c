@@ -1,0 +1,80 @@
+/*
+ * screen.c - what terminals understand, since the VT100.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _DEFAULT_SOURCE
+
+#include "screen.h"
+
+#include "check.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LEAST_ROWS = 16, LEAST_COLUMNS = 72 };
+
+static volatile sig_atomic_t lines_kept;
+
+static void on_signal(int number) {
+  screen_join();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+bool screen_split(int lines) {
+  const char *terminal = getenv("TERM");
+  struct winsize size;
+  char text[64];
+  if (!isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0 ||
+      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+      size.ws_row < LEAST_ROWS || size.ws_col < LEAST_COLUMNS)
+    return false;
+  for (int line = 0; line < size.ws_row; line++)
+    screen_draw("\n", 1); /* what was there can be scrolled back to */
+  /* All is cleared; the others scroll; to the first of them. */
+  snprintf(text, sizeof text, "\033[2J\033[%d;%dr\033[%d;1H", lines + 1,
+           size.ws_row, lines + 1);
+  screen_draw(text, strlen(text));
+  lines_kept = lines;
+  signal(SIGINT, on_signal);
+  signal(SIGTERM, on_signal);
+  atexit(screen_join);
+  return true;
+}
+
+bool screen_has_colours(void) {
+  const char *wanted = getenv("NO_COLOR");
+  return !wanted || !*wanted;
+}
+
+bool screen_has_unicode(void) {
+  setlocale(LC_CTYPE, "");
+  return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+void screen_draw(const char *text, size_t length) {
+  while (length > 0) {
+    ssize_t written = write(STDOUT_FILENO, text, length);
+    if (written <= 0)
+      return; /* the terminal has gone */
+    text += written;
+    length -= (size_t)written;
+  }
+}
+
+void screen_join(void) {
+  char text[64];
+  int lines = lines_kept;
+  lines_kept = 0;
+  if (lines == 0)
+    return;
+  /* All scrolls; home; so many lines go; to where it was, and as far up. */
+  snprintf(text, sizeof text, "\0337\033[r\033[1;1H\033[%dM\0338\033[%dA",
+           lines, lines);
+  screen_draw(text, strlen(text));
+}
