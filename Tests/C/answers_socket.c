@@ -116,6 +116,35 @@ static void why_is_answered_with_the_chain(void) {
   drain_and_destroy(queue);
 }
 
+/* The id of the operation of this label, as a dump has it. */
+static void find_id(const char *label, char *id, size_t room) {
+  char before[64];
+  snprintf(before, sizeof before, "operation \"%s\" ", label);
+  const char *found = strstr(answer("dump text\n"), before);
+  CHECK(found != NULL);
+  found = strstr(found, " id=");
+  CHECK(found != NULL);
+  snprintf(id, room, "%.*s", (int)strcspn(found + 4, " "), found + 4);
+}
+
+static void why_is_answered_where_nobody_holds_the_handle(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, "save");
+  char id[32], request[64];
+  find_id("save", id, sizeof id);
+  snprintf(request, sizeof request, "why %s\n", id);
+  CHECK_HAS(answer(request), "\"save\" (");
+  CHECK_HAS(answer(request), "\"load\" (");
+  CHECK_OK(inturn_token_finish(load));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(strncmp(answer(request), "error: ", 7), 0);
+  drain_and_destroy(queue);
+}
+
 static void what_is_no_request_is_told_so(void) {
   if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
     return;
@@ -330,7 +359,9 @@ static void a_child_has_a_socket_where_its_path_has_the_processs_number(void) {
 
 PROGRAM_OF_ANSWERS(
     answers_socket, TEST(a_request_for_a_dump_is_answered_in_each_format),
-    TEST(why_is_answered_with_the_chain), TEST(what_is_no_request_is_told_so),
+    TEST(why_is_answered_with_the_chain),
+    TEST(why_is_answered_where_nobody_holds_the_handle),
+    TEST(what_is_no_request_is_told_so),
     TEST(clients_that_leave_keep_nobody_from_an_answer),
     TEST(the_socket_is_for_its_user_alone), TEST(a_file_at_its_path_stays),
     TEST(somebody_who_listens_at_its_path_stays),

@@ -67,8 +67,21 @@ extension Engine {
   /// What keeps an operation from ending, as the report of something stuck.
   package static func reason(for operation: Handle) -> (Status, Report?) {
     guard hasMemory else { return (.noMemory, nil) }
+    return reason(OperationSlot.Pointer.find(operation: operation))
+  }
+
+  /// The same for one by the name that a snapshot tells.
+  static func reason(forTold id: Handle) -> (Status, Report?) {
+    guard hasMemory else { return (.noMemory, nil) }
+    return reason(OperationSlot.Pointer.find(told: id))
+  }
+
+  @inline(never)
+  private static func reason(
+    _ found: (Status, OperationSlot.Pointer?)
+  ) -> (Status, Report?) {
     var report: Report?
-    let status = withSlot(operation: operation) { slot in
+    let status = withSlot(found) { slot in
       if slot.loadWord().isEnded { return .alreadyFinished }
       report = Stall(of: slot, at: inturn_system_now())?.answer
       return report == nil ? .alreadyFinished : .ok

@@ -11,7 +11,7 @@ enum Answers {
         Dump.Format(rawValue: format).map { Dump.write(to: descriptor, as: $0) } ?? false
       },
       { descriptor, operation in
-        let (status, report) = Engine.reason(for: Handle(bits: operation))
+        let (status, report) = Engine.reason(forTold: Handle(bits: operation))
         guard let report else { return status.fault }
         var line = report.message + "\n"
         line.withUTF8 { bytes in

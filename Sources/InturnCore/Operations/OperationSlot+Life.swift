@@ -196,6 +196,18 @@ extension UnsafeMutablePointer<OperationSlot> {
     find(handle, as: .operation, if: .handleHeld)
   }
 
+  /// The operation that a snapshot calls so, whether or not somebody holds its handle, with a reference
+  /// of the caller's.
+  static func find(told id: Handle) -> (Status, Self?) {
+    guard id.isOf(.operation), let slot = Engine.current.pointee.operations.pointer(at: id.index),
+      slot.tryAddReference()
+    else { return (.stale, nil) }
+    let isIt = slot.firstGeneration == id.generation && !slot.loadWord().contains(.segment)
+    if isIt { return (.ok, slot) }
+    slot.dropReference()
+    return (.stale, nil)
+  }
+
   /// The operation that a token belongs to, with a reference of the caller's.
   static func find(token: Handle) -> (Status, Self?) {
     find(token, as: .token, if: .started)
