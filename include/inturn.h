@@ -259,7 +259,8 @@
  * html) or `why ID`, with an operation's id as dumps have it. It reads the
  * answer, or a line that begins with `error: `, to the end of the connection.
  * One client is answered after the other; who sends or takes nothing for five
- * seconds is left. The file is taken away when the process exits. One that a
+ * seconds is left. The program `inturn` is a client: `inturn top PID`, and see
+ * inturn(1). The file is taken away when the process exits. One that a
  * process has left behind is replaced; where anything else is, it stays, and
  * there is no socket.
  *

@@ -2,11 +2,13 @@
 # Builds the self-contained C library, shared and static, in Swift's embedded
 # mode: it has no Swift run time in it and needs the C library alone. What has been
 # built once is kept in .build/embedded, and built again when its sources change.
+# And the program `inturn`, which asks processes that have the library.
 #
 #   build-library.sh --output DIR [--configuration release|debug]
 #                    [--processor x86_64|aarch64] [--run-time]
 #
-#   --output DIR        where libinturn.so, its links and libinturn.a go
+#   --output DIR        where libinturn.so, its links, libinturn.a and the
+#                       program go
 #   --configuration C   release (default), or debug: unoptimised, with symbols
 #   --processor P       for another processor than this machine's: with Debian's
 #                       crossbuild packages of that processor
@@ -204,6 +206,14 @@ build_with_run_time() {
   )
 }
 
+# The program is C, and so small that it is built each time. It runs with all the C
+# libraries with which the library does: see program/start.c.
+build_program() {
+  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -O2 -Wall -Wextra \
+    -Werror bindings/c/program/*.c -Wl,--wrap=__libc_start_main -Wl,--gc-sections \
+    -Wl,-z,now -s -o "$output/inturn"
+}
+
 # sources: a line that changes with whatever the embedded build is made of.
 sources() {
   {
@@ -236,6 +246,7 @@ else
   flock --unlock "$lock"
 fi
 link_library "$output"
+build_program
 if [[ $configuration == release ]] && ! $has_run_time; then
   bindings/c/check-library.sh "$output/$(library_file)"
   CC=${tools}gcc bindings/c/check-archive.sh "$output/libinturn.a"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C library, shared and static, the C++ header and the manual page,
-# or takes them away again.
+# Installs the C library, shared and static, the C++ header, the program `inturn`
+# and the manual pages, or takes them away again.
 #
 #   install.sh [--prefix DIR] [--libdir DIR] [--library DIR]
 #   install.sh [--prefix DIR] --uninstall
@@ -105,7 +105,7 @@ if [[ -z $library ]]; then
   library=$inturn_root/.build/inturn-library
   "$inturn_root/bindings/c/build-library.sh" --output "$library"
 fi
-for file in "$(library_file)" libinturn.a; do
+for file in "$(library_file)" libinturn.a inturn; do
   [[ -f $library/$file ]] ||
     fail "$library has no $file, of the header's version"
 done
@@ -155,6 +155,7 @@ mkdir -p -- "$root"
 while read -r header; do
   put "$inturn_root/$header" "$header"
 done < <(cd "$inturn_root" && find include -type f | LC_ALL=C sort)
+put "$library/inturn" bin/inturn 755
 put "$library/libinturn.a" "$libdir/libinturn.a"
 put "$library/$(library_file)" "$libdir/$(library_file)" 755
 done_so_far+=("$libdir/$(library_soname)" "$libdir/libinturn.so")
@@ -179,6 +180,8 @@ put_filled InturnConfigVersion.cmake.in "$cmake/InturnConfigVersion.cmake" \
 
 put <(awk -v version="$version" -f "$inturn_root/bindings/c/inturn.3.awk" \
   "$inturn_root/include/inturn.h") share/man/man3/inturn.3
+
+put "$inturn_root/bindings/c/program/inturn.1" share/man/man1/inturn.1
 
 make_directory "${manifest%/*}"
 done_so_far+=("$manifest")

@@ -7,6 +7,7 @@
 #                    inturn-VERSION-linux-PROCESSOR.tar.gz
 #                    libinturn0_VERSION_ARCHITECTURE.deb
 #                    libinturn-dev_VERSION_ARCHITECTURE.deb
+#                    inturn_VERSION_ARCHITECTURE.deb
 #                    SHA256SUMS
 #   --processor P  only for this one
 #
@@ -60,7 +61,9 @@ make_archive() {
 # make_deb PACKAGE SECTION DEPENDS SUMMARY DESCRIPTION: of the tree $work/PACKAGE,
 # where the files are and perhaps some of those about them in DEBIAN.
 make_deb() {
-  local tree=$work/$1 about=$work/$1/usr/share/doc/$1
+  local tree=$work/$1 about=$work/$1/usr/share/doc/$1 together=same
+  # Of a program, one processor's is as good as another's.
+  [[ $2 != utils ]] || together=foreign
   mkdir -p "$about" "$tree/DEBIAN"
   cat >"$about/copyright" <<END
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -83,7 +86,7 @@ Package: $1
 Source: inturn
 Version: $version
 Architecture: $architecture
-Multi-Arch: same
+Multi-Arch: $together
 Maintainer: $maintainer
 Section: $2
 Priority: optional
@@ -103,8 +106,10 @@ END
 make_debs() {
   local libdir=usr/lib/$processor-linux-gnu tree=$work/$name glibc
   install_library "$work/libinturn-dev" /usr "lib/$processor-linux-gnu"
-  gzip -9n "$work"/libinturn-dev/usr/share/man/man3/*
-  mkdir -p "$tree/$libdir" "$tree/DEBIAN"
+  gzip -9n "$work"/libinturn-dev/usr/share/man/man*/*
+  mkdir -p "$tree/$libdir" "$tree/DEBIAN" "$work/inturn/usr/share/man"
+  mv "$work/libinturn-dev/usr/bin" "$work/inturn/usr"
+  mv "$work/libinturn-dev/usr/share/man/man1" "$work/inturn/usr/share/man"
   mv "$work/libinturn-dev/$libdir"/libinturn.so.* "$tree/$libdir"
   chmod 644 "$tree/$libdir/$(library_file)"
   echo "libinturn ${version%%.*} $name (>= ${version%.*})" >"$tree/DEBIAN/shlibs"
@@ -121,6 +126,10 @@ make_debs() {
  which may be finished later and from any thread, and the next one starts then.
  .
  The headers for C and C++, the static library and the manual page."
+  make_deb inturn utils "libc6 (>= $glibc)" "what queues of running processes wait for" "\
+ Lists the processes that have libinturn, and asks them what there is in their
+ queues and what keeps an operation from ending. A process answers when it was
+ started with INTURN_SOCKET in its environment."
 }
 
 for processor in "${processors[@]}"; do

@@ -20,6 +20,7 @@ from setuptools.command.build_py import build_py
 
 BUILD_LIBRARY = Path(__file__).resolve().parents[1] / "c" / "build-library.sh"
 NAME = "libinturn.so"
+PROGRAM = "inturn"
 PROCESSOR = os.environ.get("INTURN_PROCESSOR") or platform.machine()
 
 
@@ -32,7 +33,7 @@ def platform_tag(library: Path) -> str:
 
 
 class BuildWithLibrary(build_py):
-    """Puts the library beside the modules."""
+    """Puts the library, and the program that asks processes, beside the modules."""
 
     def run(self) -> None:
         if not self.editable_mode and not BUILD_LIBRARY.is_file():
@@ -48,9 +49,10 @@ class BuildWithLibrary(build_py):
         with tempfile.TemporaryDirectory() as folder:
             command = [BUILD_LIBRARY, "--output", folder, "--processor", PROCESSOR]
             subprocess.run(command, check=True)
-            target = Path(self.build_lib) / "inturn" / NAME
-            # The file itself, whichever of its names: a wheel holds no links.
-            self.copy_file(str((Path(folder) / NAME).resolve()), str(target))
+            for name in (NAME, PROGRAM):
+                target = Path(self.build_lib) / "inturn" / name
+                # The file itself, whichever of its names: a wheel holds no links.
+                self.copy_file(str((Path(folder) / name).resolve()), str(target))
 
 
 class WheelOfPlatform(bdist_wheel):

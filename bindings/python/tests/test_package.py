@@ -6,6 +6,7 @@ import email
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -74,6 +75,17 @@ def test_the_version_is_the_librarys() -> None:
     assert ".".join(map(str, inturn.version())) == inturn.__version__
 
 
+def run_module(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "inturn", *arguments],
+        env={**os.environ, "PYTHONPATH": str(SOURCES), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 def test_the_module_says_what_works() -> None:
     ended = run_python("import runpy; runpy.run_module('inturn', run_name='__main__')")
     assert ended.returncode == 0, ended
@@ -83,16 +95,27 @@ def test_the_module_says_what_works() -> None:
 
 
 def test_the_module_says_why_there_is_no_library() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "inturn"],
-        env={**os.environ, "PYTHONPATH": str(SOURCES), "INTURN_LIBRARY": "/no/such/library.so"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = run_module(INTURN_LIBRARY="/no/such/library.so")
     assert ended.returncode == 1
     assert "/no/such/library.so" in ended.stderr
+
+
+def test_the_module_runs_the_program_that_is_with_the_library(tmp_path: Path) -> None:
+    # Where a build has it, and where an install does.
+    for program in (tmp_path / "libinturn" / "inturn", tmp_path / "bin" / "inturn"):
+        program.parent.mkdir()
+        program.write_text('#!/bin/sh\necho "$0" "$@"; exit 3\n')
+        program.chmod(0o755)
+        library = tmp_path / "libinturn" / "libinturn.so"
+        if not library.exists():
+            shutil.copyfile(inturn.library_path, library)
+        ended = run_module("why", "1", "a b", INTURN_LIBRARY=str(library))
+        assert (ended.returncode, ended.stderr) == (3, "")
+        assert ended.stdout == f"{program} why 1 a b\n"
+        program.unlink()
+    ended = run_module("ps", INTURN_LIBRARY=str(library), PATH="/nowhere")
+    assert ended.returncode == 1
+    assert ended.stderr == f"inturn: there is no program inturn beside {library}\n"
 
 
 def test_what_is_imported_later_is_there_all_the_same() -> None:
@@ -204,6 +227,7 @@ def test_an_installed_wheel_works_where_there_is_no_swift(wheel: Path, tmp_path:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     for command in (
         ["-m", "pip", "install", "--no-deps", "--no-index", str(wheel)],
+        ["-m", "inturn", "ps"],
         ["-m", "inturn"],
     ):
         ended = subprocess.run(

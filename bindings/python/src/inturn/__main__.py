@@ -1,15 +1,24 @@
-"""``python -m inturn``: which library there is, and what works here."""
+"""``python -m inturn``: which library there is, and what works here.
+
+``python -m inturn ps``, ``dump PID``, ``why PID`` and ``top PID`` ask other processes: they run the
+program ``inturn`` that comes with the library.
+"""
 
 from __future__ import annotations
 
+import os
 import platform
+import shutil
 import sys
+from pathlib import Path
 
 import inturn
 
 
 def main() -> int:
     """Prints it; 1 where something does not work. Where there is no library, the import says so."""
+    if len(sys.argv) > 1:
+        return _run_program(sys.argv[1:])
     print(f"inturn {inturn.__version__}, Python {platform.python_version()}")
     print(f"library {'.'.join(map(str, inturn.version()))}: {inturn.library_path}")
     checks = [("threads", _threads), ("main executor", _main_executor), ("asyncio", _asyncio)]
@@ -23,6 +32,26 @@ def main() -> int:
         else:
             print(f"{name}: works")
     return 1 if failed else 0
+
+
+def _run_program(arguments: list[str]) -> int:
+    """In the place of this process. Returns only where there is no such program."""
+    program = _find_program()
+    if program is None:
+        print(f"inturn: there is no program inturn beside {inturn.library_path}", file=sys.stderr)
+        return 1
+    os.execv(program, ["inturn", *arguments])
+
+
+def _find_program() -> str | None:
+    """That of a wheel or a build is beside the library; that of an install, where programs are."""
+    library = Path(inturn.library_path)
+    if library.is_absolute():
+        folder = library.resolve().parent
+        for path in (folder / "inturn", folder.parent / "bin" / "inturn"):
+            if path.is_file() and os.access(path, os.X_OK):
+                return str(path)
+    return shutil.which("inturn")
 
 
 def _threads() -> None:

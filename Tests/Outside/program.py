@@ -1,0 +1,294 @@
+"""Runs the installed program ``inturn`` against a process that is stuck.
+
+    program.py --prefix DIR [--out DIR]
+
+DIR of --prefix is where the library is installed, that of --out gets the process's program.
+Last of all it prints `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 60  # Seconds for anything.
+
+
+class Bench:
+    """Starts the process, and the program that asks it."""
+
+    def __init__(self, prefix: Path, out: Path) -> None:
+        self.program = prefix / "bin" / "inturn"
+        self.stuck = out / "stuck"
+        flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{prefix}/include"]
+        link = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn", "-o", str(self.stuck)]
+        subprocess.run(["gcc", *flags, str(HERE / "stuck.c"), *link], check=True)
+
+    @contextlib.contextmanager
+    def process(self, **environment: str) -> Iterator[subprocess.Popen[str]]:
+        settings = {**os.environ, "INTURN_STALL": "off", **environment}
+        command = [str(self.stuck), "a\nb"]
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            subprocess.Popen(
+                command, env=settings, cwd=folder, stdout=subprocess.PIPE, text=True
+            ) as it,
+        ):
+            try:
+                assert it.stdout is not None
+                assert it.stdout.readline() == "ready\n"
+                yield it
+            finally:
+                it.kill()
+
+    def ask(self, *words: object) -> tuple[int, str, str]:
+        command = [str(self.program), *map(str, words)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    def answer(self, *words: object) -> str:
+        status, said, complaint = self.ask(*words)
+        assert (status, complaint) == (0, ""), (status, complaint)
+        return said
+
+    def refusal(self, *words: object) -> str:
+        status, said, complaint = self.ask(*words)
+        assert (status, said) == (1, ""), (status, said)
+        assert re.fullmatch("inturn: .*\n", complaint), complaint
+        return complaint.removeprefix("inturn: ").strip()
+
+
+def test_ps_lists_processes_that_have_the_library(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket.%p") as it, bench.process() as mute:
+        lines = {words[0]: words[1:] for words in map(str.split, bench.answer("ps").splitlines())}
+        assert lines["PID"] == ["LIBRARY", "SOCKET", "COMMAND"]
+        library, socket, *command = lines[str(it.pid)]
+        assert re.fullmatch(r"libinturn\.so\.[\d.]+", library)
+        assert socket == f"socket.{it.pid}"
+        # In one line, whatever is in it.
+        assert command == [str(bench.stuck), "a", "b"]
+        assert lines[str(mute.pid)][1] == "-"
+        assert str(os.getpid()) not in lines
+
+
+def test_dump_writes_each_format(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        assert '\nqueue "network" fifo turn ' in bench.answer("dump", it.pid)
+        assert bench.answer("dump", it.pid, "dot").startswith("digraph inturn {")
+        assert bench.answer("dump", it.pid, "html").endswith("</html>\n")
+        entries = json.loads(bench.answer("dump", it.pid, "json"))["entries"]
+        labels = {entry["label"] for entry in entries if "label" in entry}
+        assert labels == {"network", "idle", "disk", "load", "save", "write"}
+        assert bench.refusal("dump", it.pid, "xml") == "a dump is text, json, dot or html"
+        assert bench.refusal("dump", it.pid, "text\nwhy") == "a dump is text, json, dot or html"
+
+
+def test_why_says_what_keeps_an_operation(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        of_id = {
+            entry.get("label"): entry["id"]
+            for entry in json.loads(bench.answer("dump", it.pid, "json"))["entries"]
+            if entry["kind"] == "operation"
+        }
+        save = bench.answer("why", it.pid, of_id["save"])
+        assert save.count("\n") == 1
+        for part in ('"save" (', '"load" (', "its call has not returned"):
+            assert part in save
+        # By its label, and by its queue's: each of that.
+        assert '"save" (' in bench.answer("why", it.pid, "save")
+        assert len(bench.answer("why", it.pid, "network").splitlines()) == 2
+        # One of each queue: what waits, rather than what runs.
+        first, second = bench.answer("why", it.pid).splitlines()
+        assert '"save" (' in first
+        assert '"write" (' in second
+        assert "its token has not been finished" in second
+        assert "nothing of that label" in bench.answer("why", it.pid, "idle")
+        assert "has the label none" in bench.refusal("why", it.pid, "none")
+        assert bench.refusal("why", it.pid, "0x1") == "there is no such operation"
+
+
+def check_table(lines: list[str]) -> None:
+    """The rows in any order."""
+    rows = {words[0]: words[1:] for words in map(str.split, lines)}
+    pending, running, _rate, oldest, _unit, cause, *holder = rows["network"]
+    assert (pending, running, cause) == ("1", "1", "call")
+    assert float(oldest) >= 0
+    assert re.fullmatch(r"load \(stuck\.c:\d+\), .*", " ".join(holder)), holder
+    assert rows["idle"] == ["0", "0", rows["idle"][2], "-", "-"]
+    assert rows["disk"][:2] == ["0", "1"]
+    assert "token" in rows["disk"]
+
+
+def test_top_is_written_once_to_a_pipe(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        about, head, *rows = bench.answer("top", it.pid).splitlines()
+        assert about == f"stuck, process {it.pid}: 3 queues, 1 pending, 2 running"
+        assert head.split()[:3] == ["QUEUE", "PENDING", "RUNNING"]
+        assert len(rows) == 3
+        check_table(rows)
+        # What has most pending comes first.
+        assert rows[0].startswith("network ")
+
+
+class Screen:
+    """A terminal of 24 lines and 100 columns, in which the program runs."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.text = ""
+        pid, self.end = pty.fork()
+        if pid == 0:
+            termios.tcsetwinsize(0, (24, 100))
+            os.execv(command[0], command)
+        self.pid = pid
+
+    def read_until(self, pattern: str) -> re.Match[str]:
+        limit = time.monotonic() + LIMIT
+        while not (found := re.search(pattern, self.text, re.DOTALL)):
+            assert time.monotonic() < limit, (pattern, self.text)
+            readable, _, _ = select.select([self.end], [], [], 1)
+            if readable:
+                self.text += os.read(self.end, 65536).decode()
+        self.text = self.text[found.end() :]
+        return found
+
+    def frame(self, key: str = "") -> list[str]:
+        """The rows of a table that is drawn after a key."""
+        os.write(self.end, key.encode())
+        self.text = ""
+        rows = self.read_until("\033\\[H\033\\[J[^\r]*\r\n[^\r]*\r\n(.*?\r\n)(?=\033)")[1]
+        return rows.splitlines()
+
+    def end_status(self) -> int:
+        with contextlib.suppress(OSError):  # what it still writes
+            while chunk := os.read(self.end, 65536):
+                self.text += chunk.decode()
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.end)
+        return status
+
+
+def names(rows: list[str]) -> list[str]:
+    return [row.split()[0] for row in rows]
+
+
+def test_top_is_renewed_on_a_terminal_and_sorted_by_keys(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.1"])
+        check_table(screen.frame())
+        assert names(screen.frame("p"))[0] == "network"
+        assert names(screen.frame("n")) == ["disk", "idle", "network"]
+        assert names(screen.frame("r")) == ["disk", "network", "idle"]
+        rates = [row.split()[3] for row in screen.frame("e")]
+        assert rates == ["0", "0", "0"], rates
+        assert names(screen.frame("o"))[-1] == "idle"
+        os.write(screen.end, b"q")
+        assert screen.end_status() == 0
+        # The screen from before is back, and the cursor.
+        assert screen.text.endswith("\033[?25h\033[?1049l"), screen.text
+
+
+def test_top_gives_the_terminal_back_when_it_is_interrupted(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.1"])
+        screen.frame()
+        os.write(screen.end, b"\x03")
+        assert screen.end_status() == 0
+        assert screen.text.endswith("\033[?25h\033[?1049l")
+
+
+def test_top_gives_the_terminal_back_when_the_process_ends(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.1"])
+        screen.frame()
+        it.kill()
+        it.wait()
+        assert screen.end_status() == 1
+        # What is said then stays on the screen from before.
+        assert "\033[?1049linturn: " in screen.text, screen.text
+
+
+def test_it_says_why_a_process_does_not_answer(bench: Bench) -> None:
+    with bench.process() as it:
+        said = bench.refusal("dump", it.pid)
+        assert said.startswith(f"process {it.pid} was started without INTURN_SOCKET"), said
+    with bench.process(INTURN_SOCKET="socket") as it:
+        (Path(f"/proc/{it.pid}/cwd") / "socket").unlink()
+        said = bench.refusal("dump", it.pid)
+        assert said == f"process {it.pid} does not listen at socket: No such file or directory"
+    with bench.process(INTURN_SOCKET="socket") as it:
+        it.send_signal(signal.SIGSTOP)
+        os.waitpid(it.pid, os.WUNTRACED)
+        said = bench.refusal("top", it.pid)
+        assert said == f"process {it.pid} is stopped, so it does not answer"
+    assert bench.refusal("dump", it.pid) == f"there is no process {it.pid}"
+    said = bench.refusal("dump", os.getpid())
+    assert said == f"process {os.getpid()} has not loaded libinturn"
+
+
+def test_it_says_who_listens_in_the_place_of_a_process(bench: Bench) -> None:
+    with (
+        bench.process(INTURN_SOCKET="socket") as it,
+        bench.process(INTURN_SOCKET="socket") as other,
+    ):
+        path = Path(f"/proc/{it.pid}/cwd") / "socket"
+        path.unlink()
+        path.symlink_to((Path(f"/proc/{other.pid}/cwd") / "socket").resolve())
+        said = bench.refusal("dump", it.pid)
+        assert said == f"at socket, process {other.pid} listens, not process {it.pid}"
+
+
+def test_a_wrong_call_shows_how_it_is_called(bench: Bench) -> None:
+    for words in ((), ("ps", "1"), ("dump",), ("dumb", "1"), ("why", "1", "2", "3")):
+        status, said, complaint = bench.ask(*words)
+        assert (status, said) == (2, "")
+        assert complaint.startswith("usage: inturn ps ")
+    assert bench.refusal("dump", "self") == "self is not the number of a process"
+    assert bench.refusal("dump", "-1") == "-1 is not the number of a process"
+    assert bench.refusal("top", os.getpid(), "0") == "0 is not from 0.05 to 3600 seconds"
+    assert bench.answer("--help").startswith("usage: inturn ps ")
+
+
+def main() -> int:
+    """Runs them all; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--prefix", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    out = options.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    bench = Bench(options.prefix.resolve(), out)
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        print("begin", name, flush=True)
+        try:
+            test(bench)
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            print("FAILED", name)
+            failed += 1
+        else:
+            print("ok", name)
+            passed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

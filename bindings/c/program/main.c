@@ -1,0 +1,174 @@
+// inturn: asks running processes what their queues do, and what keeps them.
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "program.h"
+
+static const char usage[] =
+    "usage: inturn ps                     processes that have the library\n"
+    "       inturn dump PID [FORMAT]      all there is: text, json, dot or "
+    "html\n"
+    "       inturn why PID [ID | LABEL]   what keeps an operation, those of "
+    "this\n"
+    "                                     label or queue, or one of each "
+    "queue\n"
+    "       inturn top PID [SECONDS]      a table of queues, anew after so "
+    "long\n"
+    "\n"
+    "A process answers when INTURN_SOCKET=PATH is in its environment as it "
+    "starts.\n"
+    "%p in the path stands for its number: INTURN_SOCKET=/tmp/inturn.%p\n";
+
+void (*before_failure)(void);
+
+void fail(const char *format, ...) {
+  va_list arguments;
+  if (before_failure)
+    before_failure();
+  va_start(arguments, format);
+  fputs("inturn: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  exit(1);
+}
+
+static void write_out(const char *bytes, size_t count) {
+  if (fwrite(bytes, 1, count, stdout) != count)
+    fail("cannot write to the standard output");
+}
+
+static int write_dump(pid_t process, const char *format) {
+  static const char error[] = "error: ";
+  char request[32], bytes[16384];
+  if (strlen(format) > 8 || strpbrk(format, "\r\n"))
+    fail("a dump is text, json, dot or html");
+  snprintf(request, sizeof request, "dump %s", format);
+  int descriptor = ask(process, request);
+  size_t count = read_answer(process, descriptor, bytes, sizeof bytes);
+  if (count > strlen(error) && memcmp(bytes, error, strlen(error)) == 0)
+    fail("%.*s", (int)(count - strlen(error) - 1), bytes + strlen(error));
+  for (; count > 0;
+       count = read_answer(process, descriptor, bytes, sizeof bytes))
+    write_out(bytes, count);
+  close(descriptor);
+  return 0;
+}
+
+// Why
+
+/// Writes what keeps an operation. False, and why not in `fault`.
+static bool write_why(pid_t process, const char *id, char fault[256]) {
+  char request[64];
+  snprintf(request, sizeof request, "why %s", id);
+  char *text = answer_to(process, request, fault);
+  if (text)
+    write_out(text, strlen(text));
+  free(text);
+  return text != NULL;
+}
+
+static bool is_id(const char *text) {
+  return text[0] == '0' && text[1] == 'x' && strlen(text) <= 18 &&
+         strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
+}
+
+/// Of each queue the first that is pending, or else the first that runs; or all
+/// that have this label or are of a queue that has it.
+static int write_whys(pid_t process, const char *label) {
+  char fault[256];
+  char *dump = answer_to(process, "dump text", fault);
+  if (!dump)
+    fail("%s", fault);
+  struct entry entry;
+  // The one to ask about, of the queue whose entries come just now.
+  char id[sizeof entry.id] = "";
+  bool is_pending = false, is_of_label = false, has_found = false;
+  int told = 0;
+  for (const char *rest = dump;;) {
+    bool is_there = next_entry(&rest, &entry);
+    if (!is_there || strcmp(entry.kind, "queue") == 0) {
+      // It may have ended since.
+      if (id[0] && write_why(process, id, fault))
+        told++;
+      id[0] = '\0';
+      is_pending = false;
+      if (!is_there)
+        break;
+      is_of_label = label && strcmp(entry.label, label) == 0;
+      has_found |= is_of_label;
+    } else if (strcmp(entry.kind, "operation") == 0 && entry.id[0]) {
+      bool is_named = label && strcmp(entry.label, label) == 0;
+      has_found |= is_named;
+      if (is_named || is_of_label) {
+        if (write_why(process, entry.id, fault))
+          told++;
+      } else if (!label && !is_pending) {
+        is_pending = has_word(&entry, "pending");
+        if (is_pending || !id[0])
+          strcpy(id, entry.id);
+      }
+    }
+  }
+  free(dump);
+  if (label && !has_found)
+    fail("no queue and no operation of process %d has the label %s",
+         (int)process, label);
+  if (told == 0)
+    puts(label ? "nothing of that label is pending or running"
+               : "nothing is pending or running");
+  return 0;
+}
+
+static int write_why_of(pid_t process, const char *what) {
+  if (!what || !is_id(what))
+    return write_whys(process, what);
+  char fault[256];
+  if (!write_why(process, what, fault))
+    fail("%s", fault);
+  return 0;
+}
+
+static pid_t process_of(const char *text) {
+  char *end;
+  long number = strtol(text, &end, 10);
+  if (*end || !isdigit((unsigned char)*text) || number < 1 ||
+      number > INT32_MAX)
+    fail("%s is not the number of a process", text);
+  return (pid_t)number;
+}
+
+static double seconds_of(const char *text) {
+  char *end;
+  double seconds = strtod(text, &end);
+  if (*end || !(seconds >= 0.05 && seconds <= 3600))
+    fail("%s is not from 0.05 to 3600 seconds", text);
+  return seconds;
+}
+
+int main(int count, char **arguments) {
+  const char *command = count > 1 ? arguments[1] : "";
+  const char *third = count > 3 ? arguments[3] : NULL;
+  int status = 2;
+  if (strcmp(command, "--help") == 0) {
+    fputs(usage, stdout);
+    status = 0;
+  } else if (strcmp(command, "ps") == 0 && count == 2) {
+    status = list_processes();
+  } else if (strcmp(command, "dump") == 0 && (count == 3 || count == 4)) {
+    status = write_dump(process_of(arguments[2]), third ? third : "text");
+  } else if (strcmp(command, "why") == 0 && (count == 3 || count == 4)) {
+    status = write_why_of(process_of(arguments[2]), third);
+  } else if (strcmp(command, "top") == 0 && (count == 3 || count == 4)) {
+    status = show_top(process_of(arguments[2]), third ? seconds_of(third) : 1);
+  } else {
+    fputs(usage, stderr);
+  }
+  if (fflush(stdout) != 0)
+    fail("cannot write to the standard output");
+  return status;
+}

@@ -1,0 +1,315 @@
+// Which processes have the library, and how they are asked.
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/// How long a process may take to answer.
+enum { ANSWER_SECONDS = 10 };
+
+/// Reads a whole file of /proc for the caller to free, with a zero after it.
+/// NULL, and why in `errno`, where it cannot be read.
+static char *read_file(pid_t process, const char *name, size_t *out_length) {
+  char path[96];
+  snprintf(path, sizeof path, "/proc/%d/%s", (int)process, name);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return NULL;
+  size_t length = 0, room = 4096;
+  char *bytes = NULL;
+  for (;;) {
+    char *more = realloc(bytes, room + 1);
+    if (!more)
+      fail("out of memory");
+    bytes = more;
+    ssize_t got = read(file, bytes + length, room - length);
+    if (got < 0) {
+      int error = errno;
+      free(bytes);
+      close(file);
+      errno = error;
+      return NULL;
+    }
+    length += (size_t)got;
+    if (got == 0)
+      break;
+    if (length == room)
+      room *= 2;
+  }
+  close(file);
+  bytes[length] = '\0';
+  if (out_length)
+    *out_length = length;
+  return bytes;
+}
+
+// Who has it
+
+/// The file of the library, from the process's maps, cut to the room. False:
+/// none is mapped.
+static bool find_library(const char *maps, char *path, size_t room) {
+  const char *name = strstr(maps, "/libinturn.so");
+  if (!name)
+    return false;
+  const char *begin = name;
+  while (begin > maps && begin[-1] != '\n')
+    begin--;
+  begin = strchr(begin, '/');
+  snprintf(path, room, "%.*s", (int)strcspn(begin, "\n"), begin);
+  return true;
+}
+
+/// Whether a program has the library inside of it: one of its threads is the
+/// library's.
+static bool has_threads_of_library(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+  DIR *tasks = opendir(path);
+  bool has = false;
+  for (struct dirent *task; tasks && !has && (task = readdir(tasks));) {
+    if (!isdigit((unsigned char)task->d_name[0]))
+      continue;
+    snprintf(path, sizeof path, "task/%.20s/comm", task->d_name);
+    char *name = read_file(process, path, NULL);
+    has = name && strncmp(name, "inturn-", 7) == 0;
+    free(name);
+  }
+  if (tasks)
+    closedir(tasks);
+  return has;
+}
+
+/// What runs in the process, in one line.
+static void write_command(pid_t process, char *text, size_t room) {
+  size_t length;
+  char *bytes = read_file(process, "cmdline", &length);
+  if (!bytes || length == 0) {
+    name_process(process, text, room);
+  } else {
+    for (size_t i = 0; i + 1 < length; i++)
+      if ((unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f)
+        bytes[i] = ' ';
+    snprintf(text, room, "%s", bytes);
+  }
+  free(bytes);
+}
+
+void name_process(pid_t process, char *name, size_t room) {
+  char *bytes = read_file(process, "comm", NULL);
+  snprintf(name, room, "%.*s", (int)strcspn(bytes ? bytes : "?", "\n"),
+           bytes ? bytes : "?");
+  free(bytes);
+}
+
+// How it is asked
+
+/// The process's number as it sees that itself.
+static long own_number(pid_t process) {
+  long number = process;
+  char *status = read_file(process, "status", NULL);
+  const char *line = status ? strstr(status, "\nNSpid:") : NULL;
+  if (line) {
+    line += strlen("\nNSpid:");
+    const char *last = line + strcspn(line, "\n");
+    while (last > line && isdigit((unsigned char)last[-1]))
+      last--;
+    number = strtol(last, NULL, 10);
+  }
+  free(status);
+  return number;
+}
+
+/// The path of its socket, as the process sees it. False: it has none. NULL
+/// instead of its environment, and why in `errno`, where that cannot be read.
+static bool find_socket(pid_t process, const char *environment, size_t length,
+                        char *path, size_t room) {
+  static const char name[] = "INTURN_SOCKET=";
+  const char *value = NULL;
+  for (const char *next = environment; next < environment + length;
+       next += strlen(next) + 1)
+    if (!value && strncmp(next, name, strlen(name)) == 0)
+      value = next + strlen(name);
+  if (!value || !*value)
+    return false;
+  size_t used = 0;
+  for (; *value && used + 1 < room; value++) {
+    if (value[0] == '%' && value[1] == 'p') {
+      int added =
+          snprintf(path + used, room - used, "%ld", own_number(process));
+      used = used + (size_t)added < room ? used + (size_t)added : room - 1;
+      value++;
+    } else {
+      path[used++] = *value;
+    }
+  }
+  path[used] = '\0';
+  return true;
+}
+
+int list_processes(void) {
+  DIR *processes = opendir("/proc");
+  if (!processes)
+    fail("there is no /proc");
+  printf("%8s  %-20s  %-24s  %s\n", "PID", "LIBRARY", "SOCKET", "COMMAND");
+  for (struct dirent *entry; (entry = readdir(processes));) {
+    if (!isdigit((unsigned char)entry->d_name[0]))
+      continue;
+    pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
+    char library[512] = "in the program", path[256] = "-", command[512];
+    // Those of other users cannot be read.
+    char *maps = read_file(process, "maps", NULL);
+    if (maps && (find_library(maps, library, sizeof library) ||
+                 has_threads_of_library(process))) {
+      size_t length;
+      char *environment = read_file(process, "environ", &length);
+      if (environment)
+        find_socket(process, environment, length, path, sizeof path);
+      free(environment);
+      write_command(process, command, sizeof command);
+      const char *name = strrchr(library, '/');
+      printf("%8d  %-20s  %-24s  %s\n", (int)process, name ? name + 1 : library,
+             path, command);
+    }
+    free(maps);
+  }
+  closedir(processes);
+  return 0;
+}
+
+/// Whether the system has stopped it, as by SIGSTOP or a debugger.
+static bool is_stopped(pid_t process) {
+  char *status = read_file(process, "status", NULL);
+  const char *line = status ? strstr(status, "\nState:\t") : NULL;
+  bool is = line && (line[8] == 'T' || line[8] == 't');
+  free(status);
+  return is;
+}
+
+/// So it does not answer, and whoever asks would wait in vain.
+static void fail_if_stopped(pid_t process) {
+  if (is_stopped(process))
+    fail("process %d is stopped, so it does not answer", (int)process);
+}
+
+/// Connects to a path that the process sees in folders of its own. -1, and why
+/// in `errno`.
+static int connect_to(pid_t process, const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  char folder[64];
+  bool is_absolute = path[0] == '/';
+  snprintf(folder, sizeof folder, "/proc/%d/%s", (int)process,
+           is_absolute ? "root" : "cwd");
+  path += strspn(path, "/");
+  if (strlen(path) >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(address.sun_path, path);
+  // From there, as there is room for its own path only.
+  int back = open(".", O_PATH | O_CLOEXEC);
+  int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connection < 0 || chdir(folder) != 0 ||
+      connect(connection, (struct sockaddr *)&address, sizeof address) != 0) {
+    int error = errno;
+    if (connection >= 0)
+      close(connection);
+    connection = -1;
+    errno = error;
+  }
+  int error = errno;
+  if (back >= 0) {
+    if (fchdir(back) != 0)
+      fail("the folder that this was started in is gone");
+    close(back);
+  }
+  errno = error;
+  return connection;
+}
+
+int ask(pid_t process, const char *request) {
+  int number = (int)process;
+  size_t length;
+  char *maps = read_file(process, "maps", NULL);
+  if (!maps && errno == ENOENT)
+    fail("there is no process %d", number);
+  char *environment = maps ? read_file(process, "environ", &length) : NULL;
+  if (!environment)
+    fail("process %d cannot be looked into: %s", number, strerror(errno));
+  char path[256];
+  if (!find_library(maps, path, sizeof path) &&
+      !has_threads_of_library(process))
+    fail("process %d has not loaded libinturn", number);
+  free(maps);
+  if (!find_socket(process, environment, length, path, sizeof path))
+    fail(
+        "process %d was started without INTURN_SOCKET in its environment, so it"
+        " does not answer; with INTURN_DUMP=SIGUSR2, that signal has it write a"
+        " dump",
+        number);
+  free(environment);
+  fail_if_stopped(process);
+  int connection = connect_to(process, path);
+  if (connection < 0)
+    fail("process %d does not listen at %s: %s", number, path, strerror(errno));
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+      peer.pid != process)
+    fail("at %s, process %d listens, not process %d", path, (int)peer.pid,
+         number);
+  char line[80];
+  int count = snprintf(line, sizeof line, "%s\n", request);
+  if (send(connection, line, (size_t)count, MSG_NOSIGNAL) != count)
+    fail("process %d has hung up", number);
+  return connection;
+}
+
+size_t read_answer(pid_t process, int descriptor, char *bytes, size_t room) {
+  struct pollfd readable = {.fd = descriptor, .events = POLLIN};
+  int ready;
+  do
+    ready = poll(&readable, 1, ANSWER_SECONDS * 1000);
+  while (ready < 0 && errno == EINTR);
+  if (ready == 0) {
+    fail_if_stopped(process);
+    fail("process %d has not answered in %d seconds", (int)process,
+         ANSWER_SECONDS);
+  }
+  ssize_t got = read(descriptor, bytes, room);
+  if (got < 0)
+    fail("process %d has hung up: %s", (int)process, strerror(errno));
+  return (size_t)got;
+}
+
+char *answer_to(pid_t process, const char *request, char why[256]) {
+  static const char error[] = "error: ";
+  int connection = ask(process, request);
+  size_t length = 0, room = 65536, got;
+  char *text = NULL;
+  do {
+    char *more = length + 1 < room && text ? text : realloc(text, room *= 2);
+    if (!more)
+      fail("out of memory");
+    text = more;
+    got = read_answer(process, connection, text + length, room - 1 - length);
+    length += got;
+  } while (got > 0);
+  close(connection);
+  text[length] = '\0';
+  if (strncmp(text, error, strlen(error)) != 0)
+    return text;
+  snprintf(why, 256, "%.*s", (int)strcspn(text + strlen(error), "\n"),
+           text + strlen(error));
+  free(text);
+  return NULL;
+}

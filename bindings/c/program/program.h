@@ -1,0 +1,65 @@
+// What the parts of the program `inturn` share. It asks other processes what
+// their queues do, and has nothing of the library in it.
+#ifndef INTURN_PROGRAM_H
+#define INTURN_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// Ends the program with one line that says why.
+_Noreturn void fail(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/// Called before that line, where the terminal is not as it was.
+extern void (*before_failure)(void);
+
+/// Lists the processes that have the library. The exit status.
+int list_processes(void);
+
+/// Connects to a process and sends it a request, such as "dump text", or fails.
+/// The descriptor from which its answer is read.
+int ask(pid_t process, const char *request);
+
+/// Reads more of an answer. 0: that was all. Fails where nothing comes.
+size_t read_answer(pid_t process, int descriptor, char *bytes, size_t room);
+
+/// The whole answer to a request, for the caller to free. NULL: the process has
+/// none, and has said why in `why`.
+char *answer_to(pid_t process, const char *request, char why[256]);
+
+/// The name of a process's program.
+void name_process(pid_t process, char *name, size_t room);
+
+/// A line of a dump as text.
+struct entry {
+  char kind[12]; // such as "queue"
+  char label[128];
+  char words[128]; // what it is besides, such as "running token"
+  char id[24];
+  char site[96]; // such as "app.c:88", or empty
+  uint64_t count, pending, running, ended;
+  int64_t enqueued_ns, started_ns; // 0: not known
+};
+
+/// Takes the next line from a dump. False at its end.
+bool next_entry(const char **dump, struct entry *entry);
+
+/// Whether one of the entry's words is this.
+bool has_word(const struct entry *entry, const char *word);
+
+/// Copies a text, cut where it is longer than its room.
+void copy_text(const char *text, char *copy, size_t room);
+
+/// Now, of the clock that dumps tell times of.
+int64_t now_ns(void);
+
+/// A time such as "12 ms" or "3.5 s".
+void write_time(int64_t nanoseconds, char *text, size_t room);
+
+/// Shows a table of a process's queues: again and again on a terminal, until it
+/// is quit; else once. The exit status.
+int show_top(pid_t process, double interval);
+
+#endif

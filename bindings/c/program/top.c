@@ -1,0 +1,266 @@
+// A table of a process's queues, which the keys of a terminal sort.
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "program.h"
+
+struct row {
+  char label[128];
+  char id[24];
+  char cause[16];   // why it does not go on, or what runs does not
+  char holder[256]; // of what runs, which and since when
+  uint64_t pending, running, ended;
+  double rate;       // ends in a second; below 0: not known yet
+  int64_t oldest_ns; // how long the oldest that is there has been
+};
+
+struct table {
+  int64_t at_ns;
+  size_t count;
+  struct row *rows;
+};
+
+static char sorted_by = 'p';
+
+// The rows
+
+static const char *const causes[] = {"after",     "name", "turn",  "token",
+                                     "call",      "task", "place", "callback",
+                                     "suspended", "view", "clock", "delay",
+                                     "executor",  "pool", NULL};
+
+static void take_cause(struct row *row, const struct entry *entry) {
+  row->cause[0] = '\0';
+  for (const char *const *cause = causes; *cause; cause++)
+    if (has_word(entry, *cause))
+      copy_text(*cause, row->cause, sizeof row->cause);
+}
+
+static void take_queue(struct row *row, const struct entry *entry) {
+  memset(row, 0, sizeof *row);
+  strcpy(row->label, entry->label);
+  strcpy(row->id, entry->id);
+  take_cause(row, entry);
+  row->pending = entry->pending;
+  row->running = entry->running;
+  row->ended = entry->ended;
+  row->rate = -1;
+}
+
+static void take_operation(struct row *row, const struct entry *entry,
+                           int64_t now) {
+  int64_t age = entry->enqueued_ns ? now - entry->enqueued_ns : 0;
+  if (age > row->oldest_ns)
+    row->oldest_ns = age;
+  if (!has_word(entry, "running"))
+    return;
+  // The one that runs longest comes last.
+  take_cause(row, entry);
+  char since[24] = "";
+  if (entry->started_ns)
+    write_time(now - entry->started_ns, since, sizeof since);
+  bool is_labelled = entry->label[0], has_site = entry->site[0];
+  snprintf(row->holder, sizeof row->holder, "%s%s%s%s%s%s", entry->label,
+           is_labelled && has_site ? " (" : "", entry->site,
+           is_labelled && has_site ? ")" : "",
+           *since && (is_labelled || has_site) ? ", " : "", since);
+}
+
+static struct table take_table(pid_t process) {
+  char fault[256];
+  char *dump = answer_to(process, "dump text", fault);
+  if (!dump)
+    fail("%s", fault);
+  struct table table = {.at_ns = now_ns()};
+  size_t room = 0;
+  struct entry entry;
+  for (const char *rest = dump; next_entry(&rest, &entry);) {
+    if (strcmp(entry.kind, "queue") == 0) {
+      if (table.count == room) {
+        room = room ? 2 * room : 64;
+        table.rows = realloc(table.rows, room * sizeof *table.rows);
+        if (!table.rows)
+          fail("out of memory");
+      }
+      take_queue(&table.rows[table.count++], &entry);
+    } else if (strcmp(entry.kind, "operation") == 0 && table.count > 0) {
+      take_operation(&table.rows[table.count - 1], &entry, table.at_ns);
+    }
+  }
+  free(dump);
+  return table;
+}
+
+static int by_id(const void *left, const void *right) {
+  return strcmp(((const struct row *)left)->id,
+                ((const struct row *)right)->id);
+}
+
+/// How fast each queue goes, from an earlier table of the same process.
+static void take_rates(struct table *table, struct table *before) {
+  double seconds = (double)(table->at_ns - before->at_ns) / 1e9;
+  if (before->count == 0)
+    return;
+  qsort(before->rows, before->count, sizeof *before->rows, by_id);
+  for (size_t i = 0; i < table->count && seconds > 0; i++) {
+    const struct row *was = bsearch(&table->rows[i], before->rows,
+                                    before->count, sizeof *before->rows, by_id);
+    if (was)
+      table->rows[i].rate =
+          (double)(table->rows[i].ended - was->ended) / seconds;
+  }
+}
+
+static double weight(const struct row *row) {
+  switch (sorted_by) {
+  case 'r':
+    return (double)row->running;
+  case 'e':
+    return row->rate;
+  case 'o':
+    return (double)row->oldest_ns;
+  default:
+    return (double)row->pending;
+  }
+}
+
+static int by_key(const void *left, const void *right) {
+  const struct row *one = left, *other = right;
+  if (sorted_by != 'n' && weight(one) != weight(other))
+    return weight(one) < weight(other) ? 1 : -1;
+  int order = strcmp(one->label, other->label);
+  return order ? order : strcmp(one->id, other->id);
+}
+
+// The screen
+
+/// Writes one line, cut to so many characters; 0: whole. Bytes that go on with
+/// a character begin with the bits 10.
+static void write_line(const char *line, size_t width) {
+  size_t characters = 0;
+  for (; *line; line++) {
+    if ((*line & 0xc0) != 0x80 && width && ++characters > width)
+      break;
+    putchar(*line);
+  }
+  putchar('\n');
+}
+
+static void write_table(pid_t process, struct table *table, size_t width,
+                        size_t height) {
+  char line[1024], name[64];
+  uint64_t pending = 0, running = 0;
+  for (size_t i = 0; i < table->count; i++) {
+    pending += table->rows[i].pending;
+    running += table->rows[i].running;
+  }
+  if (table->count > 0)
+    qsort(table->rows, table->count, sizeof *table->rows, by_key);
+  name_process(process, name, sizeof name);
+  snprintf(line, sizeof line,
+           "%s, process %d: %zu queues, %llu pending, %llu running%s", name,
+           (int)process, table->count, (unsigned long long)pending,
+           (unsigned long long)running,
+           width ? "   sort: p r e o n   quit: q" : "");
+  write_line(line, width);
+  snprintf(line, sizeof line, "%-20s %7s %7s %7s %7s  %-9s %s", "QUEUE",
+           "PENDING", "RUNNING", "ENDS/S", "OLDEST", "WHY",
+           "RUNNING OPERATION");
+  write_line(line, width);
+  for (size_t i = 0; i < table->count; i++) {
+    const struct row *row = &table->rows[i];
+    if (height && i + 3 > height)
+      break;
+    char oldest[24] = "-", rate[24] = "-";
+    if (row->oldest_ns > 0)
+      write_time(row->oldest_ns, oldest, sizeof oldest);
+    if (row->rate >= 0)
+      snprintf(rate, sizeof rate, "%.0f", row->rate);
+    // A column of 20 characters has more bytes than that where they are longer.
+    const char *label = row->label[0] ? row->label : row->id;
+    int bytes = 0, characters = 0;
+    for (; label[bytes]; bytes++)
+      if ((label[bytes] & 0xc0) != 0x80 && ++characters > 20)
+        break;
+    snprintf(line, sizeof line, "%-*.*s %7llu %7llu %7s %7s  %-9s %s",
+             20 + bytes - (characters > 20 ? 20 : characters), bytes, label,
+             (unsigned long long)row->pending, (unsigned long long)row->running,
+             rate, oldest, row->cause[0] ? row->cause : "-", row->holder);
+    write_line(line, width);
+  }
+}
+
+static struct termios before;
+
+static void leave_terminal(void) {
+  before_failure = NULL;
+  tcsetattr(STDIN_FILENO, TCSANOW, &before);
+  // Back to the screen that was there, with its cursor.
+  fputs("\033[?25h\033[?1049l", stdout);
+  fflush(stdout);
+}
+
+static volatile sig_atomic_t is_ended;
+
+static void end(int number) { is_ended = number; }
+
+static void enter_terminal(void) {
+  tcgetattr(STDIN_FILENO, &before);
+  struct termios keys = before;
+  keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+  tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+  fputs("\033[?1049h\033[?25l", stdout);
+  before_failure = leave_terminal;
+  struct sigaction action = {.sa_handler = end};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+}
+
+/// Waits for a key. 0: there was none in the time.
+static char next_key(double seconds) {
+  struct pollfd readable = {.fd = STDIN_FILENO, .events = POLLIN};
+  char key = 0;
+  int ready = poll(&readable, 1, (int)(seconds * 1000));
+  if (ready > 0 && read(STDIN_FILENO, &key, 1) != 1)
+    return 'q';
+  return ready > 0 ? key : 0;
+}
+
+int show_top(pid_t process, double interval) {
+  struct table table = take_table(process);
+  if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+    write_table(process, &table, 0, 0);
+    free(table.rows);
+    return 0;
+  }
+  enter_terminal();
+  char key = 0;
+  while (!is_ended && key != 'q') {
+    struct winsize size = {0};
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    fputs("\033[H\033[J", stdout);
+    write_table(process, &table, size.ws_col ? size.ws_col : 80,
+                size.ws_row ? size.ws_row : 24);
+    fflush(stdout);
+    key = next_key(interval);
+    if (key && strchr("preon", key)) {
+      sorted_by = key;
+    } else if (key == 0 && !is_ended) {
+      struct table old = table;
+      table = take_table(process);
+      take_rates(&table, &old);
+      free(old.rows);
+    }
+  }
+  leave_terminal();
+  free(table.rows);
+  return 0;
+}
