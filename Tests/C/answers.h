@@ -12,9 +12,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The other end of the standard error, from here on. */
+/* The other end of the standard error, from here on. What a check says still
+   goes to where it was. */
 static inline int read_standard_error(void) {
   int ends[2];
+  FILE *before = fdopen(dup(STDERR_FILENO), "w");
+  CHECK(before != NULL && setvbuf(before, NULL, _IONBF, 0) == 0);
+  stderr = before;
   CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
   CHECK_INT(close(ends[1]), 0);
   return ends[0];
@@ -27,8 +31,8 @@ static inline void await_text(int end, const char *expected) {
   do {
     struct pollfd readable = {.fd = end, .events = POLLIN};
     if (poll(&readable, 1, LIMIT_SECONDS * 1000) != 1)
-      FAIL("waited for \"%s\", and there is \"%.*s\"", expected, (int)length,
-           text);
+      FAIL("waited %d s for \"%s\", and there is \"%.*s\"", LIMIT_SECONDS,
+           expected, (int)length, text);
     ssize_t got = read(end, text + length, sizeof text - 1 - length);
     CHECK(got > 0);
     length += (size_t)got;
@@ -45,7 +49,10 @@ static inline bool is_alone_in_folder(const char *test, const char *variable,
   const char *alone = getenv("INTURN_TEST_ALONE");
   if (alone != NULL)
     return is_alone(test, variable, NULL);
-  char folder[] = "/tmp/inturn-XXXXXX", value[128];
+  char folder[64], value[128];
+  const char *temporary = getenv("TMPDIR");
+  snprintf(folder, sizeof folder, "%s/inturn-XXXXXX",
+           temporary != NULL && strlen(temporary) < 40 ? temporary : "/tmp");
   CHECK(mkdtemp(folder) != NULL);
   snprintf(value, sizeof value, "%s%s/%s", before, folder, name);
   CHECK(!is_alone(test, variable, value));

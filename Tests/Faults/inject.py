@@ -84,7 +84,9 @@ class Runner:
         environment.setdefault("INTURN_TEST_SCALE", "0.001")
         if fault:
             environment["INTURN_FAULT"] = str(fault)
-        with tempfile.TemporaryFile() as counts:
+        # A test that is refused a call leaves its files.
+        with tempfile.TemporaryFile() as counts, tempfile.TemporaryDirectory() as folder:
+            environment["TMPDIR"] = folder
             counts.truncate(COUNTS.size)
             environment["INTURN_FAULT_COUNTS"] = f"/proc/self/fd/{counts.fileno()}"
             process = subprocess.Popen(
