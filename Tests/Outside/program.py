@@ -137,7 +137,7 @@ def check_table(lines: list[str]) -> None:
 def test_top_is_written_once_to_a_pipe(bench: Bench) -> None:
     with bench.process(INTURN_SOCKET="socket") as it:
         about, head, *rows = bench.answer("top", it.pid).splitlines()
-        assert about == f"stuck, process {it.pid}: 3 queues, 1 pending, 2 running"
+        assert about == f"stuck, process {it.pid}: queues 3, pending 1, running 2"
         assert head.split()[:3] == ["QUEUE", "PENDING", "RUNNING"]
         assert len(rows) == 3
         check_table(rows)
@@ -159,7 +159,7 @@ class Screen:
     def read_until(self, pattern: str) -> re.Match[str]:
         limit = time.monotonic() + LIMIT
         while not (found := re.search(pattern, self.text, re.DOTALL)):
-            assert time.monotonic() < limit, (pattern, self.text)
+            assert time.monotonic() < limit, (pattern, self.text[-2000:])
             readable, _, _ = select.select([self.end], [], [], 1)
             if readable:
                 self.text += os.read(self.end, 65536).decode()
@@ -200,6 +200,30 @@ def test_top_is_renewed_on_a_terminal_and_sorted_by_keys(bench: Bench) -> None:
         assert screen.end_status() == 0
         # The screen from before is back, and the cursor.
         assert screen.text.endswith("\033[?25h\033[?1049l"), screen.text
+
+
+def test_top_looks_into_a_queue(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.1"])
+        screen.frame()
+        # By their names: to the first, to the last and beyond it, and back to the one before.
+        os.write(screen.end, b"n" + 4 * b"\033[B" + b"\033[A")
+        screen.read_until("\033\\[7midle ")
+        os.write(screen.end, b"j")
+        screen.read_until("\033\\[7mnetwork ")
+        os.write(screen.end, b"\r")
+        head, running, pending, why = screen.read_until(
+            "(network: [^\r]*)\r\n([^\r]*)\r\n([^\r]*)\r\n\r\n(.*?)\033"
+        ).groups()
+        assert head.startswith("network: fifo turn, 1 pending, 1 running, 0 ended")
+        assert re.match(r"  running call +load +[\d.]+ m?s  stuck\.c:\d+", running), running
+        assert re.match(r"  pending turn +save +[\d.]+ m?s  stuck\.c:\d+", pending), pending
+        # In as many lines as it takes.
+        assert "its call has not returned" in why.replace("\r\n", "")
+        os.write(screen.end, b"b")
+        screen.read_until("OPERATION\r\n")
+        os.write(screen.end, b"q")
+        assert screen.end_status() == 0
 
 
 def test_top_gives_the_terminal_back_when_it_is_interrupted(bench: Bench) -> None:

@@ -58,6 +58,13 @@ int64_t now_ns(void);
 /// A time such as "12 ms" or "3.5 s".
 void write_time(int64_t nanoseconds, char *text, size_t room);
 
+/// Writes one line, cut to so many characters; 0: whole.
+void write_line(const char *line, size_t width);
+
+/// Writes what is in the queue of this name, and what keeps the first operation
+/// that waits.
+void write_queue(pid_t process, const char *queue, size_t width, size_t height);
+
 /// Shows a table of a process's queues: again and again on a terminal, until it
 /// is quit; else once. The exit status.
 int show_top(pid_t process, double interval);

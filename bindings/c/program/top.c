@@ -141,17 +141,8 @@ static int by_key(const void *left, const void *right) {
 
 // The screen
 
-/// Writes one line, cut to so many characters; 0: whole. Bytes that go on with
-/// a character begin with the bits 10.
-static void write_line(const char *line, size_t width) {
-  size_t characters = 0;
-  for (; *line; line++) {
-    if ((*line & 0xc0) != 0x80 && width && ++characters > width)
-      break;
-    putchar(*line);
-  }
-  putchar('\n');
-}
+/// The name of the queue that the keys have come to; empty: none yet.
+static char selected[24];
 
 static void write_table(pid_t process, struct table *table, size_t width,
                         size_t height) {
@@ -165,10 +156,10 @@ static void write_table(pid_t process, struct table *table, size_t width,
     qsort(table->rows, table->count, sizeof *table->rows, by_key);
   name_process(process, name, sizeof name);
   snprintf(line, sizeof line,
-           "%s, process %d: %zu queues, %llu pending, %llu running%s", name,
+           "%s, process %d: queues %zu, pending %llu, running %llu%s", name,
            (int)process, table->count, (unsigned long long)pending,
            (unsigned long long)running,
-           width ? "   sort: p r e o n   quit: q" : "");
+           width ? "   keys: p r e o n, arrows, enter, q" : "");
   write_line(line, width);
   snprintf(line, sizeof line, "%-20s %7s %7s %7s %7s  %-9s %s", "QUEUE",
            "PENDING", "RUNNING", "ENDS/S", "OLDEST", "WHY",
@@ -176,7 +167,8 @@ static void write_table(pid_t process, struct table *table, size_t width,
   write_line(line, width);
   for (size_t i = 0; i < table->count; i++) {
     const struct row *row = &table->rows[i];
-    if (height && i + 3 > height)
+    // The cursor is in the last line.
+    if (height && i + 3 >= height)
       break;
     char oldest[24] = "-", rate[24] = "-";
     if (row->oldest_ns > 0)
@@ -193,7 +185,12 @@ static void write_table(pid_t process, struct table *table, size_t width,
              20 + bytes - (characters > 20 ? 20 : characters), bytes, label,
              (unsigned long long)row->pending, (unsigned long long)row->running,
              rate, oldest, row->cause[0] ? row->cause : "-", row->holder);
+    bool is_selected = strcmp(row->id, selected) == 0;
+    if (is_selected)
+      fputs("\033[7m", stdout);
     write_line(line, width);
+    if (is_selected)
+      fputs("\033[m", stdout);
   }
 }
 
@@ -224,14 +221,37 @@ static void enter_terminal(void) {
   sigaction(SIGHUP, &action, NULL);
 }
 
-/// Waits for a key. 0: there was none in the time.
-static char next_key(double seconds) {
+/// Waits for a byte from the terminal. 0: there was none in the time.
+static char next_byte(double seconds) {
   struct pollfd readable = {.fd = STDIN_FILENO, .events = POLLIN};
-  char key = 0;
-  int ready = poll(&readable, 1, (int)(seconds * 1000));
-  if (ready > 0 && read(STDIN_FILENO, &key, 1) != 1)
-    return 'q';
-  return ready > 0 ? key : 0;
+  char byte;
+  if (poll(&readable, 1, (int)(seconds * 1000)) <= 0)
+    return 0;
+  return read(STDIN_FILENO, &byte, 1) == 1 ? byte : 'q';
+}
+
+/// The same for a key.
+static char next_key(double seconds) {
+  char key = next_byte(seconds);
+  // An arrow is three bytes, which come together.
+  if (key == '\033' && next_byte(0.02) == '[')
+    key = next_byte(0.02) == 'A' ? 'k' : 'j';
+  return key;
+}
+
+/// Goes to the next queue of the table, or the one before; first to the first.
+static void select_next(const struct table *table, bool is_down) {
+  size_t place = 0;
+  while (place < table->count && strcmp(table->rows[place].id, selected) != 0)
+    place++;
+  if (place == table->count)
+    place = 0;
+  else if (is_down)
+    place += place + 1 < table->count;
+  else
+    place -= place > 0;
+  if (place < table->count)
+    copy_text(table->rows[place].id, selected, sizeof selected);
 }
 
 int show_top(pid_t process, double interval) {
@@ -243,21 +263,32 @@ int show_top(pid_t process, double interval) {
   }
   enter_terminal();
   char key = 0;
+  bool looks = false;
   while (!is_ended && key != 'q') {
     struct winsize size = {0};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    size_t width = size.ws_col ? size.ws_col : 80;
+    size_t height = size.ws_row > 8 ? size.ws_row : 8;
     fputs("\033[H\033[J", stdout);
-    write_table(process, &table, size.ws_col ? size.ws_col : 80,
-                size.ws_row ? size.ws_row : 24);
+    if (looks)
+      write_queue(process, selected, width, height);
+    else
+      write_table(process, &table, width, height);
     fflush(stdout);
     key = next_key(interval);
-    if (key && strchr("preon", key)) {
-      sorted_by = key;
-    } else if (key == 0 && !is_ended) {
+    if (key == 0 && !is_ended) {
       struct table old = table;
       table = take_table(process);
       take_rates(&table, &old);
       free(old.rows);
+    } else if (looks) {
+      looks = false;
+    } else if (strchr("preon", key)) {
+      sorted_by = key;
+    } else if (key == 'j' || key == 'k') {
+      select_next(&table, key == 'j');
+    } else if (key == '\n') {
+      looks = selected[0] != '\0';
     }
   }
   leave_terminal();

@@ -1,0 +1,86 @@
+// One queue, looked into: what is in it, and what keeps the first that waits.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+void write_line(const char *line, size_t width) {
+  size_t characters = 0;
+  for (; *line && *line != '\n'; line++) {
+    // Bytes that go on with a character begin with the bits 10.
+    if ((*line & 0xc0) != 0x80 && width && ++characters > width)
+      break;
+    putchar(*line);
+  }
+  putchar('\n');
+}
+
+/// Writes a text in as many lines as it takes, at most so many.
+static void write_lines(const char *text, size_t width, size_t most) {
+  for (; *text && *text != '\n' && most > 0; most--) {
+    write_line(text, width);
+    for (size_t i = 0; i < width && *text && *text != '\n'; i++)
+      do
+        text++;
+      while ((*text & 0xc0) == 0x80);
+  }
+}
+
+static void write_operation(const struct entry *entry, size_t width) {
+  char line[512], since[24] = "", count[32] = "";
+  int64_t from = entry->started_ns ? entry->started_ns : entry->enqueued_ns;
+  if (from)
+    write_time(now_ns() - from, since, sizeof since);
+  if (entry->count > 1)
+    snprintf(count, sizeof count, "%llu alike",
+             (unsigned long long)entry->count);
+  snprintf(line, sizeof line, "  %-20s %-20s %8s  %s%s", entry->words,
+           entry->label[0] ? entry->label : "-", since, entry->site, count);
+  write_line(line, width);
+}
+
+void write_queue(pid_t process, const char *queue, size_t width,
+                 size_t height) {
+  // Of the screen, the last lines are for why.
+  const size_t lines_of_why = height / 3, rows = height - lines_of_why - 4;
+  char fault[256], line[512], id[24] = "";
+  char *dump = answer_to(process, "dump text", fault);
+  if (!dump)
+    fail("%s", fault);
+  struct entry entry;
+  const char *rest = dump;
+  bool is_there, is_pending = false;
+  do
+    is_there = next_entry(&rest, &entry);
+  while (is_there &&
+         !(strcmp(entry.kind, "queue") == 0 && strcmp(entry.id, queue) == 0));
+  snprintf(line, sizeof line,
+           is_there ? "%s: %s, %llu pending, %llu running, %llu ended   back: "
+                      "any key   quit: q"
+                    : "The queue is gone.   back: any key   quit: q",
+           entry.label[0] ? entry.label : entry.id, entry.words,
+           (unsigned long long)entry.pending, (unsigned long long)entry.running,
+           (unsigned long long)entry.ended);
+  write_line(line, width);
+  for (size_t written = 0; is_there && next_entry(&rest, &entry) &&
+                           strcmp(entry.kind, "queue") != 0;) {
+    if (strcmp(entry.kind, "operation") != 0)
+      continue;
+    if (written++ < rows)
+      write_operation(&entry, width);
+    if (entry.id[0] && !is_pending) {
+      is_pending = has_word(&entry, "pending");
+      if (is_pending || !id[0])
+        copy_text(entry.id, id, sizeof id);
+    }
+  }
+  free(dump);
+  if (!id[0])
+    return;
+  snprintf(line, sizeof line, "why %s", id);
+  char *why = answer_to(process, line, fault);
+  putchar('\n');
+  write_lines(why ? why : fault, width, lines_of_why);
+  free(why);
+}
