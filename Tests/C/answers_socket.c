@@ -320,25 +320,29 @@ static void a_child_leaves_its_parents_socket_alone(void) {
 static void a_child_does_not_keep_its_parents_socket_open(void) {
   if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket.%p"))
     return;
-  int ends[2];
-  CHECK_INT(pipe(ends), 0);
+  /* A child says that it is there, and stays until the test lets it go. */
+  int come[2], go[2];
+  char byte = 0;
+  CHECK(pipe(come) == 0 && pipe(go) == 0);
   pid_t parent = fork();
   CHECK(parent >= 0);
   if (parent == 0) {
     labelled_queue(INTURN_QUEUE_FIFO, "parent's");
     CHECK_INT(close(connect_to_self()), 0);
-    /* A child that is there until the test lets it go. */
     if (fork() == 0) {
-      char byte;
-      CHECK_INT(close(ends[1]), 0);
-      CHECK_INT(read(ends[0], &byte, 1), 0);
+      CHECK_INT(close(go[1]), 0);
+      CHECK_INT(write(come[1], &byte, 1), 1);
+      CHECK_INT(read(go[0], &byte, 1), 0);
+    } else {
+      CHECK_INT(read(come[0], &byte, 1), 1);
     }
     _exit(0);
   }
   await_child(parent);
   CHECK_INT(client_of(socket_of(parent)), -1);
   CHECK_INT(unlink(socket_of(parent)), 0);
-  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+  for (int i = 0; i < 2; i++)
+    CHECK(close(come[i]) == 0 && close(go[i]) == 0);
 }
 
 static void answer_and_exit(void *context) {
