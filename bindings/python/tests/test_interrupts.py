@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
+import threading
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Any, Callable, NoReturn
 
 import pytest
 
 import inturn
 from inturn import _operations
+from inturn._library import lib, on_main_thread
 from support import LIMIT, finish, run_python, until
 
 
@@ -233,3 +237,61 @@ while time.monotonic() < end and status == 0:
     status = os.waitpid(child, 0)[1]
 os._exit(1 if status else 0)
 """)
+
+
+def test_a_long_wait_of_the_main_thread_sleeps_until_its_end_or_a_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wait = lib.inturn_queue_drain_or_list
+    waits: list[bool] = []  # of the main thread's own
+    steps: list[Callable[[], object]] = []  # when it has gone on beside
+
+    def waiting(*arguments: Any) -> Any:
+        waits.append(on_main_thread())
+        if not waits[-1]:
+            steps.pop(0)()
+        return wait(*arguments)
+
+    begun: list[inturn.Token] = []
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with inturn.FIFOQueue() as queue:
+            queue.enqueue(begun.append)
+            until("the operation", lambda: len(begun) == 1)
+            monkeypatch.setattr(lib, wait.__name__, waiting)
+            steps += [lambda: os.kill(os.getpid(), signal.SIGUSR1), begun[0].finish]
+            with pytest.raises(KeyboardInterrupt):
+                queue.drain()
+            assert waits == [True, False]
+            queue.drain(LIMIT)
+            assert waits == [True, False] * 2
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_long_wait_for_work_sleeps_until_there_is_some(
+    executor: inturn.Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = inturn.FIFOQueue(executor=executor)
+    sleeps: list[float] = []
+
+    class Poll:
+        def __init__(self) -> None:
+            self._poll = poll()
+
+        def register(self, *what: int) -> None:
+            self._poll.register(*what)
+
+        def poll(self, ms: float) -> object:
+            sleeps.append(ms)
+            threading.Thread(target=queue.post, args=(int,)).start()
+            return self._poll.poll(ms)
+
+    poll = select.poll
+    monkeypatch.setattr(select, "poll", Poll)
+    executor.wait()
+    assert executor.drain() == 1
+    with pytest.raises(inturn.TimedOutError):
+        executor.wait(0.01)
+    assert len(sleeps) == 1
+    queue.destroy()

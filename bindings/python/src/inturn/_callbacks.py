@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import Future
 from ctypes import byref, c_void_p, cast
-from types import CoroutineType
+from types import CoroutineType, FrameType
 from typing import Any, Callable, NoReturn, Protocol
 
 from ._errors import TimedOutError
@@ -30,8 +31,8 @@ from ._prototypes import (
     inturn_retry_fn,
 )
 
-# Waiting on the main thread is cut into slices, so that Python handles signals in between; on a
-# loop's thread, so that a turn of the loop that comes meanwhile is seen.
+# How long a wait in the library lasts at once on the main thread, which handles no signal
+# meanwhile, and on a loop's thread, which is to see a turn of the loop that comes.
 _SLICE_NS = 50_000_000
 _MAX_NS = 2**63 - 1
 
@@ -310,14 +311,46 @@ def nanoseconds(seconds: float) -> int:
     return int(seconds * 1e9) if seconds < 9e9 else _MAX_NS
 
 
+def _wait_beside(call: Callable[[int], object], ns: int) -> bool:
+    """The same call on another thread, for which the main one waits in a way that a signal
+    interrupts; then the other one is left behind.  False where there are no more threads."""
+    told: Future[object] = Future()
+
+    def wait_beside() -> None:
+        try:
+            told.set_result(call(ns))
+        except BaseException as error:
+            told.set_exception(error)
+
+    try:
+        threading.Thread(target=wait_beside, name="inturn waits", daemon=True).start()
+    except RuntimeError:  # the interpreter exits
+        return False
+    told.result()
+    return True
+
+
+def _is_called(frame: FrameType | None) -> bool:
+    """Whether the library has called what waits: who waits inside of work is the library's to see,
+    for rings."""
+    while frame is not None and frame.f_globals is not _names:
+        frame = frame.f_back
+    return frame is not None
+
+
+_names = globals()
+
+
 def wait(
     call: Callable[[int], object],
     timeout: float | None,
     look: Callable[[], None] | None = None,
+    rest: Callable[[Callable[[int], object], int], bool] = _wait_beside,
 ) -> None:
     """Repeats a waiting call, which is given nanoseconds, until the time is over.
 
-    Who waits on a loop's thread gives what raises when the wait can never end.
+    On the main thread ``rest`` is how a longer wait goes on; true, when it is over.  Who waits on
+    a loop's thread gives what raises when the wait can never end.
     """
     if look is None and not on_main_thread():
         call(-1 if timeout is None else nanoseconds(timeout))
@@ -334,3 +367,9 @@ def wait(
         except TimedOutError:
             if left <= _SLICE_NS:
                 raise
+        if (
+            look is None
+            and not _is_called(sys._getframe(1))
+            and rest(call, max(0, limit - (time.monotonic_ns() - begin)))
+        ):
+            return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import select
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # How many threads the pool may have, and how long one that has nothing to do stays.
 _MAX_THREADS = 1024
 _IDLE_NS = 10_000_000_000
+_MAX_POLL_MS = 2**31 - 1
 # After how many calls a thread of the pool sees whether the interpreter exits.
 _CALLS = 4096
 # How long the interpreter's exit waits for the work of daemon queues that is just being called,
@@ -87,7 +89,15 @@ class Executor(NotCopied):
 
         :raises TimedOutError: there is none after so many seconds.
         """
-        wait(lambda ns: lib.inturn_executor_wait(self._handle, ns, None), timeout)
+        handle = self._handle
+        wait(lambda ns: lib.inturn_executor_wait(handle, ns, None), timeout, rest=self._poll)
+
+    def _poll(self, _: object, ns: int) -> bool:
+        """Sleeps until work waits: by no thread beside, which would be woken instead of another."""
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        poll.poll(min(ns // 1_000_000 + 1, _MAX_POLL_MS))
+        return False
 
     def run(self) -> None:
         """Drains, and sleeps when nothing waits, until `stop`; signals wait until then.
