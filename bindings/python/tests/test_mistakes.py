@@ -6,6 +6,7 @@ import asyncio
 import copy
 import gc
 import pickle
+import queue
 from typing import Any, Callable
 
 import pytest
@@ -229,3 +230,48 @@ def test_a_number_of_calls_does_not_wrap() -> None:
         for number in (-1, 2**32):
             with pytest.raises(ValueError, match="a number of calls"):
                 executor.drain(number)
+
+
+class Array:
+    """It is neither true nor false, and neither equal nor unequal, as an array is."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth of an array is ambiguous")
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("the equality of an array is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, *_: object) -> Array:
+        return self
+
+    async def run(self, *_: object) -> Array:
+        return self
+
+
+def test_what_is_handed_through_is_not_asked_whether_it_is_true_or_equal() -> None:
+    given, ends = Array(), queue.SimpleQueue[inturn.End]()
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as fifo, inturn.Value[Any](given) as value:
+            keyed = fifo.options(key="k", join=True, retry=inturn.Retry(2, decide=lambda *_: True))
+            for face in (fifo, keyed):
+                assert await face.run(given.run, given) is given
+                assert await asyncio.wrap_future(face.submit(given, given)) is given
+                assert (await face.enqueue(lambda token: token.finish(given))).result is given
+                face.post(given, given)
+            batch = await fifo.batch([lambda token: token.finish(given)])
+            assert [end.result for end in batch.ends] == [given]
+            fifo.options(on_end=ends.put).enqueue(lambda token: token.finish(given))
+            assert (await asyncio.to_thread(ends.get)).result is given
+            changes: list[Any] = []
+            with value.observe(changes.append, prior=True):
+                value.set(given)
+                assert value.exchange(given) is given
+                assert value.compare_exchange(given, given)
+                assert value.update(given) is given
+            assert all(change.new is given for change in changes if change.kind.name != "PRIOR")
+            assert value.wait_for(lambda item: item is given, LIMIT) is given
+
+    run(main)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 # What the library holds, by keys from 1 on, until it releases it.  An entry is added before the
 # library is given its key.
 _objects: dict[int, Any] = {}
-_forget_object = c.inturn_destroy_fn(lambda key: _objects.pop(key, None) and None)
+_forget_object = c.inturn_destroy_fn(lambda key: _objects.pop(key, None))
 
 
 def _keep(item: Any) -> int:
