@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
 from ctypes import byref, c_int64
-from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 from ._callbacks import nanoseconds
-from ._errors import Error
-from ._handles import NotCopied
+from ._handles import Closing
 from ._library import lib
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
-
-class ManualClock(NotCopied):
+class ManualClock(Closing):
     """Stands at zero until it is advanced, so that time can be tested without waiting.
 
     >>> with ManualClock() as clock:
@@ -53,19 +46,8 @@ class ManualClock(NotCopied):
             lib.inturn_clock_destroy(self._handle)
             self._handle = c.inturn_clock()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"<inturn.ManualClock{'' if self._handle.bits else ' (closed)'}>"
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
-            with suppress(Error, AttributeError):
-                self.close()
 
 
 def now() -> float:

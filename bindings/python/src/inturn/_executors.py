@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import select
-import sys
 import threading
 import time
 import weakref
@@ -18,7 +17,7 @@ from . import _prototypes as c
 from ._arguments import checked, label_of, whole
 from ._callbacks import drop, register, start_anywhere, wait
 from ._errors import ClosedError, Error, TimedOutError
-from ._handles import NotCopied
+from ._handles import Closing
 from ._interrupts import ask_for_room, let_call
 from ._library import lib, quick, refusal, waiting
 
@@ -37,7 +36,7 @@ _EXIT_SECONDS = 0.1
 _EXIT_LOOK_SECONDS = 0.005
 
 
-class Executor(NotCopied):
+class Executor(Closing):
     """Calls the work of its queues on the thread that drains or runs it.
 
     So many ``threads`` may do so at a time.
@@ -120,19 +119,8 @@ class Executor(NotCopied):
             lib.inturn_executor_destroy(self._handle)
             self._owned = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"<inturn.Executor {self.label or ''!r}>"
-
-    def __del__(self) -> None:
-        if getattr(self, "_owned", False) and not sys.is_finalizing():
-            with suppress(Error):
-                self.close()
 
 
 class _HandedOn:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._errors import NullHandleError
+from ._errors import Error, NullHandleError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class NotCopied:
@@ -17,6 +22,24 @@ class NotCopied:
             f"cannot copy or pickle {self!r}, which stands for an object of this process: give it"
             " to other threads as it is, and let another process make its own"
         )
+
+
+class Closing(NotCopied):
+    """What ``with`` closes, and what is closed when it is dropped."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            with suppress(Error, AttributeError):  # it is used, or was never made
+                self.close()
 
 
 class NeverMade:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from ctypes import byref, c_uint64
-from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 from ._arguments import checked, whole
-from ._errors import Error, StaleError
-from ._handles import NotCopied
+from ._errors import StaleError
+from ._handles import Closing
 from ._library import lib
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
-
-class Owner(NotCopied):
+class Owner(Closing):
     """A window, a document, a connection: when it goes away, so do its operations.
 
     `close`, the end of ``with``, or the loss of the last reference cancels each operation that was
@@ -56,16 +51,5 @@ class Owner(NotCopied):
         with suppress(StaleError):
             lib.inturn_owner_destroy(self._handle)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"<inturn.Owner {self._handle.bits:#x}>"
-
-    def __del__(self) -> None:
-        if self._handle.bits and not sys.is_finalizing():
-            with suppress(Error):
-                self.close()
