@@ -18,7 +18,9 @@
 
 enum { LEAST_ROWS = 16, LEAST_COLUMNS = 72 };
 
-static volatile sig_atomic_t lines_kept;
+/* What takes the lines away, so that a signal's handler need not make it up. */
+static char join[64];
+static volatile sig_atomic_t is_split;
 
 static void on_signal(int number) {
   screen_join();
@@ -40,7 +42,10 @@ bool screen_split(int lines) {
   snprintf(text, sizeof text, "\033[2J\033[%d;%dr\033[%d;1H", lines + 1,
            size.ws_row, lines + 1);
   screen_draw(text, strlen(text));
-  lines_kept = lines;
+  /* All scrolls; home; so many lines go; to where it was, and as far up. */
+  snprintf(join, sizeof join, "\0337\033[r\033[1;1H\033[%dM\0338\033[%dA",
+           lines, lines);
+  is_split = true;
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
   atexit(screen_join);
@@ -68,13 +73,8 @@ void screen_draw(const char *text, size_t length) {
 }
 
 void screen_join(void) {
-  char text[64];
-  int lines = lines_kept;
-  lines_kept = 0;
-  if (lines == 0)
+  if (!is_split)
     return;
-  /* All scrolls; home; so many lines go; to where it was, and as far up. */
-  snprintf(text, sizeof text, "\0337\033[r\033[1;1H\033[%dM\0338\033[%dA",
-           lines, lines);
-  screen_draw(text, strlen(text));
+  is_split = false;
+  screen_draw(join, strlen(join));
 }
