@@ -1955,11 +1955,11 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    report has the chain from what is stuck to its cause. There is one for each
    cause, then again after 10 seconds, after a minute, and every 10 minutes;
    never more than 10 in a minute. What was stopped on purpose (a suspend, a
-   hidden view, a manual clock), and what is running with nothing behind it, is
-   reported after ten times as long, unless a thread waits for it in the
-   library; what waits for a moment of the system's clock, only if a thread
-   does. What was reported and then went on after all is given twice as long
-   from then on.
+   hidden view, a manual clock), what is running with nothing behind it, and
+   what an interaction queue shows, as people take their time, is reported after
+   ten times as long, unless a thread waits for it in the library; what waits
+   for a moment of the system's clock, only if a thread does. What was reported
+   and then went on after all is given twice as long from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
 

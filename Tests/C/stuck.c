@@ -179,6 +179,32 @@ static void what_runs_alone_is_told_later(void) {
   stalls_end();
 }
 
+static inturn_queue dialogs_create(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue dialogs;
+  options.label = "dialogs";
+  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
+  CHECK_OK(inturn_executor_pool(&options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &dialogs));
+  return dialogs;
+}
+
+/* So does what a person is to answer, whatever is behind it. */
+static void what_is_shown_to_a_person_is_told_later(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue dialogs = dialogs_create();
+  CHECK_OK(inturn_queue_view_did_appear(dialogs));
+  inturn_token question;
+  hold(dialogs, "question", &question);
+  enqueue_one(dialogs, NULL);
+  stall told = STALL("token question@dialogs");
+  CHECK(told.stalled_ns >= 10 * STALL_NS);
+  CHECK_INT(told.waiting, 1);
+  CHECK_OK(inturn_token_finish(question));
+  drain_and_destroy(dialogs);
+  stalls_end();
+}
+
 /* What is pending may not start ---------------------------------------------
  */
 
@@ -219,12 +245,7 @@ static void a_suspended_queue_that_nobody_waits_for_is_told_later(void) {
 
 static void a_view_that_is_not_there_is_told(void) {
   stalls_begin(STALL_NS);
-  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
-  inturn_queue dialogs;
-  options.label = "dialogs";
-  options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
-  CHECK_OK(inturn_executor_pool(&options.executor));
-  CHECK_OK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &dialogs));
+  inturn_queue dialogs = dialogs_create();
   enqueue_one(dialogs, NULL);
   stall told = STALL("view @dialogs");
   CHECK(stall_says(&told, "its view has not appeared."));
@@ -410,6 +431,7 @@ PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_place_that_a_deadline_holds_is_told),
         TEST(a_callback_that_does_not_return_is_told),
         TEST(what_runs_alone_is_told_later),
+        TEST(what_is_shown_to_a_person_is_told_later),
         TEST(a_suspended_queue_that_a_thread_waits_for_is_told),
         TEST(a_suspended_queue_that_nobody_waits_for_is_told_later),
         TEST(a_view_that_is_not_there_is_told),

@@ -87,7 +87,7 @@ static void leave(const step *open) {
 }
 
 int main(int argc, char **argv) {
-  inturn_queue_options delays = {0};
+  inturn_queue_options delays = {.label = "interactions"};
   for (int index = 1; index < argc; index++) {
     bool is_fast = strcmp(argv[index], "--fast") == 0;
     require_(is_fast || strcmp(argv[index], "--service-up") == 0, "usage",

@@ -262,9 +262,10 @@ extension UnsafeMutablePointer<Lane> {
   private func runningLocked(_ slot: OperationSlot.Pointer) -> Standing? {
     let word = slot.loadWord()
     let isTimed = slot.pointee.startedAt > 0 && !word.contains(.ownClock)
-    let isAlone = pointee.pending == 0
+    // It holds nobody up, or is shown to a person, who takes longer than a program.
+    let isPatient = pointee.pending == 0 || pointee.machine.traits.contains(.view)
     func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
-      var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isAlone)
+      var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isPatient)
       standing.isRunning = true
       if isTimed { standing.startedAt = slot.pointee.startedAt }
       return standing

@@ -49,7 +49,8 @@ package struct Stall {
   package private(set) var waiting: UInt64 = 0
   /// The same for all that stands still for the same cause.
   private(set) var key: UInt64 = 0
-  /// It may well be meant to: somebody has stopped it and nobody waits for it, or it just runs on.
+  /// It may well be meant to: nobody waits for it, and somebody has stopped it, it just runs on, or it
+  /// is shown to a person.
   private(set) var isPatient = false
 
   /// How many links there are between the last one and the one before.

@@ -12,8 +12,8 @@ struct Survey: ~Copyable {
   private var episodes = Episodes()
   private var findings: [Finding] = []
 
-  /// What somebody has stopped on purpose, or what nobody waits for, may stand still for so many times
-  /// as long.
+  /// What somebody has stopped on purpose, what nobody waits for, or what waits for a person may stand
+  /// still for so many times as long.
   private static var patience: Int64 { 10 }
   /// So much is done at one look; the rest at the next ones.
   private static var mostToExplain: Int { 256 }
