@@ -212,10 +212,12 @@ static void enter_terminal(void) {
   tcgetattr(STDIN_FILENO, &before);
   struct termios keys = before;
   keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+  // An interrupt shall not take away what gives the terminal back.
+  keys.c_lflag |= NOFLSH;
   tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   fputs("\033[?1049h\033[?25l", stdout);
   before_failure = leave_terminal;
-  struct sigaction action = {.sa_handler = end};
+  struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
