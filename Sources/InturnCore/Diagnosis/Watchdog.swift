@@ -9,7 +9,7 @@ import Synchronization
 /// same test that finds other seldom things, and has the thread begin; the thread leaves all lanes
 /// unattended when it ends.
 final class Watchdog: @unchecked Sendable {
-  // Safe to share: `lock` protects `setting`; the rest is atomic or never changes.
+  // Safe to share: `lock` protects what changes; the rest is atomic or never changes.
 
   /// How long something may stand still.
   enum Setting: Equatable {
@@ -19,9 +19,11 @@ final class Watchdog: @unchecked Sendable {
     case off
   }
 
-  /// Protects `setting`, and changes of the engine's `isAttended`. Taken last.
+  /// Protects what changes here, and changes of the engine's `isAttended`. Taken last.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var setting: Setting
+  /// The thread is about to end, unless somebody says until then that it is attended.
+  @exclusivity(unchecked) private var isLeaving = false
   private let retryTimer = TimerNode.Pointer.make()
   /// Changes when the thread must look again.
   private let wakeups = WakeWord.make()
@@ -58,8 +60,9 @@ final class Watchdog: @unchecked Sendable {
     lock.lock()
     let begins = setting != .off && !isAttended
     if begins { isAttended = true }
+    let isThere = isLeaving
     lock.unlock()
-    if !begins { return }
+    if !begins || isThere { return }
     // The engine has a reference as long as the process lives.
     let isStarted = inturn_system_start_thread(
       "inturn-watchdog",
@@ -111,14 +114,18 @@ final class Watchdog: @unchecked Sendable {
 
   /// Nothing was pending or running. True: nothing is, and whoever comes finds that nobody looks.
   private func leavesIdle() -> Bool {
-    lock.withLock { isAttended = false }
-    if Lane.Pointer.leaveAllUnattended() { return true }
-    // Something has come, perhaps while somebody was there to look.
+    lock.withLock {
+      isAttended = false
+      isLeaving = true
+    }
+    let isIdle = Lane.Pointer.leaveAllUnattended()
     lock.lock()
     defer { lock.unlock() }
-    let isReplaced = isAttended
+    isLeaving = false
+    // Somebody has found a lane unattended that was left before.
+    if isIdle && !isAttended { return true }
     isAttended = true
-    return isReplaced
+    return false
   }
 
   /// True: it is still off, and whoever sets it on finds that nobody looks.
