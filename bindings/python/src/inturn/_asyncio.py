@@ -96,7 +96,7 @@ async def enter(queue: Queue) -> Queue:
     """``async with queue`` begins."""
     loop = get_running_loop()
     home = queue._home
-    if home is None or home.reference() is not loop:
+    if home is None or home.reference() is not loop or home.thread != get_ident():
         home = home_here()
     turn = Turn(queue, home)
     turn._is_block = True

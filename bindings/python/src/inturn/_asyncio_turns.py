@@ -33,6 +33,17 @@ def is_cancelled(token: int) -> bool:
     return token != 0 and (quick.token_is_cancelled(token, byref(cancelled)) or cancelled.value)
 
 
+def _is_closed(coroutine: Any, task: asyncio.Task[Any]) -> bool:
+    """Closes a coroutine; false when it raised, or awaited something, which its loop is told."""
+    try:
+        coroutine.close()
+    except BaseException as error:
+        told = {"message": "a coroutine raised when it was closed", "exception": error}
+        task.get_loop().call_exception_handler({**told, "task": task})
+        return False
+    return True
+
+
 class Turn(NotCopied):
     """A turn of a queue that a task waits for, has or had."""
 
@@ -191,16 +202,14 @@ class Turn(NotCopied):
             coroutine: Any = task.get_coro()
             outer = closing.get(thread)
             closing[thread] = task
-            for _ in range(_TIMES):
-                try:
-                    coroutine.close()
-                    break
-                except BaseException as error:
-                    told = {"message": "a coroutine raised when it was closed", "exception": error}
-                    task.get_loop().call_exception_handler({**told, "task": task})
-            del closing[thread]
-            if outer is not None:
-                closing[thread] = outer
+            try:
+                for _ in range(_TIMES):
+                    if _is_closed(coroutine, task):
+                        break
+            finally:
+                del closing[thread]
+                if outer is not None:
+                    closing[thread] = outer
         if not self._is_over:  # it had not begun, or does not leave by itself
             self._lose()
 
