@@ -127,7 +127,9 @@ del _made
 class QueueAsLock:
     """What a lock of asyncio can, of a queue; the tests look into it."""
 
-    def __init__(self) -> None:
+    def __init__(self, **loop: object) -> None:
+        if loop:  # in Python 3.9, whose tests ask for this, too
+            warnings.warn("loop", DeprecationWarning, stacklevel=2)
         self._queue = inturn.FIFOQueue()
 
     async def acquire(self) -> bool:
