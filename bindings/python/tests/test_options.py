@@ -297,6 +297,7 @@ def test_a_run_is_taken_for_a_task_and_for_a_coroutine() -> None:
                 await task
             assert second.cancelled()
             first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
             group_of: Any = getattr(asyncio, "TaskGroup", None)
             if group_of is not None:
                 async with group_of() as group:
