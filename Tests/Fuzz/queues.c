@@ -377,9 +377,14 @@ void step_queue(input *input) {
     if (!is_alive(EXECUTOR, executor.index))
       return;
     allowed.may |= executor.allowed.may;
-    queue->executors |= 1 << executor.index;
-    EXPECT(inturn_queue_set_executor(handle, (inturn_executor){executor.bits}),
-           allowed);
+    /* Before: another thread may look as soon as it has it. */
+    int bit = 1 << executor.index;
+    bool had_it = atomic_fetch_or(&queue->executors, bit) & bit;
+    if (!EXPECT(
+            inturn_queue_set_executor(handle, (inturn_executor){executor.bits}),
+            allowed) &&
+        !had_it)
+      atomic_fetch_and(&queue->executors, ~bit);
     break;
   }
   case 23:
