@@ -219,22 +219,28 @@ SCENARIO(work_of_one_queue_ends_anothers) {
 namespace {
 void *takesNothing = nullptr;
 void neverCalled(void *, inturn_token) { model_fail("taken, and called"); }
+
+// A concurrent queue on an executor of its own, which two threads may drain.
+inturn_queue queueOfTwoThreads(uint32_t places, inturn_executor *executor) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  options.host_threads = 2;
+  expect("executor_create", inturn_executor_create(&options, executor),
+         {INTURN_OK});
+  inturn_queue_options queueOptions = INTURN_QUEUE_OPTIONS_INIT;
+  queueOptions.executor = *executor;
+  queueOptions.max_concurrent = places;
+  inturn_queue queue;
+  expect("queue_create",
+         inturn_queue_create(INTURN_QUEUE_CONCURRENT, &queueOptions, &queue),
+         {INTURN_OK});
+  return queue;
+}
 } // namespace
 
 // Operations that are given to the host instead of being called.
 SCENARIO(two_threads_take) {
-  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
-  options.host_threads = 2;
   inturn_executor executor;
-  expect("executor_create", inturn_executor_create(&options, &executor),
-         {INTURN_OK});
-  inturn_queue queue;
-  inturn_queue_options queueOptions = INTURN_QUEUE_OPTIONS_INIT;
-  queueOptions.executor = executor;
-  queueOptions.max_concurrent = 2;
-  expect("queue_create",
-         inturn_queue_create(INTURN_QUEUE_CONCURRENT, &queueOptions, &queue),
-         {INTURN_OK});
+  inturn_queue queue = queueOfTwoThreads(2, &executor);
   int taken = 0;
   auto take = [&] {
     inturn_token last = {0};
@@ -279,25 +285,16 @@ struct Given {
 // Each thread takes what it or the other one has enqueued, once, or the queue
 // destroys it, whatever becomes of the queue meanwhile.
 SCENARIO(two_threads_enqueue_and_take_and_their_queue_ends) {
-  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
-  options.host_threads = 2;
+  const uint32_t places = 1 + model_pick(2);
   inturn_executor executor;
-  expect("executor_create", inturn_executor_create(&options, &executor),
-         {INTURN_OK});
-  inturn_queue queue;
-  inturn_queue_options queueOptions = INTURN_QUEUE_OPTIONS_INIT;
-  queueOptions.executor = executor;
-  queueOptions.max_concurrent = 1 + model_pick(2);
-  expect("queue_create",
-         inturn_queue_create(INTURN_QUEUE_CONCURRENT, &queueOptions, &queue),
-         {INTURN_OK});
+  inturn_queue queue = queueOfTwoThreads(places, &executor);
   Given given[4];
   uint32_t running = 0;
   auto note = [&](const inturn_taken &got) {
     if (got.token.bits == 0)
       return;
     static_cast<Given *>(got.context)->taken++;
-    CHECK(++running <= queueOptions.max_concurrent);
+    CHECK(++running <= places);
   };
   auto finish = [&](inturn_token token) {
     if (token.bits != 0)

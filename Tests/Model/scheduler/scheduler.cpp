@@ -466,10 +466,6 @@ void inturn_system_object_barrier(void) {}
 
 bool inturn_system_error_is_terminal(void) { return true; }
 
-void inturn_system_answers_begin(bool, inturn_system_dump_fn,
-                                 inturn_system_why_fn) {}
-void inturn_system_answers_end(void) {}
-
 bool inturn_system_write(int, const char *, uintptr_t) { return true; }
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
