@@ -243,7 +243,8 @@
  * while all of its threads are blocked: a thread that does nothing else does.
  * The variables are read when the library is loaded, and followed from its
  * first use on. What is wrong with one is said then, in a line on the standard
- * error. A program that has other rights than its user (setuid) ignores them.
+ * error; so is that no thread can be had, and the process does not answer. A
+ * program that has other rights than its user (setuid) ignores them.
  *
  * INTURN_DUMP=SIGNAL, such as SIGUSR2, has that signal write what inturn_dump
  * does, as text, to the standard error. INTURN_DUMP=SIGNAL:PATH writes it to a
