@@ -188,12 +188,17 @@ static void keep_and_tell(void *into, inturn_token token) {
   gate_pass(&held);
 }
 
-void hold_with(inturn_queue queue, const inturn_operation_options *options,
-               inturn_token *token) {
+void hold_kept(inturn_queue queue, const inturn_operation_options *options,
+               inturn_token *token, inturn_operation *operation) {
   long before = gate_count(&held);
   CHECK_OK(inturn_queue_enqueue_with(queue, options, keep_and_tell, token, NULL,
-                                     NULL));
+                                     operation));
   GATE_WAIT(&held, before + 1);
+}
+
+void hold_with(inturn_queue queue, const inturn_operation_options *options,
+               inturn_token *token) {
+  hold_kept(queue, options, token, NULL);
 }
 
 void hold(inturn_queue queue, const char *label, inturn_token *token) {

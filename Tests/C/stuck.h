@@ -68,6 +68,8 @@ inturn_operation_options labelled(const char *label);
 void hold(inturn_queue queue, const char *label, inturn_token *token);
 void hold_with(inturn_queue queue, const inturn_operation_options *options,
                inturn_token *token);
+void hold_kept(inturn_queue queue, const inturn_operation_options *options,
+               inturn_token *token, inturn_operation *operation);
 
 /* Enqueues work that just finishes. */
 void enqueue_one(inturn_queue queue, const char *label);

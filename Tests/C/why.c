@@ -25,16 +25,16 @@ static void release(inturn_operation operation) {
   CHECK_OK(inturn_operation_release(operation));
 }
 
+/* Its call has returned: nothing but its token is missing. */
 static inturn_operation held(inturn_queue queue, const char *label,
                              inturn_token *token) {
   inturn_operation_options options = labelled(label);
   inturn_operation operation;
-  *token = (inturn_token){0};
-  CHECK_OK(inturn_queue_enqueue_with(queue, &options, keep_token, token, NULL,
-                                     &operation));
-  inturn_operation_state state = INTURN_PENDING;
-  while (state != INTURN_RUNNING)
-    CHECK_OK(inturn_operation_get_state(operation, &state));
+  hold_kept(queue, &options, token, &operation);
+  stall reason;
+  do {
+    reason = reason_of(operation);
+  } while (!stall_says(&reason, "has returned"));
   return operation;
 }
 
@@ -82,10 +82,7 @@ static void how_long_something_runs_is_told(void) {
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
   inturn_token token;
   inturn_operation load = held(queue, "load", &token);
-  stall reason;
-  do {
-    reason = reason_of(load);
-  } while (!stall_says(&reason, "has returned"));
+  stall reason = reason_of(load);
   CHECK(stall_says(&reason, "\"load\" of queue \"network\": running for "));
   CHECK_OK(inturn_token_finish(token));
   drain_and_destroy(queue);

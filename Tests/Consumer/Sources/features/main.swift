@@ -123,6 +123,7 @@ extension QueuedOperation {
 
 /// One by itself, and one with options that bring it before that.
 func comesFirst(_ it: Trial, _ change: (inout OperationOptions) -> Void) async -> Bool {
+  (it.queue as? ConcurrentQueue)?.maxConcurrent = 1
   it.queue.suspend()
   let (a, b) = (it.say("a"), it.say("b", change))
   it.queue.resume()
