@@ -10,7 +10,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   private static var segmentShift: UInt32 { 12 }
   private static var segmentSize: UInt32 { 1 << segmentShift }
   private static var directorySize: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
-  private static var line: Int { 64 }
+  /// What elements are a part or all of: none lies in two pages, which would both have to be touched.
+  private static var block: Int { 128 }
 
   private struct Indices {
     var live: UInt64 = 0
@@ -159,13 +160,13 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     else { return false }
     indices.pointee.free = free.bindMemory(to: UInt32.self, capacity: room)
     let entry = directory + Int(end >> Self.segmentShift)
-    // Zeroed memory from the allocator is untouched pages. The elements begin at a cache line; the
-    // word before it keeps the address that is to be freed.
+    // Zeroed memory from the allocator is untouched pages. The elements begin at a block; the word
+    // before it keeps the address that is to be freed.
     let word = MemoryLayout<UInt>.size
-    let size = Int(Self.segmentSize) * MemoryLayout<Element>.stride + Self.line + word
+    let size = Int(Self.segmentSize) * MemoryLayout<Element>.stride + Self.block + word
     guard let memory = calloc(1, size) else { return false }
-    let line = UInt(Self.line)
-    let aligned = (UInt(bitPattern: memory) + UInt(word) + line - 1) & ~(line - 1)
+    let block = UInt(Self.block)
+    let aligned = (UInt(bitPattern: memory) + UInt(word) + block - 1) & ~(block - 1)
     (UnsafeMutablePointer<UInt>(bitPattern: aligned)! - 1).pointee = UInt(bitPattern: memory)
     entry.pointee.store(aligned, ordering: .releasing)
     indices.pointee.end = end + Self.segmentSize
