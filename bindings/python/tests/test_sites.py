@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -182,3 +183,35 @@ def test_a_line_is_kept_once_and_its_code_is_not() -> None:
         assert len(_sites._kept) == before
     gc.collect()
     assert not any(code() for code in codes)
+
+
+def test_what_takes_the_place_of_dropped_code_has_a_line_of_its_own() -> None:
+    from inturn import _sites
+
+    def sites_of(code: CodeType) -> list[int]:
+        _sites._recent.clear()
+        sites: list[int] = []
+        names = {"site_of": _sites.site_of, "frame": sys._getframe, "sites": sites}
+        exec(code, names)
+        # As if other code had been there before.
+        for instruction in _sites._recent:
+            _sites._recent[instruction] = weakref.ref(sites_of.__code__), 0
+        exec(code, names)
+        return sites
+
+    first, second = sites_of(compile("sites.append(site_of(frame()))", "placed.py", "exec"))
+    assert first == second != 0
+
+
+def test_the_lines_of_more_calls_than_are_remembered_are_right() -> None:
+    from inturn import _sites
+
+    source = "\n".join("sites.append(site_of(frame()))" for _ in range(_sites._MOST_RECENT + 10))
+    sites: list[int] = []
+    code = compile(source, "long.py", "exec")
+    for _ in range(2):
+        sites.clear()
+        exec(code, {"site_of": _sites.site_of, "frame": sys._getframe, "sites": sites})
+        assert len(_sites._recent) <= _sites._MOST_RECENT
+        lines = [site.line for site in map(_sites.struct_of, sites) if site is not None]
+        assert lines == list(range(1, len(sites) + 1))

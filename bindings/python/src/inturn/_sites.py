@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import weakref
 from ctypes import addressof
 from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
 
 # By file and line, the addresses of the library's structs: for as long as the process lives, as
 # the library's own. Not by code, which a program may make and drop again and again.
@@ -27,6 +28,11 @@ _INSIDE = tuple(
 # Whether a file, by its name, is one of these.
 _is_inside: dict[str, bool] = {}
 
+# The sites of instructions that were called from lately: to find an instruction's line takes the
+# longer, the further down in its function it is. Other code may have got the identity in a key.
+_recent: dict[tuple[int, int], tuple[weakref.ref[CodeType], int]] = {}
+_MOST_RECENT = 4096
+
 
 def site_of(frame: FrameType | None) -> int:
     """The site of the line that a frame is at, for a call of ``quick``.
@@ -34,13 +40,22 @@ def site_of(frame: FrameType | None) -> int:
     Of one of the package itself it is that of whoever has called it.
     """
     while frame is not None:
-        file = frame.f_code.co_filename
+        code = frame.f_code
+        instruction = (id(code), frame.f_lasti)
+        known = _recent.get(instruction)
+        if known is not None and known[0]() is code:
+            return known[1]
+        file = code.co_filename
         is_inside = _is_inside.get(file)
         if is_inside is None:
             is_inside = _is_inside[file] = file.startswith(_INSIDE)
         if not is_inside:
             line = frame.f_lineno
-            return _addresses.get((file, line)) or _make(file, line, frame.f_code.co_name)
+            address = _addresses.get((file, line)) or _make(file, line, code.co_name)
+            if len(_recent) >= _MOST_RECENT:
+                _recent.clear()
+            _recent[instruction] = weakref.ref(code), address
+            return address
         frame = frame.f_back
     return 0
 
