@@ -79,6 +79,11 @@ int64_t inturn_system_thread_time(int64_t thread_clock) {
   return seconds * 1000000000 + microseconds * 1000;
 }
 
+// The system does so by itself, where it does.
+void inturn_system_expect_use(void *memory, uintptr_t size) {
+  (void)memory, (void)size;
+}
+
 int inturn_system_processors(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (int)online : 1;

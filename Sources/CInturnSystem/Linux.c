@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -68,6 +69,16 @@ int64_t inturn_system_thread_time(int64_t thread_clock) {
   if (clock_gettime((clockid_t)thread_clock, &time) != 0)
     return -1;
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// That it cannot be had costs time alone.
+void inturn_system_expect_use(void *memory, uintptr_t size) {
+  int error = errno;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1);
+  uintptr_t end = ((uintptr_t)memory + size) & ~(page - 1);
+  (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+  errno = error;
 }
 
 int inturn_system_processors(void) {

@@ -49,6 +49,50 @@ import Testing
     return slab
   }
 
+  /// As large as a slot.
+  struct Large {
+    var index: UInt32
+    var rest: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+    var more: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
+      0, 0, 0, 0, 0, 0, 0, 0
+    )
+  }
+
+  @Test func `a slab that has grown large has each element once, and none in two pages`() throws {
+    guard let taken = Slab<Large>() else { fatalError("no memory") }
+    var (mayHave, grown) = (0, 0)
+    for number in 1...150_000 as ClosedRange<UInt32> {
+      let next = taken.take(mayGrow: {
+        mayHave = Int($0)
+        grown += 1
+        return true
+      })
+      let (index, element) = try #require(next)
+      #expect(index == number && mayHave >= index)
+      #expect(element.pointee.index == 0 && UInt(bitPattern: element) % 128 == 0)
+      element.pointee = Large(index: index)
+    }
+    // 8 MB bit by bit, then as much at a time.
+    #expect(grown == 16 + 2)
+    for index in 1...150_000 as ClosedRange<UInt32> {
+      let element = taken.pointer(at: index)
+      #expect(element?.pointee.index == index)
+    }
+  }
+
+  @Test func `a slab that may not grow much at a time grows a little`() {
+    guard let slab = Slab<Large>() else { fatalError("no memory") }
+    for _ in 1..<65_536 { _ = slab.take() }
+    var asked: [UInt32] = []
+    let (much, little): (UInt32, UInt32) = (2 * 65_536 - 1, 65_536 + 4095)
+    let next = slab.take(mayGrow: {
+      asked.append($0)
+      return asked.count > 1
+    })
+    #expect(next?.index == 65_536)
+    #expect(asked == [much, little])
+  }
+
   @Test(arguments: [4, 5] as [UInt64])
   func `a slab keeps its elements where they are and uses free ones again`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

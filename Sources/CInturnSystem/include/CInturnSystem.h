@@ -58,6 +58,10 @@ bool inturn_system_is_main_thread(void);
 /// be given to a new one.
 uintptr_t inturn_system_thread(void);
 
+/// Says of memory that is still untouched that most of it will be used: the
+/// system may map it in large pages.
+void inturn_system_expect_use(void *_Nonnull memory, uintptr_t size);
+
 /// How many processors this process may use; at least 1.
 int inturn_system_processors(void);
 

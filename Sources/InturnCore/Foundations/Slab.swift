@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// A growing table of elements that never move and whose memory is never given back.
@@ -12,6 +13,14 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   private static var directorySize: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
   /// What elements are a part or all of: none lies in two pages, which would both have to be touched.
   private static var block: Int { 128 }
+  /// From when on memory is made in pieces of this size: some of the system's large pages.
+  private static var large: Int { 8 << 20 }
+
+  /// Lies before the first element of a piece of memory, in which there are some segments.
+  private struct Piece {
+    let memory: UnsafeMutableRawPointer
+    let earlier: UnsafeMutablePointer<Piece>?
+  }
 
   private struct Indices {
     var live: UInt64 = 0
@@ -25,6 +34,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     var freeCount = 0
     /// How many are to be left for those who cannot be refused.
     var kept: UInt32 = 0
+    /// The memory that was made last, before which it says what is to be freed and what was made before.
+    var lastPiece: UnsafeMutablePointer<Piece>?
 
     init(above floor: UInt32) {
       begin = floor / segmentSize * segmentSize
@@ -52,10 +63,9 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   /// For a slab that nobody has used; the engine's live as long as the process.
   deinit {
-    for place in 0..<Self.directorySize {
-      let segment = directory[place].load(ordering: .relaxed)
-      guard let elements = UnsafeMutablePointer<UInt>(bitPattern: segment) else { continue }
-      free(UnsafeMutableRawPointer(bitPattern: (elements - 1).pointee))
+    while let piece = indices.pointee.lastPiece {
+      indices.pointee.lastPiece = piece.pointee.earlier
+      free(piece.pointee.memory)
     }
     free(directory)
     free(indices.pointee.free)
@@ -125,7 +135,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     lock.lock()
     defer { lock.unlock() }
     while indices.pointee.spare < Int(count) {
-      if !addSegmentLocked() { return false }
+      if !addSegmentsLocked(1) { return false }
     }
     indices.pointee.kept = max(indices.pointee.kept, count)
     return true
@@ -144,32 +154,46 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     indices.pointee.freeCount += 1
   }
 
+  /// Makes memory of more elements: at first little, and then much at a time, of which the system is
+  /// asked for large pages. A slot of a small page costs more to map than to use.
   @inline(never)
   private func growLocked(_ mayGrow: (UInt32) -> Bool) -> Bool {
+    let many = UInt32(Self.large / (Int(Self.segmentSize) * MemoryLayout<Element>.stride))
+    let count = indices.pointee.end - indices.pointee.begin
+    if count >= many * Self.segmentSize && growLocked(by: many, mayGrow) { return true }
+    return growLocked(by: 1, mayGrow)
+  }
+
+  private func growLocked(by segments: UInt32, _ mayGrow: (UInt32) -> Bool) -> Bool {
     // The first index of all is none's.
-    let room = indices.pointee.end - indices.pointee.begin + Self.segmentSize - 1
-    return mayGrow(room) && addSegmentLocked()
+    let room = indices.pointee.end - indices.pointee.begin + segments * Self.segmentSize - 1
+    return mayGrow(room) && addSegmentsLocked(segments)
   }
 
   @inline(never)
-  private func addSegmentLocked() -> Bool {
+  private func addSegmentsLocked(_ count: UInt32) -> Bool {
     let end = indices.pointee.end
-    if end > Handle.maximumIndex { return false }
-    let room = Int(end - indices.pointee.begin + Self.segmentSize)
+    if end > Handle.maximumIndex + 1 - count * Self.segmentSize { return false }
+    let room = Int(end - indices.pointee.begin + count * Self.segmentSize)
     guard let free = realloc(indices.pointee.free, room * MemoryLayout<UInt32>.stride)
     else { return false }
     indices.pointee.free = free.bindMemory(to: UInt32.self, capacity: room)
-    let entry = directory + Int(end >> Self.segmentShift)
-    // Zeroed memory from the allocator is untouched pages. The elements begin at a block; the word
-    // before it keeps the address that is to be freed.
-    let word = MemoryLayout<UInt>.size
-    let size = Int(Self.segmentSize) * MemoryLayout<Element>.stride + Self.block + word
+    // Zeroed memory from the allocator is untouched pages. The elements begin at a block.
+    let segment = Int(Self.segmentSize) * MemoryLayout<Element>.stride
+    let size = Int(count) * segment + Self.block + MemoryLayout<Piece>.size
     guard let memory = calloc(1, size) else { return false }
+    if count > 1 { inturn_system_expect_use(memory, UInt(size)) }
     let block = UInt(Self.block)
-    let aligned = (UInt(bitPattern: memory) + UInt(word) + block - 1) & ~(block - 1)
-    (UnsafeMutablePointer<UInt>(bitPattern: aligned)! - 1).pointee = UInt(bitPattern: memory)
-    entry.pointee.store(aligned, ordering: .releasing)
-    indices.pointee.end = end + Self.segmentSize
+    let first =
+      (UInt(bitPattern: memory) + UInt(MemoryLayout<Piece>.size) + block - 1) & ~(block - 1)
+    let piece = UnsafeMutablePointer<Piece>(bitPattern: first)! - 1
+    piece.initialize(to: Piece(memory: memory, earlier: indices.pointee.lastPiece))
+    indices.pointee.lastPiece = piece
+    for number in 0..<count {
+      let entry = directory + Int(end >> Self.segmentShift) + Int(number)
+      entry.pointee.store(first + UInt(number) * UInt(segment), ordering: .releasing)
+    }
+    indices.pointee.end = end + count * Self.segmentSize
     return true
   }
 }
