@@ -4,7 +4,7 @@
 
 # What is larger than an example should be: those with windows, and the tutorial,
 # which is several in one.
-readonly larger_examples='examples/(c/gtk_onboarding|python/tk_onboarding|guide/programs/tutorial)'
+readonly larger_examples='examples/(c/gtk_onboarding|python/tk_(onboarding|look)|guide/programs/tutorial)'
 
 # Each file is one idea, and has less than 120 lines. timeline/ is no example.
 check_sizes() {

@@ -8,14 +8,27 @@ from __future__ import annotations
 import os
 import pty
 import queue
+import re
+import shutil
 import subprocess
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "examples/guide/howto/pictures"
 
 # Seconds; far more than anything here takes.
 LIMIT = 30.0
+
+# How different two pictures of the same may be, of 1: a cursor blinks, fonts are not the same
+# everywhere.
+ALIKE = 0.03
+
+# How far below the first-run window's upper edge a dialog is on a picture, in pixels.
+BESIDE = 335
 
 DIALOGS = {
     "location": "Use your location?",
@@ -103,24 +116,53 @@ class Watcher:
             raise Failure("no dialog was seen")
 
 
+def xprop(of: list[str], name: str, mark: str) -> list[str]:
+    """The parts of a property, which come after this mark; none when it is not set."""
+    result = subprocess.run(
+        ["xprop", *of, "-notype", name], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    _, _, parts = result.stdout.partition(mark)
+    return [part.strip() for part in parts.split(",") if part.strip()]
+
+
 def windows() -> list[str]:
     """The windows that are managed now, as numbers."""
-    result = subprocess.run(
-        ["xprop", "-root", "-notype", "_NET_CLIENT_LIST"],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    _, _, numbers = result.stdout.partition("#")
-    return [number.strip() for number in numbers.split(",") if number.strip()]
+    return xprop(["-root"], "_NET_CLIENT_LIST", "#")
+
+
+class Area(NamedTuple):
+    """A part of the screen, in pixels."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+def geometry(window: str) -> Area:
+    """Where a window is, without its frame."""
+    text = subprocess.run(
+        ["xwininfo", "-id", window], capture_output=True, text=True, timeout=LIMIT, check=False
+    ).stdout
+    names = ("Absolute upper-left X", "Absolute upper-left Y", "Width", "Height")
+    x, y, width, height = (int(re.findall(rf"{name}: +(-?\d+)", text)[0]) for name in names)
+    return Area(x, y, x + width, y + height)
+
+
+def frame(window: str) -> Area:
+    """The same with its frame, if the window manager has given it one."""
+    at = geometry(window)
+    widths = xprop(["-id", window], "_NET_FRAME_EXTENTS", "=")
+    left, right, above, below = map(int, widths or (0, 0, 0, 0))
+    return Area(at.left - left, at.top - above, at.right + right, at.bottom + below)
 
 
 class Program:
     """A program with windows, and what it has printed."""
 
     def __init__(self, command: list[str], shots: Path, watcher: Watcher) -> None:
-        self.shots = shots
+        self.shots = shots  # KIND/TEST
+        self.kind = shots.parent.name
         self.watcher = watcher
         self.printed = ""
         self._lines: queue.Queue[str | None] = queue.Queue()
@@ -194,6 +236,41 @@ class Program:
                 break
             before = now
 
+    def picture_of_guide(self, stage: str, beside: str | None = None) -> None:
+        """Takes the picture of the first-run window that the guide shows, and fails when that one
+        does not look like it.  Delete the guide's: it is made anew.
+
+        A dialog with the title `beside` is moved down first, so that both are seen.
+        """
+        screen = visible("First run")[0]
+        areas = [frame(screen)]
+        if beside:
+            dialog = visible(beside)[0]
+            x, y = geometry(dialog).left, areas[0].top + BESIDE
+            xdotool("windowmove", "--sync", dialog, str(x), str(y))
+            areas.append(frame(dialog))
+        self.picture(f"guide-{stage}")
+        left, top = min(at.left for at in areas) - 16, min(at.top for at in areas) - 16
+        right, bottom = (max(at.right for at in areas) + 16, max(at.bottom for at in areas) + 16)
+        taken = self.shots / f"guide-{stage}.png"
+        kept = PICTURES / f"{self.kind}-{stage}.png"
+        crop = ["-crop", f"{right - left}x{bottom - top}+{left}+{top}", "+repage"]
+        small = ["-strip", "+dither", "-colors", "255"]
+        subprocess.run(["mogrify", *crop, *small, str(taken)], check=True, timeout=LIMIT)
+        if not kept.exists():
+            kept.parent.mkdir(exist_ok=True)
+            shutil.copy(taken, kept)
+        compared = subprocess.run(
+            ["compare", "-metric", "RMSE", str(taken), str(kept), "null:"],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        ).stderr
+        difference = re.search(r"\(([\d.e-]+)\)", compared)
+        if difference is None or float(difference[1]) > ALIKE:
+            raise Failure(f"{kept.name} is not how the program looks: {compared}; see {taken}")
+
     def expect_nothing(self, seconds: float) -> None:
         """Fails when a line comes meanwhile."""
         try:
@@ -234,18 +311,46 @@ def press(*keys: str) -> None:
 def click(title: str, across: float, from_bottom: int) -> None:
     """Clicks in the window, at a part of its width and so many pixels above its end."""
     until(f"the window '{title}'", lambda: active_title() == title)
-    window = xdotool("getactivewindow")
-    geometry = dict(
-        pair.split("=") for pair in xdotool("getwindowgeometry", "--shell", window).splitlines()
-    )
-    x = round(int(geometry["WIDTH"]) * across)
-    y = int(geometry["HEIGHT"]) - from_bottom
-    xdotool("mousemove", "--window", window, str(x), str(y), "click", "1")
+    at = geometry(xdotool("getactivewindow"))
+    x = at.left + round((at.right - at.left) * across)
+    xdotool("mousemove", str(x), str(at.bottom - from_bottom), "click", "1")
 
 
 def expect_equal(found: str, expected: str) -> None:
     if found != expected:
         raise Failure(f"expected:\n{expected}\nfound:\n{found}")
+
+
+def expect_ends(program: Program, **ends: str) -> None:
+    """Each interaction has ended so, in this order; `sign_in` is "sign-in"."""
+    names = {"sign_in": "sign-in", "urgent": "urgent notice", "notice": "service notice"}
+    found = [line for line in program.printed.splitlines() if line.startswith("ended ")]
+    expected = [f"ended {names.get(name, name)}: {end}" for name, end in ends.items()]
+    expect_equal("\n".join(found), "\n".join(expected))
+
+
+def expect_all_ends(program: Program, *, sign_in: str, urgent: str, **ends: str) -> None:
+    """The same, when both dialogs were used as in `sign_in_dialog`."""
+    notice = ends.pop("notice")
+    sign_in += ", presented 2 times"
+    expect_ends(program, **ends, urgent=urgent, sign_in=sign_in, notice=notice)
+
+
+def expect_on_screen(*labels: str) -> None:
+    """No other dialog is on screen."""
+    until(f"on screen: {labels}", lambda: dialogs_on_screen() == list(labels))
+
+
+def sign_in_dialog(program: Program, urgent: Callable[[], None]) -> None:
+    """Waits for the sign-in, at the time when nothing disturbs it any more.
+
+    `urgent` answers the urgent notice, which comes when the user has begun to type.
+    """
+    program.dialog("sign-in")
+    press("type:i")
+    program.dialog("urgent notice")
+    urgent()
+    program.dialog_again("sign-in", "BackSpace")
 
 
 class Terminal:

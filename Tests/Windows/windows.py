@@ -21,8 +21,12 @@ from user import (
     Watcher,
     click,
     dialogs_on_screen,
+    expect_all_ends,
+    expect_ends,
     expect_equal,
+    expect_on_screen,
     press,
+    sign_in_dialog,
     until,
     visible,
     xdotool,
@@ -66,38 +70,6 @@ ended sign-in: finished, presented 2 times
 """
 
 
-def expect_ends(program: Program, **ends: str) -> None:
-    """Each interaction has ended so, in this order; `sign_in` is "sign-in"."""
-    names = {"sign_in": "sign-in", "urgent": "urgent notice", "notice": "service notice"}
-    found = [line for line in program.printed.splitlines() if line.startswith("ended ")]
-    expected = [f"ended {names.get(name, name)}: {end}" for name, end in ends.items()]
-    expect_equal("\n".join(found), "\n".join(expected))
-
-
-def expect_all_ends(program: Program, *, sign_in: str, urgent: str, **ends: str) -> None:
-    """The same, when both dialogs were used as in `sign_in_dialog`."""
-    notice = ends.pop("notice")
-    sign_in += ", presented 2 times"
-    expect_ends(program, **ends, urgent=urgent, sign_in=sign_in, notice=notice)
-
-
-def expect_on_screen(*labels: str) -> None:
-    """No other dialog is on screen."""
-    until(f"on screen: {labels}", lambda: dialogs_on_screen() == list(labels))
-
-
-def sign_in_dialog(program: Program, urgent: Callable[[], None]) -> None:
-    """Waits for the sign-in, at the time when nothing disturbs it any more.
-
-    `urgent` answers the urgent notice, which comes when the user has begun to type.
-    """
-    program.dialog("sign-in")
-    press("type:i")
-    program.dialog("urgent notice")
-    urgent()
-    program.dialog_again("sign-in", "BackSpace")
-
-
 # The tests of windows; each is run with each program ------------------------------------------
 
 Start = Callable[..., Program]
@@ -119,11 +91,13 @@ def test_the_keyboard_alone_suffices_and_one_dialog_follows_the_other(start: Sta
     sign_in_dialog(program, lambda: press("Return"))
     press("type:wrong", "Return")
     program.expect("refused sign-in")
-    program.picture("sign-in-refused")
+    program.picture_of_guide("dialog", beside=DIALOGS["sign-in"])
     press("type:inturn", "Return")
     program.dialog("service notice", "Return")
     program.expect("done")
-    program.window("First run", "done", "Return")
+    program.window("First run", "done")
+    program.picture_of_guide("end")
+    press("Return")
     program.end()
     expect_equal(program.printed, HEAD + PREEMPTED + TAIL)
 
@@ -291,9 +265,7 @@ def test_leaving_while_the_window_is_hidden_cancels_what_waits(start: Start) -> 
 # The tests of an urgent notice that takes the place of the open dialog -------------------------
 
 
-def test_an_urgent_notice_takes_the_place_of_the_open_dialog_which_comes_back(
-    start: Start,
-) -> None:
+def test_an_urgent_notice_takes_the_place_of_the_open_dialog_which_comes_back(start: Start) -> None:
     program = start()
     program.dialog("location", "Return")
     program.elsewhere("Return")
@@ -455,6 +427,7 @@ def user_of(command: list[str], shots: Path) -> Iterator[Start]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Tests of the examples' windows.")
     parser.add_argument("--gtk", type=Path, required=True)
+    parser.add_argument("--qt", type=Path, required=True)
     parser.add_argument("--terminal", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--filter", default="")
@@ -463,6 +436,7 @@ def main() -> int:
     examples = ROOT / "examples/python"
     windows = {
         "gtk": [str(arguments.gtk)],
+        "qt": [str(arguments.qt)],
         "tk": [sys.executable, str(examples / "tk_onboarding.py")],
     }
     terminals = {

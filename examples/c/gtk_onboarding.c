@@ -15,9 +15,11 @@
  *   after the notice, as it was.
  * - Escape cancels the open dialog, Control-E hides the first-run window.
  *   Closing that, or Control-Q, cancels all.
- * - What happens is listed in the window, and on the standard output.
+ * - The window lists what waits, what is shown and how each has ended. What
+ *   happens is on the standard output, too.
  */
-#include <gtk/gtk.h>
+#include "gtk_look.h"
+
 #include <inturn/glib.h>
 
 #define UNUSED G_GNUC_UNUSED
@@ -63,7 +65,7 @@ static char *typed, hint[32];
 
 /* Touched on the main thread only, like the dialog. */
 static GtkWindow *screen, *elsewhere;
-static GtkWidget *ends, *status, *close_button;
+static GtkWidget *list, *bar, *status, *close_button;
 static GThread *battery, *service;
 static int ended;
 static bool leaving;
@@ -124,9 +126,8 @@ static void add_key(GtkWindow *window, const char *key,
 }
 
 /* Control-Q leaves the program, Control-E the first-run window. */
-static GtkWindow *make_window(const char *title, GtkWidget *content,
-                              GCallback closed) {
-  GtkWidget *header = gtk_header_bar_new();
+static GtkWindow *make_window(const char *title, GtkWidget *header,
+                              GtkWidget *content, GCallback closed) {
   GtkWindow *window = g_object_new(GTK_TYPE_WINDOW, "title", title, "titlebar",
                                    header, "child", content, NULL);
   add_key(window, "<Control>q", gtk_callback_action_new(leave, NULL, NULL));
@@ -134,28 +135,6 @@ static GtkWindow *make_window(const char *title, GtkWidget *content,
           gtk_callback_action_new(leave_screen, NULL, NULL));
   g_signal_connect(window, "close-request", closed, NULL);
   return window;
-}
-
-static GtkWidget *make_label(const char *text, const char *style) {
-  GtkWidget *label = g_object_new(GTK_TYPE_LABEL, "label", text, "wrap", TRUE,
-                                  "max-width-chars", 42, "xalign", 0.0, NULL);
-  if (style != NULL)
-    gtk_widget_add_css_class(label, style);
-  return label;
-}
-
-static GtkWidget *make_box(GtkOrientation orientation, int margin) {
-  return g_object_new(GTK_TYPE_BOX, "orientation", orientation, "spacing", 12,
-                      "margin-top", margin, "margin-bottom", margin,
-                      "margin-start", margin, "margin-end", margin, NULL);
-}
-
-/* Calls clicked(data). */
-static GtkWidget *make_button(const char *label, GCallback clicked,
-                              gpointer data) {
-  GtkWidget *button = gtk_button_new_with_mnemonic(label);
-  g_signal_connect_swapped(button, "clicked", clicked, data);
-  return button;
 }
 
 /* Dialogs ----------------------------------------------------------------- */
@@ -186,6 +165,7 @@ static void give_in(void *context UNUSED, inturn_token token) {
    with another token, and opens the dialog again. */
 static void give_way(void *context UNUSED, inturn_token token) {
   take_down(token);
+  set_row(list, dialog.step->label, "waiting", "has given way");
   (void)inturn_token_yield(token);
 }
 
@@ -227,7 +207,7 @@ static void on_typing(GtkEditable *entry, gpointer data);
 static void add_entry(GtkBox *box) {
   GtkWidget *entry = gtk_password_entry_new();
   dialog.entry = entry;
-  dialog.hint = GTK_LABEL(make_label(hint, "error"));
+  dialog.hint = GTK_LABEL(make_label(hint, "hint"));
   g_object_set(entry, "activates-default", TRUE, "text", typed ? typed : "",
                NULL);
   g_signal_connect(entry, "changed", G_CALLBACK(on_typing), NULL);
@@ -240,7 +220,11 @@ static void open_dialog(const step *step, inturn_token token) {
   GtkWidget *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
   GtkWidget *button =
       make_button(step->accept, G_CALLBACK(accept_dialog), NULL);
-  GtkWindow *window = make_window(step->heading, box, G_CALLBACK(on_close));
+  /* Its heading is in it: it has no title bar, and is moved by all of it. */
+  GtkWidget *handle = gtk_window_handle_new();
+  GtkWidget *no_header = g_object_new(GTK_TYPE_BOX, "visible", FALSE, NULL);
+  GtkWindow *window =
+      make_window(step->heading, no_header, handle, G_CALLBACK(on_close));
 
   g_assert(dialog.window == NULL); /* the queue sees to that */
   dialog.window = window;
@@ -248,7 +232,9 @@ static void open_dialog(const step *step, inturn_token token) {
   dialog.token = token;
   dialog.entry = NULL;
 
-  gtk_box_append(GTK_BOX(box), make_label(step->text, NULL));
+  gtk_widget_add_css_class(GTK_WIDGET(window), "dialog");
+  gtk_window_handle_set_child(GTK_WINDOW_HANDLE(handle), box);
+  add_head(box, step->heading, step->text);
   if (step == &steps[SIGN_IN])
     add_entry(GTK_BOX(box));
   g_object_set(buttons, "homogeneous", TRUE, "margin-top", 12, NULL);
@@ -261,15 +247,13 @@ static void open_dialog(const step *step, inturn_token token) {
   gtk_box_append(GTK_BOX(box), buttons);
 
   add_key(window, "Escape", gtk_named_action_new("window.close"));
-  /* Its heading is its title, by which it is moved, too. */
-  g_object_set(gtk_window_get_titlebar(window), "show-title-buttons", FALSE,
-               NULL);
   g_object_set(window, "default-width", 380, "resizable", FALSE, "modal", TRUE,
                "transient-for", screen, "default-widget", button,
                "focus-widget", dialog.entry ? dialog.entry : button, NULL);
   gtk_window_present(window);
   if (dialog.entry != NULL) /* the user goes on typing behind what is there */
     gtk_editable_set_position(GTK_EDITABLE(dialog.entry), -1);
+  set_row(list, step->label, "shown", "on screen");
   say("presented", step->label);
   CHECK(inturn_token_on_cancel(token, give_in, NULL, NULL));
   CHECK(inturn_token_on_preempt(token, give_way, NULL, NULL));
@@ -313,19 +297,13 @@ static void begin_notice(void *context UNUSED, inturn_token token) {
   service = g_thread_new("service", ask_service, NULL);
 }
 
-/* The list ---------------------------------------------------------------- */
+/* Their ends -------------------------------------------------------------- */
 
-static void add_row(const char *label, const char *outcome, bool good) {
-  GtkWidget *row = make_box(GTK_ORIENTATION_HORIZONTAL, 10);
-  char *capital = g_strdup_printf("%c%s", g_ascii_toupper(label[0]), label + 1);
-  GtkWidget *name = make_label(capital, NULL);
-  GtkWidget *how = make_label(outcome, good ? "good" : "bad");
-  g_free(capital);
-  gtk_widget_set_hexpand(name, TRUE);
-  gtk_box_append(GTK_BOX(row), name);
-  gtk_box_append(GTK_BOX(row), how);
-  gtk_list_box_append(GTK_LIST_BOX(ends), row);
-  g_object_set(gtk_widget_get_parent(row), "activatable", FALSE, NULL);
+static void show_progress(int done, int all) {
+  char text[32];
+  g_snprintf(text, sizeof text, "%d of %d done", done, all);
+  gtk_label_set_text(GTK_LABEL(status), text);
+  gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(bar), (double)done / all);
 }
 
 /* Called on the main thread, before the next interaction begins. */
@@ -343,10 +321,13 @@ static void on_end(void *context UNUSED, const inturn_end *end) {
   if (end->attempts > 1)
     g_string_append_printf(outcome, ", presented %u times", end->attempts);
   g_print("ended %s: %s\n", end->label, outcome->str);
-  add_row(end->label, outcome->str, end->outcome == INTURN_FINISHED);
+  set_row(list, end->label, end->outcome == INTURN_FINISHED ? "good" : "bad",
+          outcome->str);
   g_string_free(outcome, TRUE);
   bool was_last = g_atomic_int_dec_and_test(&left);
-  if (++ended == 1 && !leaving)
+  ended++;
+  show_progress(ended, ended + g_atomic_int_get(&left));
+  if (ended == 1 && !leaving)
     leave_screen(NULL, NULL, NULL);
   else if (was_last && !leaving) {
     gtk_label_set_text(GTK_LABEL(status), "That was all. Welcome!");
@@ -405,41 +386,31 @@ static void on_realize(GtkWidget *window, gpointer data UNUSED) {
                    G_CALLBACK(look_at_screen), NULL);
 }
 
-static void load_style(void) {
-  GtkCssProvider *provider = gtk_css_provider_new();
-  gtk_css_provider_load_from_data(
-      provider,
-      "window { font-size: 11pt; } headerbar .title { font-size: 12pt; }"
-      "label.good { color: #1b7f4b; } label.bad { color: #b3470b; }",
-      -1);
-  gtk_style_context_add_provider_for_display(
-      gdk_display_get_default(), GTK_STYLE_PROVIDER(provider),
-      GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
-  g_object_unref(provider);
-}
-
-static void add_head(GtkWidget *box, const char *heading, const char *text) {
-  gtk_box_append(GTK_BOX(box), make_label(heading, "title-1"));
-  gtk_box_append(GTK_BOX(box), make_label(text, NULL));
-}
-
 static void make_screen(void) {
-  GtkWidget *box = make_box(GTK_ORIENTATION_VERTICAL, 32), *frame;
-  ends = g_object_new(GTK_TYPE_LIST_BOX, "selection-mode", GTK_SELECTION_NONE,
-                      "can-focus", FALSE, NULL);
-  frame = g_object_new(GTK_TYPE_FRAME, "child", ends, "vexpand", TRUE, NULL);
-  status = make_label("What has been asked appears here.", "dim-label");
-  add_head(box, "Welcome", "A few questions first, one at a time.");
-  screen = make_window("First run", box, G_CALLBACK(on_leave));
+  GtkWidget *box = make_box(GTK_ORIENTATION_VERTICAL, 32);
+  GtkWidget *foot = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
+  list = make_list();
+  bar = gtk_progress_bar_new();
+  status = make_label("", "dim");
+  screen =
+      make_window("First run", gtk_header_bar_new(), box, G_CALLBACK(on_leave));
   close_button = make_button("_Close", G_CALLBACK(gtk_window_close), screen);
-  g_object_set(close_button, "sensitive", FALSE, "halign", GTK_ALIGN_END, NULL);
-  gtk_box_append(GTK_BOX(box), frame);
-  gtk_box_append(GTK_BOX(box), status);
-  gtk_box_append(GTK_BOX(box), close_button);
-  gtk_window_set_default_size(screen, 520, 480);
+  g_object_set(box, "margin-top", 8, NULL);
+  g_object_set(status, "hexpand", TRUE, NULL);
+  g_object_set(close_button, "sensitive", FALSE, NULL);
+  add_head(box, "Welcome", "A few questions first, one at a time.");
+  gtk_box_append(GTK_BOX(box), list);
+  gtk_box_append(GTK_BOX(box), bar);
+  gtk_box_append(GTK_BOX(box), foot);
+  gtk_box_append(GTK_BOX(foot), status);
+  gtk_box_append(GTK_BOX(foot), close_button);
+  gtk_window_set_default_size(screen, 540, -1);
   g_signal_connect(screen, "realize", G_CALLBACK(on_realize), NULL);
   g_signal_connect(screen, "map", G_CALLBACK(look_at_screen), NULL);
   g_signal_connect(screen, "unmap", G_CALLBACK(look_at_screen), NULL);
+  for (int index = LOCATION; index <= NOTICE; index++)
+    set_row(list, steps[index].label, "waiting", "waiting");
+  show_progress(0, NOTICE + 1);
 }
 
 static void make_elsewhere(void) {
@@ -449,7 +420,8 @@ static void make_elsewhere(void) {
   gtk_widget_set_halign(back, GTK_ALIGN_END);
   add_head(box, "Elsewhere", "Nothing is asked until you go back.");
   gtk_box_append(GTK_BOX(box), back);
-  elsewhere = make_window("Elsewhere", box, G_CALLBACK(on_leave));
+  elsewhere =
+      make_window("Elsewhere", gtk_header_bar_new(), box, G_CALLBACK(on_leave));
   g_object_set(elsewhere, "default-width", 420, "default-widget", back,
                "focus-widget", back, NULL);
 }

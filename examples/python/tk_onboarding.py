@@ -13,7 +13,8 @@ modal dialog and returns; the answer finishes the token, and the next dialog ope
   open dialog: that gives way, and is presented again after the notice, as it was.
 * Escape cancels the open dialog, Control-E hides the first-run window.  Closing that, or
   Control-Q, cancels all.
-* What happens is listed in the window, and on the standard output.
+* The window lists what waits, what is shown and how each has ended.  What happens is on the
+  standard output, too.
 """
 
 from __future__ import annotations
@@ -34,9 +35,7 @@ except ModuleNotFoundError:  # it is not installed: use the one of this reposito
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/src"))
     import inturn
 import inturn.loops.tk
-
-BACK, WHITE, TEXT, DIM = "#f5f5f4", "#ffffff", "#2b2f33", "#767b80"
-BLUE, BLUE_PRESSED, GREEN, RED, LINE = "#2f7de1", "#2469c2", "#1b7f4b", "#b3470b", "#cfcfcc"
+from tk_look import BACK, Bar, StepList, focus_then, make_style, place
 
 
 class Refused(Exception):
@@ -83,59 +82,6 @@ class Draft:
 def say(what: str) -> None:
     """The standard output: one line for each thing that happens."""
     print(what, flush=True)
-
-
-def make_style(root: tk.Tk) -> None:
-    style = ttk.Style(root)
-    style.theme_use("clam")
-    style.configure(".", background=BACK, foreground=TEXT, font=("DejaVu Sans", 11))
-    style.configure("Title.TLabel", font=("DejaVu Sans", 20, "bold"))
-    style.configure("Heading.TLabel", font=("DejaVu Sans", 14, "bold"))
-    style.configure("Dim.TLabel", foreground=DIM)
-    style.configure("Hint.TLabel", foreground=RED)
-    style.configure("List.TFrame", background=WHITE)
-    for name, colour in (("Row", TEXT), ("Good", GREEN), ("Bad", RED)):
-        style.configure(f"{name}.TLabel", background=WHITE, foreground=colour)
-    style.configure("TButton", padding=(16, 8), relief="raised", borderwidth=1)
-    for name, colour, text, border, pressed in (
-        ("TButton", WHITE, TEXT, LINE, "#ececea"),
-        ("Default.TButton", BLUE, WHITE, BLUE, BLUE_PRESSED),
-    ):
-        style.configure(name, background=colour, foreground=text, focuscolor=text)
-        style.configure(name, bordercolor=border, lightcolor=colour, darkcolor=colour)
-        style.map(
-            name,
-            foreground=[("disabled", "#b0b3b6")],
-            background=[("disabled", BACK), ("active", pressed)],
-            lightcolor=[("disabled", BACK), ("active", pressed)],
-            darkcolor=[("disabled", BACK), ("active", pressed)],
-        )
-    style.configure("TEntry", padding=8, bordercolor=LINE)
-
-
-def place(window: tk.Toplevel | tk.Tk, over: tk.Tk | None = None) -> None:
-    """Puts a window in the middle of another one, or of the screen, without resizing by hand."""
-    window.update_idletasks()
-    width, height = window.winfo_reqwidth(), window.winfo_reqheight()
-    if over is None:
-        x = (window.winfo_screenwidth() - width) // 2
-        y = (window.winfo_screenheight() - height) // 2
-    else:
-        x = over.winfo_rootx() + (over.winfo_width() - width) // 2
-        y = over.winfo_rooty() + (over.winfo_height() - height) // 2
-    window.geometry(f"+{max(0, x)}+{max(0, y)}")
-    window.resizable(False, False)
-
-
-def focus_then(widget: tk.Misc, call: Callable[[], None]) -> None:
-    """Gives a widget the keyboard, and calls a function when it has it."""
-
-    def on_focus(_event: object) -> None:
-        widget.unbind("<FocusIn>")
-        call()
-
-    widget.bind("<FocusIn>", on_focus)
-    widget.focus_set()
 
 
 class Dialog:
@@ -257,7 +203,7 @@ class Onboarding:
         # What other threads want done on the main thread.
         self.main = inturn.FIFOQueue("main thread", executor=inturn.Executor.main())
         self.root = tk.Tk()
-        make_style(self.root)
+        self.images = make_style(self.root)
         self.make_screen()
         self.make_elsewhere()
 
@@ -284,16 +230,17 @@ class Onboarding:
         box = ttk.Frame(self.root, padding=32)
         box.pack(fill="both", expand=True)
         ttk.Label(box, text="Welcome", style="Title.TLabel").pack(anchor="w")
-        ttk.Label(box, text="A few questions first, one at a time.").pack(anchor="w", pady=(10, 12))
-        border = tk.Frame(box, background=LINE, padx=1, pady=1)
-        border.pack(fill="both", expand=True)
-        self.ends = ttk.Frame(border, style="List.TFrame", width=456, height=230)
-        self.ends.pack_propagate(False)
-        self.ends.pack(fill="both", expand=True)
-        self.status = ttk.Label(box, text="What has been asked appears here.", style="Dim.TLabel")
-        self.status.pack(anchor="w", pady=12)
+        ttk.Label(box, text="A few questions first, one at a time.").pack(anchor="w", pady=(10, 20))
+        self.list = StepList(box)
+        self.list.frame.pack(fill="both", expand=True)
+        for step in STEPS:
+            self.list.set(step.label, "waiting", "waiting")
+        self.bar = Bar(box)
+        self.bar.frame.pack(fill="x", pady=20)
+        self.status = ttk.Label(box, text=f"0 of {len(STEPS)} done", style="Dim.TLabel")
+        self.status.pack(side="left")
         self.close_button = ttk.Button(box, text="Close", command=self.leave, state="disabled")
-        self.close_button.pack(anchor="e")
+        self.close_button.pack(side="right")
         self.root.protocol("WM_DELETE_WINDOW", self.leave)
         self.root.bind("<Map>", self.on_map)
         self.root.bind("<Unmap>", self.on_unmap)
@@ -355,13 +302,6 @@ class Onboarding:
         self.queue.cancel_all()
         self.root.quit()
 
-    def add_row(self, label: str, outcome: str, good: bool) -> None:
-        row = ttk.Frame(self.ends, style="List.TFrame", padding=(12, 10))
-        row.pack(fill="x")
-        ttk.Label(row, text=label.capitalize(), style="Row.TLabel").pack(side="left")
-        style = "Good.TLabel" if good else "Bad.TLabel"
-        ttk.Label(row, text=outcome, style=style).pack(side="right")
-
     # The interactions ----------------------------------------------------------------------
 
     def enqueue(self, step: Step) -> None:
@@ -390,6 +330,7 @@ class Onboarding:
             else:
                 token.fail(error)
 
+        self.list.set(step.label, "shown", "on screen")
         self.dialog = Dialog(self.root, step, self.draft, self.on_typing, answer)
 
     def take_down(self) -> None:
@@ -404,6 +345,8 @@ class Onboarding:
 
     def give_way(self, token: inturn.Token) -> None:
         """Asked to make room for an urgent one."""
+        if self.dialog is not None:
+            self.list.set(self.dialog.step.label, "waiting", "has given way")
         self.take_down()
         token.yield_()
 
@@ -424,8 +367,11 @@ class Onboarding:
         if end.attempts > 1:
             outcome += f", presented {end.attempts} times"
         say(f"ended {end.label}: {outcome}")
-        self.add_row(str(end.label), outcome, end.outcome is inturn.Outcome.FINISHED)
+        finished = end.outcome is inturn.Outcome.FINISHED
+        self.list.set(str(end.label), "good" if finished else "bad", outcome)
         self.ended += 1
+        self.status.configure(text=f"{self.ended} of {len(self.enqueued)} done")
+        self.bar.set(self.ended / len(self.enqueued))
         if self.leaving:
             return
         if self.ended == 1:
