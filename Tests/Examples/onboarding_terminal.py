@@ -22,6 +22,7 @@ import termios
 import time
 import xml.etree.ElementTree
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyte
@@ -57,6 +58,11 @@ class Terminal:
         )
         os.close(its_end)
 
+    def resize(self, lines: int) -> None:
+        """As a user does who pulls at the window's edge."""
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("4H", lines, 80, 0, 0))
+        self.screen.resize(lines, 80)
+
     def _read(self) -> bool:
         """Takes what has been written; whether more may come."""
         if not select.select([self._terminal], [], [], 0.1)[0]:
@@ -83,6 +89,10 @@ class Terminal:
         for label, row in zip(LABELS, rows):
             check(row.strip().startswith(label), f"{row!r} is {label}'s", self)
         return [row.split()[-1] for row in rows]
+
+    def scrolls(self, first: int, last: int) -> bool:
+        """Whether these lines scroll, and no others."""
+        return bool(self.screen.margins == (first, last))
 
     def wait(self, what: str, is_so: Callable[[], bool]) -> None:
         end = time.monotonic() + LIMIT
@@ -143,6 +153,18 @@ def test_the_queue_is_seen_while_it_is_worked_through(program: str) -> None:
     path = Path(last[6].split("As a picture: ")[1].strip() + last[7].strip())
     names = [element.text for element in xml.etree.ElementTree.parse(path).iter()]
     check(set(LABELS) | {"failed", "finished"} <= set(names), f"them in {names}", terminal)
+
+
+def test_a_window_that_is_resized_has_the_picture_above_what_scrolls(program: str) -> None:
+    terminal = Terminal(program)
+    terminal.wait("the first question", lambda: terminal.prompt.endswith(LOCATION))
+    for lines in (32, 20):
+        terminal.resize(lines)
+        terminal.wait(f"what scrolls in {lines} lines", partial(terminal.scrolls, 7, lines - 1))
+        terminal.wait("the picture", lambda: terminal.line(2).endswith("shown"))
+    terminal.answer(LOCATION, "\x04")
+    check(terminal.end() == 0, "a good end", terminal)
+    check(terminal.screen.margins is None, "that all of the screen scrolls again", terminal)
 
 
 def test_without_colours_there_are_none(program: str) -> None:

@@ -47,6 +47,7 @@ static void draw(void) {
   }
   fputs("\0338", file);
   fclose(file);
+  screen_fit();
   screen_draw(text, length);
   free(text);
 }

@@ -18,6 +18,8 @@
 
 enum { LEAST_ROWS = 16, LEAST_COLUMNS = 72 };
 
+static int kept, rows; /* lines above what scrolls; all of them */
+
 /* What takes the lines away, so that a signal's handler need not make it up. */
 static char join[64];
 static volatile sig_atomic_t is_split;
@@ -28,20 +30,27 @@ static void on_signal(int number) {
   raise(number);
 }
 
+/* All but what is kept scrolls; to its first line. */
+static void limit_scrolling(void) {
+  char text[64];
+  snprintf(text, sizeof text, "\033[%d;%dr\033[%d;1H", kept + 1, rows,
+           kept + 1);
+  screen_draw(text, strlen(text));
+}
+
 bool screen_split(int lines) {
   const char *terminal = getenv("TERM");
   struct winsize size;
-  char text[64];
   if (!isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0 ||
       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
       size.ws_row < LEAST_ROWS || size.ws_col < LEAST_COLUMNS)
     return false;
-  for (int line = 0; line < size.ws_row; line++)
+  kept = lines;
+  rows = size.ws_row;
+  for (int line = 0; line < rows; line++)
     screen_draw("\n", 1); /* what was there can be scrolled back to */
-  /* All is cleared; the others scroll; to the first of them. */
-  snprintf(text, sizeof text, "\033[2J\033[%d;%dr\033[%d;1H", lines + 1,
-           size.ws_row, lines + 1);
-  screen_draw(text, strlen(text));
+  screen_draw("\033[2J", 4);
+  limit_scrolling();
   /* All scrolls; home; so many lines go; to where it was, and as far up. */
   snprintf(join, sizeof join, "\0337\033[r\033[1;1H\033[%dM\0338\033[%dA",
            lines, lines);
@@ -50,6 +59,17 @@ bool screen_split(int lines) {
   signal(SIGTERM, on_signal);
   atexit(screen_join);
   return true;
+}
+
+void screen_fit(void) {
+  struct winsize size;
+  if (!is_split || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+      size.ws_row == rows || size.ws_row <= kept + 1)
+    return;
+  rows = size.ws_row;
+  screen_draw("\0337", 2); /* the cursor stays where it is */
+  limit_scrolling();
+  screen_draw("\0338", 2);
 }
 
 bool screen_has_colours(void) {

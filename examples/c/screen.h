@@ -13,6 +13,9 @@
    on a terminal that is dumb or too small. */
 bool screen_split(int lines);
 
+/* Call it now and then: the window may have been resized. */
+void screen_fit(void);
+
 /* Whether the terminal has colours, and characters besides ASCII. */
 bool screen_has_colours(void);
 bool screen_has_unicode(void);
