@@ -280,7 +280,7 @@ def test_a_block_may_be_left_in_another_task_than_it_was_entered_in() -> None:
         assert others == []
         await steps.aclose()
         await waiting
-        with pytest.raises(RuntimeError, match="nobody is inside"):
+        with pytest.raises(RuntimeError, match="no task is inside"):
             await queue.__aexit__(None, None, None)
         queue.drain(LIMIT)
         queue.destroy()

@@ -91,9 +91,9 @@ def test_the_next_start_is_told() -> None:
 
 
 WRONG = [
-    (Rate(0, 1), "is to be a number of starts, from 1 on, not 0"),
-    (Rate(2**32, 1), "max_starts of .* starts, from 1 on, not 4294967296"),
-    (Rate(1, 1, burst=0), "is to be a number of starts, from 1 on, not 0"),
+    (Rate(0, 1), "must be a number of starts, 1 or more, not 0"),
+    (Rate(2**32, 1), "max_starts of .* starts, 1 or more, not 4294967296"),
+    (Rate(1, 1, burst=0), "must be a number of starts, 1 or more, not 0"),
     (Rate(1, 0), "interval of .* a time in seconds for 1 starts, not 0"),
     (Rate(1, 1e-10), "interval of .* a time in seconds for 1 starts, not 1e-10"),
     (Rate(2, 3e9), "interval of .* a time in seconds for 2 starts, not 3000000000.0"),

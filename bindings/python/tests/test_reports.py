@@ -108,7 +108,7 @@ def test_what_stands_still_is_reported() -> None:
             (inturn.StallCause.TOKEN, "stands", None, True)
         ]
         assert (reports[-1].stalled_ns >= 50_000_000, reports[-1].waiting) == (True, 1)
-        with pytest.raises(ValueError, match="seconds of 'inturn' is to be a time"):
+        with pytest.raises(ValueError, match="seconds of 'inturn' must be a time"):
             inturn.set_stall_limit(-1)
     finally:
         inturn.set_stall_limit(0)

@@ -69,7 +69,7 @@ def test_a_dump_is_returned_or_written(tmp_path: Path) -> None:
             assert file.read().startswith("first\nclock")
         with pytest.raises(inturn.InvalidArgumentError):
             inturn.dump(os.open(os.devnull, os.O_RDONLY))
-        with pytest.raises(ValueError, match="format of 'inturn' is to be one of text, json"):
+        with pytest.raises(ValueError, match="format of 'inturn' must be one of text, json"):
             inturn.dump(format="xml")
 
 

@@ -124,7 +124,7 @@ def test_a_capacity_that_is_out_of_range_is_refused(capacity: int) -> None:
 
 
 def test_work_that_is_not_callable_is_refused() -> None:
-    with inturn.FIFOQueue() as queue, pytest.raises(TypeError, match="is to be a function"):
+    with inturn.FIFOQueue() as queue, pytest.raises(TypeError, match="must be a function"):
         queue.enqueue(42)  # type: ignore[arg-type]
 
 

@@ -67,7 +67,7 @@ def test_a_result_and_an_exception_come_to_who_awaits() -> None:
                 await queue.run(int)  # type: ignore[arg-type]
             once = queue.run(give)
             await once
-            with pytest.raises(RuntimeError, match="awaited before"):
+            with pytest.raises(RuntimeError, match="awaited only once"):
                 await once
             assert (await queue.enqueue(finish)).outcome is Outcome.FINISHED
 

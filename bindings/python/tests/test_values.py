@@ -395,7 +395,7 @@ def test_an_async_for_that_is_cancelled_ends_its_observation() -> None:
 
 
 def test_an_observer_that_is_not_callable_is_refused() -> None:
-    with inturn.Value(0) as value, pytest.raises(TypeError, match="is to be a function"):
+    with inturn.Value(0) as value, pytest.raises(TypeError, match="must be a function"):
         value.observe(42)  # type: ignore[arg-type]
 
 

@@ -22,7 +22,7 @@ def checked(owner: object, name: str, value: Any, what: str, convert: Callable[[
         error: type[Exception] = TypeError
     except (ValueError, OverflowError):
         error = ValueError
-    raise error(f"{name} of {owner!r} is to be {what}, not {value!r}")
+    raise error(f"{name} of {owner!r} must be {what}, not {value!r}")
 
 
 def whole(least: int, beyond: int) -> Callable[[Any], int]:
@@ -66,4 +66,5 @@ def function(value: Any) -> Any:
 
 def label_of(owner: object, label: str | None) -> bytes | None:
     """A label for the library."""
-    return None if label is None else checked(owner, "label", label, "a string without zeros", text)
+    what = "a string without null characters"
+    return None if label is None else checked(owner, "label", label, what, text)

@@ -81,7 +81,7 @@ def run_on(
     if not callable(function):
         raise queue._refused_function(function)
     if queue._is_actor:
-        raise UnsupportedError("an actor queue's coroutines are run by their own loop: use run")
+        raise UnsupportedError("coroutines of an actor queue run in their own loop: use run")
     home = home_here() if _get_running_loop() is loop else home_of(loop)
     if not home.is_open:
         loop.call_soon_threadsafe(home.open)
@@ -135,7 +135,7 @@ def leave(queue: Queue, error: BaseException | None) -> None:
         if isinstance(holder, Turn) and holder._is_block and holder._end(error):
             return
     if not isinstance(error, GeneratorExit):
-        raise RuntimeError(f"nobody is inside of {queue!r}")
+        raise RuntimeError(f"no task is inside {queue!r}")
 
 
 def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], None] | None:

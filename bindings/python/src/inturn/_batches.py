@@ -50,9 +50,10 @@ class BatchPolicy(IntEnum):
 class BatchEnd(NamedTuple):
     """How a batch ended.
 
-    ``outcome`` is `Outcome.FINISHED`, or that of the operation which decided it: ``decided_by`` is
-    its place in the list, and ``exception`` its own. ``finished`` is how many operations finished;
-    ``ends`` are all their ends, in the order of the list.
+    ``outcome`` is `Outcome.FINISHED`, or the outcome of the operation that decided the batch.
+    ``decided_by`` is the index of that operation in the list, and ``exception`` is its exception.
+    ``finished`` is the number of operations that finished.  ``ends`` has the ends of all
+    operations, in the order of the list.
     """
 
     outcome: Outcome
@@ -69,9 +70,9 @@ OnBatchEnd = Callable[[BatchEnd], object]
 class Batch(NotCopied):
     """Operations of one queue with one completion, made by `Queue.batch`.
 
-    It goes on when this object is dropped.  In a coroutine, ``await batch`` waits for the
-    `BatchEnd` as `wait` does; a cancelled await leaves the batch as it is, and an await that can
-    never be over, since the batch waits for the caller, is not refused.
+    The operations continue when this object is dropped.  In a coroutine, ``await batch`` waits for
+    the `BatchEnd`, as `wait` does.  Cancelling the await does not affect the batch.  An await that
+    can never return because the batch waits for the caller is not refused.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Batch(NotCopied):
         edges: Iterable[tuple[int, int]],
         site: int,
     ) -> None:
-        checked(self, "enough", enough, "a number of operations, from 0 on", whole(0, 2**64))
+        checked(self, "enough", enough, "a number of operations, 0 or more", whole(0, 2**64))
         count = len(self._operations)
         pairs = _checked(edges, count)
         items = (c.inturn_batch_item * count)()
@@ -117,11 +118,11 @@ class Batch(NotCopied):
         self._handle = handle.bits
 
     def wait(self, timeout: float | None = None) -> BatchEnd:
-        """Waits until each operation has ended and the end callback has returned.
+        """Waits until every operation has ended and the end callback has returned.
 
-        :raises TimedOutError: that is not so after so many seconds.
-        :raises DeadlockError: it cannot be so while the caller waits.
-        :raises ValueError: the time is negative or not a number.
+        :raises TimedOutError: the timeout, in seconds, has passed.
+        :raises DeadlockError: the batch cannot end while the caller waits.
+        :raises ValueError: the timeout is negative or not a number.
         """
         end, handle = c.inturn_batch_end(), c.inturn_batch(self._handle)
         look = self._queue._look(lambda: self.progress.completed < len(self))
@@ -129,7 +130,7 @@ class Batch(NotCopied):
         return self._end(end, self._handle)
 
     def cancel(self) -> bool:
-        """Cancels the operations that have not ended; whether this call did it."""
+        """Cancels the operations that have not ended, and returns whether this call did so."""
         status = quick.batch_cancel(self._handle)
         if status in (AlreadyFinishedError.status, CancelledError.status):
             return False
@@ -148,7 +149,7 @@ class Batch(NotCopied):
 
     @property
     def states(self) -> BatchStates:
-        """Its states, to be observed: ``progress``."""
+        """Its observable states: ``progress``."""
         if self._states is None:
             self._states = BatchStates(self._handle)
         return self._states
@@ -224,6 +225,6 @@ def _checked(edges: Iterable[tuple[int, int]], count: int) -> list[c.inturn_batc
     checked = []
     for place, after in ((index(place), index(after)) for place, after in edges):
         if not 0 <= after < place < count:
-            raise ValueError(f"{place} of {count} cannot come after {after}: it is no later place")
+            raise ValueError(f"{place} cannot come after {after} in a batch of {count}")
         checked.append(c.inturn_batch_edge(place, after))
     return checked

@@ -125,7 +125,7 @@ def tell_of(error: BaseException, what: str) -> None:
 def refuse_coroutine(coroutine: CoroutineType[Any, Any, Any], function: object) -> NoReturn:
     """A function has returned a coroutine, which nobody would run."""
     coroutine.close()
-    raise TypeError(f"a coroutine function is for `run`, not for this: {function!r}")
+    raise TypeError(f"a coroutine function can only be passed to `run`: {function!r}")
 
 
 def keep_interrupt(error: BaseException) -> bool:
@@ -292,7 +292,7 @@ def text(string: str) -> bytes:
         raise TypeError(f"not a string: {string!r}")
     encoded = string.encode()
     if b"\0" in encoded:
-        raise ValueError(f"a string with a zero: {string!r}")
+        raise ValueError(f"a string with a null character: {string!r}")
     return encoded
 
 

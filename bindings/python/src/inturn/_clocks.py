@@ -31,7 +31,8 @@ class ManualClock(Closing):
         return now.value / 1e9
 
     def advance(self, seconds: float) -> None:
-        """Advances the clock: what falls due on the way has been handed to its executors then.
+        """Advances the clock.  When this returns, whatever became due has been handed to its
+        executor.
 
         :raises ValueError: the time is negative or not a number.
         """

@@ -72,13 +72,14 @@ class StallLink(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Something that the library noticed: in one line, and about which queue and operation.
+    """Something that the library noticed, in one line, with the queue and the operation it is
+    about.
 
-    What is stuck has a chain, too: from what stands still to its cause; and how long it has stood
-    still, at least, and how many operations wait besides.
+    A report about something stuck also has the chain from it to the cause, how long it has been
+    stuck (at least), and how many other operations are waiting because of it.
 
-    ``file`` and ``line`` are those that have added the operation or suspended the queue, and
-    ``function`` is what they are in; None and 0 where they are not known.
+    ``file`` and ``line`` are the line that enqueued the operation or suspended the queue, and
+    ``function`` is the function it is in.  They are None and 0 if they are unknown.
     """
 
     kind: ReportKind
@@ -94,14 +95,14 @@ class Report(NamedTuple):
 
 
 ReportHandler = Callable[[Report], object]
-"""What is told of a report; what it returns is not looked at."""
+"""Called with each report. Its result is ignored."""
 
 
 class Statistics(NamedTuple):
-    """Counts of one queue; a snapshot, exact when nothing changes meanwhile.
+    """Counts of one queue: a snapshot, exact if nothing changes meanwhile.
 
-    ``next_start_ns`` is the moment of its clock before which its rate or a delay lets nothing
-    start; 0: none.
+    ``next_start_ns`` is the time of the queue's clock before which its rate or a delay lets nothing
+    start.  It is 0 if there is none.
     """
 
     suspends: int
@@ -148,7 +149,7 @@ def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
 
 
 class LibraryStatistics(NamedTuple):
-    """Counts of the whole library: what is alive."""
+    """Counts of the whole library: the objects that are alive."""
 
     workers: int
     queues: int
@@ -165,7 +166,7 @@ def fields(structure: Any) -> dict[str, Any]:
 
 
 def statistics() -> LibraryStatistics:
-    """What of the library's objects is alive."""
+    """How many objects of the library are alive."""
     counts = c.inturn_library_statistics()
     lib.inturn_library_get_statistics(byref(counts))
     return LibraryStatistics(**fields(counts))
@@ -183,11 +184,13 @@ _handler: ReportHandler = _write
 
 
 def set_report_handler(handler: ReportHandler | None) -> None:
-    """Sets what is told of stalls, refused waits, lost tokens, and observers that run away.
+    """Sets the function that gets reports of stalls, refused waits, lost tokens and runaway
+    observers.
 
-    It is called on the thread that noticed it, for a stall on one of the library's own, and must
-    not block.  ``None``: each is written as one line to ``sys.stderr``, but for a refused wait,
-    which is known by its exception, and a lost token, known by its warning.
+    It is called on the thread that noticed the problem; for a stall, that is a thread of the
+    library.  It must not block.  With ``None``, each report is written as one line to
+    ``sys.stderr``, except a refused wait, which raises an exception, and a lost token, which issues
+    a warning.
 
     :raises TypeError: the handler is not callable.
     """
@@ -198,18 +201,18 @@ def set_report_handler(handler: ReportHandler | None) -> None:
 
 
 def set_stall_limit(seconds: float | None) -> None:
-    """Says after how many seconds what stands still is reported as stuck: 0: the default, which is
-    one where the standard error is a terminal, and else ten; None: never.
+    """Sets after how many seconds something that makes no progress is reported as stuck.
 
-    What the environment's ``INTURN_STALL`` says (such as ``500ms`` or ``off``) comes before the
-    default, and this call before both.
+    0 is the default: one second if the standard error is a terminal, otherwise ten.  None turns
+    these reports off.  The environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``)
+    overrides the default, and this call overrides both.
 
     :raises TypeError: it is not a number.
     :raises ValueError: it is negative or not a number.
     """
     limit = -1
     if seconds is not None:
-        what = "a time in seconds, from 0 on, or None"
+        what = "a time in seconds, 0 or more, or None"
         limit = checked("inturn", "seconds", seconds, what, nanoseconds)
     lib.inturn_report_set_stall_limit(limit)
 
@@ -250,10 +253,10 @@ def _report(told: Any) -> Report:
 
 
 def why(operation: Operation | Future[Any]) -> Report | None:
-    """What keeps an operation from ending, now, however long that has been so.
+    """Says what keeps an operation from ending right now, no matter how long it has done so.
 
-    The report has the chain from the operation to the cause, and says it in a line; ``None``: the
-    operation has ended.
+    The report has the chain from the operation to the cause, and describes it in one line.  The
+    result is ``None`` if the operation has ended.
     """
     answers: list[Report] = []
 

@@ -22,7 +22,7 @@ class Outcome(IntEnum):
 
 
 class Cause(IntEnum):
-    """Why an operation ended otherwise than by its token alone."""
+    """Why an operation ended, if its token alone did not decide it."""
 
     NONE = 0
     REQUEST = 1
@@ -47,7 +47,7 @@ class State(IntEnum):
 
 
 class Progress(NamedTuple):
-    """How far something has come: so many of so many units; a total of 0 is not known."""
+    """How far something has come: so many of so many units.  A total of 0 means unknown."""
 
     completed: int
     total: int
@@ -56,7 +56,8 @@ class Progress(NamedTuple):
 class End(NamedTuple):
     """How an operation ended, why it was cancelled, and what its token was given.
 
-    `attempts` is how often it was started; of one that has joined another, how often that was.
+    `attempts` is how often the operation was started.  If it joined another operation, it is how
+    often that one was started.
     """
 
     outcome: Outcome
@@ -82,4 +83,4 @@ Work = Callable[["Token"], object]
 """Starts an operation, or does something about one; what it returns is not looked at."""
 
 OnEnd = Callable[[End], object]
-"""What is told of an operation's end; what it returns is not looked at."""
+"""Called with the end of an operation. Its result is ignored."""

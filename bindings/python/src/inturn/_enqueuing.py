@@ -1,4 +1,4 @@
-"""What adds operations: a queue, and a queue with options."""
+"""What accepts operations: a queue, and a queue with options."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     R_co = TypeVar("R_co", covariant=True)
 
     class Run(asyncio.Task[R_co], Coroutine[Any, Any, R_co]):
-        """What `Queue.run` returns: a task, and what asks for a coroutine takes it for one."""
+        """What `Queue.run` returns: a task that is also accepted where a coroutine is required."""
 
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ _IS_COROUTINE = 0x80  # of a code's flags
 class Enqueuing(NotCopied, concurrent.futures.Executor):
     """The base of queues, and of a queue with options.
 
-    It is a ``concurrent.futures.Executor``: `submit`, ``map`` and `shutdown` are what they are
+    It is a ``concurrent.futures.Executor``: `submit`, ``map`` and `shutdown` behave as they do
     there.
     """
 
@@ -74,7 +74,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         raise NotImplementedError
 
     def options(self, **options: Unpack[OperationOptions]) -> Options:
-        """This queue with options, for what is added through the result, once or many times.
+        """This queue with options.  They apply to each operation that is added through the result.
 
         >>> from inturn import FIFOQueue, Retry
         >>> with FIFOQueue("saves") as queue:
@@ -83,50 +83,53 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         >>> future.result()
         255
 
-        A function keeps all of its own keywords.  Each may be left out:
+        Each option may be left out.  The function that you pass to `submit` keeps all of its own
+        keywords.
 
-        * ``label``: what reports and lists call the operation.
-        * ``on_end``: is called exactly once, with the `End`.
+        * ``label``: the name of the operation in reports and lists.
+        * ``on_end``: called exactly once, with the `End`.
         * ``priority`` (interaction and operation queues): higher ones start first, equal ones in
           order.
-        * ``after``: operations, of any queues, that have ended before this one starts; it waits in
-          its place.  ``after_policy``: with `AfterPolicy.FINISHED`, or True, this one is cancelled
-          when one of them does not finish.
-        * ``barrier`` (operation queues): it starts when all before it have ended, and nothing
-          behind it starts before it has ended.
-        * ``urgent`` (interaction queues): it comes before all that are not, and asks the one that
-          is shown to give way: see `Token.on_preempt`.
-        * ``exclusive``: names of what it needs for itself: of all operations of all queues that
+        * ``after``: operations of any queue that must have ended before this one starts.  It keeps
+          its place while it waits.  ``after_policy``: with `AfterPolicy.FINISHED`, or True, this
+          one is cancelled if one of them does not finish.
+        * ``barrier`` (operation queues): it starts when all operations before it have ended, and
+          nothing behind it starts before it has ended.
+        * ``urgent`` (interaction queues): it comes before all that are not urgent, and asks the one
+          that is shown to give way: see `Token.on_preempt`.
+        * ``exclusive``: names of what it needs for itself.  Of all operations of all queues that
           have a name in common, one runs at a time.
-        * ``condition``: called by the executor just before each call of the work; it returns a
-          `Verdict`, or a bool, where False is `Verdict.SKIP`.  What it raises fails the operation.
-        * ``retry``: a `Retry`; a failure is not the end while that allows another attempt, in which
-          the function is called again.
-        * ``key``: see `Queue.resolve` and `Queue.cancel`. ``join``: if the queue has an operation
-          of the same key that has not ended, this one does not run and ends as that does, with the
-          same result.
+        * ``condition``: called by the executor just before each call of the work.  It returns a
+          `Verdict`, or a bool, where False means `Verdict.SKIP`.  An exception in it fails the
+          operation.
+        * ``retry``: a `Retry`.  After a failure the function is called again, as long as it allows
+          another attempt.
+        * ``key``: see `Queue.resolve` and `Queue.cancel`.  ``join``: if the queue has an operation
+          with the same key that has not ended, this one does not run.  It ends when that one does,
+          in the same way and with the same result.
         * ``owner``: the operation is cancelled when this `Owner` goes away.
 
-        Times are in seconds of the queue's clock, and zero means none: ``max_wait`` from here to
-        the start and ``max_run`` from there to the end, after which the operation has timed out
-        (its place is held until it is over, or freed with ``free_at_max_run``); after ``stall`` in
-        the queue, or running, the report handler is told; ``cancel_grace`` is how long the
-        operation may go on after it was asked to end.
+        Times are in seconds of the queue's clock, and zero means none.  ``max_wait`` limits the
+        time from this call to the start, and ``max_run`` the time from there to the end.  After
+        either, the operation has timed out.  If its work is still running then, it keeps its place
+        until the work is over, or gives it up at once with ``free_at_max_run``.  ``stall``: the
+        report handler is called when the operation has been pending or running for so long.
+        ``cancel_grace``: how long the operation may continue after it was asked to end.
 
-        What gives a result raises `TimedOutError` for one that has timed out, and gives None for
-        one that was skipped or resolved.
+        A call that returns a result raises `TimedOutError` for an operation that has timed out, and
+        returns None for one that was skipped or resolved.
 
-        :raises TypeError: an option is not of its type, or there is none of that name.
+        :raises TypeError: an option is of the wrong type, or there is no option of that name.
         :raises ValueError: an option is out of range.
         :raises UnsupportedError: the option is for queues of another kind.
         """
         return Options(self._queue, {**self._given, **options})
 
     def post(self, fn: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Adds a call of a plain function, which is over when it returns; nothing is told of it.
+        """Adds a call of a plain function, and returns nothing: the fastest way.
 
-        The fastest way.  An exception fails the operation; ``threading.excepthook`` prints it, and
-        says of which queue it is.
+        The operation has ended when the function returns.  An exception fails the operation, and
+        ``threading.excepthook`` prints it with the name of the queue.
 
         :raises TypeError: the function is not callable.
         :raises ClosedError: the queue accepts no more operations.
@@ -152,14 +155,15 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
     def enqueue(self, work: Work) -> Operation:
         """Adds an operation, and returns at once.
 
-        The queue's executor calls ``work(token)``.  The operation is over when its token is
-        finished, failed or cancelled: by then or later, from any thread.  An exception in work
-        fails it; a lost token abandons it.
+        The queue's executor calls ``work(token)``.  The operation lasts until its token is
+        finished, failed or cancelled: before the work returns or later, from any thread.  An
+        exception in the work fails the operation.  If the token is lost, the operation ends as
+        abandoned.
 
-        :raises TypeError: the work is not callable, or a coroutine function.
+        :raises TypeError: the work is not callable, or is a coroutine function.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity, or the owner's, allows.
-        :raises StaleError: the owner has gone.
+        :raises StaleError: the owner is closed.
         """
         self._check_work(work)
         return self._enqueue(work, self._given.get("on_end"), sys._getframe(1))
@@ -191,7 +195,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         return operation
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Adds a call of a plain function, which is over when it returns.
+        """Adds a call of a plain function.  The operation has ended when the function returns.
 
         :raises TypeError: the function is not callable.
         :raises ClosedError: the queue accepts no more operations; a ``RuntimeError``.
@@ -221,18 +225,18 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         on_end: OnBatchEnd | None = None,
         edges: Iterable[tuple[int, int]] = (),
     ) -> Batch:
-        """Adds all of the works as operations with one completion, or none when this fails.
+        """Adds all of the works as operations with one completion, or none of them if this raises.
 
-        They come one after the other, with none of others between them, and run as any operations
-        of the queue do. ``policy``, by default `BatchPolicy.ALL`, says when the rest is cancelled
-        (with `BatchPolicy.ENOUGH`, when so many as ``enough`` have finished); ``on_end(end)`` is
-        called exactly once, with the `BatchEnd`. Each of the ``edges``, ``(place, after)``, lets
-        the work at that place of the list start when the one at the smaller place ``after`` has
-        ended. Options are each operation's; ``after_policy`` is for the edges, too, and ``join``
-        and ``on_end`` are none of them.
+        They are adjacent in the queue, and run like any other operations of it.  ``policy``, by
+        default `BatchPolicy.ALL`, says when the rest is cancelled; with `BatchPolicy.ENOUGH`, when
+        ``enough`` of them have finished.  ``on_end(end)`` is called exactly once, with the
+        `BatchEnd`.  Each of the ``edges`` is a pair ``(place, after)`` of indices in the list: the
+        work at ``place`` starts when the one at the smaller index ``after`` has ended.  Options
+        apply to each operation.  ``after_policy`` applies to the edges as well, and ``join`` and
+        ``on_end`` are not allowed.
 
-        :raises TypeError: a work is not callable, or a coroutine function.
-        :raises ValueError: an edge names no two places in order.
+        :raises TypeError: a work is not callable, or is a coroutine function.
+        :raises ValueError: an edge is not a pair of indices in the right order.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: more would be pending than the capacity, or the owner's, allows.
         :raises UnsupportedError: the options have an ``on_end``.
@@ -246,7 +250,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         for work in works:
             self._check_work(work)
         if given.get("on_end") is not None:
-            raise UnsupportedError("a batch has its own on_end, and no operation of it has one")
+            raise UnsupportedError("operations of a batch have no on_end: pass it to batch")
         if queue._home is not None or _executors.exiting:
             queue._prepare()
         caller = sys._getframe(1)
@@ -267,18 +271,18 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
     def run(
         self, fn: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Run[T]:
-        """Adds a coroutine, which the running loop runs when its turn comes; await the result.
+        """Adds a coroutine, which the running loop runs in its turn.  Await the result.
 
-        It is enqueued by this call, not by the await, and is a task of the loop's own, whose first
-        step waits for the turn: so it runs in a copy of the caller's context, and is cancelled as
-        any task is.  Its turn lasts until it has ended; on an actor queue, until it is suspended,
-        and it goes on in another turn.
+        This call enqueues it, not the await.  It is a task of the loop, and its first step waits
+        for the turn.  So it runs in a copy of the caller's context, and is cancelled like any other
+        task.  Its turn lasts until it ends.  On an actor queue the turn lasts until the coroutine
+        is suspended, and the coroutine continues in a later turn.
 
-        Under trio a nursery would have to make the task: so the coroutine runs in the task that
-        awaits it, once, and its turn is waited for until then.
+        Under trio, only a nursery could make a task.  So the coroutine runs in the task that awaits
+        the result, once, and waits for its turn until then.
 
-        Where asyncio makes the task, it is taken for a coroutine, too: by ``asyncio.create_task``
-        and ``TaskGroup.create_task``, and no more by ``asyncio.wait``, which wants what these give.
+        Under asyncio, the result is also accepted as a coroutine, by ``asyncio.create_task`` and
+        ``TaskGroup.create_task``.  ``asyncio.wait`` accepts only what these return.
 
         :raises TypeError: the function is not callable, or is a coroutine already.
         :raises RuntimeError: no loop runs on this thread.
@@ -286,8 +290,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises FullError: as many are pending as the capacity allows.
         :raises UnsupportedError: an actor queue has no ``retry``, ``condition``, ``join`` and
             ``on_end`` for coroutines.
-        :raises DeadlockError: by the await, inside a coroutine that has the turn itself; where a
-            factory of the loop's makes the task, a moment later.
+        :raises DeadlockError: raised by the await inside a coroutine that has the turn itself; if a
+            task factory of the loop makes the task, a moment later.
         """
         if not callable(fn):
             raise self._queue._refused_function(fn)
@@ -295,9 +299,9 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         return result
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuses new operations, cancels what is pending where asked to, and waits for the rest.
+        """Refuses new operations, cancels pending ones if asked to, and waits for the rest.
 
-        The queue is not destroyed: what runs ends as usual.
+        The queue is not destroyed: running operations end as usual.
 
         :raises DeadlockError: it would wait for the caller.
         """
@@ -314,7 +318,7 @@ def _call(call: Callable[[], object], token: Token) -> None:
 
 
 class Options(Enqueuing):
-    """A queue with options, made by `Queue.options`: what is added through it has them."""
+    """A queue with options, made by `Queue.options`.  They apply to what is added through it."""
 
     def __init__(self, queue: Queue, given: OperationOptions) -> None:
         self._of = queue

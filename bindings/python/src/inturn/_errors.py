@@ -19,11 +19,11 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class NullHandleError(Error):
-    """The object has never been made."""
+    """The object was never made."""
 
 
 class StaleError(Error, RuntimeError):
-    """The object is gone."""
+    """The object no longer exists."""
 
 
 class WrongKindError(Error, TypeError):
@@ -31,7 +31,7 @@ class WrongKindError(Error, TypeError):
 
 
 class AlreadyFinishedError(Error):
-    """The operation has ended already."""
+    """The operation has already ended."""
 
 
 class ClosedError(Error, RuntimeError):
@@ -47,30 +47,30 @@ class NotSuspendedError(Error):
 
 
 class TimedOutError(Error, TimeoutError):
-    """The time was over before what was waited for happened.
+    """The time ran out before the wait was over.
 
-    ``left`` has the first operations that had not ended, of a drain.
+    After a drain, ``left`` has the first operations that had not ended.
     """
 
     left: tuple[Info, ...] = ()
 
 
 class CancelledError(Error):
-    """Cancelling has been asked for already, or what was waited for was cancelled."""
+    """It has been cancelled before, or what the call waited for was cancelled."""
 
 
 class DeadlockError(Error):
-    """The call would wait for itself; `ring` says round which queues, where that is known."""
+    """The call would wait for itself.  `ring` describes the cycle of queues, if it is known."""
 
     ring: str | None = None
 
 
 class WrongThreadError(Error):
-    """The executor is drained elsewhere, or only on the main thread."""
+    """Another thread drains the executor, or only the main thread may."""
 
 
 class ForkedError(Error):
-    """The object was made before a fork, in the parent."""
+    """The object was made in the parent process, before a fork."""
 
 
 class NoMemoryError(Error, MemoryError):
@@ -82,7 +82,7 @@ class UnsupportedError(Error):
 
 
 class BusyError(Error):
-    """The object is in use, or what is asked for is not there yet."""
+    """The object is in use, or what was asked for does not exist yet."""
 
 
 BY_STATUS: dict[int, type[Error]] = {}

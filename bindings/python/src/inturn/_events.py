@@ -1,4 +1,4 @@
-"""Events: what happens in a queue, told in order."""
+"""Events: what happens in a queue, in order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Event(NamedTuple):
 
 
 OnEvent = Callable[[Event], object]
-"""Told of each event of a queue: see ``on_event``."""
+"""Called with each event of a queue: see ``on_event``."""
 
 
 class Hub:
@@ -100,7 +100,7 @@ class Hub:
 
 
 class Events(NotCopied, AsyncIterator[Event]):
-    """The events of a queue from a moment on, for one task; see `Queue.events`."""
+    """The events of a queue from a certain moment on, for one task; see `Queue.events`."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -146,7 +146,7 @@ class Events(NotCopied, AsyncIterator[Event]):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Reads no more; who waits for the next event gets the end."""
+        """Stops reading.  A task that waits for the next event gets the end."""
         self._hub.leave(self)
         with self._lock:
             self._events.clear()

@@ -37,9 +37,9 @@ _EXIT_LOOK_SECONDS = 0.005
 
 
 class Executor(Closing):
-    """Calls the work of its queues on the thread that drains or runs it.
+    """Calls the work of its queues on the threads that drain or run it.
 
-    So many ``threads`` may do so at a time.
+    At most ``threads`` threads may do so at a time.
     """
 
     label: str | None = None
@@ -66,27 +66,29 @@ class Executor(Closing):
         return executor
 
     def fileno(self) -> int:
-        """A descriptor that is readable while work waits; only to be polled."""
+        """A descriptor that is readable while work is waiting.  It is only for polling."""
         descriptor = c_int()
         lib.inturn_executor_fd(self._handle, byref(descriptor))
         return descriptor.value
 
     def drain(self, max_calls: int = 0) -> int:
-        """Calls what waits, at most so many calls (0: all), never blocks; returns their number.
+        """Calls the waiting work, and returns the number of calls.  It never blocks.
 
-        :raises WrongThreadError: as many threads as may drain it already.
-        :raises ValueError: that is no number of calls.
+        It makes at most ``max_calls`` calls; 0 means no limit.
+
+        :raises WrongThreadError: as many threads as are allowed drain it already.
+        :raises ValueError: the number of calls is not valid.
         """
-        checked(self, "max_calls", max_calls, "a number of calls, from 0 on", whole(0, 2**32))
+        checked(self, "max_calls", max_calls, "a number of calls, 0 or more", whole(0, 2**32))
         calls = c_uint32()
         ask_for_room()
         let_call(lib.inturn_executor_drain, self._handle, max_calls, byref(calls))
         return calls.value
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until work waits, and calls nothing.
+        """Waits until there is work to call, and calls nothing.
 
-        :raises TimedOutError: there is none after so many seconds.
+        :raises TimedOutError: the timeout, in seconds, has passed.
         """
         handle = self._handle
         wait(lambda ns: lib.inturn_executor_wait(handle, ns, None), timeout, rest=self._poll)
@@ -99,15 +101,15 @@ class Executor(Closing):
         return False
 
     def run(self) -> None:
-        """Drains, and sleeps when nothing waits, until `stop`; signals wait until then.
+        """Drains until `stop`, and sleeps while there is nothing to call.  Signals wait until then.
 
-        :raises WrongThreadError: as many threads as may drain it already.
+        :raises WrongThreadError: as many threads as are allowed drain it already.
         """
         ask_for_room()
         let_call(lib.inturn_executor_run, self._handle)
 
     def stop(self) -> None:
-        """Makes `run` return after the call that it is in; when none runs, the next one."""
+        """Makes `run` return after its current call; if none is active, the next one."""
         lib.inturn_executor_stop(self._handle)
 
     def close(self) -> None:
@@ -308,7 +310,7 @@ def refuse_at_exit(pool: Pool | None) -> None:
         return
     thread = threading.current_thread()
     if thread.daemon or thread in pool._threads:
-        raise ClosedError("the interpreter exits, and takes no more work from work")
+        raise ClosedError("the interpreter is exiting, and work can no longer add work")
 
 
 def _main() -> _MainLoop:
@@ -323,7 +325,7 @@ def _main() -> _MainLoop:
 def run_main() -> None:
     """Calls the work of queues on the main executor until `stop_main`.
 
-    KeyboardInterrupt is raised as usual, also one that arrives inside work.
+    KeyboardInterrupt is raised as usual, even if it arrives inside work.
 
     :raises WrongThreadError: the caller is not the main thread.
     """
@@ -331,7 +333,7 @@ def run_main() -> None:
 
 
 def stop_main() -> None:
-    """Makes `run_main` return after the call that it is in; when none runs, the next one.
+    """Makes `run_main` return after its current call.  If none is active, the next one returns.
 
     It may be called from any thread and from signal handlers.
     """

@@ -50,8 +50,8 @@ os.register_at_fork(after_in_child=_renew_after_fork)
 class Future(NotCopied, concurrent.futures.Future[T]):
     """The result of a function that a queue calls; a ``concurrent.futures.Future``.
 
-    Its queue alone ends it.  `cancel` takes a pending operation out of the queue at once.
-    `result` and `exception` raise `DeadlockError` where the operation cannot end while the caller
+    Only its queue can end it.  `cancel` removes a pending operation from the queue at once.
+    `result` and `exception` raise `DeadlockError` if the operation cannot end while the caller
     waits.
     """
 
@@ -87,7 +87,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         return self._state in (CANCELLED, CANCELLED_AND_NOTIFIED)
 
     def running(self) -> bool:
-        """Whether its function is being called."""
+        """Whether its function is running."""
         return self._state == RUNNING
 
     def done(self) -> bool:
@@ -95,7 +95,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         return self._state in _DONE
 
     def cancel(self) -> bool:
-        """Cancels a pending operation: it never runs, and leaves its queue."""
+        """Cancels a pending operation: it never runs, and leaves the queue."""
         if not self._claim():
             return self.cancelled()
         self._cancel_claimed()
@@ -104,9 +104,9 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         return True
 
     def result(self, timeout: float | None = None) -> T:
-        """Waits for the result, and raises the exception that the function has raised.
+        """Waits for the result, and raises the exception that the function raised.
 
-        :raises concurrent.futures.TimeoutError: it has not ended after so many seconds.
+        :raises concurrent.futures.TimeoutError: the timeout, in seconds, has passed.
         :raises concurrent.futures.CancelledError: it was cancelled.
         :raises DeadlockError: it cannot end while the caller waits.
         """
@@ -115,19 +115,19 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         return super().result(self._wait(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits for the end, and returns the exception that the function has raised, or None.
+        """Waits for the end, and returns the exception that the function raised, or None.
 
-        :raises concurrent.futures.TimeoutError: it has not ended after so many seconds.
+        :raises concurrent.futures.TimeoutError: the timeout, in seconds, has passed.
         :raises concurrent.futures.CancelledError: it was cancelled.
         :raises DeadlockError: it cannot end while the caller waits.
         """
         return super().exception(self._wait(timeout))
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[T]], object]) -> None:
-        """Calls a function with this future when that has ended, or now when it has.
+        """Calls a function with this future when it has ended, or at once if it has ended already.
 
         :raises DeadlockError: asyncio waits for it, in ``run_in_executor`` or ``wrap_future``,
-            inside a coroutine that has the turn itself; then it is cancelled.
+            inside a coroutine that has the turn itself.  The future is cancelled then.
         """
         if getattr(fn, "__module__", None) == "asyncio.futures":
             try:
@@ -139,7 +139,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def set_running_or_notify_cancel(self) -> bool:
         """Refused, as `set_result` is."""
-        raise concurrent.futures.InvalidStateError(f"its queue starts and ends {self!r}")
+        raise concurrent.futures.InvalidStateError(f"only its queue starts and ends {self!r}")
 
     def set_result(self, result: T) -> None:
         """Refused.

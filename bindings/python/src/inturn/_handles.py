@@ -19,8 +19,8 @@ class NotCopied:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"cannot copy or pickle {self!r}, which stands for an object of this process: give it"
-            " to other threads as it is, and let another process make its own"
+            f"cannot copy or pickle {self!r}, which belongs to this process: pass it to other"
+            " threads as it is, and make another one in another process"
         )
 
 

@@ -27,7 +27,7 @@ class Inspected(TurnTaker):
 
     @property
     def states(self) -> QueueStates:
-        """Its states, to be observed: see `QueueStates`."""
+        """Its observable states: see `QueueStates`."""
         if self._states is None:
             from ._states import QueueStates
 
@@ -41,11 +41,12 @@ class Inspected(TurnTaker):
         return Statistics(**fields(counts))
 
     def operations(self, limit: int = 1_000) -> list[Info]:
-        """Lists operations that have not ended: running ones first, then pending ones in order.
+        """Lists the operations that have not ended: first those that are running, then those that
+        are pending, in order.
 
         :raises ValueError: the limit is negative.
         """
-        checked(self, "limit", limit, "a number of operations, from 0 on", whole(0, 2**32))
+        checked(self, "limit", limit, "a number of operations, 0 or more", whole(0, 2**32))
         infos, count = room_for(limit), c_size_t()
         lib.inturn_queue_list(self._handle, infos, limit, byref(count))
         return infos_of(infos[: count.value])
@@ -53,9 +54,9 @@ class Inspected(TurnTaker):
     def events(self) -> Events:
         """The queue's events from now on, for ``async for``, until the queue is destroyed.
 
-        Any number of readers may read them, in any loops; each keeps what it has not read yet.
-        They are for queues that were made with ``events`` or ``on_event``: either costs memory and
-        a call of Python's for each event, so that an operation takes several times as long.
+        There may be any number of readers, in any loops.  Each keeps the events that it has not
+        read yet.  The queue must have been made with ``events`` or ``on_event``.  Either costs
+        memory and a Python call for each event, so an operation takes several times as long.
 
         :raises UnsupportedError: the queue was made with neither.
         """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PooledOptions(QueueOptions, total=False):
-    """What each queue of Python's threads takes, too."""
+    """The further keyword arguments of queues that run on Python's threads."""
 
     executor: Executor | None
     daemon: bool
@@ -54,7 +54,7 @@ class _Pooled(Queue):
         :raises TypeError: with an executor, there is neither.
         """
         if executor is not None and (daemon or thread):
-            raise TypeError(f"{self!r} has an executor, so it is no daemon and has no thread")
+            raise TypeError(f"{self!r} has an executor, so it takes neither daemon nor thread")
         if executor is None:
             self._pool = Pool(daemon, 1) if thread else pool(daemon)
             self._is_movable = not (thread or self._is_actor)
@@ -95,10 +95,11 @@ class _Pooled(Queue):
 
 
 class FIFOQueue(_Pooled):
-    """Operations begin and end in the order in which they were enqueued.
+    """Operations start and end in the order in which they were enqueued.
 
-    ``with`` waits for all operations, or cancels them when its block raises; the interpreter's
-    exit waits for those that still come to their turn, unless it is a ``daemon``.
+    ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
+    interpreter waits for the operations that can still get their turn, unless the queue is a
+    ``daemon``.
 
     >>> with FIFOQueue("sums") as queue:
     ...     future = queue.submit(sum, [1, 2, 3])
@@ -110,10 +111,11 @@ class FIFOQueue(_Pooled):
 
 
 class OperationQueue(_Pooled):
-    """At most ``max_concurrent`` operations run at a time; they are taken up in order.
+    """At most ``max_concurrent`` operations run at a time.  They start in order.
 
-    ``with`` waits for all operations, or cancels them when its block raises; the interpreter's
-    exit waits for those that still come to their turn, unless it is a ``daemon``.
+    ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
+    interpreter waits for the operations that can still get their turn, unless the queue is a
+    ``daemon``.
 
     >>> with OperationQueue(max_concurrent=4) as queue:
     ...     list(queue.map(abs, [-1, 2, -3]))
@@ -140,11 +142,12 @@ class OperationQueue(_Pooled):
 
     @property
     def max_concurrent(self) -> int:
-        """How many operations run at most.
+        """How many operations may run at a time.
 
-        When fewer are allowed than run, none is stopped, and none starts until that is so.
+        Lowering the limit stops no operation.  None starts until fewer than the new limit are
+        running.
 
-        :raises ValueError: by setting it: less than 1, or more than 32 bits.
+        :raises ValueError: the new limit is less than 1, or has more than 32 bits.
         """
         return self._places
 
@@ -154,16 +157,18 @@ class OperationQueue(_Pooled):
         lib.inturn_queue_set_max_concurrent(self._handle, number)
 
     def _checked_places(self, number: int) -> int:
-        what = "a number of operations, from 1 on"
+        what = "a number of operations, 1 or more"
         return checked(self, "max_concurrent", number, what, whole(1, 2**32))
 
 
 class ActorQueue(_Pooled):
-    """Operations begin in order, and the next one when one has returned without ending.
+    """Operations start in order: the next one starts when the one before it has returned, ended or
+    not.
 
-    Its segments (`Token.resume`) come in the order of the resumes and never overlap.  ``with``
-    waits for all operations, or cancels them when its block raises; the interpreter's exit waits
-    for those that still come to their turn, unless it is a ``daemon``.
+    Further segments (`Token.resume`) run in the order of the resumes.  Segments never overlap.
+    ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
+    interpreter waits for the operations that can still get their turn, unless the queue is a
+    ``daemon``.
     """
 
     _kind = c.INTURN_QUEUE_ACTOR
@@ -171,10 +176,9 @@ class ActorQueue(_Pooled):
 
 
 class InteractionQueue(Queue):
-    """Interactions with a user, one at a time, while a view is visible.
+    """Interactions with a user: one at a time, while a view is visible.
 
-    Work is called by the executor; without one, by `run_main`.  ``with`` cancels what has not
-    ended.
+    The executor calls the work; without one, `run_main` does.  ``with`` cancels what has not ended.
     """
 
     _kind = c.INTURN_QUEUE_INTERACTION
@@ -196,7 +200,7 @@ class InteractionQueue(Queue):
         """
         self._delays = {}
         for name, delay in (("settle", settle), ("gap", gap)):
-            ns = checked(self, name, delay, "a time in seconds, from 0 on", nanoseconds)
+            ns = checked(self, name, delay, "a time in seconds, 0 or more", nanoseconds)
             self._delays[f"{name}_ns"] = ns or -1  # to C, 0 is the default, and -1 is none
         super().__init__(label, executor=executor, **options)
 
@@ -204,9 +208,9 @@ class InteractionQueue(Queue):
         return self._delays
 
     def view_did_appear(self) -> None:
-        """Says that the view is visible: the queue goes on when it has settled."""
+        """Says that the view is visible.  The queue continues once the view has settled."""
         lib.inturn_queue_view_did_appear(self._handle)
 
     def view_will_disappear(self) -> None:
-        """Says that the view disappears: no interaction starts until it is back."""
+        """Says that the view disappears.  No interaction starts until it is back."""
         lib.inturn_queue_view_will_disappear(self._handle)

@@ -138,7 +138,7 @@ def _declare(library: ctypes.CDLL) -> None:
             function.errcheck = _check
     major, minor = divmod(library.inturn_version() // 1_000, 1_000)
     if major != HEADER_VERSION[0] or minor < HEADER_VERSION[1]:
-        raise ImportError(f"it has version {major}.{minor}, for {HEADER_VERSION} is needed")
+        raise ImportError(f"it has version {major}.{minor}, but {HEADER_VERSION} is needed")
 
 
 def _load() -> tuple[ctypes.CDLL, str]:
@@ -192,6 +192,6 @@ waiting: Any = _numeric(lib, _WAITING)
 
 
 def version() -> tuple[int, int, int]:
-    """The version of the library that is loaded."""
+    """The version of the loaded library."""
     number = lib.inturn_version()
     return number // 1_000_000, number // 1_000 % 1_000, number % 1_000

@@ -31,7 +31,7 @@ _Derived = TypeVar("_Derived", bound="Observed[Any]")
 
 
 class ChangeKind(IntEnum):
-    """What an observer is told of: a change, the first object, or a change that is coming."""
+    """What a `Change` is: one that was made, the initial object, or one about to be made."""
 
     SET = 1
     INITIAL = 2
@@ -39,9 +39,9 @@ class ChangeKind(IntEnum):
 
 
 class Change(NamedTuple):
-    """What an observer is told: the value was ``old`` and is ``new``.
+    """What an observer receives: the value was ``old`` and is ``new``.
 
-    Changes are numbered from 1.  An initial value has no old one; ``old`` is None then.
+    Changes are numbered from 1.  The initial value has no old one: ``old`` is None then.
     """
 
     kind: ChangeKind
@@ -117,10 +117,10 @@ _never = c.inturn_predicate_fn(lambda _context, _datum: False)
 
 
 class Observed(NotCopied, Generic[T]):
-    """What any thread may read, and whose observers see the true trail of its changes.
+    """What any thread may read, and whose observers receive every change in order.
 
-    All observers are told the same changes in the same order: the old one of each is the new one
-    of the change before, none is missing and none comes twice.
+    All observers receive the same changes in the same order.  The old object of each change is the
+    new one of the change before.  None is missing, and none comes twice.
 
     ``with`` destroys it.
     """
@@ -133,11 +133,11 @@ class Observed(NotCopied, Generic[T]):
 
     @property
     def value(self) -> T:
-        """What it is."""
+        """The current object."""
         return self.get()
 
     def get(self) -> T:
-        """What it is.
+        """The current object.
 
         :raises StaleError: it is destroyed.
         """
@@ -160,12 +160,14 @@ class Observed(NotCopied, Generic[T]):
         """Calls ``observer(change)`` with each change, until the observation is cancelled or
         dropped, or the value is destroyed.
 
-        ``initial``: with the object as it is, first of all.  ``prior``: before any observer is told
-        of a change, too.  ``latest``: when several changes are due, with all of them as one.  With
-        an executor or a queue, these call it, later, and the observation keeps the value.
+        ``initial``: it is first called with the current object.  ``prior``: it is also called
+        before each change, before any observer gets the change itself.  ``latest``: changes that
+        are due at the same time are combined into one.  With an executor or a queue, these call the
+        observer, later, and the observation keeps the value alive.
 
         :raises TypeError: the observer is not callable.
-        :raises InvalidArgumentError: ``prior`` and ``latest``, or an executor and a queue.
+        :raises InvalidArgumentError: both ``prior`` and ``latest``, or both an executor and a
+            queue.
         :raises StaleError: the value is destroyed.
         """
         checked(self, "observer", observer, "a function of a Change", function)
@@ -193,13 +195,14 @@ class Observed(NotCopied, Generic[T]):
         return observation
 
     def wait_for(self, predicate: Callable[[T], object], timeout: float | None = None) -> T:
-        """Waits until the predicate takes the object, and returns that: the one that there is, or
-        one that it is changed to, none of which is left out.
+        """Waits until the predicate accepts an object, and returns that: the current one, or one
+        that the value changes to.  It sees each of them.
 
-        :raises TimedOutError: that is not so after so many seconds.
-        :raises DeadlockError: inside an observer of this value, which would have to return first.
-        :raises StaleError: the value is destroyed, before or meanwhile.
-        :raises ClosedError: it is a state, which will not change any more.
+        :raises TimedOutError: the timeout, in seconds, has passed.
+        :raises DeadlockError: the caller is inside an observer of this value, which must return
+            first.
+        :raises StaleError: the value is destroyed, before the call or during it.
+        :raises ClosedError: it is a state that cannot change any more.
         """
         limit = None if timeout is None else nanoseconds(timeout) / 1e9
         with suppress(TimedOutError, ClosedError):
@@ -215,11 +218,11 @@ class Observed(NotCopied, Generic[T]):
                     change = told.get(timeout=_cut(left))
                 except queue.Empty:
                     if left is not None and left <= _LONGEST:
-                        raise TimedOutError("inturn_value_wait: the time is over") from None
+                        raise TimedOutError("inturn_value_wait: timed out") from None
                     continue
                 if change is None:
                     lib.inturn_datum_release(byref(self._get()))  # refused if it was destroyed
-                    raise ClosedError("inturn_value_wait: the state will not change any more")
+                    raise ClosedError("inturn_value_wait: the state cannot change any more")
                 if predicate(change.new):
                     return change.new  # type: ignore[no-any-return]
         finally:
@@ -236,9 +239,9 @@ class Observed(NotCopied, Generic[T]):
             await changes.aclose()
 
     def changes(self, *, latest: bool = False) -> AsyncIterator[Change]:
-        """The object as it is and each change, for ``async for``, until the value is destroyed.
+        """The current object and each change, for ``async for``, until the value is destroyed.
 
-        ``latest``: changes that have not been asked for yet are joined.
+        ``latest``: changes that have not been read yet are combined into one.
         """
         return _follow(self, latest)
 
@@ -248,19 +251,19 @@ class Observed(NotCopied, Generic[T]):
             yield change.new
 
     def drain(self, timeout: float | None = None) -> None:
-        """Waits until each change that was made so far has been told to each observer.
+        """Waits until each observer has received each change made so far.
 
-        :raises TimedOutError: that is not so after so many seconds.
-        :raises DeadlockError: inside an observer of this value, and round a ring.
+        :raises TimedOutError: the timeout, in seconds, has passed.
+        :raises DeadlockError: the caller is inside an observer of this value, or part of a cycle.
         """
         wait(lambda ns: lib.inturn_value_drain(self._handle, ns), timeout)
 
     def destroy(self) -> None:
-        """Ends the value, its observations and all waits for it; a second call does nothing.
+        """Ends the value, its observations and all waits for it.  A second call does nothing.
 
-        When it has returned, no observer is being called, but for one that it is called in.
+        When it has returned, no observer is running, except one that this call is made in.
 
-        :raises DeadlockError: it would wait for itself, round a ring.
+        :raises DeadlockError: it would wait for itself, through a cycle.
         """
         with suppress(StaleError):
             lib.inturn_value_destroy(self._handle)
@@ -286,7 +289,9 @@ class Observed(NotCopied, Generic[T]):
 
 
 class Observation(NotCopied):
-    """An observation, as long as it lasts; dropped, it ends without waiting for its observer."""
+    """An observation, for as long as it lasts.  If it is dropped, it ends without a wait for its
+    observer.
+    """
 
     def __init__(self, entry: _ObserverEntry) -> None:
         self._entry = entry  # alive for as long as this
@@ -296,8 +301,8 @@ class Observation(NotCopied):
         """Ends it.  When this has returned, the observer is not running and never runs again,
         unless the caller is inside it.  A second call does nothing.
 
-        :raises TimedOutError: it is cancelled, but still running after so many seconds.
-        :raises DeadlockError: it is cancelled, but waiting for it would never end.
+        :raises TimedOutError: it is cancelled, but the observer is still running after the timeout.
+        :raises DeadlockError: it is cancelled, but a wait for the observer would never end.
         """
         if self._handle.bits:
             with suppress(StaleError):

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 class Operation(NotCopied):
     """One unit of asynchronous work, made by `Queue.enqueue`.
 
-    It goes on when this object is dropped; if it then fails and nobody was told, by `wait`, an
-    await or an end callback, ``threading.excepthook`` prints its exception, with its queue, its
-    label and the line that enqueued it.  In a coroutine, ``await operation`` waits for the `End` as
-    `wait` does; a cancelled await leaves the operation as it is.
+    The operation continues when this object is dropped.  If it then fails and nobody has received
+    its end, by `wait`, an await or an end callback, ``threading.excepthook`` prints the exception
+    with the queue, the label and the line that enqueued it.  In a coroutine, ``await operation``
+    waits for the `End`, as `wait` does.  Cancelling the await does not affect the operation.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class Operation(NotCopied):
 
     @property
     def progress(self) -> Progress:
-        """How far it has come, as its work has said by `Token.progress`; zeros before that."""
+        """How far it has come, as reported by its work with `Token.progress`; zeros before that."""
         completed, total = c_int64(), c_int64()
         status = quick.operation_get_progress(self._handle, byref(completed), byref(total))
         if status:
@@ -93,7 +93,7 @@ class Operation(NotCopied):
 
     @property
     def states(self) -> OperationStates:
-        """Its states, to be observed: ``state`` and ``progress``."""
+        """Its observable states: ``state`` and ``progress``."""
         from ._states import OperationStates
 
         states = None if self._states is None else self._states()
@@ -103,7 +103,9 @@ class Operation(NotCopied):
         return states
 
     def cancel(self) -> bool:
-        """Cancels a pending operation, asks a running one to end; whether this call did it."""
+        """Cancels a pending operation, or asks a running one to end.  Returns whether this call did
+        so.
+        """
         status = quick.operation_cancel(self._handle)
         if status in (AlreadyFinishedError.status, CancelledError.status):
             return False
@@ -112,11 +114,11 @@ class Operation(NotCopied):
         return True
 
     def wait(self, timeout: float | None = None) -> End:
-        """Waits until the operation has ended; its end callback may be yet to come.
+        """Waits until the operation has ended.  Its end callback may not have been called yet.
 
-        :raises TimedOutError: it has not ended after so many seconds.
+        :raises TimedOutError: the timeout, in seconds, has passed.
         :raises DeadlockError: it cannot end while the caller waits.
-        :raises ValueError: the time is negative or not a number.
+        :raises ValueError: the timeout is negative or not a number.
         """
         end = c.inturn_end()
         look = self._queue._look(lambda: self.state is State.PENDING)

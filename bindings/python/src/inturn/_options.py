@@ -1,4 +1,4 @@
-"""What an operation may be enqueued with."""
+"""The options of an operation."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class AfterPolicy(IntEnum):
-    """What becomes of an operation when one that it comes after does not finish."""
+    """What happens to an operation if one that it waits for does not finish."""
 
     ENDED = 0  # nothing: it starts when all have ended
     FINISHED = 1  # it ends cancelled, `Cause.DEPENDENCY`
 
 
 class Verdict(IntEnum):
-    """What a condition says of its operation."""
+    """What a condition decides about its operation."""
 
     START = 0
     SKIP = 1  # it ends finished, `Cause.SKIPPED`
@@ -41,15 +41,16 @@ class Verdict(IntEnum):
 
 
 class Retry(NamedTuple):
-    """How often an operation is started again that has failed, or has exceeded its ``max_run``
-    unless it is for ``only_failures``, and when.
+    """How often, and when, an operation is started again after it has failed or exceeded its
+    ``max_run``.  With ``only_failures``, it is not started again after ``max_run``.
 
-    At most so many ``attempts``, the first one included (0: no limit), with a ``delay`` of seconds
-    before the second, which is ``factor`` times longer before each further one, though not longer
-    than ``max_delay`` (0: no limit). At most the part ``jitter`` of each delay, 0 to 1, is left out
-    at random. ``decide(exception, attempts)``, called by the queue's executor, says whether a
-    failure is worth another attempt (a `TimedOutError` for one that took too long); what it raises
-    is the operation's failure, caused by that one.
+    There are at most ``attempts`` attempts, the first one included (0: no limit).  ``delay`` is the
+    time in seconds before the second attempt.  Each further delay is ``factor`` times as long, up
+    to ``max_delay`` (0: no limit).  ``jitter``, 0 to 1, is the largest part of each delay that is
+    left out at random.  ``decide(exception, attempts)``, called by the queue's executor, returns
+    whether a failure is worth another attempt; after ``max_run`` the exception is a
+    `TimedOutError`.  If it raises, the operation fails with that exception, whose cause is the
+    failure.
     """
 
     attempts: int = 0
@@ -66,7 +67,7 @@ Condition = Callable[[], Union[Verdict, bool]]
 
 
 class OperationOptions(TypedDict, total=False):
-    """What `Queue.options` takes, where it is explained."""
+    """The options that `Queue.options` takes and explains."""
 
     label: str | None
     on_end: OnEnd | None
@@ -142,8 +143,8 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
     return structure
 
 
-_BOOL, _NAME = "a bool", "a string without zeros"
-_TIME, _COUNT = "a time in seconds, from 0 on", "a number, from 0 on"
+_BOOL, _NAME = "a bool", "a string without null characters"
+_TIME, _COUNT = "a time in seconds, 0 or more", "a number, 0 or more"
 _CONCURRENT = (c.INTURN_QUEUE_CONCURRENT, "operation queues")
 _INTERACTION = (c.INTURN_QUEUE_INTERACTION, "interaction queues")
 _OPTIONS = {
@@ -178,7 +179,7 @@ def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_
     for name, value in options.items():
         option = _OPTIONS.get(name)
         if option is None:
-            raise TypeError(f"options of {queue!r} are {', '.join(_OPTIONS)}, and not {name!r}")
+            raise TypeError(f"{queue!r} has no option {name!r}, but {', '.join(_OPTIONS)}")
         if value is None:
             continue
         fields.update(checked(queue, name, value, option.what, option.fields))
@@ -186,7 +187,7 @@ def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_
             whose = " and ".join(name for _, name in option.kinds)
             raise UnsupportedError(f"{name} is for {whose}, not for {queue!r}")
     if options.get("join") and options.get("key") is None:
-        raise ValueError(f"an operation of {queue!r} that joins others needs a key")
+        raise ValueError(f"an operation of {queue!r} with join needs a key")
     if "retry" in fields:
         fields["retry"] = pointer(_structure_of_retry(fields["retry"]))
     return c.inturn_operation_options(**fields)

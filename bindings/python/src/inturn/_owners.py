@@ -1,4 +1,4 @@
-"""Owners: whoever operations are for."""
+"""Owners: the objects that operations are for."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ._library import lib
 
 
 class Owner(Closing):
-    """A window, a document, a connection: when it goes away, so do its operations.
+    """A window, a document, a connection: when it goes away, its operations are cancelled.
 
     `close`, the end of ``with``, or the loss of the last reference cancels each operation that was
-    enqueued with this owner, in whatever queue it is, with `Cause.OWNER`; one that runs goes on
-    until it gives in.  At most ``capacity`` of them may not have ended (0: no limit); one more is
+    enqueued with this owner, in any queue, with `Cause.OWNER`.  A running one continues until it
+    responds.  At most ``capacity`` of them may be pending or running (0: no limit).  One more is
     refused with `FullError`.
 
     >>> from inturn import FIFOQueue, Owner
@@ -33,7 +33,7 @@ class Owner(Closing):
     def __init__(self, capacity: int = 0) -> None:
         """At most ``capacity`` of its operations may not have ended (0: no limit)."""
         self._handle = c.inturn_owner()
-        checked(self, "capacity", capacity, "a number of operations, from 0 on", whole(0, 2**64))
+        checked(self, "capacity", capacity, "a number of operations, 0 or more", whole(0, 2**64))
         lib.inturn_owner_create(capacity, byref(self._handle))
 
     @property
@@ -47,7 +47,7 @@ class Owner(Closing):
         return count.value
 
     def close(self) -> None:
-        """Cancels its operations, and takes no more; a second call does nothing."""
+        """Cancels its operations, and accepts no more.  A second call does nothing."""
         with suppress(StaleError):
             lib.inturn_owner_destroy(self._handle)
 

@@ -46,7 +46,7 @@ _LEFT = 100  # how many operations a drain lists at most
 
 
 class QueueOptions(TypedDict, total=False):
-    """What every `Queue` takes by keyword, besides its executor."""
+    """The keyword arguments of every `Queue`, besides its executor."""
 
     capacity: int
     rate: Rate | None
@@ -58,9 +58,8 @@ class QueueOptions(TypedDict, total=False):
 class Queue(Enqueuing, Inspected):
     """What all kinds of queues share.
 
-    Work is called by the executor; without one, on threads of Python that all such queues share,
-    of which there are as many as have something to do at a time.  Every method may be called
-    from any thread.
+    The executor calls the work.  Without one, threads of Python do, which all such queues share;
+    there are as many of them as are busy at a time.  Every method may be called from any thread.
     """
 
     _kind = 0
@@ -73,7 +72,7 @@ class Queue(Enqueuing, Inspected):
 
     def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
         if cls._kind == 0:
-            raise TypeError(f"{cls.__name__} is what queues share: make one of a kind, a FIFOQueue")
+            raise TypeError(f"{cls.__name__} is abstract: make a FIFOQueue or another kind")
         return super().__new__(cls)
 
     def __init__(
@@ -99,7 +98,7 @@ class Queue(Enqueuing, Inspected):
         options["label"] = label_of(self, label)
         self.label = label
         options["capacity"] = checked(
-            self, "capacity", capacity, "a number of operations, from 0 on", whole(0, 2**64)
+            self, "capacity", capacity, "a number of operations, 0 or more", whole(0, 2**64)
         )
         # Alive for as long as the queue.
         self._executor = executor
@@ -165,14 +164,15 @@ class Queue(Enqueuing, Inspected):
             )
         if callable(given):
             return TypeError(
-                f"a coroutine function is for `run` of {self!r}, not for this: {given!r}"
+                f"a coroutine function can only be passed to `run` of {self!r}: {given!r}"
             )
-        return TypeError(f"work for {self!r} is to be a function, not {given!r}")
+        return TypeError(f"work for {self!r} must be a function, not {given!r}")
 
     def suspend(self, reason: str | None = None) -> None:
-        """Starts no further operation from now on; suspends are counted, for each reason by itself.
+        """Starts no further operation from now on.  Suspends are counted, separately for each
+        reason.
 
-        The queue goes on when each suspend of each reason, and each without one, is taken back.
+        The queue continues when every suspend, with any reason or none, has been resumed.
         """
         site = struct_of(site_of(sys._getframe(1)))
         if reason is None:
@@ -181,7 +181,7 @@ class Queue(Enqueuing, Inspected):
             lib.inturn_queue_suspend_for_at(site, self._handle, text(reason))
 
     def resume(self, reason: str | None = None) -> None:
-        """Takes one suspend back, of the same reason.
+        """Takes back one suspend with the same reason.
 
         :raises NotSuspendedError: there is none.
         """
@@ -192,11 +192,12 @@ class Queue(Enqueuing, Inspected):
 
     @property
     def rate(self) -> Rate | None:
-        """How many operations may start in a time; None: any number.
+        """How many operations may start in a period of time; None means any number.
 
-        Where one rate replaces another, its bucket lacks as many starts as the other's.
+        When one rate replaces another, starts that the old bucket lacked are missing from the new
+        one too.
 
-        :raises ValueError: by setting it: a number that makes no rate.
+        :raises ValueError: the new value is not a valid rate.
         """
         return self._rate
 
@@ -211,32 +212,34 @@ class Queue(Enqueuing, Inspected):
         return structure_of(checked(self, "rate", rate, "a Rate", one_of(Rate, type(None))))
 
     def resolve(self, key: str) -> int:
-        """Ends the pending operations of a key as finished: what they were to ask is answered.
+        """Ends the pending operations with a key as finished, because they are no longer needed.
 
-        Their work is never called; the running one is not touched.  Returns how many they are.
+        Their work is never called.  Running ones are not affected.  Returns how many it has ended.
         """
         count = c_uint64()
         lib.inturn_queue_resolve_key(self._handle, text(key), byref(count))
         return count.value
 
     def cancel(self, key: str) -> int:
-        """Cancels the operations of a key, running ones as well; returns how many they are."""
+        """Cancels the operations with a key, also the running ones, and returns how many there
+        were.
+        """
         count = c_uint64()
         lib.inturn_queue_cancel_key(self._handle, text(key), byref(count))
         return count.value
 
     def cancel_all(self) -> None:
-        """Cancels each operation that was enqueued so far.
+        """Cancels all operations that have been enqueued so far.
 
-        In a coroutine that runs, ``asyncio.CancelledError`` is raised; who is inside
-        ``async with`` goes on.
+        ``asyncio.CancelledError`` is raised in coroutines that are running.  A task inside ``async
+        with`` is not affected.
         """
         self._is_cut = True
         lib.inturn_queue_cancel_all(self._handle)
         self._ask_holders()
 
     def close(self) -> None:
-        """Refuses new operations from now on; what was accepted goes on."""
+        """Refuses new operations from now on.  Operations that were accepted still run."""
         with suppress(ClosedError, StaleError):
             lib.inturn_queue_close(self._handle)
         self._say_closed()
@@ -248,9 +251,9 @@ class Queue(Enqueuing, Inspected):
                 self._closing.set(True)
 
     async def closed(self) -> None:
-        """Waits until somebody has closed or destroyed the queue, and all operations have ended.
+        """Waits until the queue has been closed or destroyed and all operations have ended.
 
-        :raises DeadlockError: inside a coroutine that has a turn of the queue.
+        :raises DeadlockError: the caller is inside a coroutine that has a turn of the queue.
         """
         from ._values import Value
 
@@ -262,26 +265,26 @@ class Queue(Enqueuing, Inspected):
         await self.drained()
 
     async def drained(self) -> None:
-        """Waits until every operation has ended; an end callback may be yet to come.
+        """Waits until all operations have ended.  End callbacks may not have been called yet.
 
-        From then on the queue starts each operation under its lock, as one does whose states are
-        asked for.
+        From then on, the queue starts each operation under its lock, as it does once its states are
+        used.
 
-        :raises DeadlockError: inside a coroutine that has a turn of the queue.
+        :raises DeadlockError: the caller is inside a coroutine that has a turn of the queue.
         """
         self._refuse_await(is_for_all=True)
         with suppress(StaleError):  # it is destroyed, and so drained
             await self.states.progress._reaches(lambda it: it.completed == it.total)
 
     def drain(self, timeout: float | None = None) -> None:
-        """Waits until every operation has ended and every end was delivered.
+        """Waits until all operations have ended and all end callbacks have returned.
 
-        As all waits that block, it is refused on a loop's thread while a coroutine of that loop has
-        to go on first: a coroutine awaits instead.
+        Like all blocking waits, it is refused on the thread of a loop if a coroutine of that loop
+        would have to continue first.  Await `drained` instead.
 
-        :raises TimedOutError: that is not so after so many seconds; its ``left`` says what has not
+        :raises TimedOutError: the timeout, in seconds, has passed; its ``left`` lists what has not
             ended.
-        :raises DeadlockError: it cannot be so while the caller waits.
+        :raises DeadlockError: they cannot end while the caller waits.
         """
         infos, count = room_for(_LEFT), c_size_t()
 
@@ -295,15 +298,15 @@ class Queue(Enqueuing, Inspected):
             left = ", ".join(
                 f"{info.label!r} is {info.state.name.lower()}" for info in error.left[:3]
             )
-            error.args = (f"{self!r} is not drained: {left or 'a callback is to return'}",)
+            error.args = (f"{self!r} is not drained: {left or 'a callback has not returned'}",)
             raise
 
     def destroy(self) -> None:
-        """Cancels what has not ended, and ends the queue; a second call does nothing.
+        """Cancels what has not ended, and ends the queue.  A second call does nothing.
 
-        A coroutine that runs is cancelled as by `cancel_all`.
+        Running coroutines are cancelled as by `cancel_all`.
 
-        :raises DeadlockError: it would wait for itself, round a ring.
+        :raises DeadlockError: it would wait for itself, through a cycle.
         """
         self._say_closed()
         self._is_cut = self._is_ending = True

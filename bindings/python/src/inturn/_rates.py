@@ -1,4 +1,4 @@
-"""How many operations of a queue start in a time."""
+"""How many operations of a queue start in a period of time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ._callbacks import nanoseconds
 
 
 class Rate(NamedTuple):
-    """So many starts in each interval, a time in seconds: a token bucket.
+    """At most ``max_starts`` starts in each ``interval``, in seconds: a token bucket.
 
-    It holds ``burst`` starts, or as many as ``max_starts``, and is full in the beginning.  Each
-    start takes one, that of a further attempt, too; what an actor queue's operation does after it
-    was suspended takes none.  Each ``interval / max_starts`` of the queue's clock one comes back.
-    So in no time of an ``interval`` do more than ``max_starts + burst - 1`` start, and what starts
-    late is made up for, up to a bucket.
+    The bucket holds ``burst`` starts, by default ``max_starts``, and is full at first.  Each start
+    takes one, including those of further attempts.  An operation of an actor queue that continues
+    after it was suspended takes none.  One start comes back each ``interval / max_starts`` of the
+    queue's clock.  So no more than ``max_starts + burst - 1`` operations start in any ``interval``,
+    and a queue that was idle or late catches up by at most a bucket.
 
     At most 5 requests a second:
 
@@ -41,7 +41,7 @@ def structure_of(rate: Rate | None) -> c.inturn_rate:
         return c.inturn_rate()
     burst = rate.max_starts if rate.burst is None else rate.burst
     for name, number in (("max_starts", rate.max_starts), ("burst", burst)):
-        checked(rate, name, number, "a number of starts, from 1 on", whole(1, 2**32))
+        checked(rate, name, number, "a number of starts, 1 or more", whole(1, 2**32))
     what = f"a time in seconds for {burst} starts"
     interval = checked(rate, "interval", rate.interval, what, nanoseconds)
     checked(rate, "interval", rate.interval, what, lambda _: whole(1, 2**62)(interval * burst))

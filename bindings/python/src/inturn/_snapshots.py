@@ -1,4 +1,4 @@
-"""Everything that there is, at a moment."""
+"""A snapshot of all objects of the library."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EntryKind(IntEnum):
 
 
 class EntryFlag(IntFlag):
-    """What an entry is besides."""
+    """Further properties of an entry."""
 
     CANCELLED = 1
     CLOSED = 2
@@ -45,10 +45,10 @@ class EntryFlag(IntFlag):
 
 
 class Entry(NamedTuple):
-    """One thing that there is; see ``inturn_entry`` in ``inturn.h``.
+    """One object of a snapshot; see ``inturn_entry`` in ``inturn.h``.
 
-    What a kind does not have is zero, empty or ``None``.  Objects are named by numbers, which are
-    good for comparing.
+    Fields that its kind does not have are zero, empty or ``None``.  Objects are identified by
+    numbers, which can be compared.
     """
 
     kind: EntryKind
@@ -105,12 +105,12 @@ def _entry(told: c.inturn_entry) -> Entry:
 
 
 def snapshot() -> list[Entry]:
-    """Everything that there is: executors, clocks, owners, batches, waits; then each queue with its
+    """All objects: executors, clocks, owners, batches and waits, then each queue with its
     operations, running ones first, each with what it waits for.
 
-    Nothing stops for it: each queue is told as it is at a moment of its own, a long one in pieces.
-    Of operations that are pending, and of which nothing else is known, so many in a row are one
-    entry with that ``count``.  ``print(*inturn.snapshot(), sep="\\n")`` shows it.
+    Nothing stops for it.  Each queue is shown as it is at one moment, a long one in several pieces.
+    Consecutive pending operations of which nothing else is known are one entry with a ``count``.
+    ``print(*inturn.snapshot(), sep="\\n")`` prints it.
     """
     entries: list[Entry] = []
     errors: list[BaseException] = []
@@ -129,13 +129,13 @@ def snapshot() -> list[Entry]:
 
 
 def dump(file: Any = None, format: str = "text") -> str | None:
-    """Writes a snapshot: to a path, to a descriptor, or to a file that has one; or returns it.
+    """Writes a snapshot to a path, a descriptor, or a file that has one; or returns it.
 
-    ``format`` is ``text``: a line for each entry; ``json``; ``dot``: for Graphviz, an arrow from
-    each queue or operation to what it waits for; or ``html``: a page for a browser, which needs
-    nothing else.
+    ``format`` is ``text`` (a line for each entry), ``json``, ``dot`` (for Graphviz: an arrow from
+    each queue or operation to what it waits for) or ``html`` (a page for a browser that needs
+    nothing else).
 
-    :raises ValueError: an unknown format.
+    :raises ValueError: the format is unknown.
     :raises InvalidArgumentError: it cannot be written there.
     """
     what = "one of " + ", ".join(_FORMATS)

@@ -1,4 +1,4 @@
-"""The library's own states, observed as values are."""
+"""The library's own states, which can be observed like values."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 
 class ObservedState(Observed[T]):
-    """A state of the library's, such as how many operations of a queue are pending.
+    """A state of the library, such as the number of pending operations of a queue.
 
-    It is observed as a `Value` is, and changed by the library alone.  The trail is the order of
-    the changes themselves, from the first time that the state was asked for.  The thread that
-    causes a change calls the observers that have no executor and no queue, before it goes on: one
-    that enqueues, suspends, cancels, finishes, or is about to start an operation.
+    It can be observed like a `Value`, but only the library changes it.  Observers see every change
+    from the first time that the state was asked for.  Observers that have no executor and no queue
+    are called by the thread that causes the change, before it continues: it enqueues, suspends,
+    cancels, finishes or starts an operation.
 
-    It may outlive what it tells of, and keeps the last state then: observations and ``async for``
-    end, and `wait_for` another state raises `ClosedError`.  A queue whose states are asked for
-    starts each operation under its lock.
+    A state may outlive the object that it describes, and then keeps its last value: observations
+    and ``async for`` end, and `wait_for` another value raises `ClosedError`.  A queue whose states
+    are used starts each operation under its lock.
     """
 
     def __init__(self, label: str, read: Callable[[c.inturn_datum], T]) -> None:
@@ -66,7 +66,7 @@ def _made(
 
 
 class QueueStates(NotCopied):
-    """The states of a queue, to be observed; each is made when it is first asked for.
+    """The observable states of a queue; each is made when it is first used.
 
     :raises StaleError: the queue was destroyed before that.
     """
@@ -81,7 +81,7 @@ class QueueStates(NotCopied):
 
     @cached_property
     def running(self) -> ObservedState[int]:
-        """How many have started and not ended; one has ended when its work has returned, too."""
+        """How many have started and not ended.  An operation counts until its work has returned."""
         return _made("running", _number, lib.inturn_queue_create_value, self._handle, 2)
 
     @cached_property
@@ -91,17 +91,19 @@ class QueueStates(NotCopied):
 
     @cached_property
     def progress(self) -> ObservedState[Progress]:
-        """How many operations have ended, of all that were accepted."""
+        """How many operations have ended, out of all that were accepted."""
         return _made("progress", _progress, lib.inturn_queue_create_value, self._handle, 4)
 
     @cached_property
     def next_start_ns(self) -> ObservedState[int]:
-        """The moment of its clock before which its rate or a delay lets nothing start; 0: none."""
+        """The time of its clock before which its rate or a delay lets nothing start; 0 if there is
+        none.
+        """
         return _made("next start", _number, lib.inturn_queue_create_value, self._handle, 5)
 
 
 class OperationStates(NotCopied):
-    """The states of an operation, to be observed; each is made when it is first asked for."""
+    """The observable states of an operation; each is made when it is first used."""
 
     def __init__(self, operation: Operation) -> None:
         self._operation = operation  # its handle is good for as long as this
@@ -114,12 +116,12 @@ class OperationStates(NotCopied):
 
     @cached_property
     def progress(self) -> ObservedState[Progress]:
-        """How far it has come, as its work has said by `Token.progress`."""
+        """How far it has come, as reported by its work with `Token.progress`."""
         return _made("progress", _progress, lib.inturn_operation_create_value, self._handle, 2)
 
 
 class BatchStates(NotCopied):
-    """The progress of a batch, to be observed; it is made when it is first asked for."""
+    """The observable progress of a batch; it is made when it is first used."""
 
     def __init__(self, handle: int) -> None:
         self._handle = c.inturn_batch(handle)

@@ -1,4 +1,4 @@
-"""Tokens: whoever has one ends its operation."""
+"""Tokens: whoever holds one ends the operation."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _ALREADY_FINISHED = AlreadyFinishedError.status
 
 
 class Token(NotCopied):
-    """Ends the operation whose work it was given to: once, from any thread.
+    """Ends the operation whose work received it: once, from any thread.
 
-    When its last reference goes before that, the operation ends as abandoned, with a
-    ``RuntimeWarning`` that names the line which enqueued it.
+    If its last reference goes away before that, the operation ends as abandoned, and a
+    ``RuntimeWarning`` names the line that enqueued it.
 
-    ``with token:`` finishes it when the block ends, and fails it with the exception that the
-    block raises; an ``Exception`` is then the operation's and goes no further.
+    ``with token:`` finishes the operation when the block ends.  If the block raises an exception,
+    the operation fails with it; an ``Exception`` is not raised further.
     """
 
     __slots__ = ("__weakref__", "_bits", "_handlers", "_operation", "_unused", "_work")
@@ -57,7 +57,7 @@ class Token(NotCopied):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the operation was asked to end, or was cut off."""
+        """Whether the operation was asked to end or was cut off."""
         cancelled = c_bool()
         status = quick.token_is_cancelled(self._bits, byref(cancelled))
         if status == _ALREADY_FINISHED:
@@ -69,7 +69,7 @@ class Token(NotCopied):
     def finish(self, result: object = None) -> None:
         """Ends the operation as finished.
 
-        :raises AlreadyFinishedError: it has ended before.
+        :raises AlreadyFinishedError: it has already ended.
         """
         self._use()
         operation = self._operation
@@ -85,11 +85,11 @@ class Token(NotCopied):
             raise refusal("inturn_token_finish", status)
 
     def fail(self, exception: BaseException) -> None:
-        """Ends the operation as failed, or the attempt, when a `Retry` allows another one.
+        """Ends the operation as failed; if a `Retry` allows another attempt, only this attempt.
 
         The next attempt has a token of its own.
 
-        :raises AlreadyFinishedError: it has ended before.
+        :raises AlreadyFinishedError: it has already ended.
         :raises TypeError: it is not an exception.
         """
         checked(self, "exception", exception, "an exception", one_of(BaseException))
@@ -107,9 +107,9 @@ class Token(NotCopied):
             raise refusal("inturn_token_fail", status)
 
     def cancel(self) -> None:
-        """Ends the operation as cancelled: its work gives in.
+        """Ends the operation as cancelled, for work that was asked to end.
 
-        :raises AlreadyFinishedError: it has ended before.
+        :raises AlreadyFinishedError: it has already ended.
         """
         self._use()
         status = quick.token_cancel(self._bits)
@@ -117,12 +117,12 @@ class Token(NotCopied):
             raise refusal("inturn_token_cancel", status)
 
     def on_cancel(self, handler: Work) -> None:
-        """Sets what is called, with this token, when the operation is asked to end.
+        """Sets the function that is called, with this token, when the operation is asked to end.
 
-        The queue's executor calls it, at most once, and soon when it was asked already.  It stays
-        for further attempts, and is then called with their token.
+        The queue's executor calls it at most once, and soon if the operation was asked already.  It
+        stays set for further attempts, and is called with their token.
 
-        :raises AlreadyFinishedError: it has ended before.
+        :raises AlreadyFinishedError: the operation has already ended.
         :raises TypeError: the handler is not callable.
         """
         checked(self, "handler", handler, "a function of a Token", function)
@@ -135,25 +135,27 @@ class Token(NotCopied):
             raise refusal("inturn_token_on_cancel", status)
 
     def progress(self, completed: int, total: int = 0) -> None:
-        """Says how far the work has come: so many of so many units; a total of 0 is not known.
+        """Reports how far the work has come: so many of so many units.  A total of 0 means unknown.
 
-        :raises ValueError: a number is negative, or more is completed than there is.
-        :raises AlreadyFinishedError: the operation has ended.
+        :raises ValueError: a number is negative, or more is completed than the total.
+        :raises AlreadyFinishedError: the operation has already ended.
         """
         for name, units in (("completed", completed), ("total", total)):
-            checked(self, name, units, "a number of units, from 0 on", whole(0, 2**63))
+            checked(self, name, units, "a number of units, 0 or more", whole(0, 2**63))
         status = quick.token_set_progress(self._bits, completed, total)
         if status:
             raise refusal("inturn_token_set_progress", status)
 
     def on_preempt(self, handler: Work) -> None:
-        """Sets what is called, with this token, when an urgent interaction wants the place.
+        """Sets the function that is called, with this token, when an urgent interaction wants its
+        place.
 
-        The queue's executor calls it, at most once for each attempt, and soon when that is so
-        already.  The handler may take down what is shown and `yield_`; or end; or go on.
+        The queue's executor calls it at most once for each attempt, and soon if one wants it
+        already.  The handler may close what is shown and call `yield_`, end the operation, or do
+        nothing.
 
         :raises WrongKindError: the queue is not an interaction queue.
-        :raises AlreadyFinishedError: the operation has ended.
+        :raises AlreadyFinishedError: the operation has already ended.
         :raises TypeError: the handler is not callable.
         """
         checked(self, "handler", handler, "a function of a Token", function)
@@ -165,11 +167,11 @@ class Token(NotCopied):
     def yield_(self) -> None:
         """Ends this attempt of an interaction, which is presented again after the urgent ones.
 
-        This token is used up then; the work is called again with a new one.  An interaction that
-        was asked to end ends cancelled instead.
+        This token is no longer valid then, and the work is called again with a new one.  If the
+        interaction was asked to end, it ends as cancelled instead.
 
-        :raises WrongKindError: the queue is not an interaction queue; the token is still good.
-        :raises AlreadyFinishedError: the operation has ended.
+        :raises WrongKindError: the queue is not an interaction queue; the token is still valid.
+        :raises AlreadyFinishedError: the operation has already ended.
         """
         if not self._operation._queue._may_yield:
             raise WrongKindError(f"{self._operation._queue!r} is not an interaction queue")
@@ -191,10 +193,11 @@ class Token(NotCopied):
         self._operation._handlers, self._handlers = self._handlers, None
 
     def resume(self, work: Work) -> None:
-        """Runs a further segment of an operation of an actor queue, overlapping no other one.
+        """Runs a further segment of an operation of an actor queue.  Segments of one queue never
+        overlap.
 
         :raises WrongKindError: the queue is not an actor queue.
-        :raises AlreadyFinishedError: the operation has ended.
+        :raises AlreadyFinishedError: the operation has already ended.
         :raises TypeError: the work is not callable.
         """
         checked(self, "work", work, "a function of a Token", function)
@@ -204,12 +207,12 @@ class Token(NotCopied):
             raise refusal("inturn_token_resume", status)
 
     def hand_over(self) -> int:
-        """Gives the token to code in another language: its number, the bits of ``inturn_token``.
+        """Hands the token to code in another language: returns the bits of ``inturn_token``.
 
-        That code ends the operation.  This object cannot any more, and when it goes, the
-        operation is not abandoned.
+        That code ends the operation.  This object can no longer do so, and losing it does not
+        abandon the operation.
 
-        :raises AlreadyFinishedError: it has ended before.
+        :raises AlreadyFinishedError: the operation has already ended.
         """
         self._use()
         return self._bits
@@ -218,7 +221,7 @@ class Token(NotCopied):
         try:
             self._unused.pop()
         except IndexError:
-            raise AlreadyFinishedError(f"{self._operation!r} has ended already") from None
+            raise AlreadyFinishedError(f"{self._operation!r} has already ended") from None
         self._give_work_back()
 
     def __enter__(self) -> Self:

@@ -146,7 +146,7 @@ class Run(NotCopied):
     def __await__(self) -> Generator[Any, Any, Any]:
         call, self._call = self._call, None
         if call is None:
-            raise RuntimeError("it was awaited before")
+            raise RuntimeError("it can be awaited only once")
         return self._run(call).__await__()
 
     async def _run(self, call: Callable[[], Any]) -> Any:
@@ -204,7 +204,7 @@ def leave(queue: Queue, error: BaseException | None) -> None:
     turns = [turn for turn in turns if turn._scope is None]  # the blocks
     turns.sort(key=lambda turn: turn._task is task)  # the caller's own are the last
     if not turns:
-        raise RuntimeError(f"nobody is inside of {queue!r}")
+        raise RuntimeError(f"no task is inside {queue!r}")
     if error is None:
         turns[-1].give(lambda token: token.finish())
     elif isinstance(error, trio.Cancelled):

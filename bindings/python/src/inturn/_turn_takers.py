@@ -111,7 +111,7 @@ class TurnTaker(NotCopied):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """`Queue.run` for a loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
+        """`Queue.run` for the loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
 
         :raises TypeError: the function is not callable.
         :raises RuntimeError: the loop is closed.

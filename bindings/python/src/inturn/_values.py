@@ -1,4 +1,4 @@
-"""Values that are observed: any object, and the true trail of its changes."""
+"""Observed values: any object, and every change of it in order."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ def _object_of(datum: c.inturn_datum) -> Any:
 
 
 class Value(Observed[T]):
-    """An object that any thread may read and exchange, and whose observers see its true trail.
+    """An object that any thread may read and replace, and whose observers receive every change in
+    order.
 
-    All observers are told the same changes in the same order: the old object of each is the new
-    one of the change before, none is missing and none comes twice.  Each set is a change, even to
-    the same object.  Objects are told and read as they are, so better not changed themselves.
+    All observers receive the same changes in the same order.  The old object of each change is the
+    new one of the change before.  None is missing, and none comes twice.  Each set is a change,
+    even to the same object.  Objects are passed on as they are, so do not modify them.
 
-    A change calls the observers that have no executor and no queue before it returns, unless
-    another thread is telling them of an earlier one, or it is made inside an observer: then it is
-    told afterwards.  An exception in an observer is reported as unraisable, and the observation
-    goes on.  ``value.value += 1`` is two calls; `update` is one.
+    A change calls the observers that have no executor and no queue before it returns.  There are
+    two exceptions: another thread is calling them with an earlier change, or the change is made
+    inside an observer.  Then they are called afterwards.  An exception in an observer is reported
+    as unraisable, and the observation continues.  ``value.value += 1`` is two calls; `update` is
+    one.
 
     ``with`` destroys the value.
     """
@@ -60,7 +62,7 @@ class Value(Observed[T]):
 
     @property
     def value(self) -> T:
-        """The object as it is; setting it is a change."""
+        """The current object.  Setting it is a change."""
         return self.get()
 
     @value.setter
@@ -91,7 +93,7 @@ class Value(Observed[T]):
             lib.inturn_datum_release(byref(before))
 
     def compare_exchange(self, expected: T, new: T) -> bool:
-        """Changes the value if its object is ``expected``, or equals it; whether it did.
+        """Changes the value if its object is, or equals, ``expected``.  Returns whether it did.
 
         :raises StaleError: the value is destroyed.
         """
@@ -107,10 +109,10 @@ class Value(Observed[T]):
                 lib.inturn_datum_release(byref(datum))
 
     def update(self, function: Callable[[T], T]) -> T:
-        """Changes the value to what the function makes of its object, and returns that.
+        """Changes the value to what the function returns for its object, and returns that.
 
-        The function is called again when another change came between; it gets the object, and
-        returns another one.
+        The function receives the object and returns another one.  It is called again if the value
+        was changed in between.
 
         :raises StaleError: the value is destroyed.
         """

@@ -26,7 +26,7 @@ Source = Union[Executor, MainQueue]
 class Attachment(NotCopied):
     """A loop that drains a source.  ``with`` detaches it.
 
-    To be used on the thread that made it.
+    Use it only on the thread that made it.
     """
 
     # What the library calls the kind of loop.
@@ -51,14 +51,14 @@ class Attachment(NotCopied):
         return self._attached
 
     def detach(self) -> None:
-        """Gives the source back; a second call does nothing.
+        """Detaches the source from the loop.  A second call does nothing.
 
         :raises WrongThreadError: the caller is not the thread that attached it.
         """
         if not self._attached:
             return
         if threading.get_ident() != self._thread:
-            raise WrongThreadError("detach on the thread that attached it")
+            raise WrongThreadError("only the thread that attached it can detach it")
         self._attached = False
         self._end()
         if os.getpid() == self._process:  # a forked child has nothing to give back

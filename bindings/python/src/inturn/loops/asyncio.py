@@ -39,15 +39,15 @@ class AsyncioAttachment(Attachment):
 def attach(
     source: Source | None = None, *, loop: asyncio.AbstractEventLoop | None = None
 ) -> AsyncioAttachment:
-    """Lets the running loop, or one that this thread is going to run, drain an executor.
+    """Makes the running loop, or one that this thread is going to run, drain an executor.
 
-    `source` is the main executor unless given.  It needs a loop that can watch a descriptor: on
-    Unix all can.  A KeyboardInterrupt or SystemExit in work leaves the loop, as from any callback.
+    `source` is the main executor by default.  The loop must be able to watch a descriptor; on Unix
+    all can.  A KeyboardInterrupt or SystemExit in work leaves the loop, as in any callback.
 
-    :raises BusyError: the executor is attached to a loop already.
-    :raises WrongThreadError: another thread runs the loop, or drains the executor; the main
-        executor off the main thread.
-    :raises RuntimeError: there is neither a loop given nor one that runs.
+    :raises BusyError: the executor is already attached to a loop.
+    :raises WrongThreadError: another thread runs the loop or drains the executor; or it is the main
+        executor, and the caller is not the main thread.
+    :raises RuntimeError: no loop is given, and none is running.
     """
     try:
         running = asyncio.get_running_loop()

@@ -28,9 +28,9 @@ __all__ = ["MainQueue"]
 class MainQueue(NotCopied):
     """libdispatch's main queue: a `Source` for the loops' ``attach``.
 
-    It is the one of the libdispatch that the process has loaded, whatever for.
+    It is the queue of the libdispatch that the process has loaded, for whatever reason.
 
-    :raises UnsupportedError: there is none, or the system, such as Apple's, drains it itself.
+    :raises UnsupportedError: there is none, or the system drains it itself, as Apple's systems do.
     """
 
     _lock = threading.Lock()  # protects _attached
@@ -44,26 +44,26 @@ class MainQueue(NotCopied):
             handle = library._dispatch_get_main_queue_handle_4CF
             self._drain = library._dispatch_main_queue_callback_4CF
         except (OSError, AttributeError) as error:
-            raise UnsupportedError("load the Swift library first: no libdispatch yet") from error
+            raise UnsupportedError("no libdispatch yet: load the Swift library first") from error
         handle.restype, handle.argtypes = ctypes.c_int, []
         self._drain.restype, self._drain.argtypes = None, [ctypes.c_void_p]
         self._descriptor = int(handle())
 
     def fileno(self) -> int:
-        """A descriptor that is readable while something waits; only to be polled."""
+        """A descriptor that is readable while something is waiting.  It is only for polling."""
         return self._descriptor
 
     def drain(self, max_calls: int = 0) -> int:
-        """Calls what waits; what is added meanwhile is left to the next drain.
+        """Calls what is waiting.  What is added meanwhile is left to the next drain.
 
-        libdispatch does not say how many calls there were, and heeds no maximum.  Returns 1 when
-        something waits again, else 0.
+        libdispatch does not report the number of calls, and has no limit for it.  Returns 1 if
+        something is waiting again, otherwise 0.
 
         :raises WrongThreadError: the caller is not the main thread.
         """
         del max_calls
         if threading.current_thread() is not threading.main_thread():
-            raise WrongThreadError("the main queue is drained on the main thread only")
+            raise WrongThreadError("only the main thread drains the main queue")
         # Cleared first, so that what comes from here on is signalled again.
         with suppress(BlockingIOError):
             os.read(self._descriptor, 8)
@@ -76,10 +76,10 @@ class MainQueue(NotCopied):
     def _claim() -> Callable[[], object]:
         """Takes the queue for a loop; returns what gives it back."""
         if threading.current_thread() is not threading.main_thread():
-            raise WrongThreadError("the main queue is attached on the main thread only")
+            raise WrongThreadError("only the main thread can attach the main queue")
         with MainQueue._lock:
             if MainQueue._attached:
-                raise BusyError("the main queue is attached to a loop already")
+                raise BusyError("the main queue is already attached to a loop")
             MainQueue._attached = True
         return MainQueue._release
 

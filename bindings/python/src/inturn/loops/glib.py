@@ -87,15 +87,15 @@ class GLibAttachment(Attachment):
 
 
 def attach(source: Source | None = None, *, context: Any = None) -> GLibAttachment:
-    """Lets a main context drain an executor: the main one, unless another is given.
+    """Makes a main context drain an executor: by default the main one.
 
-    `context` is a ``GLib.MainContext``; without one, the thread's default, in a GTK program's
-    main thread GTK's.  An exception in work fails its operation; a KeyboardInterrupt is reported
-    as PyGObject reports what leaves any callback.
+    `context` is a ``GLib.MainContext``.  The default is that of the thread; in the main thread of a
+    GTK program, it is GTK's.  An exception in work fails its operation.  PyGObject reports a
+    KeyboardInterrupt, as it does for any callback.
 
-    :raises BusyError: the executor is attached to a loop already.
-    :raises WrongThreadError: another thread runs the context, or drains the executor; the main
-        executor off the main thread.
+    :raises BusyError: the executor is already attached to a loop.
+    :raises WrongThreadError: another thread runs the context or drains the executor; or it is the
+        main executor, and the caller is not the main thread.
     """
     if context is None:
         context = _glib.MainContext.get_thread_default() or _glib.MainContext.default()

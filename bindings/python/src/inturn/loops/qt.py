@@ -45,14 +45,14 @@ class QtAttachment(Attachment):
 
 
 def attach(source: Source | None = None) -> QtAttachment:
-    """Lets the calling thread's Qt loop drain an executor: the main one, unless another is given.
+    """Makes the calling thread's Qt loop drain an executor: by default the main one.
 
-    An exception in work fails its operation; a KeyboardInterrupt is reported as PySide6 reports
-    what leaves any slot.  Detach before the application, or the ``QThread``, ends.
+    An exception in work fails its operation.  PySide6 reports a KeyboardInterrupt, as it does for
+    any slot.  Detach before the application, or the ``QThread``, ends.
 
-    :raises BusyError: the executor is attached to a loop already.
+    :raises BusyError: the executor is already attached to a loop.
     :raises UnsupportedError: the thread has no Qt loop yet.
-    :raises WrongThreadError: another thread drains the executor; the main executor off the main
-        thread.
+    :raises WrongThreadError: another thread drains the executor; or it is the main executor, and
+        the caller is not the main thread.
     """
     return QtAttachment(source)

@@ -69,14 +69,14 @@ class TkAttachment(Attachment):
 
 
 def attach(root: tkinter.Misc, source: Source | None = None) -> TkAttachment:
-    """Lets Tk's loop drain an executor: the main one, unless another is given.
+    """Makes Tk's loop drain an executor: by default the main one.
 
-    `root` is any widget of the application, usually its ``tkinter.Tk``.  When more waits than one
-    turn can call, the windows are drawn and input is seen before the next.  Detach before the
-    root is destroyed, or soon after.
+    `root` is any widget of the application, usually its ``tkinter.Tk``.  If more work is waiting
+    than one turn can call, the windows are drawn and input is handled before the next turn.  Detach
+    before the root is destroyed, or soon after.
 
-    :raises BusyError: the executor is attached to a loop already.
-    :raises WrongThreadError: another thread runs Tk, or drains the executor; the main executor
-        off the main thread.
+    :raises BusyError: the executor is already attached to a loop.
+    :raises WrongThreadError: another thread runs Tk or drains the executor; or it is the main
+        executor, and the caller is not the main thread.
     """
     return TkAttachment(source, root)

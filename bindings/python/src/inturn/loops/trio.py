@@ -51,14 +51,14 @@ class TrioAttachment(Attachment):
 
 
 def attach(nursery: trio.Nursery, source: Source | None = None) -> TrioAttachment:
-    """Lets a task of a nursery drain an executor: the main one, unless another is given.
+    """Makes a task of a nursery drain an executor: by default the main one.
 
-    The task ends with the attachment, or with the nursery when that is cancelled; until then it
-    keeps the nursery open.  A KeyboardInterrupt or SystemExit in work leaves the nursery.
+    The task ends with the attachment, or when the nursery is cancelled.  Until then it keeps the
+    nursery open.  A KeyboardInterrupt or SystemExit in work leaves the nursery.
 
-    :raises BusyError: the executor is attached to a loop already.
-    :raises WrongThreadError: the caller is no task of trio's; another thread drains the executor;
-        the main executor off the main thread.
+    :raises BusyError: the executor is already attached to a loop.
+    :raises WrongThreadError: the caller is not a task of trio, or another thread drains the
+        executor; or it is the main executor, and the caller is not the main thread.
     :raises RuntimeError: the nursery is closed.
     """
     return TrioAttachment(source, nursery)
