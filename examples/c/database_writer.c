@@ -5,7 +5,7 @@
  *
  * What to look at: the connection is opened without a lock of its own, as the
  * queue never runs two writes at once. The queue has a capacity: a producer
- * that is faster than the database is told so (INTURN_E_FULL), and waits until
+ * that is faster than the database gets INTURN_E_FULL, and waits until
  * there is room, so that memory does not fill up with rows.
  *
  * SPDX-License-Identifier: MIT

@@ -44,7 +44,7 @@ public:
     });
   }
 
-  /* Refused by the account itself: the save fails, and the queue goes on. */
+  /* Refused by the account itself: the save fails, and the queue continues. */
   void withdraw(int amount, inturn::callback<void(bool)> tell) {
     inturn::operation_options options;
     options.label = "withdraw";

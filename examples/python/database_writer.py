@@ -4,8 +4,8 @@
     database_writer.py [FILE]
 
 What to look at: SQLite wants one thread for a connection, and the queue has one, on which it calls
-all writes.  It has a capacity, too: a producer that is faster than the database is told so
-(`inturn.FullError`), and waits until there is room, so that memory does not fill up with rows.
+all writes.  It has a capacity, too: a producer that is faster than the database gets
+`inturn.FullError`, and waits until there is room, so that memory does not fill up with rows.
 """
 
 from __future__ import annotations

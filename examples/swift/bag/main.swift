@@ -3,7 +3,7 @@
 //     swift run --package-path examples/swift bag
 //
 // What to look at: the bag that the last request leaves is the result. An item that is not there ends
-// the list early, with the error: what comes after it is not asked for.
+// the list early, with the error: the requests after it are not made.
 
 import AsyncTaskPerformer
 import Foundation

@@ -3,7 +3,7 @@
 //     swift run --package-path examples/swift downloads
 //
 // What to look at: these are operations of Foundation's `OperationQueue`. A fourth download loses its
-// callback, a fifth one is cancelled: the queue goes on, and says how each ended.
+// callback, a fifth one is cancelled: the queue continues, and says how each ended.
 
 import AsyncOperation
 import Foundation

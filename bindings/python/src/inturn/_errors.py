@@ -60,7 +60,7 @@ class CancelledError(Error):
 
 
 class DeadlockError(Error):
-    """The call would wait for itself.  `ring` describes the cycle of queues, if it is known."""
+    """The call would wait for itself.  `ring` describes the ring of queues, if it is known."""
 
     ring: str | None = None
 

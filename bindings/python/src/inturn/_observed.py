@@ -254,7 +254,7 @@ class Observed(NotCopied, Generic[T]):
         """Waits until each observer has received each change made so far.
 
         :raises TimedOutError: the timeout, in seconds, has passed.
-        :raises DeadlockError: the caller is inside an observer of this value, or part of a cycle.
+        :raises DeadlockError: the caller is inside an observer of this value, or part of a ring.
         """
         wait(lambda ns: lib.inturn_value_drain(self._handle, ns), timeout)
 
@@ -263,7 +263,7 @@ class Observed(NotCopied, Generic[T]):
 
         When it has returned, no observer is running, except one that this call is made in.
 
-        :raises DeadlockError: it would wait for itself, through a cycle.
+        :raises DeadlockError: it would wait for itself, round a ring.
         """
         with suppress(StaleError):
             lib.inturn_value_destroy(self._handle)

@@ -306,7 +306,7 @@ class Queue(Enqueuing, Inspected):
 
         Running coroutines are cancelled as by `cancel_all`.
 
-        :raises DeadlockError: it would wait for itself, through a cycle.
+        :raises DeadlockError: it would wait for itself, round a ring.
         """
         self._say_closed()
         self._is_cut = self._is_ending = True
