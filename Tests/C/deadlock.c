@@ -131,6 +131,40 @@ static void an_operation_of_the_own_queue_cannot_be_waited_for(void) {
   for_each_kind(own_operations_cannot_be_waited_for);
 }
 
+static void just_fail(void *context, inturn_token token) {
+  CHECK(context == NULL);
+  CHECK_OK(inturn_token_fail(token, 1));
+}
+
+static bool wait_inside_decide(void *context, int32_t code, uint32_t attempts) {
+  CHECK(context == NULL);
+  CHECK_INT(code, 1);
+  CHECK_STATUS(inturn_operation_wait(own_operation, LIMIT_NS, NULL),
+               INTURN_E_DEADLOCK);
+  return attempts < 2;
+}
+
+static void an_operation_cannot_be_waited_for_where_its_retry_is_decided(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_retry retry = INTURN_RETRY_INIT;
+  inturn_end end;
+  retry.decide = wait_inside_decide;
+  options.retry = &retry;
+  own = pool_queue_create(INTURN_QUEUE_FIFO, "own queue");
+  reports_begin(&told);
+  CHECK_OK(inturn_queue_suspend(own));
+  CHECK_OK(inturn_queue_enqueue_with(own, &options, just_fail, NULL, NULL,
+                                     &own_operation));
+  CHECK_OK(inturn_queue_resume(own));
+  CHECK_OK(inturn_operation_wait(own_operation, LIMIT_NS, &end));
+  CHECK_INT(end.outcome, INTURN_FAILED);
+  CHECK_INT(end.attempts, 2);
+  reports_end();
+  CHECK_INT(gate_count(&told.told), 2);
+  CHECK_OK(inturn_operation_release(own_operation));
+  drain_and_destroy(own);
+}
+
 static void just_ask(void *context, inturn_token token) {
   CHECK_STATUS(inturn_queue_drain(own, 0), INTURN_E_TIMED_OUT);
   CHECK_STATUS(inturn_operation_wait(own_operation, 0, NULL),
@@ -437,6 +471,7 @@ PROGRAM(deadlock, TEST(a_drain_inside_the_callbacks_of_the_queue_is_refused),
         TEST(the_line_of_the_work_that_waits_is_told),
         TEST(the_line_of_what_runs_beside_an_end_callback_is_not_told),
         TEST(an_operation_of_the_own_queue_cannot_be_waited_for),
+        TEST(an_operation_cannot_be_waited_for_where_its_retry_is_decided),
         TEST(who_just_asks_is_not_refused),
         TEST(an_ended_operation_is_no_deadlock),
         TEST(a_ring_of_two_queues_is_refused_to_one_of_them),

@@ -111,7 +111,11 @@ extension UnsafeMutablePointer<Lane> {
     let decide = plan.pointee.retry!.decide!
     let (code, attempts) = (slot.codeOfAttempt, plan.pointee.attempts)
     unlockForCall(&budget)
+    // The operation waits for this call as it does for one of its work.
+    let frame = CallFrame.innermost
+    frame?.pointee.operation = slot
     let isWorthIt = decide(slot.pointee.context, code, attempts)
+    frame?.pointee.operation = nil
     if !relock(budget) { return false }
     plan.pointee.verdict = isWorthIt ? .again : .enough
     slot.pointee.flags.remove(.inDelivery)
