@@ -334,3 +334,31 @@ def test_a_refused_submit_raises_and_keeps_nothing(queue: AnyQueue) -> None:
     with pytest.raises(TypeError, match="a function"):
         queue.submit(42)  # type: ignore[arg-type]
     queue.destroy()
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_a_cancel_is_told_to_all_who_wait_whatever_a_callback_raises(
+    error: type[BaseException],
+) -> None:
+    def fail(_future: object) -> None:
+        raise error
+
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        future = queue.submit(int)
+        future.add_done_callback(fail)
+        with pytest.raises(error):
+            future.cancel()
+        assert queue.statistics().pending == 0
+        assert concurrent.futures.wait([future], LIMIT).not_done == set()
+        queue.resume()
+
+
+def test_an_end_callback_may_ask_its_future_for_the_result() -> None:
+    results: list[int] = []
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        future = queue.options(on_end=lambda _: results.append(future.result())).submit(int, "7")
+        queue.resume()
+        assert future.result(LIMIT) == 7
+    assert results == [7]

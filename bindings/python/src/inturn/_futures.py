@@ -98,9 +98,11 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         """Cancels a pending operation: it never runs, and leaves the queue."""
         if not self._claim():
             return self.cancelled()
-        self._cancel_claimed()
-        if self._handle:
-            quick.operation_cancel(self._handle)
+        try:
+            self._cancel_claimed()
+        finally:  # whatever a callback raises
+            if self._handle:
+                quick.operation_cancel(self._handle)
         return True
 
     def result(self, timeout: float | None = None) -> T:
@@ -160,8 +162,10 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         return self.__dict__.pop("_call", None) is not None
 
     def _cancel_claimed(self) -> None:
-        super().cancel()
-        super().set_running_or_notify_cancel()
+        try:
+            super().cancel()
+        finally:  # whatever a callback raises
+            super().set_running_or_notify_cancel()
 
     def _give(self, result: T) -> None:
         self._result = result
@@ -285,10 +289,7 @@ class Attempts(Future[T]):
 
     def _ended(self, end: End) -> None:
         on_end, self._on_end, self._function = self._on_end, None, None
-        try:
-            if on_end is not None:
-                on_end(end)
-        finally:
+        try:  # first, as the end callback may ask this for its result
             if self._claim() or self._state == RUNNING:  # else it was cancelled by `cancel`
                 error = error_of(end)
                 if error is None:
@@ -297,6 +298,9 @@ class Attempts(Future[T]):
                     self._end_cancelled()
                 else:
                     self._give_exception(error)
+        finally:
+            if on_end is not None:
+                on_end(end)
 
     def __del__(self) -> None:
         """The handle is the operation's."""
