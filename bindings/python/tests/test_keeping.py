@@ -193,3 +193,42 @@ def test_a_run_on_leaves_no_cycle() -> None:
         asyncio.run(main())
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("what", ["executor", "clock"])
+def test_garbage_gives_back_what_its_queue_has_used(what: str) -> None:
+    """In whatever order it is collected."""
+
+    class Owner:
+        def __init__(self) -> None:
+            self.me = self
+            if what == "executor":
+                self.used: Any = inturn.Executor()
+                self.queue = inturn.FIFOQueue(executor=self.used)
+            else:
+                self.used = inturn.ManualClock()
+                self.queue = inturn.FIFOQueue(clock=self.used)
+
+    def alive() -> tuple[int, int]:
+        gc.collect()
+        counts = inturn.statistics()
+        return counts.executors, counts.clocks
+
+    inturn.FIFOQueue()
+    before = alive()
+    for _ in range(3):
+        Owner()
+    assert alive() == before
+
+
+def test_an_executor_that_was_dropped_goes_with_the_last_observation_that_uses_it() -> None:
+    value = inturn.Value(0)
+    gc.collect()
+    before = inturn.statistics().executors
+    executor = inturn.Executor()
+    observations = [value.observe(print, executor=executor) for _ in range(2)]
+    del executor
+    observations.pop()
+    assert inturn.statistics().executors == before + 1
+    observations.pop()
+    assert inturn.statistics().executors == before

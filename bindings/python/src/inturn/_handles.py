@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._errors import Error, NullHandleError
+from ._errors import BusyError, Error, NullHandleError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,6 +24,24 @@ class NotCopied:
         )
 
 
+# What was dropped while it was in use, as in garbage that is collected in any order.
+_in_use: list[Closing] = []
+
+
+def close_unused() -> None:
+    """Closes what was dropped while it was in use, and is not any more: something that may have
+    used it has gone."""
+    for closing in _in_use.copy():
+        try:
+            closing.close()
+        except BusyError:
+            continue
+        except Error:  # it is of a forked child's parent
+            pass
+        with suppress(ValueError):  # another thread was faster
+            _in_use.remove(closing)
+
+
 class Closing(NotCopied):
     """What ``with`` closes, and what is closed when it is dropped."""
 
@@ -38,8 +56,12 @@ class Closing(NotCopied):
 
     def __del__(self) -> None:
         if not sys.is_finalizing():
-            with suppress(Error, AttributeError):  # it is used, or was never made
+            try:
                 self.close()
+            except BusyError:
+                _in_use.append(self)
+            except (Error, AttributeError):  # it was never made
+                pass
 
 
 class NeverMade:

@@ -18,7 +18,7 @@ from ._arguments import checked, function, handle_of
 from ._bells import Bell
 from ._callbacks import listeners, nanoseconds, register_listener, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
-from ._handles import NotCopied
+from ._handles import NotCopied, close_unused
 from ._library import lib
 
 if TYPE_CHECKING:
@@ -322,6 +322,7 @@ class Observation(NotCopied):
     def __del__(self) -> None:
         if not sys.is_finalizing():
             self._end()
+            close_unused()
 
 
 # The longest that one wait of a queue is, in seconds; what is longer is cut.

@@ -26,6 +26,7 @@ from ._diagnosis import infos_of, room_for
 from ._enqueuing import Enqueuing
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._futures import cancel_pending
+from ._handles import close_unused
 from ._inspected import Inspected
 from ._interrupts import let_call
 from ._library import lib, quick, refusal
@@ -331,6 +332,7 @@ class Queue(Enqueuing, Inspected):
         if "_handle" in self.__dict__ and not sys.is_finalizing():
             with suppress(Error):
                 self.destroy()
+            close_unused()
 
     def _shut_down(self, wait: bool, cancel_futures: bool) -> None:
         with suppress(StaleError):
