@@ -386,3 +386,29 @@ def test_a_queues_thread_stays_the_same_and_goes_with_the_queue() -> None:
     assert not thread.is_alive()
     with inturn.Executor() as executor, pytest.raises(TypeError, match="has an executor"):
         inturn.FIFOQueue(executor=executor, thread=True)
+
+
+def test_an_iterator_of_an_option_is_for_all_that_is_made_of_it() -> None:
+    running = 0
+    at_once: list[int] = []
+
+    def work() -> None:
+        nonlocal running
+        running += 1
+        at_once.append(running)
+        begun.wait(0.01)
+        running -= 1
+
+    begun = threading.Event()
+    with inturn.FIFOQueue() as other, inturn.OperationQueue() as queue:
+        held: list[inturn.Token] = []
+        first = other.enqueue(held.append)
+        after = queue.options(after=iter([first])).options(label="after")
+        waiting = [after.submit(int), queue.options(after=iter([first])).submit(int)]
+        alone = queue.options(exclusive=iter(["name"])).options(label="alone")
+        for future in [alone.submit(work) for _ in range(4)]:
+            future.result(LIMIT)
+        assert at_once == [1, 1, 1, 1]
+        assert not any(future.done() for future in waiting)
+        held.pop().finish()
+        assert [future.result(LIMIT) for future in waiting] == [0, 0]

@@ -29,7 +29,7 @@ from ._futures import Attempts, Future
 from ._handles import NotCopied
 from ._library import quick
 from ._operations import Operation
-from ._options import extras_of, structure_of
+from ._options import extras_of, structure_of, with_lists
 from ._sites import site_of
 from ._turn_takers import loop_part
 
@@ -323,7 +323,7 @@ class Options(Enqueuing):
     def __init__(self, queue: Queue, given: OperationOptions) -> None:
         self._of = queue
         self._bits = queue._bits  # which there are
-        self._given = given
+        self._given = given = with_lists(given)
         self._structure = structure_of(queue, given)
 
     @property

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Iterable
 from ctypes import c_char_p, pointer
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union, cast
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, one_of, whole
@@ -17,8 +18,6 @@ from ._futures import Future
 from ._operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ._ends import OnEnd, Work
     from ._owners import Owner
     from ._queues import Queue
@@ -171,6 +170,19 @@ _OPTIONS = {
     "stall": _Option(_TIME, _field("stall_ns", nanoseconds)),
     "cancel_grace": _Option(_TIME, _field("cancel_grace_ns", nanoseconds)),
 }
+
+
+# The options that are lists.
+_LISTS = ("after", "exclusive")
+
+
+def with_lists(options: OperationOptions) -> OperationOptions:
+    """The same options, whose iterables are read: once, whatever is made of them."""
+    read: dict[str, Any] = {**options}
+    for name in _LISTS:
+        if isinstance(read.get(name), Iterable) and not isinstance(read[name], str):
+            read[name] = tuple(read[name])
+    return cast("OperationOptions", read)
 
 
 def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_options:
