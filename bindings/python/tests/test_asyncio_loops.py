@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import gc
+import sys
 import threading
+from typing import Callable
 
 import pytest
 
 import inturn
-from support import LIMIT, Gate, join, run
+from inturn._asyncio_home import Home
+from support import LIMIT, Gate, finish, join, run
 
 
 def test_loops_of_several_threads_share_an_order() -> None:
@@ -237,4 +241,80 @@ def test_a_block_gives_back_its_own_turn_whatever_loop_has_its_queue_by_then() -
     first.run_until_complete(earlier)
     first.close()
     assert queue.statistics().running == 0
+    queue.destroy()
+
+
+def test_a_loop_may_go_on_on_another_thread() -> None:
+    """The thread that has run it before waits for it there, and is refused nothing."""
+    queue = inturn.FIFOQueue()
+    loop = asyncio.new_event_loop()
+    begun, asked = Gate("the coroutine"), threading.Event()
+
+    async def one() -> int:
+        return await queue.run(asyncio.sleep, 0, 1)
+
+    async def slow() -> str:
+        begun.open()
+        await loop.run_in_executor(None, asked.wait, 0.1)
+        return "slow"
+
+    async def forever() -> None:
+        begun.open()
+        await asyncio.Event().wait()
+
+    assert loop.run_until_complete(one()) == 1
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    waits: list[Callable[[], object]] = [
+        lambda: queue.drain(LIMIT),
+        lambda: queue.submit(int).result(LIMIT),
+        lambda: queue.enqueue(finish).wait(LIMIT),
+    ]
+    for wait in waits:
+        begun = Gate("the coroutine")
+        future = queue.run_on(loop, slow)
+        begun.wait()
+        wait()
+        assert future.result(LIMIT) == "slow"
+    begun = Gate("the coroutine")
+    endless = queue.run_on(loop, forever)
+    begun.wait()
+    queue.cancel_all()
+    with pytest.raises(concurrent.futures.CancelledError):
+        endless.result(LIMIT)
+    loop.call_soon_threadsafe(loop.stop)
+    join(thread)
+    loop.close()
+    queue.destroy()
+
+
+def test_a_coroutine_that_is_collected_with_its_operation_raises_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raised: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: raised.append(told.exc_value))
+    queue = inturn.FIFOQueue()
+
+    async def main() -> None:
+        queue.options(label="left").run(asyncio.sleep, 0)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    queue.suspend()
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)
+    loop.run_until_complete(main())
+    gc.disable()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Home, "close", lambda _: None)  # its turn comes just before that
+            loop.close()
+            queue.submit(int)
+            queue.resume()
+            queue.drain(LIMIT)
+        del loop
+        gc.collect()
+    finally:
+        gc.enable()
+    assert raised == []
     queue.destroy()

@@ -140,20 +140,19 @@ def leave(queue: Queue, error: BaseException | None) -> None:
 
 def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], None] | None:
     """`Queue._look`."""
-    thread = get_ident()
-    if not has_home(thread):
+    if not has_home():
         return None
-    if queue._home is not None and queue._home.thread == thread:
+    if queue._home is not None and queue._home.is_here():
         queue._leave_home()  # so that what needs no loop goes on meanwhile
 
     def look_now() -> None:
         """While this thread waits, no turn of its loops goes on, whoever has it."""
         if is_pending is None:
             for holder in list(queue._holders):
-                if holder._home.thread == thread:
+                if holder._home.is_here():
                     refuse(queue, holder, lambda _: True)
         elif is_pending():
-            refuse(queue, None, lambda holder: holder._home.thread == thread)
+            refuse(queue, None, lambda holder: holder._home.is_here())
 
     return look_now
 

@@ -109,7 +109,7 @@ class Actor:
     # What the queue asks of it ---------------------------------------------------------------
 
     def _let_go(self) -> None:
-        if self._home.thread == get_ident():  # which opens no gate while it destroys the queue
+        if self._home.is_here():  # which opens no gate while it destroys the queue
             for gate in list(self._home.gates):
                 gate.set()
 

@@ -11,7 +11,7 @@ from ._asyncio_runs import called
 from ._asyncio_turns import Turn
 from ._callbacks import start_again
 from ._ends import Outcome, error_of
-from ._errors import AlreadyFinishedError
+from ._errors import AlreadyFinishedError, StaleError
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -69,7 +69,8 @@ class AttemptsTurn(Turn):
         super()._let_go_of(token)
         self._attempt = None
         if not token:
-            self._made.cancel()
+            with suppress(StaleError):  # it has ended, and was collected with this
+                self._made.cancel()
 
     def _result(self) -> Any:
         end = self._ending

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import weakref
+from asyncio import _get_running_loop
 from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
@@ -103,6 +104,13 @@ class Home:
                 awaited._look()
         if any(not turn._token for turn in self.turns.values()):
             self.look_later()
+
+    def is_here(self) -> bool:
+        """Whether the caller is on the loop's thread: that which runs it, or has run it."""
+        loop = self.reference()
+        if loop is not None and loop.is_running():
+            return _get_running_loop() is loop
+        return self.thread == get_ident()
 
     def is_gone(self) -> bool:
         loop = self.reference()
@@ -223,10 +231,11 @@ _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.Wea
 _homes_lock = threading.RLock()  # protects _homes; a signal handler may come while it is held
 
 
-def has_home(thread: int) -> bool:
-    """Whether a thread is that of a loop, or was when the loop ran."""
+def has_home() -> bool:
+    """Whether the caller is on the thread of a loop, or on that of one that has run."""
     with _homes_lock:
-        return any(home.thread == thread for home in _homes.values())
+        homes = list(_homes.values())
+    return any(home.is_here() for home in homes)
 
 
 def home_here() -> Home:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Coroutine, Generator, Iterator
 from concurrent.futures._base import RUNNING
 from contextvars import copy_context
 from inspect import CORO_CREATED, getcoroutinestate
-from threading import get_ident
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -170,7 +169,7 @@ class ThreadRun(Future[Any]):
 
     def _wait(self, timeout: float | None) -> float | None:
         turn = self._turn
-        if not self.done() and get_ident() == turn._home.thread and timeout != 0:
+        if not self.done() and turn._home.is_here() and timeout != 0:
             refuse(self._queue, turn, lambda _: True)
         return super()._wait(timeout)
 

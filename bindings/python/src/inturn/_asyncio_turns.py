@@ -93,7 +93,7 @@ class Turn(NotCopied):
     def _tell(self) -> None:
         """It has come, or never will: says so to its loop, if there is one."""
         home = self._home
-        if get_ident() != home.thread:
+        if not home.is_here():
             home.call(self._wake)
         elif not home.is_gone():
             self._wake()
@@ -259,7 +259,7 @@ class Turn(NotCopied):
         if task is None or self._is_block or self._has_heeded or not is_cancelled(self._token):
             return
         self._has_heeded = True
-        if get_ident() != self._home.thread:
+        if not self._home.is_here():
             self._home.call(task.cancel)
         elif not self._home.is_gone():
             task.cancel()

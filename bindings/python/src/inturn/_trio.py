@@ -48,7 +48,8 @@ class Turn(NotCopied):
 
     def __init__(self, face: Enqueuing, caller: FrameType) -> None:
         self._queue = face._queue
-        self._home = SimpleNamespace(thread=get_ident())
+        thread = get_ident()
+        self._home = SimpleNamespace(is_here=lambda: get_ident() == thread)
         self._bell = Bell()
         self._news: deque[Token | End] = deque()
         # A turn that nobody awaits is collected: then its token is lost.
