@@ -382,3 +382,55 @@ def test_a_turn_that_comes_while_its_task_gives_up_is_not_lost(
     run(main)
     queue.drain(LIMIT)
     queue.destroy()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_coroutine_is_cancelled_by_its_key_and_its_owner(kind: Kind) -> None:
+    async def main() -> None:
+        async def work() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cleaned.append(True)
+
+        cleaned: list[bool] = []
+        with kind() as queue, inturn.Owner() as owner:
+            cancels: list[tuple[inturn.Options, Callable[[], object]]] = [
+                (queue.options(key="key"), lambda: queue.cancel("key")),
+                (queue.options(owner=owner), owner.close),
+            ]
+            for options, cancel in cancels:
+                begun = asyncio.Event()
+                running = options.run(work)
+                await begun.wait()
+                cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await running
+        assert cleaned == [True, True]
+
+    run(main)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_coroutine_that_takes_too_long_is_cancelled_and_has_timed_out(kind: Kind) -> None:
+    async def main() -> None:
+        async def work(is_stubborn: bool) -> str:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if not is_stubborn:
+                    raise
+            return "end"
+
+        with kind() as queue:
+            for is_stubborn in (False, True):
+                with pytest.raises(inturn.TimedOutError):
+                    await queue.options(max_run=0.01).run(work, is_stubborn)
+            queue.suspend()
+            with pytest.raises(inturn.TimedOutError):
+                await queue.options(max_wait=0.01).run(work, False)
+            queue.resume()
+            assert queue.statistics().timed_out == 3
+
+    run(main)

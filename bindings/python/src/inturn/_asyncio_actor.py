@@ -9,19 +9,30 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Generator
+from ctypes import byref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from . import _prototypes as c
 from ._asyncio_home import Home
 from ._asyncio_runs import FIRST_STEP, begun
 from ._asyncio_turns import is_cancelled
-from ._callbacks import drop, register, start_anywhere, waits_for_loop
+from ._callbacks import (
+    call_with_token,
+    drop,
+    forget_listener,
+    register,
+    register_listener,
+    start_anywhere,
+    waits_for_loop,
+)
+from ._ends import Cause, End, Outcome, error_of
 from ._errors import UnsupportedError
-from ._library import quick
+from ._library import quick, waiting
+from ._options import with_end
 
 if TYPE_CHECKING:
     from ._enqueuing import Enqueuing
-    from ._queues import Queue
 
 
 class _Wait:
@@ -62,8 +73,9 @@ class Actor:
 
     _awaited = _task = None  # it has no place while it waits
 
-    def __init__(self, queue: Queue, home: Home) -> None:
-        self._queue = queue  # alive for as long as it has operations
+    def __init__(self, face: Enqueuing, home: Home) -> None:
+        self._queue = face._queue  # alive for as long as it has operations
+        self._given, self._structure = face._given, face._structure
         self._home = home
         self._loop = asyncio.get_running_loop()
         self._operation = 0
@@ -80,6 +92,9 @@ class Actor:
     # Called by the library, on any thread ----------------------------------------------------
 
     def _enter(self, token: int) -> None:
+        if self._given and not self._token:  # by its key or its owner it may be cancelled alone
+            key = register_listener(self)
+            quick.token_on_cancel(token, call_with_token, key, forget_listener)
         self._token = token
         if self._is_unwanted:
             quick.token_cancel(token)
@@ -106,6 +121,17 @@ class Actor:
         self._has_missed = True
         self._home.call(self._wake)
 
+    def _tell(self, _token: int) -> None:
+        """It was asked to end."""
+        self._heed()
+
+    def _end(self) -> None:
+        """It will not be asked any more."""
+
+    def _ended(self, end: c.inturn_end) -> None:
+        if end.outcome == Outcome.TIMED_OUT:
+            self._heed()
+
     # What the queue asks of it ---------------------------------------------------------------
 
     def _let_go(self) -> None:
@@ -125,8 +151,7 @@ class Actor:
         if not self._is_over:
             self._runner = task
             self._home.turns[task] = self
-            if self._queue._is_cut:
-                self._heed()
+            self._heed()
 
     def _lose(self) -> None:
         """The loop has gone."""
@@ -172,11 +197,24 @@ class Actor:
         if gate is not None:
             gate.set()
 
-    async def run(
-        self, structure: Any, function: Callable[..., Coroutine[Any, Any, Any]], call: Any
-    ) -> Any:
+    def _refuse_if_too_late(self) -> None:
+        """:raises TimedOutError: a deadline has ended its operation."""
+        end = c.inturn_end()
+        if (
+            self._given
+            and waiting.operation_wait(self._operation, 0, byref(end)) == 0
+            and end.outcome == Outcome.TIMED_OUT
+        ):
+            label, was_started = self._given.get("label"), end.started_ns != 0
+            told = Outcome(end.outcome), Cause(end.cause), None, None, label, was_started
+            error = error_of(End(*told))
+            assert error is not None
+            raise error from None
+
+    async def run(self, function: Callable[..., Coroutine[Any, Any, Any]], call: Any) -> Any:
         """The task."""
         try:
+            structure = with_end(self._structure, self._ended) if self._given else None
             self._operation = self._home.add(self._queue, _Segment(self), structure)
             await FIRST_STEP
             cancelled = await self._segment()
@@ -189,7 +227,8 @@ class Actor:
                 try:
                     waited = step(given)
                 except StopIteration as stop:
-                    quick.token_finish(self._token)
+                    if quick.token_finish(self._token):
+                        self._refuse_if_too_late()
                     return stop.value
                 self._leave()
                 try:
@@ -206,8 +245,10 @@ class Actor:
                 cancelled = await self._segment()
                 if cancelled is not None:
                     given, step = cancelled, coroutine.throw
-        except (asyncio.CancelledError, GeneratorExit):
+        except (asyncio.CancelledError, GeneratorExit) as error:
             self._lose()
+            if not isinstance(error, GeneratorExit):
+                self._refuse_if_too_late()
             raise
         except BaseException:
             self._is_unwanted = True  # without a token yet, it is cancelled when it comes
@@ -235,8 +276,8 @@ def act(
     """`Queue.run` of an actor queue."""
     if refused := sorted(_NOT_FOR_ACTORS & face._given.keys()):
         raise UnsupportedError(f"coroutines of {face._queue!r} have no {', '.join(refused)}")
-    actor = Actor(face._queue, home)
-    coroutine = begun(actor.run(face._structure, function, (arguments, keywords)))
+    actor = Actor(face, home)
+    coroutine = begun(actor.run(function, (arguments, keywords)))
     task = actor._loop.create_task(coroutine)
     actor._adopt(task)
     return task

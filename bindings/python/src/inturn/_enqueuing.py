@@ -13,13 +13,10 @@ from . import _executors
 from . import _prototypes as c
 from ._arguments import checked, function
 from ._callbacks import (
-    call_with_end,
     entries,
     forget,
-    forget_end,
     new_key,
     refuse_coroutine,
-    register,
     start,
     start_post,
 )
@@ -29,7 +26,7 @@ from ._futures import Attempts, Future
 from ._handles import NotCopied
 from ._library import quick
 from ._operations import Operation
-from ._options import extras_of, structure_of, with_lists
+from ._options import extras_of, structure_of, with_end, with_lists
 from ._sites import site_of
 from ._turn_takers import loop_part
 
@@ -182,13 +179,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             operation._extras = extras_of(queue, given)
         if on_end is not None:
             operation._on_end = on_end
-            if structure is None:
-                structure = c.inturn_operation_options()
-            else:  # that of all the others has no end
-                structure = c.inturn_operation_options.from_buffer_copy(structure)
-            structure.on_end = call_with_end
-            structure.end_context = register(operation._deliver)
-            structure.end_destroy = forget_end
+            structure = with_end(structure, operation._deliver)
         if how is start and (queue._home is not None or _executors.exiting):
             queue._prepare()
         operation._handle = queue._add(how, operation, structure, site_of(caller))

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union, c
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, one_of, whole
-from ._callbacks import ask_condition, ask_decide, keep_interrupt, nanoseconds, text
+from ._callbacks import (
+    ask_condition,
+    ask_decide,
+    call_with_end,
+    forget_end,
+    keep_interrupt,
+    nanoseconds,
+    register,
+    text,
+)
 from ._errors import TimedOutError, UnsupportedError
 from ._futures import Future
 from ._operations import Operation
@@ -203,6 +212,20 @@ def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_
     if "retry" in fields:
         fields["retry"] = pointer(_structure_of_retry(fields["retry"]))
     return c.inturn_operation_options(**fields)
+
+
+def with_end(
+    structure: c.inturn_operation_options | None, tell: Callable[[c.inturn_end], object]
+) -> c.inturn_operation_options:
+    """These options for one operation, of whose end something is told."""
+    if structure is None:
+        structure = c.inturn_operation_options()
+    else:  # that of all the others has no end
+        structure = c.inturn_operation_options.from_buffer_copy(structure)
+    structure.on_end = call_with_end
+    structure.end_context = register(tell)
+    structure.end_destroy = forget_end
+    return structure
 
 
 class Peers:
