@@ -1,7 +1,7 @@
 """Checks what README.md and the pages beside it say without running anything.
 
-README is short, and the tests that it names for what it promises exist; links lead somewhere; and
-CONTRIBUTING names each folder of the source tree.
+README is short, its badges are true, and the tests that it names for what it promises exist; links
+lead somewhere; and CONTRIBUTING names each folder of the source tree.
 """
 
 from __future__ import annotations
@@ -12,7 +12,21 @@ from collections.abc import Iterator
 
 from snippets import ROOT
 
-PAGES = ("README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "examples/README.md")
+PAGES = (
+    "README.md",
+    "CHANGELOG.md",
+    ".github/CONTRIBUTING.md",
+    ".github/SECURITY.md",
+    "examples/README.md",
+)
+# The badges, and where each comes from: a file, and what it says there.
+BADGES = (
+    ("version {}.{}.{}", "include/inturn.h", r"#define INTURN_VERSION_\w+ (\d+)$"),
+    ("{} licence", "LICENSE", r"^(\w+) License$"),
+    ("library under {} kB", "bindings/c/check-library.sh", r"^check_size (\d+)000$"),
+    ("wheel under {} kB", "bindings/python/tests/test_package.py", r"st_size < (\d+)_000$"),
+    ("{parts} parts of tests", "Tests/run", r"^  \[(?!setup)([\w-]+)\]=\""),
+)
 LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")
 LINES = 250
 NAMED = ("Sources/*", "Sources/InturnCore/*", "Tests/*", "bindings/*", "examples/*")
@@ -32,6 +46,17 @@ def promises(readme: str) -> Iterator[str]:
         for test in tests[1].split(", ") if tests else []:
             if not (ROOT / test).exists() and f"SCENARIO({test})" not in scenarios:
                 yield f"README.md names the test {test}, which is not there"
+
+
+def badges(readme: str) -> Iterator[str]:
+    """What the badges say wrongly."""
+    shown = re.findall(r"`([^`]+)`", readme.split("\n\n")[2])
+    right = []
+    for badge, file, pattern in BADGES:
+        said = re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        right.append(badge.format(*said, parts=len(set(said))))
+    if shown != right:
+        yield f"README.md's badges are {shown}, and should be {right}"
 
 
 def links(page: str) -> Iterator[str]:
@@ -77,6 +102,7 @@ def main() -> int:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     faults = [
         *promises(readme),
+        *badges(readme),
         *(fault for page in PAGES for fault in links(page)),
         *unnamed(),
     ]
