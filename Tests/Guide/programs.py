@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "examples/guide/programs"
 EXPECTED = ROOT / "examples/expected/guide"
 LIMIT = 60  # Seconds for each.
+# What a program needs besides the library, by its pkg-config name.
+PACKAGES = {"moving_gtask.c": "gio-2.0"}
 COMPILERS = {".c": ["cc", "-std=gnu11"], ".cpp": ["c++", "-std=c++20"]}
 
 
@@ -32,6 +34,10 @@ def command(program: Path, prefix: Path, out: Path) -> list[str]:
     built = out / program.name.replace(".", "-")
     flags = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-pthread", f"-I{prefix}/include"]
     link = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn", "-o", str(built)]
+    if program.name in PACKAGES:
+        query = ["pkg-config", "--cflags", "--libs", PACKAGES[program.name]]
+        found = subprocess.run(query, check=True, capture_output=True, text=True).stdout
+        link += found.replace("-I", "-isystem").split()
     subprocess.run([*COMPILERS[program.suffix], *flags, str(program), *link], check=True)
     return [str(built)]
 

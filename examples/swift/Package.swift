@@ -29,6 +29,8 @@ let package = Package(
     example("main_actor_queue", inturn("AsyncQueue")),
     example("cancellable_queue", inturn("AsyncQueue")),
     example("tutorial", inturn("AsyncOperation")),
+    example(
+      "moving", inturn("AsyncOperation"), inturn("AsyncQueue"), inturn("ConcurrentKVO")),
     // Operations, and lists of tasks.
     example("downloads", inturn("AsyncOperation")),
     example("hello", inturn("AsyncTaskPerformer")),
