@@ -218,6 +218,47 @@ TEST(run_gives_what_a_coroutine_gives_or_throws) {
   nothing.get();
 }
 
+/* Its queue goes while it waits, and then it throws. */
+static void check_coroutine_that_outlasts_its_queue(bool has_callbacks) {
+  reports reports;
+  std::weak_ptr<int> captured;
+  std::future<int> result;
+  stop stop;
+  {
+    stage stage;
+    auto seven = std::make_shared<int>(7);
+    captured = seven;
+    auto work = [seven = std::move(seven), &stop]() -> task<int> {
+      auto &until =
+          stop; /* GCC 12 would wait with a copy of what is captured */
+      co_await until;
+      CHECK_EQUAL(*seven, 7);
+      throw std::runtime_error("too late");
+    };
+    if (has_callbacks)
+      result = stage.queue.run(std::move(work));
+    else
+      stage.queue.post(std::move(work));
+    stage.drain();
+  }
+  CHECK(!captured.expired());
+  stop.waiting.resume();
+  CHECK(captured.expired());
+  if (!has_callbacks)
+    return;
+  try {
+    result.get();
+    FAIL("the operation has finished");
+  } catch (const not_finished &end) {
+    CHECK_EQUAL(end.cause, cause::destroyed);
+  }
+}
+
+TEST(what_a_coroutine_has_captured_is_there_until_it_is_over) {
+  check_coroutine_that_outlasts_its_queue(false);
+  check_coroutine_that_outlasts_its_queue(true);
+}
+
 static task<> count_up(queue_ref queue, int &count) {
   for (int i = 0; i < 100; i++) {
     const auto turn = co_await queue.turn();

@@ -300,14 +300,31 @@ struct on_its_own {
   };
 };
 
-/* Performs the task that work gives, and ends its operation. The function stays
-   until then. */
+/* Holds who gets what a coroutine throws. */
+struct held_sink {
+  explicit held_sink(thrown_sink to) noexcept : sink(to) {
+    if (sink.hold != nullptr)
+      sink.hold(sink.context);
+  }
+  held_sink(const held_sink &) = delete;
+  held_sink &operator=(const held_sink &) = delete;
+  ~held_sink() {
+    if (sink.let_go != nullptr)
+      sink.let_go(sink.context);
+  }
+
+  thrown_sink sink;
+};
+
+/* Performs the task that work gives, and ends its operation, unless that was
+   cut off meanwhile. The function stays until then. */
 template <class F>
-on_its_own perform(F &function, inturn_token token, thrown_sink sink,
-                   place from) {
+on_its_own perform(std::shared_ptr<F> function, inturn_token token,
+                   thrown_sink sink, place from) {
+  const held_sink held(sink);
   std::exception_ptr thrown;
   try {
-    co_await call_with(function, token_ref(token));
+    co_await call_with(*function, token_ref(token));
   } catch (...) {
     thrown = std::current_exception();
   }

@@ -9,6 +9,7 @@
 
 #include <inturn/cxx/token.hpp>
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -242,7 +243,18 @@ struct equipped_work {
 
   static void run(void *context, inturn_token token) noexcept {
     auto *self = static_cast<equipped_work *>(context);
-    self->work(token, self->on_end ? thrown_sink{keep, self} : thrown_sink{});
+    self->work(token, self->on_end ? thrown_sink{keep, self, hold, let_go}
+                                   : thrown_sink{});
+  }
+
+  static void hold(void *context) noexcept {
+    static_cast<equipped_work *>(context)->holders++;
+  }
+
+  static void let_go(void *context) noexcept {
+    auto *self = static_cast<equipped_work *>(context);
+    if (--self->holders == 0)
+      delete self;
   }
 
   static void keep(void *context, const std::exception_ptr &exception) {
@@ -279,8 +291,9 @@ struct equipped_work {
   callback<verdict()> condition;
   callback<bool(std::int32_t, std::uint32_t)> decide;
   callback<void(const end &)> on_end;
-  std::mutex lock;           /* protects `thrown` */
-  std::exception_ptr thrown; /* by the last attempt that threw */
+  std::atomic<unsigned> holders = 1; /* the operation, and coroutines */
+  std::mutex lock;                   /* protects `thrown` */
+  std::exception_ptr thrown;         /* by the last attempt that threw */
 };
 
 /* operation_options as C takes them; refers to them, and to itself. The

@@ -130,10 +130,13 @@ inline void abandon(inturn_token token, place from) noexcept {
     inturn_token_abandon_at(token, place_text(from).text);
 }
 
-/* Who gets what work throws. */
+/* Who gets what work throws. It is there until the work's call returns, and for
+   a coroutine, which may outlast its operation, as long as that holds it. */
 struct thrown_sink {
   void (*take)(void *context, const std::exception_ptr &thrown) = nullptr;
   void *context = nullptr;
+  void (*hold)(void *context) = nullptr;
+  void (*let_go)(void *context) = nullptr;
 };
 
 inline void report_thrown(const std::exception_ptr &thrown,
@@ -188,6 +191,18 @@ template <class F>
 struct gives_task<F, true>
     : is_task<decltype(call_with(std::declval<F &>(),
                                  std::declval<token_ref>()))> {};
+
+/* Work as its box has it. A coroutine shares it with that, as it may outlast
+   its operation. */
+template <class F>
+using boxed = std::conditional_t<gives_task<F>::value, std::shared_ptr<F>, F>;
+
+template <class F, class From> boxed<F> put_in_box(From &&function) {
+  if constexpr (gives_task<F>::value)
+    return std::make_shared<F>(std::forward<From>(function));
+  else
+    return std::forward<From>(function);
+}
 
 /* A call of work that is under way on this thread. A token that is lost while
    an exception leaves the work is left to this, so that the operation fails by
@@ -310,8 +325,9 @@ public:
   work(F &&function, const char *file = __builtin_FILE(),
        unsigned line = __builtin_LINE(),
        const char *caller = __builtin_FUNCTION())
-      : context_(
-            new box<std::decay_t<F>>{std::forward<F>(function), {file, line}}),
+      : context_(new box<std::decay_t<F>>{
+            detail::put_in_box<std::decay_t<F>>(std::forward<F>(function)),
+            {file, line}}),
         call_(call<std::decay_t<F>>), c_call_(call_in_c<std::decay_t<F>>),
         destroy_(detail::destroy<box<std::decay_t<F>>>), site_{file, caller,
                                                                line, 0},
@@ -345,7 +361,7 @@ public:
 
 private:
   template <class F> struct box {
-    F function;
+    detail::boxed<F> function;
     detail::place from;
   };
 
