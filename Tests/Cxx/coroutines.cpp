@@ -99,6 +99,8 @@ static loose finish_early(queue_ref queue, gate &passed) {
   CHECK(turn.is_cancelled());
   auto other = co_await queue.turn();
   turn = std::move(other);
+  auto &same = turn;
+  turn = std::move(same);
   CHECK(turn.fail(7));
   passed.pass();
 }
@@ -111,6 +113,21 @@ TEST(a_turn_may_be_ended_before_it_is_gone) {
   CHECK_EQUAL(passed.count(), 1);
   CHECK_EQUAL(stage.queue.statistics().finished, 1u);
   CHECK_EQUAL(stage.queue.statistics().failed, 1u);
+}
+
+static loose leave_in_child(queue_ref queue, gate &passed) {
+  auto turn = std::make_unique<inturn::turn>(co_await queue.turn());
+  CHECK_EQUAL(in_child([&] { turn.reset(); }), 0);
+  passed.pass();
+}
+
+TEST(an_inherited_turn_is_destroyed_in_peace_after_a_fork) {
+  stage stage;
+  gate passed;
+  leave_in_child(stage.queue, passed);
+  stage.drain();
+  CHECK_EQUAL(passed.count(), 1);
+  CHECK_EQUAL(stage.queue.statistics().finished, 1u);
 }
 
 static loose await_end(operation_ref operation, outcome expected,

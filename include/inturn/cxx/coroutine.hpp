@@ -35,12 +35,14 @@ class [[nodiscard]] turn {
 public:
   explicit turn(inturn_token token) noexcept : token_(token) {}
   turn(turn &&) = default;
-  turn &operator=(turn &&other) {
-    finish();
-    token_ = std::move(other.token_);
+  turn &operator=(turn &&other) noexcept {
+    if (this != &other) {
+      end();
+      token_ = std::move(other.token_);
+    }
     return *this;
   }
-  ~turn() { finish(); }
+  ~turn() { end(); }
 
   bool finish() { return token_ && token_.finish(); }
   bool fail(std::int32_t code) { return token_ && token_.fail(code); }
@@ -53,6 +55,12 @@ public:
   }
 
 private:
+  /* Throws nothing: one from before a fork is the parent's. */
+  void end() noexcept {
+    if (token_)
+      inturn_token_finish(token_.release());
+  }
+
   token token_;
 };
 
