@@ -56,6 +56,21 @@ TEST(work_may_be_any_callable) {
   CHECK_EQUAL(stage.queue.statistics().finished, 6u);
 }
 
+TEST(a_callable_that_is_none_is_no_callback_and_no_work) {
+  void (*const null)() = nullptr;
+  stage stage;
+  CHECK_REFUSED(invalid_argument, stage.queue.enqueue(null));
+  CHECK_REFUSED(invalid_argument,
+                stage.queue.enqueue(std::function<void(token)>()));
+  CHECK(!callback<void()>(null));
+  operation_options options;
+  options.on_end = std::function<void(const end &)>();
+  options.condition = std::function<verdict()>();
+  const operation operation = stage.queue.enqueue([] {}, std::move(options));
+  stage.drain();
+  CHECK_EQUAL(operation.wait().outcome, outcome::finished);
+}
+
 TEST(work_that_can_only_be_moved_is_destroyed_exactly_once) {
   gate destroyed;
   int number = 0;
@@ -234,7 +249,10 @@ TEST(run_gives_what_the_function_returns) {
   std::future<std::unique_ptr<int>> number =
       queue.run([] { return std::make_unique<int>(7); });
   std::future<void> nothing = queue.run([](token_ref) {});
+  std::future<inturn::queue &> itself =
+      queue.run([&queue]() -> inturn::queue & { return queue; });
   CHECK_EQUAL(*number.get(), 7);
+  CHECK(&itself.get() == &queue);
   nothing.get();
 }
 

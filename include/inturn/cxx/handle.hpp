@@ -9,6 +9,7 @@
 #include <inturn/cxx/error.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -87,8 +88,27 @@ protected:
   explicit owned(raw_type raw) noexcept : Ref(raw) {}
 };
 
+namespace detail {
+
+template <class F, class = void> struct may_be_null : std::false_type {};
+template <class F>
+struct may_be_null<F,
+                   std::void_t<decltype(std::declval<const F &>() == nullptr)>>
+    : std::is_constructible<F, std::nullptr_t> {};
+
+/* Whether a callable is none: a null pointer, an empty std::function. */
+template <class F> bool is_nothing(const F &function) noexcept {
+  if constexpr (may_be_null<F>::value)
+    return function == nullptr;
+  else
+    return (void)function, false;
+}
+
+} // namespace detail
+
 /* A callable of any type with this signature, move-only ones included; itself
-   move-only. Empty when it is made of nothing. */
+   move-only. Empty when it is made of nothing, of a null pointer, or of an
+   empty std::function. */
 template <class Signature> class callback;
 
 template <class Result, class... Arguments>
@@ -101,16 +121,19 @@ class callback<Result(Arguments...)> {
 public:
   callback() noexcept = default;
 
-  template <class F, class = if_callable<F>>
-  callback(F &&function)
-      : context_(new std::decay_t<F>(std::forward<F>(function))),
-        call_([](void *context, Arguments... arguments) -> Result {
-          return (*static_cast<std::decay_t<F> *>(context))(
-              std::forward<Arguments>(arguments)...);
-        }),
-        destroy_([](void *context) {
-          delete static_cast<std::decay_t<F> *>(context);
-        }) {}
+  template <class F, class = if_callable<F>> callback(F &&function) {
+    using function_type = std::decay_t<F>;
+    if (detail::is_nothing<function_type>(function))
+      return;
+    context_ = new function_type(std::forward<F>(function));
+    call_ = [](void *context, Arguments... arguments) -> Result {
+      return (*static_cast<function_type *>(context))(
+          std::forward<Arguments>(arguments)...);
+    };
+    destroy_ = [](void *context) {
+      delete static_cast<function_type *>(context);
+    };
+  }
 
   callback(callback &&other) noexcept
       : context_(std::exchange(other.context_, nullptr)),

@@ -54,8 +54,12 @@ inline bool has_callbacks(const operation_options &options) noexcept {
 
 /* What queue_ref::run shares between the work and its end. */
 template <class Result> struct run_state {
+  using kept_type = std::conditional_t<
+      std::is_lvalue_reference_v<Result>,
+      std::reference_wrapper<std::remove_reference_t<Result>>, Result>;
+
   std::promise<Result> promise;
-  std::optional<Result> result;
+  std::optional<kept_type> result;
 
   template <class Call> void keep(Call call) { result.emplace(call()); }
   bool is_kept() const noexcept { return result.has_value(); }

@@ -198,6 +198,8 @@ template <class F>
 using boxed = std::conditional_t<gives_task<F>::value, std::shared_ptr<F>, F>;
 
 template <class F, class From> boxed<F> put_in_box(From &&function) {
+  if (is_nothing<F>(function))
+    throw error(errc::invalid_argument, "work");
   if constexpr (gives_task<F>::value)
     return std::make_shared<F>(std::forward<From>(function));
   else
@@ -307,10 +309,11 @@ private:
    already. An exception that no on_end, future or task gets is reported, with
    the place.
 
-   Callables that can only be moved are fine. The callable is destroyed exactly
-   once, after its last call; when it is refused, before the call that takes it
-   returns. `file`, `line` and `caller` say where it was written, for reports;
-   leave them alone. */
+   Callables that can only be moved are fine; a null pointer or an empty
+   std::function is refused: error(invalid_argument). The callable is destroyed
+   exactly once, after its last call; when it is refused, before the call that
+   takes it returns. `file`, `line` and `caller` say where it was written, for
+   reports; leave them alone. */
 class work {
   template <class F>
   static constexpr bool takes_token = std::is_invocable_v<F &, token>;
