@@ -2,9 +2,9 @@
 # How Tests/Examples/run builds the examples. It only defines: source it. Its
 # functions are called in the repository's root.
 
-# What is larger than an example should be: those with windows, and the tutorial,
-# which is several in one.
-readonly larger_examples='examples/(c/gtk_onboarding|python/tk_(onboarding|look)|guide/programs/tutorial)'
+# What is larger than an example should be: those with windows, and those that
+# are several in one.
+readonly larger_examples='examples/(c/gtk_onboarding|python/tk_(onboarding|look)|swift/moving|guide/programs/tutorial)'
 
 # Each file is one idea, and has less than 120 lines. timeline/ is no example.
 check_sizes() {

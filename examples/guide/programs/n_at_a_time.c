@@ -33,7 +33,7 @@ static void start_fetch(void *page, inturn_token token) {
     pthread_detach(thread);
   } else {
     free(copy);
-    inturn_token_fail(token, 1); /* it has ended, and the queue goes on */
+    inturn_token_fail(token, 1); /* it has ended, and the queue continues */
   }
 }
 

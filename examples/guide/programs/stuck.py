@@ -1,4 +1,4 @@
-"""A queue that stands still, and what the library says about it."""
+"""A queue that is stuck, and what the library says about it."""
 
 import threading
 

@@ -26,7 +26,7 @@ async def main() -> None:
     except Exception as failed:  # an ExceptionGroup
         print(f"the group failed: {failed}")
 
-    await queue.run(save, "f")  # the queue goes on
+    await queue.run(save, "f")  # the queue continues
     queue.destroy()
 
 
