@@ -76,7 +76,7 @@ class Report(NamedTuple):
     about.
 
     A report about something stuck also has the chain from it to the cause, how long it has been
-    stuck (at least), and how many other operations are waiting because of it.
+    stuck (at least), and how many operations are waiting besides those of the chain.
 
     ``file`` and ``line`` are the line that enqueued the operation or suspended the queue, and
     ``function`` is the function it is in.  They are None and 0 if they are unknown.
