@@ -105,6 +105,8 @@ example_onboarding() {
 
   # On a terminal there is a picture.
   check_script "$python" Tests/Examples/onboarding_terminal.py "$root/onboarding"
+  check_script "$python" Tests/Examples/onboarding_terminal.py "$python" \
+    examples/python/onboarding.py
 
   check_refusal '^usage: ' "$out/c/onboarding" --quick
   check_refusal '^usage: ' "$swift/onboarding" --quick

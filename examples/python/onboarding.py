@@ -21,6 +21,7 @@ except ModuleNotFoundError:  # it is not installed: use the one of this reposito
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/src"))
     import inturn
 
+from picture import Picture
 from steps import STEPS, Step, describe
 from terminal import Terminal
 
@@ -31,10 +32,13 @@ class Onboarding:
     def __init__(self, fast: bool, service_up: bool) -> None:
         settle, gap, self.network_delay = (0.0, 0.0, 0.0) if fast else (0.5, 0.25, 0.4)
         self.service_up = service_up
-        self.interactions = inturn.InteractionQueue("onboarding", settle=settle, gap=gap)
+        self.terminal = Terminal(self.leave)
+        self.picture = Picture()
+        self.interactions = inturn.InteractionQueue(
+            "onboarding", settle=settle, gap=gap, on_event=self.picture.on_event
+        )
         self.background = inturn.FIFOQueue("background")
         self.summary: list[str] = []
-        self.terminal = Terminal(self.leave)
 
     def run(self) -> None:
         print("Welcome. Four interactions, one at a time; Ctrl-D leaves.\n")
@@ -47,6 +51,7 @@ class Onboarding:
         print("\nHow they ended, in order:")
         for line in self.summary:
             print(f"  {line}")
+        self.picture.close()
 
     # On the main thread ------------------------------------------------------------------
 
@@ -58,7 +63,7 @@ class Onboarding:
             return
         token.on_cancel(self.give_in)
         if step.asks_service:
-            print(f"[{step.label}] Asking the service how it is ... ", end="")
+            print(f"[{step.label}] Asking the service how it is ... ", end="", flush=True)
             self.background.post(self.ask_service, step, token)
         else:
             self.terminal.ask(step, token)

@@ -31,8 +31,6 @@ class Terminal:
         for stream in (sys.stdin, sys.stdout):  # any bytes are an answer
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="surrogateescape")
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(write_through=True)  # questions end without a line end
         self._leave = leave
         self._questions: queue.Queue[Question] = queue.Queue()
         self._thread = threading.Thread(target=self._read_answers)
@@ -40,7 +38,7 @@ class Terminal:
 
     def ask(self, step: Step, token: inturn.Token) -> None:
         """Asks a step's question and returns.  Called from any thread."""
-        print(f"[{step.label}] {step.question} ", end="")
+        print(f"[{step.label}] {step.question} ", end="", flush=True)
         self._questions.put((step, token))
 
     def close(self) -> None:
