@@ -110,10 +110,14 @@ class Watcher:
     def stop(self) -> None:
         self._over.set()
         self._thread.join()
-        if len(self.most) > 1:
-            raise Failure(f"on screen at once: {', '.join(self.most)}")
-        if not self.seen:
-            raise Failure("no dialog was seen")
+
+    def check(self) -> None:
+        """Fails when there was none, or more than one at a time."""
+        with self._lock:
+            if len(self.most) > 1:
+                raise Failure(f"on screen at once: {', '.join(self.most)}")
+            if not self.seen:
+                raise Failure("no dialog was seen")
 
 
 def xprop(of: list[str], name: str, mark: str) -> list[str]:

@@ -418,6 +418,8 @@ def user_of(command: list[str], shots: Path) -> Iterator[Start]:
         if programs:
             programs[-1].picture("failed")
         raise
+    else:
+        watcher.check()
     finally:
         for program in programs:
             program.kill()
