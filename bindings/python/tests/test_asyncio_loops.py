@@ -318,3 +318,31 @@ def test_a_coroutine_that_is_collected_with_its_operation_raises_nothing(
         gc.enable()
     assert raised == []
     queue.destroy()
+
+
+def test_a_coroutine_that_a_stopped_loop_was_to_begin_is_cancelled_when_that_closes() -> None:
+    async def number() -> int:
+        return 1
+
+    async def main() -> None:
+        await queue.run(number)
+
+    async def behind() -> None:
+        following = queue.run(number)  # so the queue comes to this loop
+        queue.resume()
+        while queue.statistics().running == 0:
+            await asyncio.sleep(0)
+        stopped.close()
+        assert await following == 1
+
+    queue = inturn.FIFOQueue()
+    stopped = asyncio.new_event_loop()
+    thread = threading.Thread(target=stopped.run_until_complete, args=(main(),))
+    thread.start()
+    join(thread)
+    queue.suspend()
+    future = queue.run_on(stopped, number)
+    run(behind)
+    with pytest.raises(concurrent.futures.CancelledError):
+        future.result(LIMIT)
+    queue.destroy()

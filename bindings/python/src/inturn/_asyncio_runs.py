@@ -208,6 +208,10 @@ class _Sent(Turn):
     _call: Any = None
     _is_asked = False  # to end, before there was a task
 
+    def _start(self, token: int) -> None:
+        self._keep(self)  # for the loop's end to find, as long as there is no task
+        super()._start(token)
+
     def _wake(self) -> None:
         loop = self._home.reference()
         if loop is None or self._call is None:
@@ -223,6 +227,7 @@ class _Sent(Turn):
             function, arguments, keywords, _context = self._call
             self._call = None
             coroutine = begun(self._run._run(function, arguments, keywords))
+            self._home.turns.pop(self, None)
             self._adopt(loop.create_task(coroutine))
             if self._is_asked:
                 self._ask_to_end()
