@@ -400,3 +400,23 @@ def test_a_coroutine_that_fails_behind_another_one_is_run_again() -> None:
             assert await after == 4
 
     run(main)
+
+
+def test_a_coroutine_that_is_cancelled_as_its_turn_comes_is_not_lost(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    async def number() -> int:
+        return 1
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+            options = queue.options(key="key", join=True)
+            first, second = options.run(number), options.run(number)
+            first.cancel()  # it has its turn, and has not begun
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            assert await second == 1
+            assert queue.statistics().cancelled == 1
+
+    run(main)
+    assert not recwarn.list

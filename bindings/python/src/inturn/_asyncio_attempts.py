@@ -67,10 +67,13 @@ class AttemptsTurn(Turn):
 
     def _let_go_of(self, token: int) -> None:
         super()._let_go_of(token)
-        self._attempt = None
-        if not token:
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None or not token:
             with suppress(StaleError):  # it has ended, and was collected with this
                 self._made.cancel()
+        if attempt is not None:  # which nobody has begun: it is not lost
+            with suppress(AlreadyFinishedError):
+                attempt.cancel()
 
     def _result(self) -> Any:
         end = self._ending
