@@ -309,6 +309,22 @@ def test_an_actor_in_a_segment_holds_the_loop_up_and_its_end_does_not() -> None:
     run(main)
 
 
+def test_an_actors_coroutine_cannot_wait_for_its_own_end() -> None:
+    async def main() -> None:
+        async def wait() -> None:
+            await asyncio.sleep(0)
+            await actor.enqueue(_end)  # which comes between two segments
+            for all_of_it in (actor.drained, actor.closed):
+                with pytest.raises(inturn.DeadlockError):
+                    await all_of_it()
+
+        actor = inturn.ActorQueue("actor")
+        await actor.run(wait)
+        await actor.drained()
+
+    run(main)
+
+
 @pytest.mark.parametrize("with_options", [False, True])
 def test_a_late_await_is_refused_where_a_factory_makes_the_tasks(with_options: bool) -> None:
     async def main() -> None:

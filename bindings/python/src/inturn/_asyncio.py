@@ -160,7 +160,12 @@ def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], No
 def refuse_await(queue: Queue, is_for_all: bool) -> None:
     """`Queue._refuse_await`."""
     task = current_task() if _get_running_loop() is not None else None
-    if task is not None:
-        places: list[Any] = list(queue._holders) if is_for_all else [None]
-        for awaited in places:
-            refuse(queue, awaited, lambda holder: holder._task is task)
+    if task is None:
+        return
+    if not is_for_all:
+        refuse(queue, None, lambda holder: holder._task is task)
+        return
+    for holder in list(queue._holders):
+        if getattr(holder, "_runner", None) is task:  # whose end it would be, in place or not
+            refuse(queue, holder, lambda _: True)
+        refuse(queue, holder, lambda other: other._task is task)
