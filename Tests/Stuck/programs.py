@@ -1,0 +1,208 @@
+"""Runs programs that are stuck, on terminals, and compares what the library says of them by itself.
+
+    programs.py [--prefix DIR] --out DIR [--filter TEXT] [--verbose] [PROGRAM...]
+
+DIR of --prefix is where the library is installed, and --out gets the C program. A PROGRAM is a
+command; that of C is run, too. With the argument ``--list`` it prints a line for
+each of its scenarios: the name, what has to be said, and ``new`` where nobody had thought of it
+before the watchdog was there. With a name it prints ``ready`` and runs that scenario.
+
+What has to be said is the chain and the end of the message, such as
+``save@database > load@network: its token has not been finished``. An ``@`` alone is a queue
+without a label, ``?`` an operation without one. ``refused: TEXT`` is a wait that is refused at
+once, with TEXT in the report, and ``silent: REASON`` is what is not told yet.
+
+Each place that is named has to be a line of the scenario, the one with the label. Last of all it
+prints `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pty
+import re
+import select
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+SOON = 1.5  # Seconds. As long as that, by its own words, may something be stuck that is told.
+LATE = 4.0  # So long is waited for it, as the machine may be busy.
+AT_ONCE = 12  # Programs. They sleep.
+
+LINK = (
+    r'(?:("[^"]*"|an operation)(?: \(([^()]*):(\d+)\))? of )?(?:queue ("[^"]*")|an unnamed queue)'
+)
+CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?: waits for {LINK})*): (.*)")
+PLACE = re.compile(r"\(([^()]*):(\d+)\)")
+HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |    (stuck|new)\(")  # Of a scenario.
+TIME = re.compile(r"\d+(\.\d)? m?s\b")
+TAIL = re.compile(r"\. \d+ (more )?waits? (behind it|in it|in its queue)\.$")
+
+
+class Scenario(NamedTuple):
+    command: tuple[str, ...]
+    language: str
+    name: str
+    expected: str
+    is_new: bool
+
+
+class Verdict(NamedTuple):
+    word: str  # "right", "wrong", "silent", "late", "refused"
+    said: str
+
+
+def listed(command: tuple[str, ...]) -> list[Scenario]:
+    run = subprocess.run([*command, "--list"], capture_output=True, text=True, check=True)
+    language = {"stuck": "C", "stuck.py": "Python"}.get(Path(command[-1]).name, "Swift")
+    rows = [line.split("\t") for line in run.stdout.splitlines()]
+    return [Scenario(command, language, row[0], row[1], "new" in row[2:]) for row in rows]
+
+
+def environment() -> dict[str, str]:
+    """That of somebody who has set nothing."""
+    return {name: value for name, value in os.environ.items() if name != "INTURN_STALL"}
+
+
+def listen(scenario: Scenario) -> str:
+    """What it says, up to the first line of the library, and a little after it."""
+    theirs, ours = pty.openpty()
+    said = b""
+    with subprocess.Popen(
+        [*scenario.command, scenario.name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=ours,
+        env=environment(),
+    ) as it:
+        os.close(ours)
+        try:
+            assert it.stdout is not None
+            it.stdout.readline()
+            end = time.monotonic() + LATE
+            while (left := end - time.monotonic()) > 0:
+                if not select.select([theirs], [], [], left)[0]:
+                    break
+                said += os.read(theirs, 65536)
+                if b"inturn: " in said and said.endswith(b"\n"):
+                    break
+        except OSError:  # It has ended, and so has the terminal.
+            pass
+        finally:
+            it.kill()
+            os.close(theirs)
+    return said.decode(errors="replace").replace("\r\n", "\n")
+
+
+def brief(message: re.Match[str]) -> str:
+    """A message as it is expected."""
+    links = [
+        (f"{link[0]}" if link[0] != "an operation" else "?") + "@" + link[3]
+        for link in re.findall(LINK, message[3])
+    ]
+    predicate = TAIL.sub("", message[message.re.groups]).rstrip(".")
+    predicate = PLACE.sub("", predicate).replace(" ,", ",").strip()
+    predicate = TIME.sub("TIME", predicate).replace("running for TIME, ", "")
+    return " > ".join(links).replace('"', "") + ": " + predicate
+
+
+def wrong_place(scenario: Scenario, message: str) -> str:
+    """The first place of a message that is not in the scenario; empty where there is none."""
+    for label, file, number, *_ in re.findall(LINK, message):
+        if not file:
+            continue
+        path = HERE / Path(file).name
+        lines = path.read_text().splitlines()
+        heads = [at for at, text in enumerate(lines[: int(number)]) if HEAD.match(text)]
+        head = lines[heads[-1]] + lines[heads[-1] + 1]
+        # One call may take three lines.
+        call = " ".join(lines[int(number) - 3 : int(number) + 2])
+        if scenario.name not in head or (label.startswith('"') and label not in call):
+            return f"{path.name}:{number} is not {label} of {scenario.name}"
+    return ""
+
+
+def judge(scenario: Scenario) -> Verdict:
+    text = listen(scenario)
+    told = CHAIN.search(text)
+    if told is None:
+        line = next((line for line in text.splitlines() if "inturn: " in line), "")
+        refusal = scenario.expected.removeprefix("refused: ")
+        if refusal != scenario.expected and refusal in line:
+            return Verdict("refused", line)
+        return Verdict("wrong" if line else "silent", line or text.strip()[-300:])
+    seconds = float(told[1]) / (1000 if told[2] == "ms" else 1)
+    said = brief(told)
+    place = wrong_place(scenario, told[0])
+    expected = {scenario.expected}
+    if scenario.expected.count(" > ") > 1:
+        # What has come last may not have stood still for as long yet.
+        expected.add(scenario.expected.partition(" > ")[2])
+    if said not in expected or place:
+        return Verdict("wrong", f"{said} {place}".strip())
+    return Verdict("right" if seconds < SOON else "late", said)
+
+
+def is_as_expected(scenario: Scenario, verdict: Verdict) -> bool:
+    if scenario.expected.startswith("silent"):
+        return verdict.word == "silent"
+    return verdict.word in ("right", "refused")
+
+
+def compile_c(prefix: Path, out: Path) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    program = out / "stuck"
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{prefix}/include"]
+    link = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn", "-lpthread"]
+    subprocess.run(
+        ["gcc", *flags, str(HERE / "stuck.c"), *link, "-o", str(program)], check=True, cwd=HERE
+    )
+    return program
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--prefix", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("programs", nargs="*")
+    given = parser.parse_args()
+    commands = [str(compile_c(given.prefix, given.out)), *given.programs]
+    programs = [tuple(shlex.split(words)) for words in commands]
+    scenarios = [each for program in programs for each in listed(program)]
+    scenarios = [each for each in scenarios if given.filter in each.name]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        verdicts = list(pool.map(judge, scenarios))
+    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    failed = 0
+    for scenario, verdict in zip(scenarios, verdicts):
+        counts[scenario.language][verdict.word] += 1
+        counts[scenario.language]["new"] += scenario.is_new
+        is_right = is_as_expected(scenario, verdict)
+        failed += not is_right
+        if given.verbose or not is_right:
+            print(f"{scenario.language:7}{scenario.name}: {verdict.word}: {verdict.said}")
+        if not is_right:
+            print(f"       expected: {scenario.expected}")
+    words = ("right", "refused", "late", "wrong", "silent", "new")
+    print(f"{'':8}" + "".join(f"{word:>9}" for word in words) + "    named")
+    for language, count in counts.items():
+        named = count["right"] + count["refused"]
+        all_of_it = sum(count[word] for word in words[:-1])
+        row = "".join(f"{count[word]:9}" for word in words)
+        print(f"{language:8}{row}{100 * named / all_of_it:7.1f} %")
+    print(f"{len(scenarios) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
