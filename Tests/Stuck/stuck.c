@@ -329,9 +329,10 @@ NEW(joined_operation_is_waited_for, "load@network: " NOT_FINISHED) {
 }
 
 static inturn_batch batch_of(inturn_site *site, inturn_queue queue,
-                             inturn_batch_edge edge, inturn_work_fn first) {
+                             const char *label, inturn_work_fn first,
+                             inturn_batch_edge edge) {
   inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
-  inturn_operation_options operation = *WITH("part");
+  inturn_operation_options operation = *WITH(label);
   inturn_batch_item items[2] = {{first, NULL, NULL}, {finish, NULL, NULL}};
   inturn_batch batch;
   options.operation = &operation;
@@ -349,25 +350,23 @@ static inturn_batch batch_of(inturn_site *site, inturn_queue queue,
     batch_of(&site_, __VA_ARGS__);                                             \
   })
 
-STUCK(batch_of_a_suspended_queue,
-      "silent: whoever waits for a batch is not known") {
+STUCK(batch_of_a_suspended_queue, "@uploads: it is suspended for \"offline\"") {
   inturn_queue uploads = QUEUE(CONCURRENT, "uploads");
   OK(inturn_queue_suspend_for(uploads, "offline"));
-  inturn_batch parts = BATCH(uploads, (inturn_batch_edge){0}, finish);
+  inturn_batch parts = BATCH(uploads, "part", finish, (inturn_batch_edge){0});
   inturn_batch_wait(parts, -1, NULL);
 }
 
-NEW(batch_waits_for_one_part,
-    "silent: whoever waits for a batch is not known") {
+NEW(batch_waits_for_one_part, "part@uploads: " NOT_FINISHED) {
   inturn_queue uploads = QUEUE(CONCURRENT, "uploads");
-  inturn_batch parts = BATCH(uploads, (inturn_batch_edge){0}, keep);
+  inturn_batch parts = BATCH(uploads, "part", keep, (inturn_batch_edge){0});
   inturn_batch_wait(parts, -1, NULL);
 }
 
 NEW(part_of_a_batch_comes_after_another,
-    "silent: whoever waits for a batch is not known") {
+    "silent: what a batch holds back does not say for which") {
   inturn_queue uploads = QUEUE(CONCURRENT, "uploads");
-  BATCH(uploads, ((inturn_batch_edge){1, 0}), keep);
+  BATCH(uploads, "part", keep, ((inturn_batch_edge){1, 0}));
 }
 
 /* What may not start ------------------------------------------------------- */
@@ -459,8 +458,7 @@ NEW(rate_lets_nothing_start, "@paced: it starts nothing for another TIME") {
   drain(paced);
 }
 
-NEW(next_attempt_is_far_away,
-    "silent: a delay goes on by itself, whoever waits for it") {
+NEW(next_attempt_is_far_away, "load@network: its next attempt begins in TIME") {
   inturn_queue network = QUEUE(FIFO, "network");
   inturn_retry retry = INTURN_RETRY_INIT;
   retry.delay_ns = HOUR_NS;
@@ -468,7 +466,8 @@ NEW(next_attempt_is_far_away,
 }
 
 NEW(next_attempt_is_of_a_manual_clock,
-    "silent: a delay goes on by itself, whoever waits for it") {
+    "load@network: its clock, which is advanced by hand, is before its next "
+    "attempt") {
   inturn_queue network = QUEUE(FIFO, "network", .clock = manual_clock());
   inturn_retry retry = INTURN_RETRY_INIT;
   retry.delay_ns = 1000;
@@ -624,7 +623,7 @@ NEW(batch_is_waited_for_by_one_before_it,
   inturn_queue uploads = QUEUE(FIFO, "uploads");
   OK(inturn_queue_suspend(uploads));
   ADD(uploads, "send", wait_for_batch, &parts);
-  parts = BATCH(uploads, (inturn_batch_edge){0}, finish);
+  parts = BATCH(uploads, "part", finish, (inturn_batch_edge){0});
   OK(inturn_queue_resume(uploads));
 }
 

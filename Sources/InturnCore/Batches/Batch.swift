@@ -49,6 +49,8 @@ package final class Batch: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete. Who waits for that sleeps on it.
   private let wakeups = WakeWord.make()
+  /// Whether somebody does, or has done so. Relaxed: nothing but a report depends on it.
+  private let hasWaiter = Atomic<Bool>(false)
   /// The operations have no slots; set before they are enqueued.
   @exclusivity(unchecked) var isBare = false
   /// How many jobs that were taken out are still in the lane's buffers. The lane's lock protects it.
@@ -452,6 +454,7 @@ package final class Batch: @unchecked Sendable {
     guard let entry = WaitGraph.enter(.queue(lane)) else {
       return isCompleteNow ? .ok : .deadlock
     }
+    hasWaiter.store(true, ordering: .relaxed)
     defer { WaitGraph.leave(entry) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     while true {
@@ -462,6 +465,8 @@ package final class Batch: @unchecked Sendable {
       wakeups.wait(while: seen, timeoutNanoseconds: rest)
     }
   }
+
+  var isAwaited: Bool { hasWaiter.load(ordering: .relaxed) }
 
   private var isCompleteNow: Bool { lock.withLock { isComplete } }
 }

@@ -170,13 +170,18 @@ extension UnsafeMutablePointer<Lane> {
     }
     var isAwaited = false
     var left = 100
-    func look(_ slot: OperationSlot.Pointer?) -> Bool {
+    @inline(never)
+    func look(_ job: Job) -> Bool {
       left -= 1
-      isAwaited = slot?.loadWord().contains(.waitedFor) ?? false
+      let slot = job.slot
+      isAwaited =
+        slot?.loadWord().contains(.waitedFor) == true
+        || Batch.isAwaited(
+          slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
       return !isAwaited && left > 0
     }
-    forEachRunningLocked(while: !isAwaited && left > 0) { _ = look($0) }
-    if !isAwaited && left > 0 { _ = forEachPendingLocked { look($0.slot) } }
+    forEachRunningLocked(while: !isAwaited && left > 0) { _ = look(Job(slot: $0)) }
+    if !isAwaited && left > 0 { _ = forEachPendingLocked { look($0) } }
     return isAwaited
   }
 
@@ -194,7 +199,7 @@ extension UnsafeMutablePointer<Lane> {
     case .view:
       let text = pace.pointee.hasAppeared ? "its view is hidden" : "its view has not appeared"
       return queueLocked(.view, text, isPatient: true)
-    case .clock: return queueLocked(.clock, Self.clockPredicate + "its next start", isPatient: true)
+    case .clock: return queueLocked(.clock, Self.clockPredicate("start"), isPatient: true)
     default:
       // It goes on by itself; but who waits for it may like to know.
       guard isAsked || isAwaitedLocked, let moment = pace.pointee.nextStart else { return nil }
@@ -203,20 +208,23 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  private static var clockPredicate: String { "its clock, which is advanced by hand, is before " }
+  @inline(never)
+  private static func clockPredicate(_ what: String) -> String {
+    "its clock, which is advanced by hand, is before its next " + what
+  }
 
   private func blockedLocked(
     _ slot: OperationSlot.Pointer, at now: Int64, isAsked: Bool
   ) -> Standing? {
     let cause = causeLocked(ofPending: slot)
     if cause == .clock || cause == .delay {
-      // Its timer lets it go on.
-      if !isAsked { return nil }
+      // Its timer lets it go on; but who waits for it may like to know.
+      guard isAsked || cause == .clock || isAwaitedLocked else { return nil }
       let rest = Stall.text(max(0, slot.plan.unsafelyUnwrapped.pointee.retryAt - now))
       let text =
         cause == .clock
-        ? Self.clockPredicate + "its next attempt" : "its next attempt begins in " + rest
-      return makeLocked(linkLocked(cause, of: slot, text))
+        ? Self.clockPredicate("attempt") : "its next attempt begins in " + rest
+      return makeLocked(linkLocked(cause, of: slot, text), isPatient: true)
     }
     var standing = makeLocked(linkLocked(cause, of: slot))
     if standing.waiting > 0 { standing.waiting -= 1 }

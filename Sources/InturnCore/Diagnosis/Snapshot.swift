@@ -153,9 +153,21 @@ extension Batch {
 
   /// The batch of a job that is one of its operations; null of others.
   static func handle(of destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Handle {
-    guard let destroy, isDestroy(destroy), let context else { return Handle(bits: 0) }
+    of(destroy, context)?._withUnsafeGuaranteedRef { $0.handle } ?? Handle(bits: 0)
+  }
+
+  /// Whether somebody waits for the batch of a job.
+  static func isAwaited(_ destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Bool {
+    of(destroy, context)?._withUnsafeGuaranteedRef { $0.isAwaited } ?? false
+  }
+
+  /// The caller has the lane's lock, under which no entry goes.
+  @inline(never)
+  private static func of(
+    _ destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?
+  ) -> Unmanaged<Batch>? {
+    guard let destroy, isDestroy(destroy), let context else { return nil }
     return context.assumingMemoryBound(to: BatchEntry.self).pointee.batch
-      ._withUnsafeGuaranteedRef { $0.handle }
   }
 }
 

@@ -90,15 +90,17 @@ final class Watchdog: @unchecked Sendable {
 
   private func run() {
     let process = ProcessState.current
+    let clock = inturn_system_thread_clock()
     var survey = Survey()
     var looksInVain = 0
     while true {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       var pause: Int64 = 0
       if let limit {
-        let begin = inturn_system_now()
-        looksInVain = survey.look(at: begin, limit: limit) ? 0 : looksInVain + 1
-        let taken = inturn_system_now() - begin
+        let before = inturn_system_thread_time(clock)
+        looksInVain = survey.look(at: inturn_system_now(), limit: limit) ? 0 : looksInVain + 1
+        // Not what others have taken meanwhile, on a busy machine.
+        let taken = inturn_system_thread_time(clock) - before
         pause = max(limit / Self.looksInLimit, taken * Self.share, Self.shortestPause)
         survey.tell()
         // A handler that has forked is in the child now, which has a watchdog of its own.
