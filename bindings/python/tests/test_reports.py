@@ -44,7 +44,7 @@ def test_a_stall_is_written_to_the_standard_error(capsys: pytest.CaptureFixture[
         queue.resume()
         queue.drain(LIMIT)
         queue.destroy()
-    assert "stuck" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("inturn: ")
 
 
 def test_what_keeps_an_operation_is_told_to_who_asks() -> None:

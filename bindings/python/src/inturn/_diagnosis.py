@@ -177,7 +177,7 @@ def _write(report: Report) -> None:
     # A refused wait raises, and a lost token warns: each says it already.
     is_known = report.kind in (ReportKind.DEADLOCK, ReportKind.LOST_TOKEN)
     if not is_known and sys.stderr is not None:
-        print(report.message, file=sys.stderr)
+        print(f"inturn: {report.message}", file=sys.stderr)
 
 
 _handler: ReportHandler = _write
