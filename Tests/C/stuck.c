@@ -309,6 +309,32 @@ static void a_rate_is_told_when_somebody_waits_for_it(void) {
   stalls_end();
 }
 
+static void wait_for_batch(void *context) {
+  CHECK_OK(inturn_batch_wait(*(inturn_batch *)context, LIMIT_NS, NULL));
+}
+
+static void a_rate_is_told_when_somebody_waits_for_a_batch(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_batch_item items[2] = {{just_finish, NULL, NULL},
+                                {just_finish, NULL, NULL}};
+  inturn_queue queue;
+  inturn_batch batch;
+  options.label = "paced";
+  options.rate.max_starts = 1;
+  options.rate.interval_ns = 3600 * INT64_C(1000000000);
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  CHECK_OK(inturn_queue_enqueue_batch(queue, NULL, items, 2, &batch));
+  thread waiter;
+  thread_start(&waiter, wait_for_batch, &batch);
+  STALL("delay @paced");
+  CHECK_OK(inturn_queue_cancel_all(queue));
+  thread_join(&waiter);
+  CHECK_OK(inturn_batch_release(batch));
+  CHECK_OK(inturn_queue_destroy(queue));
+  stalls_end();
+}
+
 /* What may start is not called ----------------------------------------------
  */
 
@@ -437,6 +463,7 @@ PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_view_that_is_not_there_is_told),
         TEST(a_manual_clock_that_stands_still_is_told),
         TEST(a_rate_is_told_when_somebody_waits_for_it),
+        TEST(a_rate_is_told_when_somebody_waits_for_a_batch),
         TEST(an_executor_that_nobody_drains_is_told),
         TEST(an_attempt_that_waits_for_its_executor_is_told),
         TEST(an_executor_whose_thread_is_in_a_call_is_told),
