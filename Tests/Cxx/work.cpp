@@ -63,6 +63,17 @@ TEST(a_callable_that_is_none_is_no_callback_and_no_work) {
   CHECK_REFUSED(invalid_argument,
                 stage.queue.enqueue(std::function<void(token)>()));
   CHECK(!callback<void()>(null));
+  work given([] { FAIL("it runs"); });
+  const work taken(std::move(given));
+  CHECK_REFUSED(invalid_argument, stage.queue.post(std::move(given)));
+  operation_options told;
+  told.on_end = [](const end &) { FAIL("an end is told"); };
+  CHECK_REFUSED(invalid_argument,
+                stage.queue.post(std::move(given), std::move(told)));
+  std::vector<work> works;
+  works.push_back(std::move(given));
+  CHECK_REFUSED(invalid_argument,
+                (void)stage.queue.enqueue_batch(std::move(works)));
   operation_options options;
   options.on_end = std::function<void(const end &)>();
   options.condition = std::function<verdict()>();

@@ -98,9 +98,10 @@ inline inturn_status queue_ref::put(work &&work, operation_options &options,
   auto *context = new detail::equipped_work(std::move(work), options);
   inturn_operation_options raw = c.raw;
   raw.end_context = raw.on_end == nullptr ? nullptr : context;
-  return inturn_queue_enqueue_with_at(site, raw_, &raw,
-                                      detail::equipped_work::run, context,
-                                      detail::equipped_work::let_go, out);
+  return inturn_queue_enqueue_with_at(
+      site, raw_, &raw,
+      function == nullptr ? nullptr : detail::equipped_work::run, context,
+      detail::equipped_work::let_go, out);
 }
 
 template <class F>

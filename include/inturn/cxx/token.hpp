@@ -309,11 +309,12 @@ private:
    already. An exception that no on_end, future or task gets is reported, with
    the place.
 
-   Callables that can only be moved are fine; a null pointer or an empty
-   std::function is refused: error(invalid_argument). The callable is destroyed
-   exactly once, after its last call; when it is refused, before the call that
-   takes it returns. `file`, `line` and `caller` say where it was written, for
-   reports; leave them alone. */
+   Callables that can only be moved are fine. A null pointer and an empty
+   std::function are refused, and so is work that was moved from:
+   error(invalid_argument). The callable is destroyed exactly once, after its
+   last call; when it is refused, before the call that takes it returns. `file`,
+   `line` and `caller` say where it was written, for reports; leave them
+   alone. */
 class work {
   template <class F>
   static constexpr bool takes_token = std::is_invocable_v<F &, token>;
@@ -338,7 +339,8 @@ public:
 
   work(work &&other) noexcept
       : context_(std::exchange(other.context_, nullptr)), call_(other.call_),
-        c_call_(other.c_call_), destroy_(other.destroy_), site_(other.site_),
+        c_call_(std::exchange(other.c_call_, nullptr)),
+        destroy_(other.destroy_), site_(other.site_),
         shared_site_(other.shared_site_) {}
   work &operator=(work &&other) = delete;
   ~work() {
