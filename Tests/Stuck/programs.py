@@ -1,11 +1,11 @@
 """Runs programs that are stuck, on terminals, and compares what the library says of them by itself.
 
-    programs.py [--prefix DIR] --out DIR [--filter TEXT] [--verbose] [PROGRAM...]
+    programs.py --prefix DIR --out DIR [--filter TEXT] [--verbose]
 
-DIR of --prefix is where the library is installed, and --out gets the C program. A PROGRAM is a
-command; those of C and Python are run, too. With the argument ``--list`` it prints a line for
-each of its scenarios: the name, what has to be said, and ``new`` where nobody had thought of it
-before the watchdog was there. With a name it prints ``ready`` and runs that scenario.
+DIR of --prefix is where the library is installed, and that of --out gets the program in C. With
+the argument ``--list``, each program prints a line for each of its scenarios: the name, what has to
+be said, and ``new`` where nobody had thought of it before the watchdog was there. With a name it
+prints ``ready`` and runs that scenario.
 
 What has to be said is the chain and the end of the message, such as
 ``save@database > load@network: its token has not been finished``. An ``@`` alone is a queue
@@ -25,7 +25,6 @@ import os
 import pty
 import re
 import select
-import shlex
 import subprocess
 import sys
 import time
@@ -42,14 +41,14 @@ LINK = (
 )
 CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?: waits for {LINK})*): (.*)")
 PLACE = re.compile(r"\(([^()]*):(\d+)\)")
-HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |    (stuck|new)\(")  # Of a scenario.
+HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def ")  # Of a scenario.
 TIME = re.compile(r"\d+(\.\d)? m?s\b")
 TAIL = re.compile(r"\. \d+ (more )?waits? (behind it|in it|in its queue)\.$")
 
 
 class Scenario(NamedTuple):
-    command: tuple[str, ...]
     language: str
+    command: list[str]
     name: str
     expected: str
     is_new: bool
@@ -60,11 +59,10 @@ class Verdict(NamedTuple):
     said: str
 
 
-def listed(command: tuple[str, ...]) -> list[Scenario]:
+def listed(language: str, command: list[str]) -> list[Scenario]:
     run = subprocess.run([*command, "--list"], capture_output=True, text=True, check=True)
-    language = {"stuck": "C", "stuck.py": "Python"}.get(Path(command[-1]).name, "Swift")
     rows = [line.split("\t") for line in run.stdout.splitlines()]
-    return [Scenario(command, language, row[0], row[1], "new" in row[2:]) for row in rows]
+    return [Scenario(language, command, row[0], row[1], "new" in row[2:]) for row in rows]
 
 
 def environment() -> dict[str, str]:
@@ -121,8 +119,10 @@ def wrong_place(scenario: Scenario, message: str) -> str:
             continue
         path = HERE / Path(file).name
         lines = path.read_text().splitlines()
-        heads = [at for at, text in enumerate(lines[: int(number)]) if HEAD.match(text)]
-        head = lines[heads[-1]] + lines[heads[-1] + 1]
+        # As a function's head may take two lines.
+        above = enumerate(lines[: int(number)])
+        begin = max((at for at, text in above if HEAD.match(text)), default=0)
+        head = "".join(lines[begin : begin + 2])
         # One call may take three lines.
         call = " ".join(lines[int(number) - 3 : int(number) + 2])
         if scenario.name not in head or (label.startswith('"') and label not in call):
@@ -163,7 +163,9 @@ def compile_c(prefix: Path, out: Path) -> Path:
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{prefix}/include"]
     link = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn", "-lpthread"]
     subprocess.run(
-        ["gcc", *flags, str(HERE / "stuck.c"), *link, "-o", str(program)], check=True, cwd=HERE
+        ["gcc", *flags, *map(str, HERE.glob("*.c")), *link, "-o", str(program)],
+        check=True,
+        cwd=HERE,
     )
     return program
 
@@ -174,11 +176,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("programs", nargs="*")
     given = parser.parse_args()
-    own = [str(compile_c(given.prefix, given.out)), f"{sys.executable} {HERE / 'stuck.py'}"]
-    programs = [tuple(shlex.split(words)) for words in own + given.programs]
-    scenarios = [each for program in programs for each in listed(program)]
+    scenarios = listed("C", [str(compile_c(given.prefix, given.out))])
+    scenarios += listed("Python", [sys.executable, str(HERE / "stuck.py")])
     scenarios = [each for each in scenarios if given.filter in each.name]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         verdicts = list(pool.map(judge, scenarios))

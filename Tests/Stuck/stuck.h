@@ -22,7 +22,7 @@ typedef struct scenario {
   struct scenario *next;
 } scenario;
 
-static scenario *scenarios;
+extern scenario *scenarios;
 
 /* STUCK(name, what has to be said) { what is stuck }; NEW: of a kind that
    nobody had thought of before. */
@@ -46,6 +46,10 @@ static scenario *scenarios;
       exit(1);                                                                 \
     }                                                                          \
   } while (0)
+
+#define NOT_FINISHED "its call has returned, its token has not been finished"
+#define IN_CALL "its call has not returned"
+#define REFUSED "refused: a wait was refused, it could never end"
 
 /* Adding ------------------------------------------------------------------- */
 
@@ -133,6 +137,30 @@ static inline void drain_it(void *context, inturn_token token) {
   inturn_token_finish(token);
 }
 
+/* Batches of two --------------------------------------------------------- */
+
+static inline inturn_batch batch_of(inturn_site *site, inturn_queue queue,
+                                    const char *label, inturn_work_fn first,
+                                    inturn_batch_edge edge) {
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  inturn_operation_options operation = *WITH(label);
+  inturn_batch_item items[2] = {{first, NULL, NULL}, {finish, NULL, NULL}};
+  inturn_batch batch;
+  options.operation = &operation;
+  if (edge.place > edge.after) {
+    options.edges = &edge;
+    options.edge_count = 1;
+  }
+  OK(inturn_queue_enqueue_batch_at(site, queue, &options, items, 2, &batch));
+  return batch;
+}
+
+#define BATCH(...)                                                             \
+  __extension__({                                                              \
+    static inturn_site site_ = {__FILE__, __func__, __LINE__, 0};              \
+    batch_of(&site_, __VA_ARGS__);                                             \
+  })
+
 /* Waiting ------------------------------------------------------------------ */
 
 static inline void wait_on(inturn_operation operation) {
@@ -167,24 +195,6 @@ static inline void *run_executor(void *executor) {
 static inline void *drain_in_thread(void *queue) {
   drain(*(inturn_queue *)queue);
   return NULL;
-}
-
-/* ---------------------------------------------------------------------------
- */
-
-int main(int count, char **arguments) {
-  for (scenario *it = scenarios; it != NULL; it = it->next) {
-    if (count == 2 && strcmp(arguments[1], "--list") == 0) {
-      printf("%s\t%s%s\n", it->name, it->expected, it->age);
-    } else if (count == 2 && strcmp(arguments[1], it->name) == 0) {
-      puts("ready");
-      fflush(stdout);
-      it->run();
-      for (;;)
-        pause();
-    }
-  }
-  return 0;
 }
 
 #endif

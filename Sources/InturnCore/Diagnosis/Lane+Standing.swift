@@ -260,7 +260,8 @@ extension UnsafeMutablePointer<Lane> {
       let word = slot.loadWord()
       if !word.isOver && !(inCall && word.contains(.returned)) { oldest = slot }
     }
-    if let oldest { return runningLocked(oldest) }
+    // Whether there is another attempt may just be asked.
+    if let oldest, let standing = runningLocked(oldest) { return standing }
     if pointee.machine.active > 0 { return callbackLocked() }
     if pointee.firstRunning != 0 { return nil }
     return queueLocked(.call, "what its caller runs in it has not returned")

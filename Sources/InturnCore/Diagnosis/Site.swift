@@ -68,12 +68,14 @@ package struct Site: Sendable {
   }
 
   /// As a message has it, such as ` (app.c:88)`; empty where it is unknown.
-  var inBrackets: String { line.map { " (" + $0.text + ")" } ?? "" }
+  var inBrackets: String {
+    @inline(never) get { line.map { " (" + $0.text + ")" } ?? "" }
+  }
 
   /// The same after a label, which in Swift ends with the line itself.
   func inBrackets(after label: String?) -> String {
     guard let text = line?.text else { return "" }
     return label?.utf8.suffix(text.utf8.count).elementsEqual(text.utf8) == true
-      ? "" : " (" + text + ")"
+      ? "" : inBrackets
   }
 }
