@@ -1,6 +1,6 @@
 """Runs programs that are stuck, on terminals, and compares what the library says of them by itself.
 
-    programs.py --prefix DIR --out DIR [--filter TEXT] [--verbose]
+    terminals.py --prefix DIR --out DIR [--filter TEXT] [--verbose]
 
 DIR of --prefix is where the library is installed, and that of --out gets the program in C. With
 the argument ``--list``, each program prints a line for each of its scenarios: the name, what has to
