@@ -147,7 +147,7 @@ static bool wait_inside_decide(void *context, int32_t code, uint32_t attempts) {
 static void an_operation_cannot_be_waited_for_where_its_retry_is_decided(void) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   inturn_retry retry = INTURN_RETRY_INIT;
-  inturn_end end;
+  inturn_end end = INTURN_END_INIT;
   retry.decide = wait_inside_decide;
   options.retry = &retry;
   own = pool_queue_create(INTURN_QUEUE_FIFO, "own queue");
