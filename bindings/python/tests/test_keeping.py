@@ -218,7 +218,8 @@ def test_garbage_gives_back_what_its_queue_has_used(what: str) -> None:
     before = alive()
     for _ in range(3):
         Owner()
-    assert alive() == before
+    # Others' may go meanwhile.
+    assert all(now <= then for now, then in zip(alive(), before))
 
 
 def test_an_executor_that_was_dropped_goes_with_the_last_observation_that_uses_it() -> None:

@@ -402,7 +402,14 @@ def test_an_iterator_of_an_option_is_for_all_that_is_made_of_it() -> None:
     begun = threading.Event()
     with inturn.FIFOQueue() as other, inturn.OperationQueue() as queue:
         held: list[inturn.Token] = []
-        first = other.enqueue(held.append)
+        is_held = Gate("the one before")
+
+        def hold(token: inturn.Token) -> None:
+            held.append(token)
+            is_held.open()
+
+        first = other.enqueue(hold)
+        is_held.wait()
         after = queue.options(after=iter([first])).options(label="after")
         waiting = [after.submit(int), queue.options(after=iter([first])).submit(int)]
         alone = queue.options(exclusive=iter(["name"])).options(label="alone")
