@@ -71,7 +71,7 @@ int64_t inturn_system_thread_time(int64_t thread_clock) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// That it cannot be had costs time alone.
+// Where the system refuses, only time is lost.
 void inturn_system_expect_use(void *memory, uintptr_t size) {
   int error = errno;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

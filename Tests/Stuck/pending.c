@@ -184,9 +184,7 @@ static void give_way(void *context, inturn_token token) {
 
 NEW(view_is_hidden_when_it_gives_way, "@dialogs: its view is hidden") {
   static inturn_queue dialogs;
-  dialogs = QUEUE(INTERACTION, "dialogs", .executor = library_pool(),
-                  .settle_ns = INTURN_NO_DELAY);
-  OK(inturn_queue_view_did_appear(dialogs));
+  dialogs = visible_dialogs();
   ADD(dialogs, "question", give_way, &dialogs);
   drain(dialogs);
 }

@@ -176,19 +176,13 @@ NEW(second_attempt_forgets_its_token, "load@network: " NOT_FINISHED) {
 }
 
 STUCK(question_has_no_answer, "question@dialogs: " NOT_FINISHED) {
-  inturn_queue dialogs =
-      QUEUE(INTERACTION, "dialogs", .executor = library_pool(),
-            .settle_ns = INTURN_NO_DELAY);
-  OK(inturn_queue_view_did_appear(dialogs));
+  inturn_queue dialogs = visible_dialogs();
   ADD(dialogs, "question", keep, NULL);
   drain(dialogs);
 }
 
 NEW(urgent_question_is_not_given_way, "question@dialogs: " NOT_FINISHED) {
-  inturn_queue dialogs =
-      QUEUE(INTERACTION, "dialogs", .executor = library_pool(),
-            .settle_ns = INTURN_NO_DELAY);
-  OK(inturn_queue_view_did_appear(dialogs));
+  inturn_queue dialogs = visible_dialogs();
   ADD(dialogs, "question", keep, NULL);
   started(dialogs, 1);
   wait_on(KEPT(dialogs, "alarm", finish, NULL, .urgent = true));

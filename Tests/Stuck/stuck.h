@@ -95,6 +95,15 @@ static inline inturn_executor library_pool(void) {
   return pool;
 }
 
+/* An interaction queue whose view is there, and that starts without delay. */
+static inline inturn_queue visible_dialogs(void) {
+  inturn_queue dialogs =
+      QUEUE(INTERACTION, "dialogs", .executor = library_pool(),
+            .settle_ns = INTURN_NO_DELAY);
+  OK(inturn_queue_view_did_appear(dialogs));
+  return dialogs;
+}
+
 static inline inturn_clock manual_clock(void) {
   inturn_clock clock;
   OK(inturn_clock_create_manual(&clock));

@@ -170,10 +170,7 @@ static void keep_and_heed(void *context, inturn_token token) {
 }
 
 NEW(preempted_question_does_not_go, "question@dialogs: " NOT_FINISHED) {
-  inturn_queue dialogs =
-      QUEUE(INTERACTION, "dialogs", .executor = library_pool(),
-            .settle_ns = INTURN_NO_DELAY);
-  OK(inturn_queue_view_did_appear(dialogs));
+  inturn_queue dialogs = visible_dialogs();
   ADD(dialogs, "question", keep_and_heed, NULL);
   started(dialogs, 1);
   ADD(dialogs, "alarm", finish, NULL, .urgent = true);

@@ -49,7 +49,7 @@ package final class Batch: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete. Who waits for that sleeps on it.
   private let wakeups = WakeWord.make()
-  /// Whether somebody does, or has done so. Relaxed: nothing but a report depends on it.
+  /// Whether a thread waits for that, or once did. Relaxed: only a report depends on it.
   private let hasWaiter = Atomic<Bool>(false)
   /// The operations have no slots; set before they are enqueued.
   @exclusivity(unchecked) var isBare = false

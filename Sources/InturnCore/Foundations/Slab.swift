@@ -11,12 +11,12 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   private static var segmentShift: UInt32 { 12 }
   private static var segmentSize: UInt32 { 1 << segmentShift }
   private static var directorySize: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
-  /// What elements are a part or all of: none lies in two pages, which would both have to be touched.
+  /// Elements begin at a multiple of this, so that none lies in two pages, which would be mapped both.
   private static var block: Int { 128 }
-  /// From when on memory is made in pieces of this size: some of the system's large pages.
+  /// A slab of this many bytes grows by as many at a time. The system has large pages for those.
   private static var large: Int { 8 << 20 }
 
-  /// Lies before the first element of a piece of memory, in which there are some segments.
+  /// One allocation, of one or more segments. This lies just before its first element.
   private struct Piece {
     let memory: UnsafeMutableRawPointer
     let earlier: UnsafeMutablePointer<Piece>?
@@ -34,7 +34,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     var freeCount = 0
     /// How many are to be left for those who cannot be refused.
     var kept: UInt32 = 0
-    /// The memory that was made last, before which it says what is to be freed and what was made before.
+    /// The newest of them, for who frees them all.
     var lastPiece: UnsafeMutablePointer<Piece>?
 
     init(above floor: UInt32) {
@@ -154,8 +154,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     indices.pointee.freeCount += 1
   }
 
-  /// Makes memory of more elements: at first little, and then much at a time, of which the system is
-  /// asked for large pages. A slot of a small page costs more to map than to use.
+  /// Allocates more elements: one segment at a time while the slab is small, many in large pages later,
+  /// as to map a small page takes longer than to use what is in it. One again where many are refused.
   @inline(never)
   private func growLocked(_ mayGrow: (UInt32) -> Bool) -> Bool {
     let many = UInt32(Self.large / (Int(Self.segmentSize) * MemoryLayout<Element>.stride))
