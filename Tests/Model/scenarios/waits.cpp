@@ -20,6 +20,15 @@ void doNothing(void *, inturn_token token) { inturn_token_finish(token); }
 
 void ignore(void *, const inturn_report *) {}
 
+Operation *decided;
+
+// Whether there is another attempt is said in place of its work.
+bool waitForItself(void *, int32_t, uint32_t) {
+  expect("wait", inturn_operation_wait(decided->handle, -1, nullptr),
+         {INTURN_OK, INTURN_E_DEADLOCK});
+  return false;
+}
+
 // Reports are what is expected here.
 void beQuiet() {
   expect("set_report_handler",
@@ -91,6 +100,21 @@ SCENARIO(a_wait_from_inside_meets_cancel) {
               x.finish();
             },
             [&] { one.drain(); }});
+}
+
+SCENARIO(a_wait_for_itself_where_a_retry_is_decided_meets_cancel) {
+  beQuiet();
+  auto retry = std::make_shared<inturn_retry>();
+  *retry = INTURN_RETRY_INIT;
+  retry->decide = waitForItself;
+  Queue queue(INTURN_QUEUE_FIFO);
+  queue.suspend();
+  decided = &queue.add("x", [](Operation &it) { it.fail(1); },
+                       {.handle = true, .set = [retry](auto &options) {
+                          options.retry = retry.get();
+                        }});
+  together({[&] { queue.resume(); }, [&] { decided->cancel(); },
+            [&] { queue.drain(); }});
 }
 
 SCENARIO(a_drain_from_inside_is_refused) {
