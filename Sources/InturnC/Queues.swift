@@ -2,6 +2,7 @@ import CInturn
 import InturnCore
 
 @_cdecl("inturn_queue_create") @implementation
+@_optimize(speed)
 public func inturn_queue_create(
   _ kind: inturn_queue_kind, _ options: UnsafePointer<inturn_queue_options>?,
   _ out_queue: UnsafeMutablePointer<inturn_queue>?
@@ -135,6 +136,7 @@ public func inturn_queue_enqueue_at(
 /// What the functions that have no options call themselves in reports.
 private var enqueueName: StaticString { "inturn_queue_enqueue" }
 
+@_optimize(speed)
 @inline(never)
 private func enqueuePlain(
   _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue, _ work: inturn_work_fn?,
@@ -147,6 +149,7 @@ private func enqueuePlain(
   return refusal(status, work, in: enqueueName)
 }
 
+@_optimize(speed)
 @inline(never)
 private func enqueueHeld(
   _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue, _ work: inturn_work_fn?,
@@ -158,6 +161,7 @@ private func enqueueHeld(
 }
 
 /// Enqueues an operation of which little is asked.
+@_optimize(speed)
 @inline(__always)
 private func enqueueLean(
   _ site: Site, _ queue: inturn_queue, _ lean: LeanOptions, _ work: inturn_work_fn?,
@@ -210,6 +214,7 @@ public func inturn_queue_enqueue_with(
 }
 
 @_cdecl("inturn_queue_enqueue_with_at") @implementation
+@_optimize(speed)
 public func inturn_queue_enqueue_with_at(
   _ site: UnsafeMutablePointer<inturn_site>?, _ queue: inturn_queue,
   _ options: UnsafePointer<inturn_operation_options>?, _ work: inturn_work_fn?,
@@ -257,6 +262,7 @@ private func enqueue(
   return INTURN_OK
 }
 
+@_optimize(speed)
 private func wrongField(of options: UnsafePointer<inturn_operation_options>) -> StaticString? {
   if !isValidLabel(options.pointee.label) { return "label" }
   if options.pointee.max_wait_ns < 0 { return "max_wait_ns" }
@@ -278,6 +284,7 @@ private func wrongField(of options: UnsafePointer<inturn_operation_options>) -> 
 }
 
 /// Gives the options in the engine's form, or refuses them. `prefix`: what the caller calls them.
+@_optimize(speed)
 func check(
   _ options: UnsafePointer<inturn_operation_options>, _ prefix: StaticString,
   into result: inout OperationOptions, in function: StaticString = #function

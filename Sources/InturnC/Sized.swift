@@ -5,6 +5,8 @@ import CInturn
 protocol Sized {
   /// What it took in 0.1, which is meant by a size of zero.
   static var firstSize: Int { get }
+  /// All zeros.
+  init()
 }
 
 /// No struct is ever larger, so that nobody reads far behind a size that is none.
@@ -14,8 +16,7 @@ private let largestSize = 4096
 /// when it has more than this version knows, and that is not zero: then it is not looked at further.
 @inline(__always)
 func sized<Struct: Sized>(_ pointer: UnsafePointer<Struct>) -> Struct? {
-  let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
-  return size == MemoryLayout<Struct>.size ? pointer.pointee : converted(pointer, size)
+  withSized(pointer) { $0.pointee }
 }
 
 /// Calls `body` with a struct, where it is if nothing is missing: to copy a large one takes time.
@@ -23,27 +24,27 @@ func sized<Struct: Sized>(_ pointer: UnsafePointer<Struct>) -> Struct? {
 func withSized<Struct: Sized, Result>(
   _ pointer: UnsafePointer<Struct>, _ body: (UnsafePointer<Struct>) -> Result
 ) -> Result? {
-  let size = UnsafeRawPointer(pointer).load(as: UInt32.self)
-  if size == MemoryLayout<Struct>.size { return body(pointer) }
-  return converted(pointer, size).map { withUnsafePointer(to: $0, body) }
+  let given = UnsafeRawPointer(pointer).load(as: UInt32.self)
+  if given == MemoryLayout<Struct>.size { return body(pointer) }
+  guard let known = knownSize(of: pointer, given) else { return nil }
+  var whole = Struct()
+  withUnsafeMutableBytes(of: &whole) {
+    $0.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: known))
+  }
+  return body(&whole)
 }
 
-@inline(never)
-private func converted<Struct: Sized>(
-  _ pointer: UnsafePointer<Struct>, _ size: UInt32
-) -> Struct? {
-  let bytes = UnsafeRawPointer(pointer)
-  guard let size = realSize(of: Struct.self, size) else { return nil }
+/// How many bytes of a struct there are that this version knows.
+private func knownSize<Struct: Sized>(
+  of pointer: UnsafePointer<Struct>, _ given: UInt32
+) -> Int? {
+  guard let size = realSize(of: Struct.self, given) else { return nil }
   let known = min(size, MemoryLayout<Struct>.size)
+  let bytes = UnsafeRawPointer(pointer)
   for place in known..<size where bytes.load(fromByteOffset: place, as: UInt8.self) != 0 {
     return nil
   }
-  return withUnsafeTemporaryAllocation(of: Struct.self, capacity: 1) { memory in
-    let result = UnsafeMutableRawBufferPointer(memory)
-    result.initializeMemory(as: UInt8.self, repeating: 0)
-    result.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: known))
-    return memory[0]
-  }
+  return known
 }
 
 private func realSize<Struct: Sized>(of type: Struct.Type, _ size: UInt32) -> Int? {

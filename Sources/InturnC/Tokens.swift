@@ -1,6 +1,7 @@
 import CInturn
 import InturnCore
 
+@_optimize(speed)
 @_cdecl("inturn_token_finish") @implementation
 public func inturn_token_finish(_ token: inturn_token) -> inturn_status {
   inturn_status(Engine.end(Handle(token), as: .finished))

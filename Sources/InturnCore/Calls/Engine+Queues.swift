@@ -18,6 +18,7 @@ package struct QueueOptions {
 /// What can be asked of a queue by its handle.
 extension Engine {
   /// Makes a queue.
+  @_optimize(speed)
   package static func createQueue(
     _ options: QueueOptions, executor: Handle, clock: Handle
   ) -> (Status, Handle) {
@@ -39,6 +40,7 @@ extension Engine {
   }
 
   /// Makes a queue of which nothing is asked but a label.
+  @_optimize(speed)
   package static func createQueue(
     _ kind: QueueKind, label: UnsafePointer<CChar>?
   ) -> (Status, Handle) {

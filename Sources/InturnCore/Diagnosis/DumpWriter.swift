@@ -21,14 +21,12 @@ struct DumpWriter {
     count = 0
   }
 
-  @inline(never)
   private mutating func put(_ byte: UInt8) {
     if count == memory.count { flush() }
     memory[count] = byte
     count += 1
   }
 
-  @inline(never)
   mutating func write(_ text: StaticString) {
     for byte in UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount) {
       put(byte)
@@ -43,7 +41,6 @@ struct DumpWriter {
     }
   }
 
-  @inline(never)
   mutating func write(_ number: UInt64, radix: UInt64 = 10) {
     if number >= radix { write(number / radix, radix: radix) }
     put(digit(number % radix))
@@ -55,7 +52,6 @@ struct DumpWriter {
   }
 
   /// A name of an object, which JSON's numbers could not hold.
-  @inline(never)
   mutating func write(_ handle: Handle) {
     write("0x")
     write(handle.bits, radix: 16)
@@ -63,7 +59,6 @@ struct DumpWriter {
 
   /// A string as JSON in a page's script can have it, or else as people and DOT
   /// can, which knows few escapes.
-  @inline(never)
   mutating func writeQuoted(_ text: UnsafePointer<CChar>, forScript: Bool = true) {
     put(UInt8(ascii: "\""))
     var next = text

@@ -30,7 +30,6 @@ package struct StallLink {
   static var nothing: String { "nothing keeps it" }
 
   /// As a message names it.
-  @inline(never)
   fileprivate func addName(to message: inout String) {
     if isOperation {
       message += operationLabel.map { Report.quoted($0) } ?? "an operation"
@@ -168,7 +167,6 @@ package struct Stall {
   }
 
   /// A time as a message has it: rounded down, so that nothing is said to take longer than it has.
-  @inline(never)
   static func text(_ nanoseconds: Int64) -> String {
     let milliseconds = nanoseconds / 1_000_000
     if milliseconds < 1000 { return String(milliseconds) + " ms" }

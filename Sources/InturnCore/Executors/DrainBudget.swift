@@ -53,6 +53,7 @@ package struct DrainBudget {
   // MARK: The gate
 
   /// A slot whose word says "over", for a lane, which is locked, to start operations with.
+  @_optimize(speed)
   mutating func takeGate(for lane: Lane.Pointer) -> OperationSlot.Pointer {
     if let gate = spareGate {
       spareGate = nil
@@ -76,6 +77,7 @@ package struct DrainBudget {
 
   /// Keeps a gate that is over for the next lane. False when it has something to clean up, or there is
   /// one already.
+  @_optimize(speed)
   mutating func keep(_ gate: OperationSlot.Pointer) -> Bool {
     if !gate.isClean || spareGate != nil { return false }
     // The next lane's gate begins without the marks that this lane's callers have left.

@@ -115,6 +115,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   /// Calls what waits, at most so many calls, and says how many it called.
+  @_optimize(speed)
   package func drain(maximumCalls: Int) -> (status: Status, calls: Int) {
     let refusal = beginDrain()
     if refusal != .ok { return (refusal, 0) }
@@ -237,6 +238,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   /// Calls what waits. Who has begun the drain as one who looks for itself says so, once.
+  @_optimize(speed)
   func runWaiting(_ budget: inout DrainBudget, looks: Bool = false) {
     var frame = CallFrame(executor: self)
     var looks = looks

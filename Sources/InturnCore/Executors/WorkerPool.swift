@@ -83,6 +83,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       : "all \(machine.threads) threads of its pool are in calls"
   }
 
+  @_optimize(speed)
   override func submit(_ item: ReadyRing.Item) {
     lock.lock()
     appendLocked(item)
@@ -167,6 +168,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     }
   }
 
+  @_optimize(speed)
   private func work() {
     var worker = Worker()
     let clock = inturn_system_thread_clock()
@@ -187,6 +189,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   }
 
   /// The next item, waited for. Nil when this thread is to end. Gives the lock up.
+  @_optimize(speed)
   private func nextLocked(_ worker: inout Worker) -> ReadyRing.Item? {
     let parker = worker.parker
     var hasIdledLong = false

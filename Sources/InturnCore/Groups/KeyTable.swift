@@ -24,6 +24,7 @@ final class KeyTable: @unchecked Sendable {
 
   func first(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(key)?.pointee.first }
 
+  @_optimize(speed)
   func append(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
     let line = lines.find(key) ?? addLine(key)
@@ -44,6 +45,7 @@ final class KeyTable: @unchecked Sendable {
     return line
   }
 
+  @_optimize(speed)
   func remove(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
     let (before, after) = (links.pointee.sameKeyBefore, links.pointee.sameKeyAfter)

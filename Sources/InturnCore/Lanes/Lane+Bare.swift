@@ -7,6 +7,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Starts an operation that has no slot: with the drainer's gate, which is none's. As long as the
   /// next one is such an operation, too, and the one before it has finished, the gate goes from one
   /// to the other where it is, among those that run.
+  @_optimize(speed)
   func runBareLocked(_ job: Job, _ budget: inout DrainBudget) -> Progress {
     let gate = budget.takeGate(for: self)
     beginBareLocked(job, gate)

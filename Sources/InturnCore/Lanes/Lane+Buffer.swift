@@ -34,6 +34,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
+  @_optimize(speed)
   @inline(never)
   private func hasJobsLocked(_ order: UnsafeMutablePointer<LaneOrder>) -> Bool {
     let extra = pointee.extra.unsafelyUnwrapped
@@ -97,6 +98,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Puts an operation with a plan where it belongs. False when memory runs out.
+  @_optimize(speed)
   func placeLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox,
     isOwed: Bool = false
@@ -123,6 +125,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The next job, of a lane that takes them strictly in order.
+  @_optimize(speed)
   func firstJobLocked() -> Job? {
     if let order, let job = order.pointee.front.first() { return job }
     return frontLocked()?.first
@@ -137,6 +140,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Takes the next job out, or nil.
+  @_optimize(speed)
   func popLocked() -> Job? {
     if let order, let job = order.pop(ages: pointee.machine.traits.contains(.aging)) { return job }
     return pointee.buffer.pop()

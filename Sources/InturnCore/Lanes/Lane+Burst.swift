@@ -85,6 +85,7 @@ struct Burst {
 extension UnsafeMutablePointer<Lane> {
   /// Begins a burst at a chunk which is the lane's first and begins with a plain job. Gives the lock
   /// up.
+  @_optimize(speed)
   func beginBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Burst {
     let burst = Burst(budget.takeGate(for: self), chunk)
     pointee.burstGeneration = burst.gate.loadWord().generation
@@ -106,6 +107,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Ends a burst whose last operation has returned from its work unfinished. Leaves the lane locked.
+  @_optimize(speed)
   func suspendBurst(_ burst: Burst) {
     pointee.lock.lock()
     burst.settleLocked(self)
@@ -114,6 +116,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Runs jobs of the chunk, which is the lane's first and begins with such a job.
+  @_optimize(speed)
   func runBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Progress {
     let executor = self.executor
     var burst = beginBurstLocked(chunk, &budget)

@@ -1,5 +1,6 @@
 /// Deadlines, stall warnings and grace times.
 extension UnsafeMutablePointer<Lane> {
+  @_optimize(speed)
   func armForWaitLocked(_ slot: OperationSlot.Pointer) {
     guard let details = slot.pointee.details else { return }
     details.setDeadlines(
@@ -7,6 +8,7 @@ extension UnsafeMutablePointer<Lane> {
     armLocked(slot, details)
   }
 
+  @_optimize(speed)
   func armForRunLocked(_ slot: OperationSlot.Pointer) {
     guard let details = slot.pointee.details, !details.pointee.isLean else { return }
     details.setDeadlines(from: slot.pointee.startedAt, limit: details.pointee.maxRun)
@@ -22,6 +24,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Arms the timer for what is due first. `settleLocked` disarms it, also in a queue that is gone.
   /// `generation`: the operation's when the timer is to fire; nil for the one that it has.
+  @_optimize(speed)
   func armLocked(
     _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>,
     generation: UInt32? = nil
@@ -40,6 +43,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
+  @_optimize(speed)
   func disarmLocked(_ details: UnsafeMutablePointer<OperationDetails>) {
     guard details.pointee.isTimerArmed, let timer = details.pointee.timer else { return }
     details.pointee.isTimerArmed = false

@@ -93,6 +93,7 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Telling
 
   /// The operation has ended: those that come after it are to be told, once the lock is given up.
+  @_optimize(speed)
   func releaseEdgesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let details = slot.pointee.details, let first = details.pointee.firstEdge else { return }
     outbox.tell(first, to: details.pointee.lastEdge!, slot.loadWord().outcome)
@@ -142,6 +143,7 @@ extension UnsafeMutablePointer<Lane> {
   static var portion: Int { 32 }
 
   /// The operation gives its names back, or does not want them any more.
+  @_optimize(speed)
   func releaseNamesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let names = slot.plan?.pointee.names, names.isMade else { return }
     names.isMade = false
@@ -265,6 +267,7 @@ extension UnsafeMutablePointer<Lane> {
     return !bringBegunForwardLocked() || isActorBlockedLocked()
   }
 
+  @_optimize(speed)
   private func mustWaitLocked(_ slot: OperationSlot.Pointer, asksForNames: Bool) -> Bool {
     guard let plan = slot.plan, !slot.loadWord().contains(.claimed) else { return false }
     return plan.pointee.blockers > 0 || (asksForNames && !hasNamesLocked(slot, plan))
@@ -272,6 +275,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether a pending operation whose turn it is has all its names. It gets into line for them;
   /// if it has to wait, that is one more blocker.
+  @_optimize(speed)
   private func hasNamesLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer
   ) -> Bool {

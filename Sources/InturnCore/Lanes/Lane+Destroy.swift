@@ -4,6 +4,7 @@ import Synchronization
 extension UnsafeMutablePointer<Lane> {
   /// A lane of a new queue; nil when memory runs out. For each lane that there is memory for, a slot is
   /// kept.
+  @_optimize(speed)
   static func make(
     _ traits: LaneTraits, label: UnsafePointer<CChar>?, setUpLocked: (Self) -> Void = { _ in }
   ) -> Handle? {
@@ -30,6 +31,7 @@ extension UnsafeMutablePointer<Lane> {
     return Handle(.queue, index: index, generation: generation)
   }
 
+  @_optimize(speed)
   static func make(_ options: QueueOptions) -> Handle? {
     make(options.traits, label: options.label) { $0.applyLocked(options) }
   }
@@ -60,6 +62,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Destroys the queue of this handle.
+  @_optimize(speed)
   func destroy(_ handle: Handle) -> Status {
     pointee.lock.lock()
     if let refusal = refusalLocked(handle.generation) { return refusal }

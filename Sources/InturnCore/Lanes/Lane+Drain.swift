@@ -10,6 +10,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
+  @_optimize(speed)
   private func drainInFrame(_ budget: inout DrainBudget) {
     if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
@@ -88,6 +89,7 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: One operation
 
   /// Starts an operation that has a slot, or runs a segment. The job has been taken out.
+  @_optimize(speed)
   private func runLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     if slot.loadWord().contains(.segment) { return runSegmentLocked(slot, &budget) }
     if slot.loadWord().contains(.claimed) {
@@ -177,6 +179,7 @@ extension UnsafeMutablePointer<Lane> {
   ///
   /// The drainer has a reference: until the lane has settled it, the slot stays; after that it may be
   /// gone.
+  @_optimize(speed)
   func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     let word = slot.loadWord()
     // To destroy a context is a call by itself.
@@ -200,6 +203,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Takes the lock and settles an operation, if it has ended. `before` is its word from before it
   /// said that the call has returned.
+  @_optimize(speed)
   func settleReturned(
     _ slot: OperationSlot.Pointer, _ before: OperationWord, _ budget: inout DrainBudget
   ) -> Progress {
@@ -251,6 +255,7 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Leaving
 
   /// The end of a drainer's turn. Gives the lock up.
+  @_optimize(speed)
   func leaveLocked(_ outbox: inout Outbox) {
     if pointee.pending == 0 && !pointee.machine.flags.contains(.destroyed) {
       pointee.buffer.release()

@@ -35,6 +35,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Draws the conclusions from an operation's end. May be called again after each change; the
   /// lane is locked.
+  @_optimize(speed)
   func settleLocked(
     _ slot: OperationSlot.Pointer, endedInsideCall: Bool, _ outbox: inout Outbox
   ) {

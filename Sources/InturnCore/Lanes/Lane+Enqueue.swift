@@ -64,6 +64,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The same where somebody is told the queue's events, and so of each operation.
+  @_optimize(speed)
   @inline(never)
   private func enqueueObserved(
     _ generation: UInt32, _ work: Work, _ context: UnsafeMutableRawPointer?,
@@ -78,6 +79,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Adds an operation with options, or whose handle is asked for.
+  @_optimize(speed)
   func enqueue(
     generation: UInt32, options: UnsafePointer<OperationOptions>?, work: Work,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool,
@@ -95,6 +97,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// `earlier`: the operations that it comes after, of which the caller has references.
+  @_optimize(speed)
   private func enqueue(
     _ generation: UInt32, _ options: UnsafePointer<OperationOptions>?, _ work: Work,
     _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?, wantsHandle: Bool,
@@ -154,6 +157,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Puts an operation in its place, or has it join another one. False when memory runs out.
+  @_optimize(speed)
   private func settleInLocked(
     _ slot: OperationSlot.Pointer, _ outbox: inout Outbox
   ) -> Bool {
@@ -236,6 +240,7 @@ extension UnsafeMutablePointer<Lane> {
 extension UnsafeMutablePointer<OperationSlot> {
   /// Takes options over, before the slot is in a lane. `earlier`: how many operations it comes after;
   /// `isHeld`: its batch holds it, too. False when memory runs out.
+  @_optimize(speed)
   func giveDetails(
     _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool = false
   ) -> Bool {
@@ -267,6 +272,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 extension OperationDetails {
   /// The details of an operation with these options, its plan if it needs one, its edges and its label:
   /// in one piece of memory, which is the details'. Nil when there is none.
+  @_optimize(speed)
   fileprivate static func make(
     _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool
   ) -> (UnsafeMutablePointer<OperationDetails>, OperationPlan.Pointer?)? {

@@ -4,6 +4,7 @@ import Synchronization
 extension UnsafeMutablePointer<Lane> {
   /// Takes an operation into its groups. Called before it is placed; the caller has checked that
   /// the queue takes it.
+  @_optimize(speed)
   func enterGroupsLocked(_ slot: OperationSlot.Pointer) -> Status {
     guard let groups = slot.groups else { return .ok }
     if let owner = groups.pointee.owner {
@@ -22,6 +23,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Takes an operation out of its groups: it has ended, or was not accepted after all.
+  @_optimize(speed)
   func leaveGroupsLocked(_ slot: OperationSlot.Pointer) {
     guard let groups = slot.groups else { return }
     if let owner = groups.pointee.owner {
@@ -70,6 +72,7 @@ extension UnsafeMutablePointer<Lane> {
   /// An operation that others have joined has ended: so have they, in the same way. But when it was
   /// its own caller who cancelled it, the first of them stands in for it: next, if it had started or
   /// the turn of the other has passed.
+  @_optimize(speed)
   func endFollowersLocked(_ leader: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let groups = leader.groups, let party = groups.pointee.party, party.leader == leader
     else { return }

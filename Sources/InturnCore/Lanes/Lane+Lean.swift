@@ -45,6 +45,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Nil when it has to go the long way: then nothing has happened.
+  @_optimize(speed)
   private func enqueueLean(
     generation: UInt32, _ options: LeanOptions, work: Work,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
@@ -122,6 +123,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Adds an operation that needs no slot before it starts.
+  @_optimize(speed)
   private func enqueueBare(_ job: Job, _ generation: UInt32, priority: Int32) -> (Status, Handle)? {
     pointee.lock.lock()
     var status = admitLocked(generation)

@@ -150,6 +150,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The same for who does not mind the few steps more.
+  @_optimize(speed)
   @inline(never)
   func unlockSlowly(_ outbox: inout Outbox) {
     stageStatesLocked(&outbox)

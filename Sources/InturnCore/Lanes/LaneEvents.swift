@@ -58,6 +58,7 @@ final class LaneEvents: @unchecked Sendable {
 
   /// Takes out the next events, as many as are wanted at most. The caller tells them without the lock,
   /// one after the other, and then says so.
+  @_optimize(speed)
   fileprivate func begin(most: Int) -> UnsafeMutablePointer<Entry>? {
     guard !isTelling, let begin = first else { return nil }
     isTelling = true
@@ -73,6 +74,7 @@ final class LaneEvents: @unchecked Sendable {
   }
 
   /// Tells an event, and gives the next one of those that were taken out with it.
+  @_optimize(speed)
   fileprivate func tell(_ entry: UnsafeMutablePointer<Entry>) -> UnsafeMutablePointer<Entry>? {
     entry.pointee.event.label = entry.pointee.label.map { UnsafePointer($0) }
     handler(entry.pointee.event)
@@ -138,6 +140,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Tells some events, if there are any to tell: each is a delivery. Called with the lock, which it
   /// gives up and takes again. False when the process is not the same any more.
+  @_optimize(speed)
   func tellEventsLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
     guard let first = events.begin(most: min(budget.remaining, Self.portion)) else { return true }
     noteDeliveriesLocked()

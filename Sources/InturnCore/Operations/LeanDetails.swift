@@ -24,6 +24,7 @@ struct LeanDetailsPool: ~Copyable {
   deinit { shelf.deallocate() }
 
   /// Details with room for so many edges. Nil when memory runs out.
+  @_optimize(speed)
   @inline(__always)
   func take(edges count: Int) -> OperationDetails.Pointer? {
     guard let details = takeOne() else { return nil }
@@ -34,6 +35,7 @@ struct LeanDetailsPool: ~Copyable {
     return details
   }
 
+  @_optimize(speed)
   private func takeOne() -> OperationDetails.Pointer? {
     lock.lock()
     guard let details = shelf.pointee.first else {
@@ -49,6 +51,7 @@ struct LeanDetailsPool: ~Copyable {
   }
 
   /// Takes details back that are still lean.
+  @_optimize(speed)
   func giveBack(_ details: OperationDetails.Pointer) {
     details.makeLeanAgain()
     lock.lock()
@@ -88,6 +91,7 @@ extension OperationDetails {
 
 extension UnsafeMutablePointer<OperationDetails> {
   /// Takes back what the short ways change.
+  @_optimize(speed)
   fileprivate func makeLeanAgain() {
     let memory = UnsafeMutableRawPointer(self)
     let plan = (memory + OperationDetails.planOffset).assumingMemoryBound(to: OperationPlan.self)
@@ -108,6 +112,7 @@ extension UnsafeMutablePointer<OperationDetails> {
   }
 
   /// Frees the details and all that is theirs, but for what may have another operation's result.
+  @_optimize(speed)
   func destroy() -> Party? {
     var party: Party?
     pointee.onCancel.destroyContext()

@@ -21,6 +21,7 @@ struct OperationGroups {
   var followerAfter: OperationSlot.Pointer?
   var hasBeenJoined = false
 
+  @_optimize(speed)
   init(key: Bytes?, owner: Owner?, joins: Bool) {
     self.key = key
     self.owner = owner

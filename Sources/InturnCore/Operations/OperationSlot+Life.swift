@@ -40,6 +40,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// `isKept`: one of those that are kept to start operations that have none.
   /// They are all given at once: who looks at the slot by a stale handle adds one for a moment, and
   /// that is not to be lost.
+  @_optimize(speed)
   @inline(__always)
   static func take(
     for lane: Lane.Pointer, _ laneGeneration: UInt32, _ flags: OperationWord.Flags,
@@ -105,12 +106,14 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   /// Lets go of a gate, which no operation uses.
+  @_optimize(speed)
   func dropGate() {
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
     dropReference()
   }
 
   /// Gives a slot back to which nothing refers any more.
+  @_optimize(speed)
   @inline(never)
   func recycle() {
     if let destroy = pointee.resultDestroy { destroy(pointee.result) }
@@ -146,6 +149,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   /// Gives the handle up, of which that takes no reference. False when it has to be done the long
   /// way, which also says what is wrong.
+  @_optimize(speed)
   @inline(__always)
   static func releaseAtOnce(_ handle: Handle) -> Bool {
     guard handle.isOf(.operation),

@@ -14,6 +14,7 @@ final class NameRegistry: @unchecked Sendable {
   @exclusivity(unchecked) private var claimed: UInt64 = 0
 
   /// Puts an operation into the line of each of its names. True when it has them all.
+  @_optimize(speed)
   func claim(_ claims: NameClaims, for slot: OperationSlot.Pointer) -> Bool {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
@@ -46,6 +47,7 @@ final class NameRegistry: @unchecked Sendable {
 
   /// Takes an operation out of its lines. Gives the operations that have all their names now, in the
   /// order in which they came, each with a reference.
+  @_optimize(speed)
   func release(_ claims: NameClaims) -> [OperationSlot.Pointer] {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }

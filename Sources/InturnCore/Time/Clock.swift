@@ -66,6 +66,7 @@ package final class Clock: @unchecked Sendable {
 
   /// Arms a timer, or sets another deadline for an armed one. When a manual clock has passed the
   /// deadline meanwhile, the system clock's thread fires the timer: the caller may hold a lock.
+  @_optimize(speed)
   func arm(_ node: TimerNode.Pointer, at deadline: Int64, for owner: TimerNode.Owner) {
     lock.lock()
     if node.pointee.isArmed { timers.remove(node) }
@@ -79,6 +80,7 @@ package final class Clock: @unchecked Sendable {
   }
 
   /// Disarms a timer, if it is armed. It may still be about to fire when this returns.
+  @_optimize(speed)
   func disarm(_ node: TimerNode.Pointer) {
     lock.lock()
     if node.pointee.isArmed { timers.remove(node) }

@@ -42,6 +42,7 @@ struct TimerHeap: ~Copyable {
   var first: TimerNode.Pointer? { heap.first?.node }
 
   /// Adds a timer, which is not armed, with its deadline set. True when it is due first.
+  @_optimize(speed)
   mutating func insert(_ node: TimerNode.Pointer) -> Bool {
     node.pointee.order = nextOrder
     nextOrder += 1
@@ -62,6 +63,7 @@ struct TimerHeap: ~Copyable {
   }
 
   /// Takes a timer out, which is armed.
+  @_optimize(speed)
   mutating func remove(_ node: TimerNode.Pointer) {
     let (previous, next, position) =
       (node.pointee.previous, node.pointee.next, node.pointee.position)
