@@ -107,8 +107,9 @@ public func inturn_report_send(_ report: UnsafePointer<inturn_report>?) -> intur
   if !isValidLabel(report.operation_label) { return refuse("report->operation_label") }
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
   Report(
-    kind: kind, message: message, queueLabel: name(report.queue_label),
-    operationLabel: name(report.operation_label)
+    kind: kind, message: String(cString: message),
+    queueLabel: report.queue_label.map(String.init(cString:)),
+    operationLabel: report.operation_label.map(String.init(cString:))
   ).send()
   return INTURN_OK
 }

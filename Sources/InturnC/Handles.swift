@@ -64,9 +64,9 @@ extension inturn_operation_options {
   }
 }
 
-/// A key or a reason; nil when it is NULL or not UTF-8.
-func name(_ text: UnsafePointer<CChar>?) -> String? {
-  text.flatMap { String(validatingCString: $0) }
+/// A name, a key or a reason; nil when it is NULL or not UTF-8.
+func name(_ text: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
+  isValidLabel(text) ? text : nil
 }
 
 /// A callback's context that is destroyed with the last use of this object.

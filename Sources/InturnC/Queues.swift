@@ -292,7 +292,7 @@ func check(
   func refused(_ field: StaticString) -> Status { refuse(prefix, field, in: function) }
   if let field = wrongField(of: options) { return refused(field) }
   guard let earlier = options.pointee.earlier else { return refused("after_count") }
-  if !addNames(options, to: &result) { return refused("exclusive") }
+  guard let names = options.pointee.names else { return refused("exclusive") }
   if let field = addRetry(options, to: &result) { return refused(field) }
   result.label = options.pointee.label
   result.maxWait = options.pointee.max_wait_ns
@@ -305,7 +305,8 @@ func check(
   result.isUrgent = options.pointee.urgent
   result.after = earlier
   result.needsFinished = options.pointee.after_policy == INTURN_AFTER_FINISHED
-  result.key = name(options.pointee.key)
+  result.names = names
+  result.key = options.pointee.key
   result.joins = options.pointee.join
   result.condition = unsafeBitCast(options.pointee.condition, to: RawCondition?.self)
   if let function = options.pointee.on_end {
@@ -323,19 +324,16 @@ func check(
   return status
 }
 
-/// False when a name is not one.
-private func addNames(
-  _ options: UnsafePointer<inturn_operation_options>, to result: inout OperationOptions
-) -> Bool {
-  guard
-    let names = array(
-      options.pointee.exclusive, options.pointee.exclusive_count, most: Int(Int32.max))
-  else { return false }
-  for name in names {
-    guard let name, isValidLabel(name) else { return false }
-    result.names.append(String(cString: name))
+extension inturn_operation_options {
+  /// Nil when a name is not one.
+  @inline(__always)
+  fileprivate var names: UnsafeBufferPointer<UnsafePointer<CChar>>? {
+    guard let names = array(exclusive, exclusive_count, most: Int(Int32.max)),
+      names.allSatisfy({ name($0) != nil })
+    else { return nil }
+    // As none of them is NULL.
+    return UnsafeRawBufferPointer(names).assumingMemoryBound(to: UnsafePointer<CChar>.self)
   }
-  return true
 }
 
 /// Which field of the retry policy is wrong, if one is.

@@ -1,33 +1,61 @@
+import Foundation
 import Testing
 
 @testable import InturnCore
 
 @Suite struct BytesTests {
-  @Test func `the same bytes are one name, however they are stored`() {
+  @Test func `the same bytes are one name, wherever they are`() {
     for text in ["", "a", "fifteen bytes!!", "more than sixteen bytes", "\u{e9}", "日本語"] {
-      let copy = String(decoding: Array(text.utf8), as: UTF8.self)
-      let part = ("<" + text + ">").dropFirst().dropLast()
-      #expect(Bytes(text) == Bytes(copy))
-      #expect(Bytes(text) == Bytes(String(part)))
-      #expect(Bytes(text).hashValue == Bytes(copy).hashValue)
+      let (one, other) = (KeptText(text), KeptText(text))
+      defer { withExtendedLifetime((one, other)) {} }
+      #expect(one.bytes.text != other.bytes.text)
+      #expect(one.bytes == other.bytes && one.bytes.hashValue == other.bytes.hashValue)
+      #expect(one.bytes.byteCount == text.utf8.count + 1)
     }
   }
 
   @Test func `other bytes are another name, also where the characters are the same`() {
     let spellings = ["\u{e9}", "e\u{301}"]
     #expect(spellings[0] == spellings[1])
-    #expect(Set(spellings.map(Bytes.init)).count == 2)
+    #expect(!isSame(spellings[0], spellings[1]))
     #expect(countOfNames(spellings) == 2)
     #expect(countOfNames(["a", "b", "a"]) == 2)
-    #expect(Bytes("a") != Bytes("ab"))
-    #expect(Bytes("") != Bytes("\0"))
+    #expect(!isSame("a", "ab"))
+  }
+
+  @Test func `a name's line goes on when who came first is gone, and its text`() {
+    let registry = NameRegistry()
+    let size = 3 * MemoryLayout<OperationSlot>.stride
+    let memory = calloc(1, size)!
+    defer { free(memory) }
+    let slots = (0..<3).map { memory.assumingMemoryBound(to: OperationSlot.self) + $0 }
+    var first: NameClaims? = makeClaims(["a"])
+    let (second, third) = (makeClaims(["a"]), makeClaims(["a"]))
+    #expect(registry.claim(first!, for: slots[0]))
+    #expect(!registry.claim(second, for: slots[1]))
+    #expect(registry.release(first!) == [slots[1]])
+    first = nil
+    #expect(!registry.claim(third, for: slots[2]))
+    #expect(registry.release(second) == [slots[2]])
+    #expect(registry.release(third).isEmpty && registry.count == 0)
+  }
+
+  private func isSame(_ left: String, _ right: String) -> Bool {
+    left.withCString { left in right.withCString { Bytes(left) == Bytes($0) } }
+  }
+
+  private func makeClaims(_ names: [String]) -> NameClaims {
+    let texts = names.map { KeptText($0) }
+    return withExtendedLifetime(texts) {
+      texts.map(\.bytes.text).withUnsafeBufferPointer { NameClaims($0) }
+    }
   }
 
   /// How many names an operation with these has.
   private func countOfNames(_ names: [String]) -> Int {
     let registry = NameRegistry()
     let slot = UnsafeMutablePointer<OperationSlot>(bitPattern: 64)!
-    let claims = NameClaims(names)
+    let claims = makeClaims(names)
     #expect(registry.claim(claims, for: slot))
     defer { #expect(registry.release(claims).isEmpty && registry.count == 0) }
     return registry.count
@@ -42,4 +70,15 @@ import Testing
         Array(Report.quoted("a\(scalar)b").unicodeScalars) == ["\"", "a", shown, "b", "\""])
     }
   }
+}
+
+/// A text's bytes, for as long as this lives.
+final class KeptText {
+  private let memory: UnsafeMutablePointer<CChar>
+
+  init(_ text: String) { memory = strdup(text) }
+
+  deinit { free(memory) }
+
+  var bytes: Bytes { Bytes(UnsafePointer(memory)) }
 }

@@ -9,12 +9,13 @@ import Testing
 
   @Test func `a suspend is taken back by its own reason only`() {
     var suspensions = Suspensions()
-    let (upload, login) = (Bytes("upload"), Bytes("login"))
-    let added = [upload, upload, nil].map { suspensions.add($0) }
+    let (upload, login) = (KeptText("upload"), KeptText("login"))
+    defer { withExtendedLifetime((upload, login)) {} }
+    let added = [upload, upload, nil].map { suspensions.add($0?.bytes) }
     let count = suspensions.count
     #expect(added == [true, true, true] && count == 3)
     // The second one without a reason, the others have one; and the third one with that of theirs.
-    let back = [login, nil, nil, upload, upload, upload].map { suspensions.takeBack($0) }
+    let back = [login, nil, nil, upload, upload, upload].map { suspensions.takeBack($0?.bytes) }
     let left = suspensions.count
     #expect(back == [false, true, false, true, true, false] && left == 0)
   }
@@ -27,7 +28,9 @@ import Testing
     for step in 0..<20_000 {
       // Many at first, then fewer.
       let number = Int.random(in: 0..<500, using: &random)
-      let reason = number == 0 ? nil : Bytes("reason \(number)")
+      let text = number == 0 ? nil : KeptText("reason \(number)")
+      defer { withExtendedLifetime(text) {} }
+      let reason = text?.bytes
       if Int.random(in: 0..<20_000, using: &random) > step {
         let isAdded = suspensions.add(reason)
         #expect(isAdded)

@@ -114,24 +114,22 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   ) -> Result {
     let label = options?.label ?? label
     if options == nil && label == nil { return body(nil) }
-    var core = options?.engineOptions ?? InturnCore.OperationOptions()
-    core.retry = retry?.enginePolicy
-    core.retry?.decide = Self.askWhetherWorthIt
-    if options != nil {
-      core.endCallback = EndCallback(
-        function: {},
-        call: { _, turn, end in
-          Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
-            if end.cause == .joined { $0.tellAccepted(hasJoined: true) }
-            let (end, box) = OutcomeBox.open(end)
-            $0.end(end, box)
-          }
-        },
-        context: Unmanaged.passRetained(self).toOpaque(),
-        destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
-    }
-    return withOptionalCString(label) {
-      core.label = $0
+    return (options ?? OperationOptions()).withEngineOptions(label: label) { core in
+      core.retry = retry?.enginePolicy
+      core.retry?.decide = Self.askWhetherWorthIt
+      if options != nil {
+        core.endCallback = EndCallback(
+          function: {},
+          call: { _, turn, end in
+            Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
+              if end.cause == .joined { $0.tellAccepted(hasJoined: true) }
+              let (end, box) = OutcomeBox.open(end)
+              $0.end(end, box)
+            }
+          },
+          context: Unmanaged.passRetained(self).toOpaque(),
+          destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
+      }
       return body(core)
     }
   }

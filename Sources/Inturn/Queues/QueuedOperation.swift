@@ -196,10 +196,6 @@ public class QueuedOperation: @unchecked Sendable {
   private func enqueue(
     on queue: Handle, _ options: OperationOptions, label: String, at site: Site
   ) -> QueueError? {
-    var core = options.engineOptions
-    if options.condition != nil { core.condition = Self.askCondition }
-    core.retry = options.retry?.enginePolicy
-    if options.retry?.decide != nil { core.retry?.decide = Self.askWhetherWorthIt }
     guard let after = Self.handles(for: options) else {
       hasEnded(.cancelled(.dependency), nil)
       return nil
@@ -207,19 +203,21 @@ public class QueuedOperation: @unchecked Sendable {
     // One reference as the work's context, one as the end's.
     let context = Unmanaged.passRetained(self).toOpaque()
     _ = Unmanaged.passRetained(self)
-    core.endCallback = EndCallback(
-      function: {},
-      call: { _, context, end in
-        let (end, box) = OutcomeBox.open(end)
-        Self.from(context).hasEnded(end, box)
-      },
-      context: context, destroy: Self.letGo)
     lock.withLock {
       self.queue = queue
       dependencies = options.after
     }
-    let (status, handle) = label.withCString { text in
-      core.label = text
+    let (status, handle) = options.withEngineOptions(label: label) { core in
+      if options.condition != nil { core.condition = Self.askCondition }
+      core.retry = options.retry?.enginePolicy
+      if options.retry?.decide != nil { core.retry?.decide = Self.askWhetherWorthIt }
+      core.endCallback = EndCallback(
+        function: {},
+        call: { _, context, end in
+          let (end, box) = OutcomeBox.open(end)
+          Self.from(context).hasEnded(end, box)
+        },
+        context: context, destroy: Self.letGo)
       return after.withUnsafeBufferPointer { handles in
         core.after = handles
         return Engine.enqueue(

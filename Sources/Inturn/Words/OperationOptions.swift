@@ -64,16 +64,47 @@ public struct OperationOptions: Sendable {
     return options
   }
 
-  /// What the engine is told: without the label, what it comes after, and the functions.
-  package var engineOptions: InturnCore.OperationOptions {
+  /// Calls `body` with what the engine is told: without what it comes after, and the functions. What
+  /// that points to is there during the call.
+  package func withEngineOptions<Result>(
+    label: String?, _ body: (inout InturnCore.OperationOptions) -> Result
+  ) -> Result {
     precondition(!joins || key != nil, "An operation that joins others needs a key.")
+    precondition(
+      !(exclusive + [key ?? ""]).contains { $0.utf8.contains(0) },
+      "A key or a name with a zero in it: others would take it for a shorter one.")
+    var result = plainEngineOptions
+    return withOptionalCString(label) { label in
+      result.label = label
+      return withOptionalCString(key) { key in
+        result.key = key
+        return Self.withCStrings(exclusive) { names in
+          result.names = names
+          return body(&result)
+        }
+      }
+    }
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>>) -> Result
+  ) -> Result {
+    var text: [CChar] = []
+    let places = strings.map { string in
+      defer { text += string.utf8CString }
+      return text.count
+    }
+    return text.withUnsafeBufferPointer { text in
+      places.map { text.baseAddress.unsafelyUnwrapped + $0 }.withUnsafeBufferPointer(body)
+    }
+  }
+
+  private var plainEngineOptions: InturnCore.OperationOptions {
     var result = InturnCore.OperationOptions()
     result.priority = priority
     result.isUrgent = isUrgent
     result.isBarrier = isBarrier
     result.needsFinished = needsFinished
-    result.names = exclusive
-    result.key = key
     result.joins = joins
     result.owner = owner?.core
     result.maxWait = Self.limit(maxWait, "maxWait")

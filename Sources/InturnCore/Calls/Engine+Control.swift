@@ -78,7 +78,7 @@ extension Engine {
   // MARK: Going on and stopping
 
   package static func suspend(
-    _ queue: Handle, at site: Site = .unknown, reason: String? = nil
+    _ queue: Handle, at site: Site = .unknown, reason: UnsafePointer<CChar>? = nil
   ) -> Status {
     if reason != nil && !hasMemory { return .noMemory }
     return withLocked(queue) { lane, _ in
@@ -92,7 +92,7 @@ extension Engine {
   }
 
   /// Takes one suspend back, of this reason or of none.
-  package static func resume(_ queue: Handle, reason: String? = nil) -> Status {
+  package static func resume(_ queue: Handle, reason: UnsafePointer<CChar>? = nil) -> Status {
     withLocked(queue) { lane, outbox in
       guard let extra = lane.pointee.extra,
         extra.pointee.suspensions.takeBack(reason.map(Bytes.init))
@@ -133,13 +133,17 @@ extension Engine {
   }
 
   /// Ends as finished what is pending of a key; gives how many there were.
-  package static func resolve(_ key: String, of queue: Handle) -> (Status, UInt64) {
-    withLane(queue, or: 0) { $0.resolve(key, generation: queue.generation) }
+  package static func resolve(
+    _ key: UnsafePointer<CChar>, of queue: Handle
+  ) -> (Status, UInt64) {
+    withLane(queue, or: 0) { $0.resolve(Bytes(key), generation: queue.generation) }
   }
 
   /// Cancels all of a key; gives how many there were.
-  package static func cancel(_ key: String, of queue: Handle) -> (Status, UInt64) {
-    withLane(queue, or: 0) { $0.cancel(key, generation: queue.generation) }
+  package static func cancel(
+    _ key: UnsafePointer<CChar>, of queue: Handle
+  ) -> (Status, UInt64) {
+    withLane(queue, or: 0) { $0.cancel(Bytes(key), generation: queue.generation) }
   }
 
   // MARK: Looking

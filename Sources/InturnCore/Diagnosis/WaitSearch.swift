@@ -227,15 +227,20 @@ struct WaitSearch {
       names.append(details[origin.hindrance].name.text)
       if case .queue(let lane) = waits[origin.wait].target {
         let name = lane.describedForReports
-        if names.last.map(Bytes.init) != Bytes(name) { names.append(name) }
+        if !Self.isSame(names.last, name) { names.append(name) }
       }
       place = origin.wait
       if place == last { break }
     }
     let caller = waits[last].nameOfWaiter
     names.reverse()
-    if names.last.map(Bytes.init) != Bytes(caller) { names.append(caller) }
+    if !Self.isSame(names.last, caller) { names.append(caller) }
     return .deadlock(ring: [caller] + names, at: waits[last].site)
+  }
+
+  /// By their bytes: see `Bytes`.
+  private static func isSame(_ left: String?, _ right: String) -> Bool {
+    left?.utf8.elementsEqual(right.utf8) == true
   }
 }
 

@@ -6,9 +6,12 @@ extension HostExecutor {
   /// Who has taken the executor over. The lock of `Executor` protects it.
   struct Attachment {
     /// What kind of loop it is, so that another kind does not take `data` for its own.
-    let loop: Bytes
+    let loop: String
     /// The loop's own; never touched here.
     let data: UnsafeMutableRawPointer?
+
+    /// By the bytes: see `Bytes`.
+    func isOf(_ loop: String) -> Bool { self.loop.utf8.elementsEqual(loop.utf8) }
   }
 
   /// Takes the executor over for the calling thread. Refused to a second loop, to other threads
@@ -19,7 +22,7 @@ extension HostExecutor {
     defer { lock.unlock() }
     if attachedThread != 0 { return .busy }
     if isDrainedLocked && !isDrainedByCaller { return .wrongThread }
-    attachment = Attachment(loop: Bytes(loop), data: data)
+    attachment = Attachment(loop: loop, data: data)
     attachedThread = inturn_system_thread()
     Engine.current.pointee.waits.attachments.wrappingAdd(1, ordering: .relaxed)
     return .ok
@@ -30,7 +33,7 @@ extension HostExecutor {
     lock.lock()
     let attachment = attachment
     lock.unlockAfterReadingObject()
-    guard let attachment, attachment.loop == Bytes(loop) else { return (.invalidArgument, nil) }
+    guard let attachment, attachment.isOf(loop) else { return (.invalidArgument, nil) }
     return (.ok, attachment.data)
   }
 
@@ -39,7 +42,7 @@ extension HostExecutor {
   package func detach(loop: String) -> Status {
     lock.lock()
     let old = attachment
-    let isLoops = old?.loop == Bytes(loop)
+    let isLoops = old?.isOf(loop) == true
     let isInUse = isDrainedLocked && !isDrainedByCaller
     if isLoops && !isInUse {
       attachment = nil

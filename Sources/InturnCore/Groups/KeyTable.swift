@@ -6,7 +6,8 @@ final class KeyTable: @unchecked Sendable {
   // Safe to share: as above.
 
   private struct Line: HashNode {
-    let key: Bytes
+    /// The first one's own.
+    var key: Bytes
     var nextInBucket: UnsafeMutablePointer<Line>?
     var first: OperationSlot.Pointer?
     var last: OperationSlot.Pointer?
@@ -54,11 +55,14 @@ final class KeyTable: @unchecked Sendable {
     if let after { after.groups!.pointee.sameKeyBefore = before }
     if before != nil && after != nil { return }
     let line = lines.find(key).unsafelyUnwrapped
-    if before == nil { line.pointee.first = after }
     if after == nil { line.pointee.last = before }
-    if line.pointee.first != nil { return }
+    if before != nil { return }
+    line.pointee.first = after
+    if let after {
+      line.pointee.key = after.groups!.pointee.key.unsafelyUnwrapped
+      return
+    }
     lines.remove(line)
-    line.deinitialize(count: 1)
     line.deallocate()
   }
 

@@ -1,6 +1,7 @@
 import CInturnSystem
 
-/// The options of an operation that is enqueued; see `inturn_operation_options`.
+/// The options of an operation that is enqueued; see `inturn_operation_options`. What they point to is
+/// the caller's, until the call returns.
 package struct OperationOptions {
   package var label: UnsafePointer<CChar>?
   package var maxWait: Int64 = 0
@@ -18,11 +19,11 @@ package struct OperationOptions {
   /// Whether it ends cancelled when one of those ends otherwise than finished.
   package var needsFinished = false
   /// Of the operations with a name in common, one runs at a time.
-  package var names: [String] = []
+  package var names = UnsafeBufferPointer<UnsafePointer<CChar>>(start: nil, count: 0)
   package var condition: RawCondition?
   package var retry: RetryPolicy?
   /// By which it can be found, and others can join it.
-  package var key: String?
+  package var key: UnsafePointer<CChar>?
   package var joins = false
   package var owner: Owner?
 
@@ -248,11 +249,9 @@ extension UnsafeMutablePointer<OperationSlot> {
     else { return false }
     pointee.details = details
     if options.pointee.key != nil || options.pointee.owner != nil {
-      details.pointee.groups = .allocate(capacity: 1)
-      details.pointee.groups!.initialize(
-        to: OperationGroups(
-          key: options.pointee.key.map(Bytes.init), owner: options.pointee.owner,
-          joins: options.pointee.joins))
+      details.pointee.groups = OperationGroups.make(
+        key: options.pointee.key.map(Bytes.init), owner: options.pointee.owner,
+        joins: options.pointee.joins)
     }
     guard let plan else { return true }
     if plan.pointee.retry != nil { _ = set(.retries) }

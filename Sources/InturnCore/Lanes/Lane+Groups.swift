@@ -146,8 +146,8 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Ends what is pending of a key as finished: what it was to ask for has been settled. Gives how
   /// many there were.
-  func resolve(_ key: String, generation: UInt32) -> (Status, UInt64) {
-    forEach(Bytes(key), generation: generation) { slot, outbox in
+  func resolve(_ key: Bytes, generation: UInt32) -> (Status, UInt64) {
+    forEach(key, generation: generation) { slot, outbox in
       if slot.loadWord().contains(.started) { return false }
       let before = slot.loadWord().contains(.claimed)
       cutOffLocked(slot, .finished, .resolved, &outbox)
@@ -156,8 +156,8 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Cancels all of a key that has not ended.
-  func cancel(_ key: String, generation: UInt32) -> (Status, UInt64) {
-    forEach(Bytes(key), generation: generation) { slot, outbox in
+  func cancel(_ key: Bytes, generation: UInt32) -> (Status, UInt64) {
+    forEach(key, generation: generation) { slot, outbox in
       if slot.loadWord().contains(.started) {
         return requestCancelLocked(slot, .request, &outbox)
       }

@@ -21,11 +21,16 @@ struct OperationGroups {
   var followerAfter: OperationSlot.Pointer?
   var hasBeenJoined = false
 
+  /// With a copy of the key in the same piece of memory, which `deallocate` frees.
   @_optimize(speed)
-  init(key: Bytes?, owner: Owner?, joins: Bool) {
-    self.key = key
-    self.owner = owner
-    self.joins = joins
+  static func make(key: Bytes?, owner: Owner?, joins: Bool) -> UnsafeMutablePointer<Self> {
+    let keyAt = MemoryLayout<Self>.stride
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: keyAt + (key?.byteCount ?? 0), alignment: MemoryLayout<Self>.alignment)
+    let groups = memory.bindMemory(to: Self.self, capacity: 1)
+    groups.initialize(to: Self(owner: owner, joins: joins))
+    if let key { groups.pointee.key = Bytes(key, copiedTo: memory + keyAt) }
+    return groups
   }
 }
 

@@ -116,6 +116,10 @@ struct OperationDetails {
   /// The operations that come after it.
   var firstEdge: Edge.Pointer?
   var lastEdge: Edge.Pointer?
+
+  // Written where it is to be, rather than copied there.
+  @inline(__always)
+  init() {}
 }
 
 /// How far an operation has come, in units of its own.

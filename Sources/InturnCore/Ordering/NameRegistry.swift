@@ -68,9 +68,10 @@ final class NameRegistry: @unchecked Sendable {
         }
       }
       if let next { next.pointee.previous = previous } else { line.pointee.last = previous }
-      if line.pointee.first == nil {
+      if let first = line.pointee.first {
+        line.pointee.key = first.pointee.name
+      } else {
         lines.remove(line)
-        line.deinitialize(count: 1)
         line.deallocate()
       }
       place.pointee.line = nil
@@ -130,24 +131,25 @@ final class NameClaims: @unchecked Sendable {
   /// By which the operation is told that it has its names.
   let edge: Edge.Pointer
 
-  init(_ names: [String]) {
+  init(_ names: UnsafeBufferPointer<UnsafePointer<CChar>>) {
     count = names.count
-    // One piece of memory, that begins with the edge.
-    let places = MemoryLayout<Edge>.stride
+    // One piece of memory: the edge, the places, the texts.
+    let placesAt = MemoryLayout<Edge>.stride
+    let textsAt = placesAt + count * MemoryLayout<NamePlace>.stride
     let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: places + count * MemoryLayout<NamePlace>.stride,
+      byteCount: names.reduce(textsAt) { $0 + Bytes($1).byteCount },
       alignment: MemoryLayout<Edge>.alignment)
     edge = memory.bindMemory(to: Edge.self, capacity: 1)
-    first = (memory + places).bindMemory(to: NamePlace.self, capacity: count)
-    for (place, name) in names.enumerated() {
-      (first + place).initialize(to: NamePlace(name: Bytes(name), claims: reference))
+    first = (memory + placesAt).bindMemory(to: NamePlace.self, capacity: count)
+    var room = memory + textsAt
+    for (place, text) in names.enumerated() {
+      let name = Bytes(Bytes(text), copiedTo: room)
+      (first + place).initialize(to: NamePlace(name: name, claims: reference))
+      room += name.byteCount
     }
   }
 
-  deinit {
-    first.deinitialize(count: count)
-    UnsafeMutableRawPointer(edge).deallocate()
-  }
+  deinit { UnsafeMutableRawPointer(edge).deallocate() }
 
   fileprivate var reference: Unmanaged<NameClaims> { .passUnretained(self) }
 
@@ -169,7 +171,8 @@ private struct NamePlace {
 
 /// Who stands in line for a name: the first one has it.
 private struct NameLine: HashNode {
-  let key: Bytes
+  /// The first one's own.
+  var key: Bytes
   var nextInBucket: UnsafeMutablePointer<NameLine>?
   var first: UnsafeMutablePointer<NamePlace>?
   var last: UnsafeMutablePointer<NamePlace>?

@@ -15,11 +15,11 @@ struct Suspensions: ~Copyable {
   /// None of them has a count of zero.
   private var reasons = HashTable<Reason>()
 
-  deinit { reasons.forEach(Self.drop) }
+  deinit { reasons.forEach { $0.deallocate() } }
 
   /// One of the reasons, if there are any, and where it was suspended for that last.
-  var first: (reason: String?, site: Site) {
-    var first: (reason: String?, site: Site) = (nil, site)
+  var first: (reason: UnsafePointer<CChar>?, site: Site) {
+    var first: (reason: UnsafePointer<CChar>?, site: Site) = (nil, site)
     reasons.forEach { first = ($0.pointee.key.text, $0.pointee.site) }
     return first
   }
@@ -46,7 +46,7 @@ struct Suspensions: ~Copyable {
       known.pointee.count -= 1
       if known.pointee.count == 0 {
         reasons.remove(known)
-        Self.drop(known)
+        known.deallocate()
       }
       countOfReasons -= 1
     } else if count == countOfReasons {
@@ -57,14 +57,13 @@ struct Suspensions: ~Copyable {
   }
 
   private mutating func insert(_ reason: Bytes) -> UnsafeMutablePointer<Reason> {
-    let node = UnsafeMutablePointer<Reason>.allocate(capacity: 1)
-    node.initialize(to: Reason(key: reason))
+    // The node, and a copy of the text.
+    let textAt = MemoryLayout<Reason>.stride
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: textAt + reason.byteCount, alignment: MemoryLayout<Reason>.alignment)
+    let node = memory.bindMemory(to: Reason.self, capacity: 1)
+    node.initialize(to: Reason(key: Bytes(reason, copiedTo: memory + textAt)))
     reasons.insert(node)
     return node
-  }
-
-  private static func drop(_ node: UnsafeMutablePointer<Reason>) {
-    node.deinitialize(count: 1)
-    node.deallocate()
   }
 }

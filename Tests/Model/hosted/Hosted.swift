@@ -65,19 +65,20 @@ func enqueue(
   var options: OperationOptions?
   if maxWait > 0 || after != 0 || joins || attempts > 1 { options = OperationOptions() }
   options?.maxWait = maxWait
-  if joins {
-    options?.key = "key"
-    options?.joins = true
-  }
+  options?.joins = joins
   if attempts > 1 {
     options?.retry = RetryPolicy()
     options?.retry?.maximumAttempts = attempts
   }
-  let (status, operation) = withUnsafePointer(to: Handle(bits: after)) {
-    options?.after = UnsafeBufferPointer(start: $0, count: after == 0 ? 0 : 1)
-    return Engine.enqueue(
-      Handle(bits: queue), options: options, context: context, destroy: destroy,
-      isObstinate: isObstinate, wantsHandle: true)
+  let (status, operation) = withUnsafePointer(to: Handle(bits: after)) { after in
+    options?.after = UnsafeBufferPointer(
+      start: after, count: after.pointee.bits == 0 ? 0 : 1)
+    return "key".withCString { key in
+      if joins { options?.key = key }
+      return Engine.enqueue(
+        Handle(bits: queue), options: options, context: context, destroy: destroy,
+        isObstinate: isObstinate, wantsHandle: true)
+    }
   }
   handle.pointee = operation.bits
   return status.rawValue
