@@ -233,6 +233,30 @@ import Testing
     #expect(ran.value == 1)
   }
 
+  @Test func `a drain that begins after the queue was quiet is not ended by that`() async {
+    let queue = FIFOQueue()
+    queue.suspend()
+    queue.enqueue {}
+    let waits = QuietWaits()
+    @Sendable func wait() -> Task<Bool, Never> {
+      Task(executorPreference: InPlaceExecutor()) {
+        await waits.wait(for: queue.lane, within: nil, of: nil)
+      }
+    }
+    let before = wait()
+    var after: Task<Bool, Never>?
+    let isQuiet = {
+      after = wait()
+      return true
+    }
+    waits.end(if: isQuiet) {}
+    #expect(await before.value)
+    after?.cancel()
+    #expect(await after?.value == false)
+    queue.resume()
+    await queue.drained()
+  }
+
   @Test func `drain returns what did not end in time, by the queue's clock`() async throws {
     let clock = ManualClock()
     let queue = FIFOQueue(label: "slow", clock: clock)

@@ -6,31 +6,21 @@ extension QueueCore {
 
   func waitUntilQuiet(timeout: Duration?) async {
     if isQuiet { return }
-    let wait = DrainWait()
-    _ = await wait.end(within: timeout, of: clock) { wait in
-      lock.lock()
-      quietWaits.append(wait)
-      lock.unlock()
-      note(Interest.quiet)
+    // What has begun on an actor is over for the lane.
+    _ = await quietWaits.wait(
+      for: queue, within: timeout, of: clock,
+      isRestOver: { [self] in kind != .actor || runningFrameCount == 0 }
+    ) {
+      if kind != .actor { return }
+      interests.bitwiseOr(Interest.quiet, ordering: .sequentiallyConsistent)
+      tellQuiet()
     }
-    lock.lock()
-    quietWaits.removeAll { $0 === wait }
-    lock.unlockAfterReadingObject()
-  }
-
-  /// Somebody is interested: looks himself, because what he waits for may just have happened.
-  private func note(_ interest: UInt32) {
-    interests.bitwiseOr(interest, ordering: .sequentiallyConsistent)
-    progressed()
   }
 
   func tellQuiet() {
-    lock.lock()
-    interests.bitwiseAnd(~Interest.quiet, ordering: .sequentiallyConsistent)
-    let waits = quietWaits
-    quietWaits = []
-    lock.unlockAfterReadingObject()
-    for wait in waits { wait.end(isQuiet: true) }
+    quietWaits.end(if: { isQuiet }) {
+      interests.bitwiseAnd(~Interest.quiet, ordering: .sequentiallyConsistent)
+    }
   }
 
   // MARK: Room

@@ -20,9 +20,10 @@ final class QueueCore: @unchecked Sendable {
   /// The frame of the body that runs without a turn; its owner is the visit.
   private(set) nonisolated(unsafe) var visitFrame: Frame! = nil
 
+  let quietWaits = QuietWaits()
+
   /// Protects what follows. Nothing is called while it is held.
   let lock = BriefLock()
-  @exclusivity(unchecked) var quietWaits: [DrainWait] = []
   @exclusivity(unchecked) var roomLine = RoomLine()
   @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
   @exclusivity(unchecked) var nextObserver: UInt64 = 0
@@ -285,10 +286,8 @@ final class QueueCore: @unchecked Sendable {
   private func tellWhoIsInterested() {
     let interests = self.interests.load(ordering: .sequentiallyConsistent)
     if interests & Interest.room != 0 { giveRoom() }
-    if interests & (Interest.quiet | Interest.released) == 0 { return }
-    guard isQuiet else { return }
     if interests & Interest.quiet != 0 { tellQuiet() }
-    if interests & Interest.released != 0 { destroyOnce() }
+    if interests & Interest.released != 0 && isQuiet { destroyOnce() }
   }
 
   /// The queue has been released by its user: what is pending still runs.

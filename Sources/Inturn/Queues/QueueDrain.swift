@@ -11,9 +11,7 @@ extension QueueEngine {
     }
     let entry = try OperationFrame.enter { [handle] _ in [.place(in: handle)] }
     defer { TaskWaitGraph.leave(entry) }
-    let isQuiet = await DrainWait().end(within: timeout, of: clock) { [handle] wait in
-      _ = Engine.whenQuiet(handle) { wait.end(isQuiet: true) }
-    }
+    let isQuiet = await quietWaits.wait(for: handle, within: timeout, of: clock)
     return isQuiet ? [] : notDrained
   }
 
@@ -21,18 +19,16 @@ extension QueueEngine {
 }
 
 /// One wait for a queue: the first end of it counts.
-package final class DrainWait: @unchecked Sendable {
+final class DrainWait: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
   private let lock = BriefLock()
   @exclusivity(unchecked) private var continuation: CheckedContinuation<Bool, Never>?
   @exclusivity(unchecked) private var outcome: Bool?
 
-  package init() {}
-
   /// Waits until somebody ends it, as `begin` has arranged; until the time is over; or until the task is
   /// cancelled. Whether the queue is quiet.
-  package func end(
+  func end(
     within timeout: Duration?, of clock: ManualClock?, _ begin: (DrainWait) -> Void
   ) async -> Bool {
     let alarm = timeout.map { timeout in
@@ -59,7 +55,7 @@ package final class DrainWait: @unchecked Sendable {
     if let outcome { new.resume(returning: outcome) }
   }
 
-  package func end(isQuiet: Bool) {
+  func end(isQuiet: Bool) {
     let waiter = lock.withLock { () -> CheckedContinuation<Bool, Never>? in
       if outcome != nil { return nil }
       outcome = isQuiet

@@ -8,6 +8,7 @@ package final class QueueEngine: Sendable {
   let capacity: Int?
   let clock: ManualClock?
   package let states: QueueStates
+  let quietWaits = QuietWaits()
   private let broadcast = Broadcast<QueueEvent>()
 
   /// Makes a queue, or stops the program when there is no memory for one. `executor`: where its work is

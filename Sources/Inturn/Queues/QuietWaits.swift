@@ -1,0 +1,73 @@
+import InturnCore
+
+/// Those who wait until nothing of a queue is left.
+///
+/// A queue may be quiet for a moment only, and somebody may begin to wait just after that. So each has a
+/// number, and what is seen or told of the queue ends the waits that had begun before.
+package final class QuietWaits: @unchecked Sendable {
+  // Safe to share: `lock` protects the rest.
+
+  /// Protects everything below.
+  private let lock = BriefLock()
+  @exclusivity(unchecked) private var waits: [(number: Int, wait: DrainWait)] = []
+  @exclusivity(unchecked) private var count = 0
+  /// Whether the engine is to tell when the lane is quiet. It is asked once, however many wait or have
+  /// given up; from then on it knows that somebody waits, and its reports come sooner.
+  @exclusivity(unchecked) private var isListening = false
+
+  package init() {}
+
+  /// Waits; whether the queue is quiet, or the time is over or the task cancelled. It is quiet when its
+  /// lane was and `isRestOver` says so, later; who knows of the rest calls `end` then. `begun` is called
+  /// when the wait counts.
+  package func wait(
+    for lane: Handle, within timeout: Duration?, of clock: ManualClock?,
+    isRestOver: @escaping @Sendable () -> Bool = { true }, begun: () -> Void = {}
+  ) async -> Bool {
+    let wait = DrainWait()
+    let isQuiet = await wait.end(within: timeout, of: clock) { wait in
+      lock.withLock {
+        count += 1
+        waits.append((count, wait))
+      }
+      listen(to: lane, isRestOver)
+      begun()
+    }
+    lock.withLock { waits.removeAll { $0.wait === wait } }
+    return isQuiet
+  }
+
+  private func listen(to lane: Handle, _ isRestOver: @escaping @Sendable () -> Bool) {
+    let last = lock.withLock { () -> Int? in
+      if isListening || waits.isEmpty { return nil }
+      isListening = true
+      return count
+    }
+    guard let last else { return }
+    _ = Engine.whenQuiet(lane) { [self] in
+      let mayBeMore = lock.withLock {
+        isListening = false
+        return count > last
+      }
+      if isRestOver() { end(upTo: last) }
+      if mayBeMore { listen(to: lane, isRestOver) }
+    }
+  }
+
+  /// Ends the waits that have begun, if the queue is quiet. `isLast` is called, under the lock, when
+  /// nobody waits any more.
+  package func end(if isQuiet: () -> Bool, isLast: () -> Void) {
+    let last = lock.withLock { count }
+    if isQuiet() { end(upTo: last, isLast: isLast) }
+  }
+
+  private func end(upTo last: Int, isLast: () -> Void = {}) {
+    let ended = lock.withLock {
+      let ended = waits.filter { $0.number <= last }
+      waits.removeAll { $0.number <= last }
+      if waits.isEmpty { isLast() }
+      return ended
+    }
+    for (_, wait) in ended { wait.end(isQuiet: true) }
+  }
+}
