@@ -36,7 +36,7 @@ public final class SynchronousDispatchGroup: Sendable {
     _ tasks: [any AsyncTask], fileID: StaticString = #fileID, line: UInt = #line,
     completion: @escaping @Sendable () -> Void
   ) {
-    TaskList(tasks, on: systemQueue, place: "\(fileID):\(line)", completion).begin()
+    TaskList(tasks, on: systemQueue, fileID, line, completion).begin()
   }
 
   /// Performs a list of tasks and returns when it is done.

@@ -9,6 +9,7 @@ final class TaskList: @unchecked Sendable {
 
   private let tasks: [any AsyncTask]
   private let place: String
+  private let site: Site
   private let completion: @Sendable () -> Void
   /// Runs its blocks one after the other on the queue that the list was given.
   private let drainer: DispatchQueue
@@ -20,11 +21,12 @@ final class TaskList: @unchecked Sendable {
   private static var callsAtATime: Int { 16 }
 
   init(
-    _ tasks: [any AsyncTask], on systemQueue: DispatchQueue, place: String,
-    _ completion: @escaping @Sendable () -> Void
+    _ tasks: [any AsyncTask], on systemQueue: DispatchQueue, _ fileID: StaticString,
+    _ line: UInt, _ completion: @escaping @Sendable () -> Void
   ) {
     self.tasks = tasks
-    self.place = place
+    place = "\(fileID):\(line)"
+    site = Site(fileID, line)
     self.completion = completion
     drainer = DispatchQueue(label: "inturn.tasks", target: systemQueue)
   }
@@ -48,14 +50,17 @@ final class TaskList: @unchecked Sendable {
       label: nil,
       waker: HostExecutor.Waker(
         call: { [self] in drainer.async { [self] in drain() } }, onRelease: {}))
-    let (status, queue) = Engine.createQueue(
-      QueueOptions(kind: .fifo), executor: executor, clock: Handle(bits: 0))
+    var options = QueueOptions(kind: .fifo)
+    let (status, queue) = "SynchronousDispatchGroup".withCString {
+      options.label = $0
+      return Engine.createQueue(options, executor: executor, clock: Handle(bits: 0))
+    }
     precondition(status == .ok, "Inturn: no memory or thread for a queue")
     self.queue = queue
     for index in 0...tasks.count {
       let place = Unmanaged.passRetained(Place(self, index)).toOpaque()
       let status = Engine.enqueue(
-        queue,
+        queue, at: site,
         work: { place, token in
           let place = Unmanaged<Place>.fromOpaque(place!).takeUnretainedValue()
           place.list.start(place.index, Handle(bits: token))

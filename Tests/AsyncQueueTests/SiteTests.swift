@@ -47,4 +47,58 @@ import Testing
     #expect(message?.contains("\"labelled, AsyncQueueTests/SiteTests.swift:\(line)\" of") == true)
     _ = await operation.waitForEnd()
   }
+
+  @Test func `the line of a closure is named`() async {
+    let line = #line + 1
+    queue.enqueue { _ = await end.wait() }
+    await isNamed(line: line)
+  }
+
+  @Test func `the line of a suspension is named`() async {
+    let line = #line + 1
+    queue.suspend()
+    queue.enqueue {}
+    let drain = Task { try await queue.drain() }
+    let told = await Reports.told("SiteTests.swift:\(line)")
+    #expect(told.first?.line == line)
+    queue.resume()
+    _ = await drain.result
+    Engine.setStallLimit(nanoseconds: 0)
+  }
+
+  @Test func `the line of a closure that is refused is named`() async {
+    queue.close()
+    let line = #line + 1
+    queue.enqueue {}
+    let told = Reports.about("SiteTests.swift:\(line)")
+    #expect(told.first?.kind == .refused)
+    #expect(told.first?.line == line)
+  }
+
+  @Test func `the names of methods alone stand for the forms without a line`() async {
+    let ran = Counter()
+    let target = Target()
+    let (room, screen) = (ActorQueue(of: target), MainActorQueue())
+    let queues: [any WorkQueue] = [queue, room, screen]
+    let (add, addOnActor, addOnMain) = (queue.enqueue, room.enqueue, screen.enqueue)
+    let (suspend, resume): (() -> Void, () -> Void) = (queue.suspend, queue.resume)
+    suspend()
+    add { ran.add() }
+    [{ @Sendable () async in ran.add() }].forEach(queue.enqueue)
+    (queue as any Enqueuing).enqueue { ran.add() }
+    addOnActor { _ in ran.add() }
+    addOnMain { ran.add() }
+    #expect(queue.statistics.pending == 3)
+    resume()
+    for queue in queues { await queue.drained() }
+    #expect(ran.value == 5)
+  }
+}
+
+private actor Target {}
+
+extension FIFOQueue: Enqueuing {}
+
+private protocol Enqueuing {
+  func enqueue(_ task: @escaping @Sendable () async -> Void)
 }

@@ -34,6 +34,7 @@ import Testing
 
   @Test func `an operation says why it has not ended`() async throws {
     let queue = FIFOQueue(name: "uploads")
+    let line = #line + 1
     queue.suspend()
     queue.enqueue {}
     let second = queue.enqueueTask {}
@@ -41,7 +42,9 @@ import Testing
     #expect(reason?.kind == .stall)
     #expect(
       reason?.message.hasSuffix(
-        #"for queue "uploads": it is suspended. 1 more waits in its queue."#) == true)
+        "for queue \"uploads\": it is suspended (AsyncQueueTests/StateTests.swift:\(line)). "
+          + "1 more waits in its queue.") == true)
+    #expect(reason?.line == line)
     queue.resume()
     try await second.value
     #expect(second.why() == nil)

@@ -6,23 +6,37 @@ extension ConcurrentQueue {
   ///
   /// When the queue is closed or full, the closure is never called, and that is reported; where that
   /// is to be known, use ``tryEnqueue(_:)``.
-  public func enqueue(_ work: @escaping @Sendable () -> Void) {
-    do throws(QueueError) {
-      try tryEnqueue(work)
-    } catch {
-      Report.refused(queue: label, operation: nil, error)
-    }
+  @_disfavoredOverload
+  public func enqueue(_ work: @escaping @Sendable () -> Void) { enqueue(work, at: .unknown) }
+
+  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  public func enqueue<Call>(
+    _ work: @escaping @Sendable () -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) {
+    enqueue(work, at: Site(fileID, line))
+  }
+
+  private func enqueue(_ work: @escaping @Sendable () -> Void, at site: Site) {
+    let status = add(work, at: site)
+    if status != .ok { Report.refused(queue: label, at: site, QueueError(status)) }
   }
 
   /// Enqueues a closure that is over when it returns, or throws `QueueError.full` or
   /// `QueueError.closed`.
-  public func tryEnqueue(_ work: @escaping @Sendable () -> Void) throws(QueueError) {
+  public func tryEnqueue(
+    _ work: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
+  ) throws(QueueError) {
+    let status = add(work, at: Site(fileID, line))
+    if status != .ok { throw QueueError(status) }
+  }
+
+  private func add(_ work: @escaping @Sendable () -> Void, at site: Site) -> Status {
     let context = Unmanaged.passRetained(PlainBlock(work)).toOpaque()
     let status = Engine.enqueue(
-      engine.handle, work: PlainBlock.call, context: context, destroy: PlainBlock.drop)
-    if status == .ok { return }
-    PlainBlock.drop(context)
-    throw QueueError(status)
+      engine.handle, at: site, work: PlainBlock.call, context: context, destroy: PlainBlock.drop)
+    if status != .ok { PlainBlock.drop(context) }
+    return status
   }
 
   /// Enqueues work that ends when its token says so.

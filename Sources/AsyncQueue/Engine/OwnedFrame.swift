@@ -92,7 +92,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Its queue has not accepted it: `performRefused` says what becomes of it.
   final func isRefused(_ error: QueueError) {
     isRefused = true
-    core.report(refusalOf: "\(origin)", error)
+    core.report(at: origin, error)
   }
 
   /// The operation has ended before its start. False when it has been started, or refused before.

@@ -75,8 +75,9 @@ struct PlainClosure {
 
   /// Puts the closure into a queue, or gives its reference up when that refuses it.
   @inline(__always)
-  func enqueue(_ queue: Handle) -> Status {
-    let status = Engine.enqueuePlain(queue, work: work, context: context, destroy: Self.destroy)
+  func enqueue(_ queue: Handle, at site: Site) -> Status {
+    let status = Engine.enqueuePlain(
+      queue, at: site, work: work, context: context, destroy: Self.destroy)
     if status != .ok { Self.destroy(UnsafeMutableRawPointer(bitPattern: context)) }
     return status
   }

@@ -5,26 +5,29 @@ extension QueueCore {
   /// Adds an operation. Nil when there is no actor.
   @inline(__always)
   func add<ActorType: Actor>(
-    on pin: ActorPin<ActorType>, _ task: @escaping PlainClosure.ActorFunction<ActorType>
+    on pin: ActorPin<ActorType>, at origin: Origin,
+    _ task: @escaping PlainClosure.ActorFunction<ActorType>
   ) -> Status? {
     if let plain = plainPriority(nil) {
       if !pin.enqueueBegins() { return nil }
       defer { pin.enqueueEnds(self) }
-      return PlainClosure(task, plain).enqueue(queue)
+      return PlainClosure(task, plain).enqueue(queue, at: origin.site)
     }
     guard let actor = pin.actor else { return nil }
-    return enqueueTurn { turn in
+    return enqueueTurn(at: origin) { turn in
       Task { try? await turn.perform(on: actor, task) }
     }
   }
 
   /// The same on the main actor's own queues, whose operations have no parameter.
   @inline(__always)
-  func addOnMainActor(_ task: @escaping PlainClosure.MainFunction) -> Status {
+  func addOnMainActor(
+    _ task: @escaping PlainClosure.MainFunction, at origin: Origin
+  ) -> Status {
     if let plain = plainPriority(nil) {
-      return PlainClosure(main: task, plain).enqueue(queue)
+      return PlainClosure(main: task, plain).enqueue(queue, at: origin.site)
     }
-    return enqueueTurn { turn in
+    return enqueueTurn(at: origin) { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }
   }

@@ -20,9 +20,10 @@ extension QueueCore {
 
   /// Puts an operation in whose closure has a task of its own. `makeTask` makes one for each attempt.
   func enqueueTurn(
-    _ options: OperationOptions? = nil, makeTask: @escaping (Turn) -> Task<Void, Never>
+    _ options: OperationOptions? = nil, at origin: Origin,
+    makeTask: @escaping (Turn) -> Task<Void, Never>
   ) -> Status {
-    enqueue(Turn(self, isObstinate: false), options, makeTask)
+    enqueue(Turn(self, isObstinate: false, origin: origin), options, makeTask)
   }
 
   func enqueue(
@@ -108,14 +109,16 @@ extension QueueCore {
 
   /// Adds an operation, or, when there is no room, has a task made that waits for its turn until
   /// there is.
-  func addWhenRoom(_ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>) async throws {
+  func addWhenRoom(
+    at origin: Origin, _ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>
+  ) async throws {
     try Task.checkCancellation()
     switch isRoomAwaited ? .full : add() {
     case .ok: return
     case .full: break
     case let status: throw QueueError(status)
     }
-    let turn = Turn(self, isObstinate: false)
+    let turn = Turn(self, isObstinate: false, origin: origin)
     // Made here, for what it inherits; and before the turn can come, which waits for nobody then.
     turn.adopt(makeTask(turn))
     do {
@@ -156,7 +159,7 @@ extension QueueCore {
       guard let refusal = error as? QueueError, !refusal.isDeadlock else {
         stop(error, fileID, line)
       }
-      report(refusalOf: "\(fileID):\(line)", refusal)
+      report(at: Origin(fileID, line), refusal)
       return try await runRefused(body)
     }
     turn.begin(isOwn: false)

@@ -105,8 +105,10 @@ final class QueueCore: @unchecked Sendable {
   }
 
   /// Tells that an operation was refused whose caller cannot be told.
-  func report(refusalOf operation: String?, _ error: QueueError) {
-    Report.refused(queue: label, operation: operation, error)
+  func report(
+    refusalOf operation: String? = nil, at origin: Origin, _ error: QueueError
+  ) {
+    Report.refused(queue: label, operation: operation, at: origin.site, error)
   }
 
   // MARK: Draining

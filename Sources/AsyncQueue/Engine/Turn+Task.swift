@@ -16,7 +16,7 @@ extension QueueCore {
     let status = enqueue(turn, options, makeTask)
     if status != .ok {
       let error = QueueError(status)
-      report(refusalOf: options.label, error)
+      report(refusalOf: options.label, at: origin, error)
       operation.hasEnded(OperationEnd(refusal: error), nil)
     }
     return operation

@@ -76,27 +76,44 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// When the queue is closed, has a capacity and is full, or has no actor any more, the operation never
   /// runs, and that is reported; where that is to be known, use ``tryEnqueue(_:)`` or
   /// ``enqueueWhenRoom(_:)``.
+  @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void) {
-    let status = core.add(on: pin, task)
-    if status != .ok { core.report(refusalOf: nil, status.map { QueueError($0) } ?? .noActor) }
+    enqueue(task, at: .none)
+  }
+
+  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  public func enqueue<Call>(
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) {
+    enqueue(task, at: Origin(fileID, line))
+  }
+
+  private func enqueue(
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void, at origin: Origin
+  ) {
+    let status = core.add(on: pin, at: origin, task)
+    if status != .ok { core.report(at: origin, status.map { QueueError($0) } ?? .noActor) }
   }
 
   /// Enqueues an operation, or throws `QueueError.full`, `QueueError.closed` or
   /// `QueueError.noActor` at once.
-  public func tryEnqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void)
-    throws(QueueError)
-  {
-    let status = core.add(on: pin, task)
+  public func tryEnqueue(
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) throws(QueueError) {
+    let status = core.add(on: pin, at: Origin(fileID, line), task)
     if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
   }
 
   /// The same with options.
   public func tryEnqueue(
-    _ options: OperationOptions, _ task: @escaping @Sendable (isolated ActorType) async -> Void
+    _ options: OperationOptions, fileID: StaticString = #fileID, line: UInt = #line,
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) throws(QueueError) {
     guard let actor else { throw .noActor }
     let condition = options.condition
-    let status = core.enqueueTurn(options) { turn in
+    let status = core.enqueueTurn(options, at: Origin(fileID, line)) { turn in
       Task { await turn.performTask(condition, on: actor, task) }
     }
     if status != .ok { throw QueueError(status) }
@@ -133,12 +150,14 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// - Throws: `QueueError.closed`, `QueueError.noActor`; `CancellationError` when the caller is
   ///   cancelled meanwhile.
   public func enqueueWhenRoom(
-    _ task: @escaping @Sendable (isolated ActorType) async -> Void
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     // Kept until it is in.
     guard let actor else { throw QueueError.noActor }
-    try await core.addWhenRoom {
-      core.add(on: pin, task)!
+    let origin = Origin(fileID, line)
+    try await core.addWhenRoom(at: origin) {
+      core.add(on: pin, at: origin, task)!
     } makeTask: { turn in
       Task { try? await turn.perform(on: actor, task) }
     }

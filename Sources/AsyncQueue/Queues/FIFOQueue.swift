@@ -49,22 +49,37 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   ///
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
   /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
-  public func enqueue(_ task: @escaping @Sendable () async -> Void) {
-    let status = add(task)
-    if status != .ok { core.report(refusalOf: nil, QueueError(status)) }
+  @_disfavoredOverload
+  public func enqueue(_ task: @escaping @Sendable () async -> Void) { enqueue(task, at: .none) }
+
+  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  public func enqueue<Call>(
+    _ task: @escaping @Sendable () async -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) {
+    enqueue(task, at: Origin(fileID, line))
+  }
+
+  private func enqueue(_ task: @escaping @Sendable () async -> Void, at origin: Origin) {
+    let status = add(task, at: origin)
+    if status != .ok { core.report(at: origin, QueueError(status)) }
   }
 
   /// Enqueues an operation that runs on an actor, and returns at once; see ``enqueue(_:)``.
   @_disfavoredOverload
   public func enqueue<ActorType: Actor>(
-    on isolatedActor: ActorType, _ task: @escaping @Sendable (isolated ActorType) async -> Void
+    on isolatedActor: ActorType, fileID: StaticString = #fileID, line: UInt = #line,
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) {
-    enqueue { await task(isolatedActor) }
+    enqueue({ await task(isolatedActor) }, at: Origin(fileID, line))
   }
 
   /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
-  public func tryEnqueue(_ task: @escaping @Sendable () async -> Void) throws(QueueError) {
-    let status = add(task)
+  public func tryEnqueue(
+    _ task: @escaping @Sendable () async -> Void, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) throws(QueueError) {
+    let status = add(task, at: Origin(fileID, line))
     if status != .ok { throw QueueError(status) }
   }
 
@@ -73,10 +88,11 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// An operation that exceeds its `maxWait` never runs; one that exceeds its `maxRun` has its task
   /// cancelled.
   public func tryEnqueue(
-    _ options: OperationOptions, _ task: @escaping @Sendable () async -> Void
+    _ options: OperationOptions, fileID: StaticString = #fileID, line: UInt = #line,
+    _ task: @escaping @Sendable () async -> Void
   ) throws(QueueError) {
     let condition = options.condition
-    let status = core.enqueueTurn(options) { [priority] turn in
+    let status = core.enqueueTurn(options, at: Origin(fileID, line)) { [priority] turn in
       Task(priority: priority) { await turn.performTask(condition, task) }
     }
     if status != .ok { throw QueueError(status) }
@@ -106,11 +122,13 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   }
 
   @inline(__always)
-  private func add(_ task: @escaping @Sendable () async -> Void) -> Status {
+  private func add(
+    _ task: @escaping @Sendable () async -> Void, at origin: Origin
+  ) -> Status {
     if let plain = core.plainPriority(priority) {
-      return PlainClosure(task, plain).enqueue(core.queue)
+      return PlainClosure(task, plain).enqueue(core.queue, at: origin.site)
     }
-    return core.enqueueTurn { [priority] turn in
+    return core.enqueueTurn(at: origin) { [priority] turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }
   }
@@ -122,9 +140,13 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// Who waits longest comes first.
   ///
   /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
-  public func enqueueWhenRoom(_ task: @escaping @Sendable () async -> Void) async throws {
-    try await core.addWhenRoom {
-      add(task)
+  public func enqueueWhenRoom(
+    _ task: @escaping @Sendable () async -> Void, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    let origin = Origin(fileID, line)
+    try await core.addWhenRoom(at: origin) {
+      add(task, at: origin)
     } makeTask: { turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }

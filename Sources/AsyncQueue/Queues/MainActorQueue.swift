@@ -29,24 +29,40 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   ///
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
   /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
+  @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void) {
-    let status = core.addOnMainActor(task)
-    if status != .ok { core.report(refusalOf: nil, QueueError(status)) }
+    enqueue(task, at: .none)
+  }
+
+  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  public func enqueue<Call>(
+    _ task: @escaping @Sendable @MainActor () async -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) {
+    enqueue(task, at: Origin(fileID, line))
+  }
+
+  private func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void, at origin: Origin) {
+    let status = core.addOnMainActor(task, at: origin)
+    if status != .ok { core.report(at: origin, QueueError(status)) }
   }
 
   /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
-  public func tryEnqueue(_ task: @escaping @Sendable @MainActor () async -> Void) throws(QueueError)
-  {
-    let status = core.addOnMainActor(task)
+  public func tryEnqueue(
+    _ task: @escaping @Sendable @MainActor () async -> Void, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) throws(QueueError) {
+    let status = core.addOnMainActor(task, at: Origin(fileID, line))
     if status != .ok { throw QueueError(status) }
   }
 
   /// The same with options.
   public func tryEnqueue(
-    _ options: OperationOptions, _ task: @escaping @Sendable @MainActor () async -> Void
+    _ options: OperationOptions, fileID: StaticString = #fileID, line: UInt = #line,
+    _ task: @escaping @Sendable @MainActor () async -> Void
   ) throws(QueueError) {
     let condition = options.condition
-    let status = core.enqueueTurn(options) { turn in
+    let status = core.enqueueTurn(options, at: Origin(fileID, line)) { turn in
       Task { @MainActor in await turn.performTask(condition) { await task() } }
     }
     if status != .ok { throw QueueError(status) }
@@ -81,10 +97,12 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   ///
   /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
   public func enqueueWhenRoom(
-    _ task: @escaping @Sendable @MainActor () async -> Void
+    _ task: @escaping @Sendable @MainActor () async -> Void, fileID: StaticString = #fileID,
+    line: UInt = #line
   ) async throws {
-    try await core.addWhenRoom {
-      core.addOnMainActor(task)
+    let origin = Origin(fileID, line)
+    try await core.addWhenRoom(at: origin) {
+      core.addOnMainActor(task, at: origin)
     } makeTask: { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }

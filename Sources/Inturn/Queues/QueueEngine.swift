@@ -66,8 +66,11 @@ package protocol LaneQueue: WorkQueue {
 }
 
 extension LaneQueue {
-  public func suspend() {
-    precondition(Engine.suspend(lane) == .ok, "suspend() too often: resume() as often.")
+  @_disfavoredOverload
+  public func suspend() { suspend(at: .unknown) }
+
+  fileprivate func suspend(at site: Site) {
+    precondition(Engine.suspend(lane, at: site) == .ok, "suspend() too often: resume() as often.")
     emit(.suspended)
   }
 
@@ -77,9 +80,13 @@ extension LaneQueue {
     precondition(Engine.resume(lane) == .ok, "resume() without a suspend(): call one for each.")
   }
 
-  public func suspend(for reason: String) {
+  @_disfavoredOverload
+  public func suspend(for reason: String) { suspend(for: reason, at: .unknown) }
+
+  fileprivate func suspend(for reason: String, at site: Site) {
     precondition(
-      Engine.suspend(lane, reason: reason) == .ok, "suspend(for:) too often: resume as often.")
+      Engine.suspend(lane, at: site, reason: reason) == .ok,
+      "suspend(for:) too often: resume as often.")
     emit(.suspended)
   }
 
@@ -112,6 +119,24 @@ extension LaneQueue {
   public func close() {
     if Engine.close(lane) == .ok { emit(.closed) }
     progressed()
+  }
+}
+
+extension WorkQueue {
+  /// As ``suspend()``, which is what `queue.suspend` alone stands for; reports name the line.
+  public func suspend<Call>(
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) {
+    guard let queue = self as? any LaneQueue else { return suspend() }
+    queue.suspend(at: Site(fileID, line))
+  }
+
+  /// As ``suspend(for:)``; reports name the line.
+  public func suspend<Call>(
+    for reason: String, fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) {
+    guard let queue = self as? any LaneQueue else { return suspend(for: reason) }
+    queue.suspend(for: reason, at: Site(fileID, line))
   }
 }
 

@@ -186,10 +186,11 @@ public class QueuedOperation: @unchecked Sendable {
   ) {
     let place = "\(fileID):\(line)"
     let label = options.label.map { "\($0), \(place)" } ?? place
+    let site = Site(fileID, line)
     guard
-      let error = enqueue(on: queue.handle, options, label: label, at: Site(fileID, line))
+      let error = enqueue(on: queue.handle, options, label: label, at: site)
     else { return }
-    Report.refused(queue: queue.label, operation: label, error)
+    Report.refused(queue: queue.label, operation: label, at: site, error)
     hasEnded(OperationEnd(refusal: error), nil)
   }
 

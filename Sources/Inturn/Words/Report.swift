@@ -73,12 +73,17 @@ public struct Report: Sendable {
   }
 
   /// Tells that a queue has not accepted an operation.
-  package static func refused(queue label: String?, operation: String?, _ error: QueueError) {
+  package static func refused(
+    queue label: String?, operation: String? = nil, at site: Site, _ error: QueueError
+  ) {
     let queue = label.map { "queue " + InturnCore.Report.quoted($0) } ?? "an unnamed queue"
-    let operation = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
+    let name = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
+    // A label has the place already.
+    let line = operation == nil ? site.line : nil
+    let place = line.map { " (\(String(cString: $0.file)):\($0.number))" } ?? ""
     InturnCore.Report(
-      kind: .refused, message: "\(queue) has not accepted \(operation): \(error)",
-      queueLabel: label, operationLabel: nil
+      kind: .refused, message: "\(queue) has not accepted \(name)\(place): \(error)",
+      queueLabel: label, operationLabel: operation, site: site
     ).send()
   }
 }

@@ -13,6 +13,7 @@ public protocol WorkQueue: AnyObject, Sendable {
 
   /// Suspends the queue: when this has returned, no operation starts. What runs goes on. Suspends
   /// are counted, and each is taken back by one ``resume()``.
+  @_disfavoredOverload
   func suspend()
 
   /// Takes one ``suspend()`` back; with the last one, the queue goes on. It is a programmer's error
@@ -21,6 +22,7 @@ public protocol WorkQueue: AnyObject, Sendable {
 
   /// Suspends the queue for a reason, such as "no network", under which suspends are counted by
   /// themselves.
+  @_disfavoredOverload
   func suspend(for reason: String)
 
   /// Takes one ``suspend(for:)`` of this reason back. It is a programmer's error when there is none.
