@@ -1,18 +1,19 @@
 """Runs programs that are stuck, on terminals, and compares what the library says of them by itself.
 
-    terminals.py --prefix DIR --out DIR [--filter TEXT] [--verbose]
+    terminals.py --prefix DIR --out DIR --swift PROGRAM [--filter TEXT] [--verbose]
 
-DIR of --prefix is where the library is installed, and that of --out gets the program in C. With
-the argument ``--list``, each program prints a line for each of its scenarios: the name, what has to
-be said, and ``new`` where nobody had thought of it before the watchdog was there. With a name it
-prints ``ready`` and runs that scenario.
+DIR of --prefix is where the library is installed, and that of --out gets the program in C; PROGRAM
+is the one of Swift/Package.swift. With the argument ``--list``, each program prints a line for each
+of its scenarios: the name, what has to be said, and ``new`` where nobody had thought of it before
+the watchdog was there. With a name it prints ``ready`` and runs that scenario.
 
 What has to be said is the chain and the end of the message, such as
 ``save@database > load@network: its token has not been finished``. An ``@`` alone is a queue
 without a label, ``?`` an operation without one. ``refused: TEXT`` is a wait that is refused at
 once, with TEXT in the report, and ``silent: REASON`` is what is not told yet.
 
-Each place that is named has to be a line of the scenario, the one with the label. Last of all it
+Each operation has to have a place, and each place is a line of the scenario, the one with the
+label. Last of all it
 prints `N passed, N failed`.
 """
 
@@ -41,7 +42,9 @@ LINK = (
 )
 CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?: waits for {LINK})*): (.*)")
 PLACE = re.compile(r"\(([^()]*):(\d+)\)")
-HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def ")  # Of a scenario.
+HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |  (stuck|new)\(")  # Of a scenario.
+# In Swift, a label ends with the place, or is one.
+SWIFT_LABEL = re.compile(r'"(?:([^"]*), )?([\w/]+\.swift:\d+)"')
 TIME = re.compile(r"\d+(\.\d)? m?s\b")
 TAIL = re.compile(r"\. \d+ (more )?waits? (behind it|in it|in its queue)\.$")
 
@@ -97,7 +100,10 @@ def listen(scenario: Scenario) -> str:
         finally:
             it.kill()
             os.close(theirs)
-    return said.decode(errors="replace").replace("\r\n", "\n")
+    text = said.decode(errors="replace").replace("\r\n", "\n")
+    return SWIFT_LABEL.sub(
+        lambda it: (f'"{it[1]}"' if it[1] else "an operation") + f" ({it[2]})", text
+    )
 
 
 def brief(message: re.Match[str]) -> str:
@@ -113,11 +119,13 @@ def brief(message: re.Match[str]) -> str:
 
 
 def wrong_place(scenario: Scenario, message: str) -> str:
-    """The first place of a message that is not in the scenario; empty where there is none."""
-    for label, file, number, *_ in re.findall(LINK, message):
-        if not file:
-            continue
-        path = HERE / Path(file).name
+    """What has no place, or one that is not in the scenario; empty where all is well."""
+    links = {number: label for label, _, number, _ in re.findall(LINK, message) if label}
+    if "" in links:
+        return f"{links['']} has no place"
+    for file, number in PLACE.findall(message):
+        label = links.get(number, "")
+        (path,) = HERE.rglob(Path(file).name)
         lines = path.read_text().splitlines()
         # As a function's head may take two lines.
         above = enumerate(lines[: int(number)])
@@ -174,11 +182,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--prefix", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--swift", type=Path, required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     scenarios = listed("C", [str(compile_c(given.prefix, given.out))])
     scenarios += listed("Python", [sys.executable, str(HERE / "stuck.py")])
+    scenarios += listed("Swift", [str(given.swift)])
     scenarios = [each for each in scenarios if given.filter in each.name]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         verdicts = list(pool.map(judge, scenarios))
