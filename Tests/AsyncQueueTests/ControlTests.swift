@@ -25,6 +25,12 @@ import Testing
     await #expect(processExitsWith: .failure) { FIFOQueue().resume() }
   }
 
+  @Test func `a drain for less than no time stops`() async {
+    await #expect(processExitsWith: .failure) {
+      _ = try await FIFOQueue().drain(timeout: .nanoseconds(-1))
+    }
+  }
+
   // MARK: Capacity
 
   @Test(arguments: Caller.all)
@@ -455,6 +461,8 @@ import Testing
       let queue = FIFOQueue()
       let events = queue.events()
       queue.suspend()
+      queue.suspend(for: "a reason")
+      queue.resume()
       queue.enqueue {}
       let failing = Task(name: "failing", on: queue) { () async throws in throw SomeError() }
       let cancelled = Task(name: "cancelled", on: queue) { () async throws in }
@@ -468,7 +476,7 @@ import Testing
         }
       }
       await see(until: .ended("cancelled", .cancelled))
-      queue.resume()
+      queue.resume(for: "a reason")
       _ = await failing.result
       await queue.run {}
       queue.close()
@@ -478,8 +486,8 @@ import Testing
           .suspended, .enqueued(nil), .enqueued("failing"),
           .enqueued("cancelled"), .ended("cancelled", .cancelled), .resumed,
           .started(nil), .ended(nil, .finished), .started("failing"),
-          .ended("failing", .failed(SomeError())), .enqueued(nil), .started(nil),
-          .ended(nil, .finished), .closed,
+          .ended("failing", .failed(SomeError())), .idle, .enqueued(nil), .started(nil),
+          .ended(nil, .finished), .idle, .closed,
         ])
     }
   }
@@ -495,4 +503,38 @@ import Testing
     for await event in use() { seen.append(event) }
     #expect(seen == [.closed])
   }
+
+  @Test(arguments: ["fifo", "actor", "main actor"])
+  func `events tell of what a released queue has still to do`(kind: String) async {
+    let (begun, end) = (Signal(), Signal())
+    let target = Target()
+    let body: @Sendable () async -> Void = {
+      begun.raise()
+      _ = await end.wait()
+    }
+    func use() -> AsyncStream<QueueEvent> {
+      switch kind {
+      case "fifo":
+        let queue = FIFOQueue()
+        defer { queue.enqueue(body) }
+        return queue.events()
+      case "actor":
+        let queue = ActorQueue(of: target)
+        defer { queue.enqueue { _ in await body() } }
+        return queue.events()
+      default:
+        let queue = MainActorQueue()
+        defer { queue.enqueue(body) }
+        return queue.events()
+      }
+    }
+    let events = use()
+    #expect(await begun.wait())
+    end.raise()
+    var seen: [QueueEvent] = []
+    for await event in events { seen.append(event) }
+    #expect(seen == [.enqueued(nil), .started(nil), .ended(nil, .finished), .idle])
+  }
 }
+
+private actor Target {}

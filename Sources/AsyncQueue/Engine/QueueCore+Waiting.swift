@@ -115,7 +115,9 @@ extension QueueCore {
   ) -> AsyncStream<QueueEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: QueueEvent.self, bufferingPolicy: policy)
+    let isQuiet = isQuiet
     lock.lock()
+    if observers.isEmpty { isIdleTold = isQuiet }
     let id = nextObserver
     nextObserver += 1
     observers[id] = continuation

@@ -27,6 +27,11 @@ final class QueueCore: @unchecked Sendable {
   @exclusivity(unchecked) var roomLine = RoomLine()
   @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
   @exclusivity(unchecked) var nextObserver: UInt64 = 0
+  /// How many events of operations have been told, and whether nothing is left to say after them.
+  @exclusivity(unchecked) private var operationEvents = 0
+  @exclusivity(unchecked) var isIdleTold = true
+  /// How many suspends are in force, as far as events tell.
+  @exclusivity(unchecked) private var suspends = 0
   /// Sessions whose tasks belong to one operation each, which has suspended on its actor.
   @exclusivity(unchecked) private var displaced: [ObjectIdentifier: DrainSession] = [:]
   /// The task that runs plain operations one after the other.
@@ -272,10 +277,41 @@ final class QueueCore: @unchecked Sendable {
 
   func emit(_ event: @autoclosure () -> QueueEvent) {
     guard tellsEvents else { return }
+    let event = event()
     lock.lock()
+    if event.operation != nil {
+      operationEvents += 1
+      isIdleTold = false
+    }
     let observers = self.observers.values.map(\.self)
     lock.unlockAfterReadingObject()
-    for observer in observers { observer.yield(event()) }
+    for observer in observers { observer.yield(event) }
+  }
+
+  /// The same of the queue's own. Of those that are counted, the first suspend is told, and the last
+  /// resume.
+  func emitOwn(_ event: QueueEvent) {
+    let isTold = lock.withLock {
+      switch event {
+      case .suspended: suspends += 1
+      case .resumed: suspends -= 1
+      default: return true
+      }
+      return suspends == (event == .suspended ? 1 : 0)
+    }
+    if isTold { emit(event) }
+  }
+
+  /// Tells that nothing is pending or running any more, unless something has happened meanwhile.
+  private func tellIdle() {
+    let before = lock.withLock { isIdleTold ? nil : operationEvents }
+    guard let before, isQuiet else { return }
+    let isTold = lock.withLock {
+      if isIdleTold || operationEvents != before { return false }
+      isIdleTold = true
+      return true
+    }
+    if isTold { emit(.idle) }
   }
 
   /// Something was started or has ended, outside of any lock.
@@ -288,20 +324,23 @@ final class QueueCore: @unchecked Sendable {
   private func tellWhoIsInterested() {
     let interests = self.interests.load(ordering: .sequentiallyConsistent)
     if interests & Interest.room != 0 { giveRoom() }
+    if interests & Interest.events != 0 { tellIdle() }
     if interests & Interest.quiet != 0 { tellQuiet() }
     if interests & Interest.released != 0 && isQuiet { destroyOnce() }
   }
 
   /// The queue has been released by its user: what is pending still runs.
   func release() {
+    if lock.withLock({ suspends > 0 }) { emit(.resumed) }
     while Engine.resume(queue) == .ok {}
     interests.bitwiseOr(Interest.released, ordering: .sequentiallyConsistent)
-    finishObservers()
     tellWhoIsInterested()
   }
 
   private func destroyOnce() {
     let before = interests.bitwiseOr(Interest.destroyed, ordering: .sequentiallyConsistent).oldValue
-    if before & Interest.destroyed == 0 { _ = Engine.destroy(queue: queue) }
+    if before & Interest.destroyed != 0 { return }
+    finishObservers()
+    _ = Engine.destroy(queue: queue)
   }
 }

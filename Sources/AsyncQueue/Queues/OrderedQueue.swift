@@ -14,7 +14,7 @@ extension OrderedQueue {
   public var clock: ManualClock? { core.clock }
 
   package var lane: Handle { core.queue }
-  package func emit(_ event: QueueEvent) { core.emit(event) }
+  package func emit(_ event: QueueEvent) { core.emitOwn(event) }
   package func progressed() { core.progressed() }
 
   /// Cancels each operation of the queue; operations that are enqueued later are not affected.
@@ -27,6 +27,7 @@ extension OrderedQueue {
 
   @discardableResult
   public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
+    precondition(timeout ?? .zero >= .zero, "A timeout must not be negative.")
     let entry = try TaskWaits.enter(.quiet(core))
     defer { TaskWaits.leave(entry) }
     await core.waitUntilQuiet(timeout: timeout)
@@ -36,7 +37,7 @@ extension OrderedQueue {
   public var statistics: QueueStatistics { core.statistics }
   public var states: QueueStates { core.states }
 
-  /// What happens to the queue from now on, until it is released; see `WorkQueue`.
+  /// What happens to the queue from now on; see `WorkQueue`.
   ///
   /// Operations that were enqueued before are not told, nor are bodies of `run` and
   /// `enqueueAndWait` that found the queue free before the first look. While somebody looks, each
