@@ -254,6 +254,32 @@ static void work_may_ask_of_itself(void) {
   release(operation);
 }
 
+static bool ask_why_of_attempt(void *into, int32_t code, uint32_t attempts) {
+  (void)code;
+  CHECK_INT(attempts, 1);
+  stall reason = reason_of(*(inturn_operation *)into);
+  CHECK_TEXT(reason.chain, "callback upload@q");
+  CHECK(stall_says(&reason, "a callback of it has not returned."));
+  return false;
+}
+
+static void whether_it_is_tried_again_is_being_asked(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.decide = ask_why_of_attempt;
+  inturn_operation_options upload = labelled("upload");
+  upload.retry = &retry;
+  inturn_operation operation;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &upload, fail_once,
+                                     &operation, NULL, &operation));
+  stage_drain(&stage);
+  CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_ALREADY_FINISHED);
+  stage_destroy(&stage);
+  release(operation);
+}
+
 /* One after the other, in turn on two queues. */
 static void a_long_chain_is_told_with_its_cause(void) {
   enum { LENGTH = 500 };
@@ -336,6 +362,7 @@ PROGRAM(why, TEST(the_chain_leads_from_the_operation_to_its_cause_at_once),
         TEST(names_that_another_one_has_are_told),
         TEST(what_comes_after_others_of_its_batch_is_told),
         TEST(that_nothing_keeps_it_is_told), TEST(work_may_ask_of_itself),
+        TEST(whether_it_is_tried_again_is_being_asked),
         TEST(a_long_chain_is_told_with_its_cause),
         TEST(a_report_of_a_long_chain_has_its_cause),
         TEST(who_asks_of_nothing_is_refused))

@@ -157,7 +157,8 @@ static bool block_decision(void *context, int32_t code, uint32_t attempts) {
   return false;
 }
 
-NEW(retry_is_decided_for_ever, "@network: a callback of it has not returned") {
+NEW(retry_is_decided_for_ever,
+    "load@network: a callback of it has not returned") {
   inturn_queue network = QUEUE(FIFO, "network");
   inturn_retry retry = INTURN_RETRY_INIT;
   retry.decide = block_decision;

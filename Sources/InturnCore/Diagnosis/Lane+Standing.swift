@@ -235,9 +235,10 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func callbackLocked() -> Standing {
-    queueLocked(
-      .callback, "a callback of it has not returned", isPatient: pointee.pending == 0)
+    queueLocked(.callback, Self.callbackPredicate, isPatient: pointee.pending == 0)
   }
+
+  private static var callbackPredicate: String { "a callback of it has not returned" }
 
   /// Nil when it does not wait for its executor.
   private func executorLocked() -> Standing? {
@@ -290,7 +291,13 @@ extension UnsafeMutablePointer<Lane> {
       // Its work may have ended it, and go on.
       let beginning = word.contains(.claimed) ? "it has ended, " : ""
       return standing(cause, beginning + "its call has not returned")
-    default: return executorLocked()
+    default:
+      if let standing = executorLocked() { return standing }
+      // Whether there is another attempt is just being asked.
+      let isAsked = word.contains(.restarting) && slot.pointee.flags.contains(.inDelivery)
+      if !isAsked { return nil }
+      return makeLocked(
+        linkLocked(.callback, of: slot, Self.callbackPredicate), isPatient: isPatient)
     }
   }
 }
