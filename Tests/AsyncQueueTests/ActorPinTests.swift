@@ -6,7 +6,36 @@ import Testing
 
 /// An actor queue whose actor goes away.
 @Suite(.watched) struct ActorPinTests {
-  private actor Account { func touch() {} }
+  private actor Account {
+    let tracked: Tracked?
+    init(_ alive: Counter? = nil) { tracked = alive.map { Tracked($0) } }
+    func touch() {}
+  }
+
+  @Test(arguments: ["task", "task that may throw", "operation", "cancelled operation"])
+  func `an actor is let go of when others have followed its closures`(kind: String) async throws {
+    let alive = Counter()
+    let queue = ActorQueue<Account>()
+    @Sendable func use() {
+      let account = Account(alive)
+      queue.adoptExecutionContext(of: account)
+      queue.suspend()
+      queue.enqueue { $0.touch() }
+      switch kind {
+      case "task": Task(on: queue) { $0.touch() }
+      case "task that may throw": Task(on: queue) { account async throws in account.touch() }
+      case "operation": queue.enqueueTask { $0.touch() }
+      default: queue.enqueueTask { $0.touch() }.cancel()
+      }
+    }
+    // Those of callers with task-local values are tasks, too.
+    try await Caller.withoutTaskLocals.call { use() }
+    #expect(alive.value == 1)
+    queue.resume()
+    await queue.drained()
+    await eventually("the actor is gone") { alive.value == 0 }
+    withExtendedLifetime(queue) {}
+  }
 
   @Test func `no session starts on an actor that is gone`() {
     let pin = ActorPin<Account>()

@@ -1,4 +1,5 @@
 import Inturn
+import Synchronization
 
 /// What a queue knows of its actor whatever that is.
 class AnyActorPin: @unchecked Sendable {
@@ -84,6 +85,8 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   override func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
     // It is pinned while anything is pending: who has just cancelled that all has unpinned it.
     guard let actor else { return false }
+    // At its end it lets go of the actor.
+    session.core.interests.bitwiseAnd(~QueueCore.Interest.pin, ordering: .relaxed)
     session.adopt(
       Task.detached(priority: session.priority.task) { await session.runJobs(on: actor, turn) })
     return true
@@ -95,9 +98,14 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     var last: ActorType?
     // An enqueue that begins later pins it again; one that is under way unpins it at its end.
     wasKept = enqueues > 0
-    if enqueues == 0 && pinned != nil && Engine.statistics(of: core.queue).1.pending == 0 {
-      last = pinned
-      pinned = nil
+    if enqueues == 0 && pinned != nil {
+      // What is pending may be tasks with turns of their own, after which nobody else would.
+      core.interests.bitwiseOr(QueueCore.Interest.pin, ordering: .sequentiallyConsistent)
+      if Engine.statistics(of: core.queue).1.pending == 0 {
+        core.interests.bitwiseAnd(~QueueCore.Interest.pin, ordering: .relaxed)
+        last = pinned
+        pinned = nil
+      }
     }
     lock.unlock()
     // Let go of after the lock.

@@ -32,8 +32,9 @@ extension DrainSession {
       guard case .plain(let work, let context, let token) = step else {
         state = .done
         core.end(self)
-        core.handle(step)
+        // Before another session begins, which will.
         core.pin?.unpin(core)
+        core.handle(step)
         core.progressed()
         return
       }

@@ -58,6 +58,8 @@ final class QueueCore: @unchecked Sendable {
     static let released: UInt32 = 1 << 3
     static let destroyed: UInt32 = 1 << 4
     static let states: UInt32 = 1 << 5
+    /// An actor is kept, and no session is to let go of it.
+    static let pin: UInt32 = 1 << 6
   }
 
   /// - Parameters:
@@ -324,6 +326,7 @@ final class QueueCore: @unchecked Sendable {
   private func tellWhoIsInterested() {
     let interests = self.interests.load(ordering: .sequentiallyConsistent)
     if interests & Interest.room != 0 { giveRoom() }
+    if interests & Interest.pin != 0 { pin?.unpin(self) }
     if interests & Interest.events != 0 { tellIdle() }
     if interests & Interest.quiet != 0 { tellQuiet() }
     if interests & Interest.released != 0 && isQuiet { destroyOnce() }
