@@ -17,6 +17,7 @@ import pytest
 
 import inturn
 from inturn import FIFOQueue, Report, ReportKind, Token
+from inturn._library import NOTHING
 from support import LIMIT
 
 HERE = Path(__file__).read_text("utf-8").splitlines()
@@ -178,9 +179,9 @@ def test_a_line_is_kept_once_and_its_code_is_not() -> None:
 
     with FIFOQueue() as queue:
         run_once()
-        before = len(_sites._kept)
+        before = len(_sites._sites)
         codes = [run_once() for _ in range(100)]
-        assert len(_sites._kept) == before
+        assert len(_sites._sites) == before
     gc.collect()
     assert not any(code() for code in codes)
 
@@ -188,30 +189,30 @@ def test_a_line_is_kept_once_and_its_code_is_not() -> None:
 def test_what_takes_the_place_of_dropped_code_has_a_line_of_its_own() -> None:
     from inturn import _sites
 
-    def sites_of(code: CodeType) -> list[int]:
+    def sites_of(code: CodeType) -> list[_sites.Site]:
         _sites._recent.clear()
-        sites: list[int] = []
+        sites: list[_sites.Site] = []
         names = {"site_of": _sites.site_of, "frame": sys._getframe, "sites": sites}
         exec(code, names)
         # As if other code had been there before.
         for instruction in _sites._recent:
-            _sites._recent[instruction] = weakref.ref(sites_of.__code__), 0
+            _sites._recent[instruction] = weakref.ref(sites_of.__code__), NOTHING
         exec(code, names)
         return sites
 
     first, second = sites_of(compile("sites.append(site_of(frame()))", "placed.py", "exec"))
-    assert first == second != 0
+    assert first is second is not NOTHING
 
 
 def test_the_lines_of_more_calls_than_are_remembered_are_right() -> None:
     from inturn import _sites
 
     source = "\n".join("sites.append(site_of(frame()))" for _ in range(_sites._MOST_RECENT + 10))
-    sites: list[int] = []
+    sites: list[_sites.Site] = []
     code = compile(source, "long.py", "exec")
     for _ in range(2):
         sites.clear()
         exec(code, {"site_of": _sites.site_of, "frame": sys._getframe, "sites": sites})
         assert len(_sites._recent) <= _sites._MOST_RECENT
-        lines = [site.line for site in map(_sites.struct_of, sites) if site is not None]
+        lines = [site[1]._obj.line for site in sites]
         assert lines == list(range(1, len(sites) + 1))

@@ -35,7 +35,7 @@ def run(
     face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords: Any
 ) -> asyncio.Task[Any]:
     """`Queue.run`."""
-    queue = face._queue
+    queue, caller = face._queue, sys._getframe(2)
     loop = get_running_loop()
     home = queue._home
     if home is None or home.reference() is not loop or home.thread != get_ident():
@@ -43,11 +43,11 @@ def run(
     if queue._is_actor:
         return act(face, home, function, arguments, keywords)
     if face._given:
-        attempts = AttemptsTurn(face, home, sys._getframe(2))
+        attempts = AttemptsTurn(face, home, caller)
         return run_by_factory(loop, attempts, in_turns, function, arguments, keywords)
     if not home.makes_plain_tasks or loop.get_task_factory() is not None:
         waiting = Turn(queue, home)
-        waiting._operation = home.add(queue, waiting)
+        waiting._operation = home.add(queue, waiting, caller)
         return run_by_factory(loop, waiting, in_turn, function, arguments, keywords)
     turn = Run.__new__(Run)
     turn._queue = queue
@@ -59,7 +59,7 @@ def run(
     turn._operation = 0
     home.turns[turn] = turn
     try:
-        turn._operation = home.enqueue(queue, turn)
+        turn._operation = home.enqueue(queue, turn, caller)
         make_task(turn, in_turn(turn, function, arguments, keywords), loop=loop)
         created: Any = turn
         if created._source_traceback:  # in debug mode; it is to end with the caller's line
@@ -88,7 +88,7 @@ def run_on(
     elif loop.is_closed():
         raise RuntimeError("Event loop is closed")
     future = ThreadRun(queue, home, function, arguments, keywords)
-    future._handle = home.add(queue, future)
+    future._handle = home.add(queue, future, sys._getframe(2))
     return future
 
 
@@ -104,7 +104,7 @@ async def enter(queue: Queue) -> Queue:
     try:
         if task in home.turns or task in inside:  # else nobody waits for it
             turn._refuse_ring()
-        turn._operation = home.enqueue(queue, turn)
+        turn._operation = home.enqueue(queue, turn, sys._getframe(1))
         if not turn._token:
             waiter = turn._wait()
             turn._keep(waiter)

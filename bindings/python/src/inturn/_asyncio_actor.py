@@ -7,6 +7,7 @@ it, so that no other segment of the queue, be it a function or of another loop, 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from ctypes import byref
@@ -215,7 +216,9 @@ class Actor:
         """The task."""
         try:
             structure = with_end(self._structure, self._ended) if self._given else None
-            self._operation = self._home.add(self._queue, _Segment(self), structure)
+            self._operation = self._home.add(
+                self._queue, _Segment(self), sys._getframe(1), structure
+            )
             await FIRST_STEP
             cancelled = await self._segment()
             if cancelled is not None:

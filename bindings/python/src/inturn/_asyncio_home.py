@@ -19,10 +19,12 @@ from ._callbacks import borrowed, drop, entries, give_back, new_key, start_anywh
 from ._errors import Error
 from ._executors import Executor, give_back_at_exit
 from ._interrupts import let_call
-from ._library import quick, raise_interrupt, refusal
+from ._library import prepared, quick, raise_interrupt, refusal
 from ._sites import site_of
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ._asyncio_actor import Actor
     from ._asyncio_turns import Turn
     from ._queues import Queue
@@ -62,7 +64,7 @@ class Home:
             self.executor = _spare_executors.pop()
         except IndexError:
             self.executor = Executor("asyncio")
-        self.bits = self.executor._handle.bits
+        self.prepared = prepared(self.executor._handle.bits)
         # The turns of the loop's tasks that are not over, by what others wait for: the task
         # that is run in the turn, or the future of a block that waits for its turn.
         self.turns: dict[object, Turn | Actor] = {}
@@ -80,7 +82,7 @@ class Home:
         self.is_draining = False  # by its thread, while there is a loop
         # What the library gives: a key and a token.
         self._given = (ctypes.c_uint64 * 2)()
-        self._given_at = ctypes.c_void_p(ctypes.addressof(self._given))
+        self._given_at = prepared(ctypes.byref(self._given))
 
     def call(self, function: Callable[..., object], *arguments: Any) -> None:
         """Calls it on the loop's thread, as long as there is a loop."""
@@ -154,35 +156,35 @@ class Home:
             _executors.refuse_at_exit(queue._pool)
         if queue._home is self or not queue._is_movable or self.closed:
             return
-        status = quick.queue_set_executor(queue._bits, self.bits)
+        status = quick.queue_set_executor(queue._prepared, self.prepared)
         if status:
             raise refusal("inturn_queue_set_executor", status)
         queue._home = self
         with self._lock:
             self._queues.add(queue)
 
-    def add(self, queue: Queue, entry: object, structure: Any = None) -> int:
+    def add(self, queue: Queue, entry: object, caller: FrameType, structure: Any = None) -> int:
         """Enqueues an entry, from any thread, and returns the operation's handle."""
         if queue._home is not self or _executors.exiting:
             self.take_over(queue)
-        return queue._add(start_anywhere, entry, structure, site_of(sys._getframe(1)))
+        return queue._add(start_anywhere, entry, structure, site_of(caller))
 
-    def enqueue(self, queue: Queue, turn: Turn) -> int:
+    def enqueue(self, queue: Queue, turn: Turn, caller: FrameType) -> int:
         """On the loop's thread: enqueues a turn, which may come at once; returns the handle, or
         zero where it has come."""
         if queue._home is not self or _executors.exiting:
             self.take_over(queue)
-        site = site_of(sys._getframe(1))
+        site = site_of(caller)
         if self.is_draining or len(queue._holders) >= queue._places:
             return queue._add(start_anywhere, turn, None, site)
         key = new_key()
         entries[key] = turn
         out = take_out()
-        arguments = queue._bits, start_anywhere, key, drop, out[1], self._given_at
-        status = self._take(quick.executor_enqueue_and_take, site, self.bits, *arguments)
+        arguments = queue._prepared, start_anywhere, key, drop, out, self._given_at
+        status = self._take(quick.executor_enqueue_and_take, site, self.prepared, *arguments)
         if status:
             raise queue._refusal(status)
-        handle = out[0].value or 0
+        handle = out[1].value or 0
         give_back(out)
         return handle
 
@@ -194,7 +196,7 @@ class Home:
         thread = get_ident()
         borrowed.add(thread)
         try:
-            let_call(quick.executor_drain, self.bits, calls, None)
+            let_call(quick.executor_drain, self.prepared, calls, None)
         finally:
             borrowed.discard(thread)
             self.is_draining = False
@@ -202,8 +204,9 @@ class Home:
 
     def advance(self, token: int) -> None:
         """On the loop's thread: finishes an operation, and lets the next have its turn."""
-        arguments = self.bits, start_anywhere, token, self._given_at
-        if self.is_draining or self._take(quick.executor_take, *arguments):
+        if self.is_draining or self._take(
+            quick.executor_take, self.prepared, start_anywhere, token, self._given_at
+        ):
             quick.token_finish(token)
 
     def _take(self, call: Callable[..., int], *arguments: Any) -> int:

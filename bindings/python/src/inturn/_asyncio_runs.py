@@ -174,8 +174,9 @@ class ThreadRun(Future[Any]):
         return super()._wait(timeout)
 
     def _start(self, token: int) -> None:
-        call = self.__dict__.pop("_call", None)
-        if call is None:
+        try:
+            call = self._call.pop()
+        except IndexError:
             quick.token_cancel(token)
             return
         self._state = RUNNING

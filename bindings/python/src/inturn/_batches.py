@@ -27,15 +27,15 @@ from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
 from ._library import lib, quick, refusal
 from ._operations import Operation
-from ._sites import struct_of
 from ._states import BatchStates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._queues import Queue
+    from ._sites import Site
 
-_start = cast(start, c.inturn_work_fn)
+_start = cast(start[1], c.inturn_work_fn)
 
 
 class BatchPolicy(IntEnum):
@@ -93,7 +93,7 @@ class Batch(NotCopied):
         policy: BatchPolicy,
         enough: int,
         edges: Iterable[tuple[int, int]],
-        site: int,
+        site: Site,
     ) -> None:
         checked(self, "enough", enough, "a number of operations, 0 or more", whole(0, 2**64))
         count = len(self._operations)
@@ -113,7 +113,7 @@ class Batch(NotCopied):
         )
         handle = c.inturn_batch()
         lib.inturn_queue_enqueue_batch_at(
-            struct_of(site), self._queue._handle, byref(options), items, count, byref(handle)
+            site[1], self._queue._handle, byref(options), items, count, byref(handle)
         )
         self._handle = handle.bits
 

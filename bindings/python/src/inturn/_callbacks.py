@@ -16,12 +16,12 @@ import threading
 import time
 import weakref
 from concurrent.futures import Future
-from ctypes import byref, c_void_p, cast
+from ctypes import byref, c_void_p
 from types import CoroutineType, FrameType
 from typing import Any, Callable, NoReturn, Protocol
 
 from ._errors import TimedOutError
-from ._library import interrupts, on_main_thread, quick
+from ._library import interrupts, on_main_thread, prepared, quick
 from ._prototypes import (
     inturn_batch_end_fn,
     inturn_condition_fn,
@@ -67,22 +67,22 @@ if not getattr(sys, "_is_gil_enabled", lambda: True)():
     os.register_at_fork(after_in_child=_renew_after_fork)
 
 
-# Where the library writes a handle, each with the reference that it is given. They are used again,
-# as an object of ctypes for each operation would cost more than the call; never by two at a time,
-# be the second one a finaliser or a signal handler of the same thread.
-_outs: list[tuple[c_void_p, Any]] = []
+# Where the library writes a handle, prepared for a call. They are used again, as an object of
+# ctypes for each operation would cost more than the call; never by two at a time, be the second one
+# a finaliser or a signal handler of the same thread.
+_outs: list[tuple[Any, c_void_p]] = []
 
 
-def take_out() -> tuple[c_void_p, Any]:
+def take_out() -> tuple[Any, c_void_p]:
     """A place for a handle, to be given back."""
     try:
         return _outs.pop()
     except IndexError:
         handle = c_void_p()
-        return handle, byref(handle)
+        return byref(handle), handle
 
 
-give_back: Callable[[tuple[c_void_p, Any]], None] = _outs.append
+give_back: Callable[[tuple[Any, c_void_p]], None] = _outs.append
 
 # Threads that drain an executor just now and must not be kept: work is handed on from there.
 borrowed: set[int] = set()
@@ -136,11 +136,6 @@ def keep_interrupt(error: BaseException) -> bool:
     return False
 
 
-# The trampolines, made once and never freed. A token comes as its bits: see `_library`.
-_work_fn = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
-_destroy_fn = ctypes.CFUNCTYPE(None, c_void_p)
-
-
 # None of these keeps what it calls: an exception leads to its frames, and is not to lead to more.
 def _start(key: int, token: int) -> None:
     try:
@@ -165,28 +160,28 @@ def _post(key: int, token: int) -> None:
     try:
         queue, function = entries[key]
         if borrowed and threading.get_ident() in borrowed:
-            queue._pool.hand_on(_run_post, key, function, token)
-        else:
-            del queue
-            _call_post(function, token)
+            queue._pool.hand_on(_post_here, key, function, token)
+            return
+        del queue
+        # The same as `_post_here`, without a call.
+        result = function()
+        if type(result) is CoroutineType:
+            refuse_coroutine(result, function)
+        _finish(token)
     except BaseException as error:
         if not _fail(key, token, error):
             raise
 
 
-def _run_post(key: int, function: Callable[[], object], token: int) -> None:
+def _post_here(key: int, function: Callable[[], object], token: int) -> None:
     try:
-        _call_post(function, token)
+        result = function()
+        if type(result) is CoroutineType:
+            refuse_coroutine(result, function)
+        _finish(token)
     except BaseException as error:
         if not _fail(key, token, error):
             raise
-
-
-def _call_post(function: Callable[[], object], token: int) -> None:
-    result = function()
-    if type(result) is CoroutineType:
-        refuse_coroutine(result, function)
-    _finish(token)
 
 
 def _fail(key: int, token: int, error: BaseException) -> bool:
@@ -251,32 +246,28 @@ first_called = (
 )
 
 
-def _address(trampoline: Any) -> c_void_p:
-    _kept.append(trampoline)
-    return cast(trampoline, c_void_p)
-
-
-_kept: list[Any] = []
+# The trampolines, made once and never freed. A token comes as its bits: see `_library`.
+_work_fn = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 
 # Work: that runs wherever it is called; the same for one that may be called again, and so is never
 # taken; that may block, and so runs on a thread that may; a plain function.
-start_anywhere = _address(_work_fn(_start))
-start_again = _address(_work_fn(_start))
-start = _address(_work_fn(_start_where_it_may_stay))
-start_post = _address(_work_fn(_post))
+start_anywhere = prepared(_work_fn(_start))
+start_again = prepared(_work_fn(_start))
+start = prepared(_work_fn(_start_where_it_may_stay))
+start_post = prepared(_work_fn(_post))
 # Destroy functions: that just forget, and that tell the entry. The first has no line of Python.
-forget = _address(_destroy_fn(entries.pop))
-drop = _address(_destroy_fn(_drop))
+forget = prepared(inturn_destroy_fn(entries.pop))
+drop = prepared(inturn_destroy_fn(_drop))
 # For callbacks whose entry is a function of one argument.
 call_with_end = inturn_end_fn(_end)
 call_with_batch_end = inturn_batch_end_fn(_end)
-forget_end = cast(forget, inturn_destroy_fn)
+forget_end = forget[1]
 # For listeners.
-call_with_token = _address(_work_fn(_listen))
+call_with_token = prepared(_work_fn(_listen))
 call_with_event = inturn_event_fn(_event)
-forget_listener = _address(_destroy_fn(_end_listener))
-forget_event = cast(forget_listener, inturn_destroy_fn)
-drop_end = cast(drop, inturn_destroy_fn)
+forget_listener = prepared(inturn_destroy_fn(_end_listener))
+forget_event = forget_listener[1]
+drop_end = drop[1]
 # These are asked of an operation; neither raises.
 ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
 ask_decide = inturn_retry_fn(lambda key, *told: entries[key]._is_worth(*told))

@@ -24,7 +24,7 @@ from ._ends import OnEnd, Work
 from ._errors import AlreadyFinishedError, UnsupportedError
 from ._futures import Attempts, Future
 from ._handles import NotCopied
-from ._library import quick
+from ._library import NOTHING, quick
 from ._operations import Operation
 from ._options import extras_of, structure_of, with_end, with_lists
 from ._sites import site_of
@@ -136,16 +136,16 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         if not callable(fn):
             raise queue._refused_function(fn)
         call = partial(fn, *args, **kwargs) if args or kwargs else fn
-        if self._given:
-            self._enqueue(partial(_call, call), self._given.get("on_end"), sys._getframe(1))
+        given = self._given
+        if given:
+            self._enqueue(partial(_call, call), given.get("on_end"), sys._getframe(1))
             return
         if queue._home is not None or _executors.exiting:
             queue._prepare()
-        bits, key = queue._bits, new_key()
+        site, to, key = site_of(sys._getframe(1)), queue._prepared, new_key()
         # The queue is alive for as long as it has operations.
         entries[key] = queue, call
-        site = site_of(sys._getframe(1))
-        status = quick.queue_enqueue_at(site, bits, start_post, key, forget, None)
+        status = quick.queue_enqueue_at(site, to, start_post, key, forget, NOTHING)
         if status:
             raise queue._refusal(status)
 
@@ -313,7 +313,6 @@ class Options(Enqueuing):
 
     def __init__(self, queue: Queue, given: OperationOptions) -> None:
         self._of = queue
-        self._bits = queue._bits  # which there are
         self._given = given = with_lists(given)
         self._structure = structure_of(queue, given)
 

@@ -19,7 +19,7 @@ from ._callbacks import drop, register, start_anywhere, wait
 from ._errors import ClosedError, Error, TimedOutError
 from ._handles import Closing
 from ._interrupts import ask_for_room, let_call
-from ._library import lib, quick, refusal, waiting
+from ._library import NOTHING, lib, prepared, quick, refusal, waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -154,7 +154,7 @@ class Pool:
         self._max_threads = max_threads
         self.is_single = max_threads == 1  # a queue's own, which closes it
         self.executor = Executor("python", threads=max_threads)
-        self._bits = self.executor._handle.bits
+        self._prepared = prepared(self.executor._handle.bits)
         self._lock = threading.Lock()  # protects _threads, _starting
         self._threads: set[threading.Thread] = set()
         self._starting = False  # a thread that has not come to wait
@@ -165,12 +165,14 @@ class Pool:
         self._handed_on = c.inturn_queue()
         options = c.inturn_queue_options(max_concurrent=max_threads, executor=self.executor._handle)
         lib.inturn_queue_create(c.INTURN_QUEUE_CONCURRENT, byref(options), byref(self._handed_on))
+        self._handing_on = prepared(self._handed_on.bits)
         self._start_thread()
 
     def hand_on(self, function: Callable[..., None], *arguments: Any) -> None:
         """Calls a function on a thread of the pool."""
         key = register(_HandedOn(function, arguments))
-        status = quick.queue_enqueue_at(None, self._handed_on.bits, start_anywhere, key, drop, None)
+        to = self._handing_on
+        status = quick.queue_enqueue_at(NOTHING, to, start_anywhere, key, drop, NOTHING)
         if status:
             raise refusal("inturn_queue_enqueue", status)
 
@@ -192,7 +194,7 @@ class Pool:
     def _work(self) -> None:
         """A thread's life. Before it calls what waits, it sees to it that another one is there to
         call what comes meanwhile: so work that blocks holds up its own queue only."""
-        bits, drain, ask = self._bits, quick.executor_drain, quick.executor_wait
+        executor, drain, ask = self._prepared, quick.executor_drain, quick.executor_wait
         wait_for_work = waiting.executor_wait
         others = c_uint32()
         out = byref(others)
@@ -201,13 +203,13 @@ class Pool:
             threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
         self._starting = False
         while not self._stopping:
-            status = wait_for_work(bits, _IDLE_NS, out)
+            status = wait_for_work(executor, _IDLE_NS, out)
             if status == 0:
-                if others.value == 0 and ask(bits, 0, None) == 0:
+                if others.value == 0 and ask(executor, 0, None) == 0:
                     self._start_thread()
                 # Nothing comes between this and the next wait, which lets go of the interpreter:
                 # threads that the work has woken are waiting for that.
-                drain(bits, _CALLS, None)
+                drain(executor, _CALLS, None)
             elif status != TimedOutError.status or others.value:
                 break  # the executor is the parent's, or there is nothing to do for so many
         with self._lock:
@@ -224,7 +226,7 @@ class Pool:
         token that somebody else has; nor a coroutine's loop.
         """
         others = c_uint32()
-        status = waiting.executor_wait(self._bits, 0, byref(others))
+        status = waiting.executor_wait(self._prepared, 0, byref(others))
         with self._lock:
             threads = [thread.ident for thread in self._threads if thread.is_alive()]
             is_starting = self._starting
@@ -243,7 +245,7 @@ class Pool:
         """Takes up nothing more, and waits a moment for what is being called."""
         self._stopping = True
         others = c_uint32()
-        waiting.executor_wait(self._bits, 0, byref(others))
+        waiting.executor_wait(self._prepared, 0, byref(others))
         with self._lock:
             started = [thread for thread in self._threads if thread.is_alive()]
         if others.value < len(started):

@@ -58,13 +58,15 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     # A condition costs more than all the rest, and few futures are waited for before they are
     # done.  So it is made for the first who needs it; from then on all goes by the base's rules.
 
+    _made: threading.Condition | None = None
+
     def __init__(self, queue: Queue, *call: Any) -> None:
         self._state = PENDING
         self._result: T | None = None
         self._exception: BaseException | None = None
-        # The function, its arguments and keywords. Who takes them, out of `__dict__` in one step,
-        # decides what becomes of it: it is started, cancelled, or dropped by the library.
-        self._call = call
+        # The function, its arguments and keywords. Who takes them, which one can, decides what
+        # becomes of it: it is started, cancelled, or dropped by the library.
+        self._call = [call]
         self._queue = queue  # alive for as long as it has operations
         self._handle: int | None = None  # of its operation, as soon as that is known
 
@@ -72,11 +74,11 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
         @property
         def _condition(self):
-            made = self.__dict__.get("_made")
+            made = self._made
             if made is None:
                 waiters, callbacks, new = [], [], threading.Condition()
                 with _lock:
-                    made = self.__dict__.get("_made")
+                    made = self._made
                     if made is None:
                         self._waiters, self._done_callbacks = waiters, callbacks
                         made = self._made = new  # last, as others look for it without the lock
@@ -159,7 +161,11 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def _claim(self) -> bool:
         """Whether the caller is the first who asks: what is to become of it is the caller's."""
-        return self.__dict__.pop("_call", None) is not None
+        try:
+            self._call.pop()
+        except IndexError:
+            return False
+        return True
 
     def _cancel_claimed(self) -> None:
         try:
@@ -178,10 +184,10 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     def _settle(self, state: str) -> None:
         """Ends it, whose end the caller's is; as cancelled, too, though it was running."""
         with _lock:
-            made = self.__dict__.get("_made")
+            made = self._made
             if made is None:
                 self._state = state
-                made = self.__dict__.get("_made")  # by a signal handler in between
+                made = self._made  # by a signal handler in between
                 if made is None:
                     return
         with made:
@@ -221,12 +227,11 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def _start(self, token: int) -> None:
         """What the library calls as the work."""
-        call = self.__dict__.pop("_call", None)
-        if call is None:
+        try:
+            function, arguments, keywords = self._call.pop()
+        except IndexError:
             quick.token_cancel(token)
             return
-        function, arguments, keywords = call
-        del call
         self._state = RUNNING
         try:
             result = function(*arguments, **keywords)
@@ -255,7 +260,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def _dropped(self) -> None:
         """The library is done with it: it was started, or never will be."""
-        if self._claim():
+        if self._call and self._claim():
             self._cancel_claimed()
 
     def __del__(self) -> None:

@@ -3,8 +3,8 @@
 There are three ways to call it. ``lib`` has every function as the table says; it lets other Python
 threads go on meanwhile, and raises what a status stands for. ``quick`` has those that are called
 for each operation and never wait: it holds on to the interpreter, so that no other thread is woken
-for nothing, takes handles and callbacks as numbers, and returns the status. ``waiting`` is like
-``quick``, but lets others go on.
+for nothing, takes handles as numbers and what is `prepared` as that, and returns the status.
+``waiting`` is like ``quick``, but lets others go on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ctypes
 import os
 import sys
 import threading
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -156,19 +157,36 @@ def _load() -> tuple[ctypes.CDLL, str]:
     raise ImportError(f"cannot load the Inturn library; tried{tried}")
 
 
-def _as_number(kind: Any) -> Any:
-    """A handle's type, a callback's, a pointer to a handle: as that of an address. A struct of one
-    64-bit number is passed like that number, and ctypes converts addresses fastest."""
-    return ctypes.c_void_p if kind in _NUMBERS else kind
+def prepared(passed: Any) -> tuple[Any, Any]:
+    """A queue, an executor, a callback or a reference for ``quick``, and the same as it is.
+
+    Each is passed again and again, and to convert one takes a sixth of a call.
+    """
+    return ctypes.c_void_p.from_param(passed), passed
 
 
-_POINTED_TO: tuple[Any, ...] = (
-    *c.HANDLES,
-    c.inturn_taken,
-    c.inturn_operation_options,
-    c.inturn_site,
+NOTHING = prepared(None)
+
+
+class _Prepared:
+    from_param = itemgetter(0)
+
+
+_PREPARED: tuple[Any, ...] = (
+    c.inturn_queue,
+    c.inturn_executor,
+    *c.CALLBACKS,
+    *map(ctypes.POINTER, (c.inturn_operation, c.inturn_site, c.inturn_taken)),
 )
-_NUMBERS = (*c.HANDLES, *c.CALLBACKS, *map(ctypes.POINTER, _POINTED_TO))
+_NUMBERS = (*c.HANDLES, ctypes.POINTER(c.inturn_operation_options))
+
+
+def _quick_type(kind: Any) -> Any:
+    """A struct of one 64-bit number is passed like that number, and ctypes converts addresses
+    fastest."""
+    if kind in _PREPARED:
+        return _Prepared
+    return ctypes.c_void_p if kind in _NUMBERS else kind
 
 
 def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
@@ -177,7 +195,7 @@ def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
     for name in names:
         function = library[name]
         function.restype = inturn_status
-        function.argtypes = [_as_number(kind) for kind in PROTOTYPES[name][1]]
+        function.argtypes = [_quick_type(kind) for kind in PROTOTYPES[name][1]]
         setattr(functions, name.partition("_")[2], function)
     return functions
 

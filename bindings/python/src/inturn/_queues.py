@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from ctypes import byref, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_size_t, c_uint64
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -29,8 +29,8 @@ from ._futures import cancel_pending
 from ._handles import close_unused
 from ._inspected import Inspected
 from ._interrupts import let_call
-from ._library import lib, quick, refusal
-from ._sites import site_of, struct_of
+from ._library import lib, prepared, quick, refusal
+from ._sites import site_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._executors import Executor
     from ._options import Peers
     from ._rates import Rate
+    from ._sites import Site
     from ._values import Value
 
 
@@ -125,7 +126,7 @@ class Queue(Enqueuing, Inspected):
         structure = c.inturn_queue_options(**options)
         lib.inturn_queue_create(self._kind, byref(structure), byref(handle))
         self._handle = handle
-        self._bits = c_void_p(handle.bits)
+        self._prepared = prepared(handle.bits)
 
     def _fields(self) -> dict[str, int]:
         """What the library's struct has for this kind of queue."""
@@ -135,20 +136,20 @@ class Queue(Enqueuing, Inspected):
     def _queue(self) -> Queue:
         return self
 
-    def _add(self, work: Any, entry: object, structure: Any, site: int) -> int:
+    def _add(self, work: Any, entry: object, structure: Any, site: Site) -> int:
         """Enqueues an entry, and returns the operation's handle."""
-        bits = self._bits
+        queue = self._prepared
         out = take_out()
         key = new_key()
         entries[key] = entry
         if structure is None:
-            status = quick.queue_enqueue_at(site, bits, work, key, drop, out[1])
+            status = quick.queue_enqueue_at(site, queue, work, key, drop, out)
         else:
             options = byref(structure)
-            status = quick.queue_enqueue_with_at(site, bits, options, work, key, drop, out[1])
+            status = quick.queue_enqueue_with_at(site, queue, options, work, key, drop, out)
         if status:
             raise self._refusal(status)
-        handle = out[0].value or 0
+        handle = out[1].value or 0
         give_back(out)
         return handle
 
@@ -175,7 +176,7 @@ class Queue(Enqueuing, Inspected):
 
         The queue continues when every suspend, with any reason or none, has been resumed.
         """
-        site = struct_of(site_of(sys._getframe(1)))
+        site = site_of(sys._getframe(1))[1]
         if reason is None:
             lib.inturn_queue_suspend_at(site, self._handle)
         else:

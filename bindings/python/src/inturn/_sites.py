@@ -5,18 +5,20 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import weakref
-from ctypes import addressof
-from typing import TYPE_CHECKING
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
+from ._library import NOTHING, prepared
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
 
-# By file and line, the addresses of the library's structs: for as long as the process lives, as
-# the library's own. Not by code, which a program may make and drop again and again.
-_addresses: dict[tuple[str, int], int] = {}
-_kept: list[c.inturn_site] = []
+    Site = tuple[Any, Any]
+
+# By file and line, for as long as the process lives, as the library's own. Not by code, which a
+# program may make and drop again and again.
+_sites: dict[tuple[str, int], Site] = {}
 
 # What calls for somebody else: the package, and what its futures inherit.
 _INSIDE = tuple(
@@ -28,47 +30,44 @@ _INSIDE = tuple(
 # Whether a file, by its name, is one of these.
 _is_inside: dict[str, bool] = {}
 
-# The sites of instructions that were called from lately: to find an instruction's line takes the
-# longer, the further down in its function it is. Other code may have got the identity in a key.
-_recent: dict[tuple[int, int], tuple[weakref.ref[CodeType], int]] = {}
+# By the address of an instruction, the code and the site of what has called from there lately: to
+# find an instruction's line takes the longer, the further down in its function it is. Other code
+# may have come to be at the same address.
+_recent: dict[int, tuple[weakref.ref[CodeType], Site]] = {}
 _MOST_RECENT = 4096
 
 
-def site_of(frame: FrameType | None) -> int:
-    """The site of the line that a frame is at, for a call of ``quick``.
+def site_of(frame: FrameType) -> Site:
+    """The site of the line that a frame is at: for a call of ``quick``, and one of ``lib``.
 
     Of one of the package itself it is that of whoever has called it.
     """
-    while frame is not None:
-        code = frame.f_code
-        instruction = (id(code), frame.f_lasti)
-        known = _recent.get(instruction)
-        if known is not None and known[0]() is code:
-            return known[1]
-        file = code.co_filename
-        is_inside = _is_inside.get(file)
-        if is_inside is None:
-            is_inside = _is_inside[file] = file.startswith(_INSIDE)
-        if not is_inside:
-            line = frame.f_lineno
-            address = _addresses.get((file, line)) or _make(file, line, code.co_name)
-            if len(_recent) >= _MOST_RECENT:
-                _recent.clear()
-            _recent[instruction] = weakref.ref(code), address
-            return address
-        frame = frame.f_back
-    return 0
+    code = frame.f_code
+    try:
+        reference, site = _recent[id(code) + frame.f_lasti]
+    except KeyError:
+        return _found(frame)
+    return site if reference() is code else _found(frame)
 
 
-def _make(file: str, line: int, function: str) -> int:
-    site = c.inturn_site(
-        file=file.encode(errors="replace"), function=function.encode(errors="replace"), line=line
-    )
-    _kept.append(site)
-    address = _addresses[file, line] = addressof(site)
-    return address
+def _found(frame: FrameType) -> Site:
+    code = frame.f_code
+    file = code.co_filename
+    is_inside = _is_inside.get(file)
+    if is_inside is None:
+        is_inside = _is_inside[file] = file.startswith(_INSIDE)
+    if is_inside:
+        return NOTHING if frame.f_back is None else site_of(frame.f_back)
+    line = frame.f_lineno
+    site = _sites.get((file, line))
+    if site is None:  # of two threads that make it, one is the first
+        site = _sites.setdefault((file, line), _made(file, line, code.co_name))
+    if len(_recent) >= _MOST_RECENT:
+        _recent.clear()
+    _recent[id(code) + frame.f_lasti] = weakref.ref(code), site
+    return site
 
 
-def struct_of(site: int) -> c.inturn_site | None:
-    """The same for a call of ``lib``."""
-    return c.inturn_site.from_address(site) if site else None
+def _made(file: str, line: int, function: str) -> Site:
+    name, where = file.encode(errors="replace"), function.encode(errors="replace")
+    return prepared(byref(c.inturn_site(file=name, function=where, line=line)))

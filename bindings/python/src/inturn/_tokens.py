@@ -21,7 +21,7 @@ from ._callbacks import (
 )
 from ._errors import AlreadyFinishedError, WrongKindError
 from ._handles import NotCopied
-from ._library import quick, refusal
+from ._library import NOTHING, quick, refusal
 from ._segments import Handler, LatestToken, Segment
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Token(NotCopied):
             status = quick.token_finish(self._bits)
         else:  # others may have joined it
             extras.give(result, None)
-            status = quick.token_finish_with(self._bits, extras.number, None)
+            status = quick.token_finish_with(self._bits, extras.number, NOTHING)
         if status:
             raise refusal("inturn_token_finish", status)
 

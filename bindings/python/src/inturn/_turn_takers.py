@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _executors
@@ -53,8 +52,8 @@ def asyncio_part() -> Any:
 class TurnTaker(NotCopied):
     """The base of `Queue`."""
 
-    _bits: c_void_p = NeverMade()  # type: ignore[assignment]
-    _home: Home | None = None
+    _prepared: Any = NeverMade()
+    _home: Home | None
     _holders: dict[Turn | Actor, None]  # the coroutines and blocks that have begun and not ended
     _places = 1  # how many operations run at a time
     _is_cut = False  # some of the holders were asked to end, or will be
@@ -66,6 +65,7 @@ class TurnTaker(NotCopied):
     def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
         self = super().__new__(cls)
         self._holders = {}
+        self._home = None
         return self
 
     def _prepare(self) -> None:
@@ -79,7 +79,7 @@ class TurnTaker(NotCopied):
         """The executor's threads take part again in starting the queue's operations."""
         home, self._home = self._home, None
         assert self._pool is not None
-        quick.queue_set_executor(self._bits, self._pool.executor._handle.bits)
+        quick.queue_set_executor(self._prepared, self._pool._prepared)
         if home is not None and home.is_gone():
             home.close()
 
