@@ -7,6 +7,7 @@ import copy
 import gc
 import pickle
 import queue
+from decimal import Decimal
 from typing import Any, Callable
 
 import pytest
@@ -142,6 +143,13 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "subclass": (lambda _: Forgets().submit(int), Null, "Forgets.__init__ has not"),
     "drain of one": (lambda _: Forgets().drain(), Null, "Forgets.__init__ has not"),
     "timeout": (lambda q: q.drain("3"), TypeError, "a time in seconds.* '3'"),
+    "decimal timeout": (lambda q: q.drain(Decimal(3)), TypeError, "timeout of .*'mine'.* not Dec"),
+    "future's": (lambda q: _wait_wrongly(q), TypeError, "timeout of .*Future.* a time.* '3'"),
+    "reason": (lambda q: q.suspend(3), TypeError, "reason of .*'mine'.* a string.* not 3"),
+    "key": (lambda q: q.resolve(3), TypeError, "key of .*'mine'.* a string.* not 3"),
+    "seconds": (lambda _: loose.ManualClock().advance("1"), TypeError, "seconds of .*ManualClock"),
+    "factor": (lambda q: q.options(retry=loose.Retry(factor="2")), TypeError, "factor of .*Retry"),
+    "jitter": (lambda q: q.options(retry=loose.Retry(jitter="1")), TypeError, "jitter of .*Retry"),
     "threads": (lambda _: loose.Executor(threads=0), ValueError, "threads of .* from 1"),
     "executor's label": (lambda _: loose.Executor(3), TypeError, "label of .*Executor.* not 3"),
     "calls": (lambda _: loose.Executor().drain(-1), ValueError, "max_calls of .*Executor.* not -1"),
@@ -159,6 +167,15 @@ def _twice(queue: inturn.FIFOQueue) -> None:
         with pytest.raises(TypeError):
             queue.run(made)
     queue.run(made)
+
+
+def _wait_wrongly(queue: inturn.FIFOQueue) -> None:
+    queue.suspend()
+    pending: Any = queue.submit(int)
+    try:
+        pending.result("3")
+    finally:
+        queue.resume()
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -190,6 +207,18 @@ def test_a_queue_that_was_never_made_says_so() -> None:
     for call in calls:
         with pytest.raises(inturn.NullHandleError, match=r"super\(\)"):
             call()
+
+
+@pytest.mark.parametrize("name", ["Batch", "Future", "Observation", "Operation", "Token"])
+def test_what_only_the_library_makes_says_what_it_lacks_and_is_dropped_in_silence(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", told.append)
+    with pytest.raises(TypeError, match="missing"):
+        getattr(loose, name)()
+    gc.collect()
+    assert not told
 
 
 class Falsy:

@@ -60,8 +60,9 @@ def test_a_dump_is_returned_or_written(tmp_path: Path) -> None:
         assert text is not None
         assert ' "<net> \\"work\\"" fifo turn id=0x' in text
         assert " pending=2 running=1 executor=0x" in text
-        inturn.dump(tmp_path / "dump.txt")
-        assert '"s\u00e4ve" pending after id=' in (tmp_path / "dump.txt").read_text()
+        for path in (tmp_path / "dump.txt", os.fsencode(tmp_path / "dump of bytes.txt")):
+            inturn.dump(path)
+            assert '"s\u00e4ve" pending after id=' in Path(os.fsdecode(path)).read_text()
         with tempfile.TemporaryFile("w+") as file:
             file.write("first\n")
             inturn.dump(file)

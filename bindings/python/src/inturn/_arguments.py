@@ -5,9 +5,11 @@ from __future__ import annotations
 from operator import index
 from typing import Any, Callable, TypeVar
 
-from ._callbacks import text
-
 T = TypeVar("T")
+
+NAME = "a string without null characters"
+TIME = "a time in seconds, 0 or more"
+MAX_NS = 2**63 - 1
 
 
 def checked(owner: object, name: str, value: Any, what: str, convert: Callable[[Any], T]) -> T:
@@ -64,7 +66,38 @@ def function(value: Any) -> Any:
     return value
 
 
+def number(value: Any) -> float:
+    """Takes numbers."""
+    return 0.0 + value  # type: ignore[no-any-return]
+
+
+def text(value: Any) -> bytes:
+    """Takes strings, for the library."""
+    if not isinstance(value, str):
+        raise TypeError
+    encoded = value.encode()
+    if b"\0" in encoded:
+        raise ValueError
+    return encoded
+
+
+def nanoseconds(seconds: Any) -> int:
+    """Takes times, for the library; one that is too long for it is cut."""
+    if not seconds >= 0:  # or no number at all
+        raise ValueError
+    return int(seconds * 1e9) if seconds < 9e9 else MAX_NS
+
+
+def name_of(owner: object, name: str, value: Any) -> bytes:
+    """A name for the library."""
+    return checked(owner, name, value, NAME, text)
+
+
 def label_of(owner: object, label: str | None) -> bytes | None:
     """A label for the library."""
-    what = "a string without null characters"
-    return None if label is None else checked(owner, "label", label, what, text)
+    return None if label is None else name_of(owner, "label", label)
+
+
+def limit_of(owner: object, timeout: float | None) -> int:
+    """The nanoseconds of a timeout; -1: there is none."""
+    return -1 if timeout is None else checked(owner, "timeout", timeout, TIME, nanoseconds)

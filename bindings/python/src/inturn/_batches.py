@@ -75,13 +75,14 @@ class Batch(NotCopied):
     can never return because the batch waits for the caller is not refused.
     """
 
+    _handle = 0
+
     def __init__(
         self, queue: Queue, operations: list[Operation], on_end: OnBatchEnd | None
     ) -> None:
         self._queue = queue  # alive for as long as it has operations
         self._operations = operations
         self._on_end = on_end
-        self._handle = 0
         self._states: BatchStates | None = None
         self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
         self._is_over = False
@@ -126,7 +127,7 @@ class Batch(NotCopied):
         """
         end, handle = c.inturn_batch_end(), c.inturn_batch(self._handle)
         look = self._queue._look(lambda: self.progress.completed < len(self))
-        wait(lambda ns: lib.inturn_batch_wait(handle, ns, byref(end)), timeout, look)
+        wait(self, lambda ns: lib.inturn_batch_wait(handle, ns, byref(end)), timeout, look)
         return self._end(end, self._handle)
 
     def cancel(self) -> bool:

@@ -20,6 +20,7 @@ from ctypes import byref, c_void_p
 from types import CoroutineType, FrameType
 from typing import Any, Callable, NoReturn, Protocol
 
+from ._arguments import MAX_NS, limit_of
 from ._errors import TimedOutError
 from ._library import interrupts, on_main_thread, prepared, quick
 from ._prototypes import (
@@ -34,7 +35,6 @@ from ._prototypes import (
 # How long a wait in the library lasts at once on the main thread, which handles no signal
 # meanwhile, and on a loop's thread, which is to see a turn of the loop that comes.
 _SLICE_NS = 50_000_000
-_MAX_NS = 2**63 - 1
 
 
 class Entry(Protocol):
@@ -273,35 +273,6 @@ ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
 ask_decide = inturn_retry_fn(lambda key, *told: entries[key]._is_worth(*told))
 
 
-def text(string: str) -> bytes:
-    """A string for the library.
-
-    :raises TypeError: it is not a string.
-    :raises ValueError: it has a zero in it.
-    """
-    if not isinstance(string, str):
-        raise TypeError(f"not a string: {string!r}")
-    encoded = string.encode()
-    if b"\0" in encoded:
-        raise ValueError(f"a string with a null character: {string!r}")
-    return encoded
-
-
-def nanoseconds(seconds: float) -> int:
-    """A time for the library; one that is too long for it is cut.
-
-    :raises TypeError: it is not a number.
-    :raises ValueError: the time is negative or not a number.
-    """
-    try:
-        is_time = seconds >= 0
-    except TypeError:
-        raise TypeError(f"not a time in seconds: {seconds!r}") from None
-    if not is_time:
-        raise ValueError(f"not a time: {seconds!r}")
-    return int(seconds * 1e9) if seconds < 9e9 else _MAX_NS
-
-
 def _wait_beside(call: Callable[[int], object], ns: int) -> bool:
     """The same call on another thread, for which the main one waits in a way that a signal
     interrupts; then the other one is left behind.  False where there are no more threads."""
@@ -333,20 +304,23 @@ _names = globals()
 
 
 def wait(
+    owner: object,
     call: Callable[[int], object],
     timeout: float | None,
     look: Callable[[], None] | None = None,
     rest: Callable[[Callable[[int], object], int], bool] = _wait_beside,
 ) -> None:
-    """Repeats a waiting call, which is given nanoseconds, until the time is over.
+    """Repeats a waiting call of an object, which is given nanoseconds, until the time is over.
 
     On the main thread ``rest`` is how a longer wait goes on; true, when it is over.  Who waits on
     a loop's thread gives what raises when the wait can never end.
     """
+    limit = limit_of(owner, timeout)
     if look is None and not on_main_thread():
-        call(-1 if timeout is None else nanoseconds(timeout))
+        call(limit)
         return
-    limit = _MAX_NS if timeout is None else nanoseconds(timeout)
+    if timeout is None:
+        limit = MAX_NS
     begin = time.monotonic_ns()
     while True:
         left = limit - (time.monotonic_ns() - begin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import byref, c_int64
 
 from . import _prototypes as c
-from ._callbacks import nanoseconds
+from ._arguments import TIME, checked, nanoseconds
 from ._handles import Closing
 from ._library import lib
 
@@ -36,7 +36,7 @@ class ManualClock(Closing):
 
         :raises ValueError: the time is negative or not a number.
         """
-        lib.inturn_clock_advance(self._handle, nanoseconds(seconds))
+        lib.inturn_clock_advance(self._handle, checked(self, "seconds", seconds, TIME, nanoseconds))
 
     def close(self) -> None:
         """Destroys the clock; a second call does nothing.

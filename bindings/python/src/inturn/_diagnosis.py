@@ -11,8 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
-from ._arguments import checked, function
-from ._callbacks import nanoseconds
+from ._arguments import TIME, checked, function, nanoseconds
 from ._ends import State
 from ._errors import AlreadyFinishedError
 from ._library import lib, ring
@@ -212,8 +211,7 @@ def set_stall_limit(seconds: float | None) -> None:
     """
     limit = -1
     if seconds is not None:
-        what = "a time in seconds, 0 or more, or None"
-        limit = checked("inturn", "seconds", seconds, what, nanoseconds)
+        limit = checked("inturn", "seconds", seconds, f"{TIME}, or None", nanoseconds)
     lib.inturn_report_set_stall_limit(limit)
 
 

@@ -91,7 +91,12 @@ class Executor(Closing):
         :raises TimedOutError: the timeout, in seconds, has passed.
         """
         handle = self._handle
-        wait(lambda ns: lib.inturn_executor_wait(handle, ns, None), timeout, rest=self._poll)
+        wait(
+            self,
+            lambda ns: lib.inturn_executor_wait(handle, ns, None),
+            timeout,
+            rest=self._poll,
+        )
 
     def _poll(self, _: object, ns: int) -> bool:
         """Sleeps until work waits: by no thread beside, which would be woken instead of another."""

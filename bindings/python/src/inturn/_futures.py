@@ -18,6 +18,7 @@ from contextlib import suppress
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from ._arguments import checked, number
 from ._callbacks import entries, refuse_coroutine, wait
 from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
@@ -59,6 +60,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     # done.  So it is made for the first who needs it; from then on all goes by the base's rules.
 
     _made: threading.Condition | None = None
+    _handle: int | None = None  # of its operation, as soon as that is known
 
     def __init__(self, queue: Queue, *call: Any) -> None:
         self._state = PENDING
@@ -68,7 +70,6 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         # becomes of it: it is started, cancelled, or dropped by the library.
         self._call = [call]
         self._queue = queue  # alive for as long as it has operations
-        self._handle: int | None = None  # of its operation, as soon as that is known
 
     if not TYPE_CHECKING:  # for a type checker it is the base's attribute
 
@@ -209,11 +210,15 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         """Waits for the operation; returns what is left of the time."""
         if not self._handle or self.done():
             return timeout
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None
+        if timeout is not None:
+            timeout = max(0.0, checked(self, "timeout", timeout, "a time in seconds", number))
+            deadline = time.monotonic() + timeout
         try:
             wait(
+                self,
                 self._wait_for_operation,
-                None if timeout is None else max(0.0, timeout),
+                timeout,
                 self._queue._look(lambda: self._state == PENDING),
             )
         except TimedOutError:

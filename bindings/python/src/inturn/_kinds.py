@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from . import _prototypes as c
-from ._arguments import checked, whole
-from ._callbacks import nanoseconds
+from ._arguments import TIME, checked, nanoseconds, whole
 from ._errors import DeadlockError, StaleError
 from ._executors import Executor, Pool, pool
 from ._library import lib
@@ -200,7 +199,7 @@ class InteractionQueue(Queue):
         """
         self._delays = {}
         for name, delay in (("settle", settle), ("gap", gap)):
-            ns = checked(self, name, delay, "a time in seconds, 0 or more", nanoseconds)
+            ns = checked(self, name, delay, TIME, nanoseconds)
             self._delays[f"{name}_ns"] = ns or -1  # to C, 0 is the default, and -1 is none
         super().__init__(label, executor=executor, **options)
 

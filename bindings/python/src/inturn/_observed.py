@@ -14,9 +14,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
-from ._arguments import checked, function, handle_of
+from ._arguments import checked, function, handle_of, limit_of
 from ._bells import Bell
-from ._callbacks import listeners, nanoseconds, register_listener, wait
+from ._callbacks import listeners, register_listener, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._library import lib
@@ -204,13 +204,13 @@ class Observed(NotCopied, Generic[T]):
         :raises StaleError: the value is destroyed, before the call or during it.
         :raises ClosedError: it is a state that cannot change any more.
         """
-        limit = None if timeout is None else nanoseconds(timeout) / 1e9
+        limit = limit_of(self, timeout)
         with suppress(TimedOutError, ClosedError):
             lib.inturn_value_wait(self._handle, _never, None, 1, None)  # may be refused
         told: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
         entry = _ObserverEntry(told.put, lambda: told.put(None), None, self._read)
         observation = self._observe(entry, c.inturn_observe_options(initial=True))
-        deadline = None if limit is None else time.monotonic() + limit
+        deadline = None if limit < 0 else time.monotonic() + limit / 1e9
         try:
             while True:
                 left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -256,7 +256,7 @@ class Observed(NotCopied, Generic[T]):
         :raises TimedOutError: the timeout, in seconds, has passed.
         :raises DeadlockError: the caller is inside an observer of this value, or part of a ring.
         """
-        wait(lambda ns: lib.inturn_value_drain(self._handle, ns), timeout)
+        wait(self, lambda ns: lib.inturn_value_drain(self._handle, ns), timeout)
 
     def destroy(self) -> None:
         """Ends the value, its observations and all waits for it.  A second call does nothing.
@@ -293,6 +293,8 @@ class Observation(NotCopied):
     observer.
     """
 
+    _handle = c.inturn_observation()  # null until there is one
+
     def __init__(self, entry: _ObserverEntry) -> None:
         self._entry = entry  # alive for as long as this
         self._handle = c.inturn_observation()
@@ -306,7 +308,7 @@ class Observation(NotCopied):
         """
         if self._handle.bits:
             with suppress(StaleError):
-                wait(lambda ns: lib.inturn_observation_cancel(self._handle, ns), timeout)
+                wait(self, lambda ns: lib.inturn_observation_cancel(self._handle, ns), timeout)
 
     def _end(self) -> None:
         if self._handle.bits:

@@ -122,7 +122,7 @@ class Operation(NotCopied):
         """
         end = c.inturn_end()
         look = self._queue._look(lambda: self.state is State.PENDING)
-        wait(lambda ns: self._wait(ns, end), timeout, look)
+        wait(self, lambda ns: self._wait(ns, end), timeout, look)
         return self._end(end)
 
     def __await__(self) -> Generator[Any, None, End]:
@@ -206,7 +206,7 @@ class Operation(NotCopied):
         return f"<inturn.Operation {self.label or ''!r} of {self._queue!r}, enqueued at {place}>"
 
     def __del__(self) -> None:
-        if sys.is_finalizing():
+        if not hasattr(self, "_told") or sys.is_finalizing():  # or it was never made
             return
         if self._handle:
             quick.operation_release(self._handle)

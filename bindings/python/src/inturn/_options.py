@@ -11,16 +11,25 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union, cast
 
 from . import _prototypes as c
-from ._arguments import checked, function, handle_of, one_of, whole
+from ._arguments import (
+    NAME,
+    TIME,
+    checked,
+    function,
+    handle_of,
+    nanoseconds,
+    number,
+    one_of,
+    text,
+    whole,
+)
 from ._callbacks import (
     ask_condition,
     ask_decide,
     call_with_end,
     forget_end,
     keep_interrupt,
-    nanoseconds,
     register,
-    text,
 )
 from ._errors import TimedOutError, UnsupportedError
 from ._futures import Future
@@ -137,12 +146,14 @@ def _exclusive(names: Iterable[str]) -> dict[str, Any]:
 
 def _structure_of_retry(retry: Retry) -> c.inturn_retry:
     structure = c.inturn_retry(
-        max_attempts=checked(retry, "attempts", retry.attempts, _COUNT, whole(0, 2**32)),
-        delay_ns=checked(retry, "delay", retry.delay, _TIME, nanoseconds),
+        max_attempts=checked(
+            retry, "attempts", retry.attempts, "a number, 0 or more", whole(0, 2**32)
+        ),
+        delay_ns=checked(retry, "delay", retry.delay, TIME, nanoseconds),
         # To C, 0 is the default; here it is as wrong as any below 1.
-        factor=retry.factor or -1.0,
-        max_delay_ns=checked(retry, "max_delay", retry.max_delay, _TIME, nanoseconds),
-        jitter=retry.jitter,
+        factor=checked(retry, "factor", retry.factor, "a number, 1 or more", number) or -1.0,
+        max_delay_ns=checked(retry, "max_delay", retry.max_delay, TIME, nanoseconds),
+        jitter=checked(retry, "jitter", retry.jitter, "a number from 0 to 1", number),
         only_failures=bool(retry.only_failures),
     )
     if retry.decide is not None:
@@ -151,12 +162,11 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
     return structure
 
 
-_BOOL, _NAME = "a bool", "a string without null characters"
-_TIME, _COUNT = "a time in seconds, 0 or more", "a number, 0 or more"
+_BOOL = "a bool"
 _CONCURRENT = (c.INTURN_QUEUE_CONCURRENT, "operation queues")
 _INTERACTION = (c.INTURN_QUEUE_INTERACTION, "interaction queues")
 _OPTIONS = {
-    "label": _Option(_NAME, _field("label", text)),
+    "label": _Option(NAME, _field("label", text)),
     "on_end": _Option("a function of an End", _callback()),
     "priority": _Option(
         "an integer of 32 bits",
@@ -170,14 +180,14 @@ _OPTIONS = {
     "exclusive": _Option("a list of names", _exclusive),
     "condition": _Option("a function without arguments", _callback(condition=ask_condition)),
     "retry": _Option("a Retry", _field("retry", one_of(Retry))),
-    "key": _Option(_NAME, _field("key", text)),
+    "key": _Option(NAME, _field("key", text)),
     "join": _Option(_BOOL, _field("join", bool)),
     "owner": _Option("an Owner", _field("owner", handle_of(c.inturn_owner))),
-    "max_wait": _Option(_TIME, _field("max_wait_ns", nanoseconds)),
-    "max_run": _Option(_TIME, _field("max_run_ns", nanoseconds)),
+    "max_wait": _Option(TIME, _field("max_wait_ns", nanoseconds)),
+    "max_run": _Option(TIME, _field("max_run_ns", nanoseconds)),
     "free_at_max_run": _Option(_BOOL, _field("max_run_policy", bool)),
-    "stall": _Option(_TIME, _field("stall_ns", nanoseconds)),
-    "cancel_grace": _Option(_TIME, _field("cancel_grace_ns", nanoseconds)),
+    "stall": _Option(TIME, _field("stall_ns", nanoseconds)),
+    "cancel_grace": _Option(TIME, _field("cancel_grace_ns", nanoseconds)),
 }
 
 

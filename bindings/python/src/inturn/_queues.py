@@ -9,7 +9,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _prototypes as c
-from ._arguments import checked, function, handle_of, label_of, one_of, whole
+from ._arguments import checked, function, handle_of, label_of, name_of, one_of, whole
 from ._callbacks import (
     call_with_event,
     drop,
@@ -19,7 +19,6 @@ from ._callbacks import (
     new_key,
     register_listener,
     take_out,
-    text,
     wait,
 )
 from ._diagnosis import infos_of, room_for
@@ -180,7 +179,7 @@ class Queue(Enqueuing, Inspected):
         if reason is None:
             lib.inturn_queue_suspend_at(site, self._handle)
         else:
-            lib.inturn_queue_suspend_for_at(site, self._handle, text(reason))
+            lib.inturn_queue_suspend_for_at(site, self._handle, name_of(self, "reason", reason))
 
     def resume(self, reason: str | None = None) -> None:
         """Takes back one suspend with the same reason.
@@ -190,7 +189,7 @@ class Queue(Enqueuing, Inspected):
         if reason is None:
             lib.inturn_queue_resume(self._handle)
         else:
-            lib.inturn_queue_resume_for(self._handle, text(reason))
+            lib.inturn_queue_resume_for(self._handle, name_of(self, "reason", reason))
 
     @property
     def rate(self) -> Rate | None:
@@ -219,7 +218,7 @@ class Queue(Enqueuing, Inspected):
         Their work is never called.  Running ones are not affected.  Returns how many it has ended.
         """
         count = c_uint64()
-        lib.inturn_queue_resolve_key(self._handle, text(key), byref(count))
+        lib.inturn_queue_resolve_key(self._handle, name_of(self, "key", key), byref(count))
         return count.value
 
     def cancel(self, key: str) -> int:
@@ -227,7 +226,7 @@ class Queue(Enqueuing, Inspected):
         were.
         """
         count = c_uint64()
-        lib.inturn_queue_cancel_key(self._handle, text(key), byref(count))
+        lib.inturn_queue_cancel_key(self._handle, name_of(self, "key", key), byref(count))
         return count.value
 
     def cancel_all(self) -> None:
@@ -294,7 +293,7 @@ class Queue(Enqueuing, Inspected):
             lib.inturn_queue_drain_or_list(self._handle, ns, infos, _LEFT, byref(count))
 
         try:
-            wait(drain, timeout, self._look())
+            wait(self, drain, timeout, self._look())
         except TimedOutError as error:
             error.left = tuple(infos_of(infos[: count.value]))
             left = ", ".join(

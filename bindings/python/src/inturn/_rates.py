@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from . import _prototypes as c
-from ._arguments import checked, whole
-from ._callbacks import nanoseconds
+from ._arguments import checked, nanoseconds, whole
 
 
 class Rate(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from enum import IntEnum, IntFlag
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _prototypes as c
@@ -140,8 +139,8 @@ def dump(file: Any = None, format: str = "text") -> str | None:
     """
     what = "one of " + ", ".join(_FORMATS)
     number = 1 + checked("inturn", "format", format, what, _FORMATS.index)
-    if isinstance(file, (str, os.PathLike)):
-        with Path(file).open("wb") as opened:
+    if isinstance(file, (str, bytes, os.PathLike)):
+        with open(file, "wb") as opened:  # noqa: PTH123  # a path of bytes, too
             lib.inturn_dump(opened.fileno(), number)
     elif file is None:
         with tempfile.TemporaryFile() as made:

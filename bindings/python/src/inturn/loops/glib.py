@@ -20,7 +20,7 @@ __all__ = ["GLibAttachment", "attach"]
 _glib: Any = importlib.import_module("gi.repository.GLib")
 
 
-class _Source(_glib.Source):  # type: ignore[misc]
+class _Source(_glib.Source):  # type: ignore[misc, unused-ignore]
     """Watches the descriptor, and calls a function while it is readable."""
 
     def __init__(self, descriptor: int, ready: Any) -> None:
