@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from ctypes import byref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._asyncio_home import Home
-from ._asyncio_runs import FIRST_STEP, begun
+from ._asyncio_runs import begun, yielded
 from ._asyncio_turns import is_cancelled
 from ._callbacks import (
     call_with_token,
@@ -34,18 +34,6 @@ from ._options import with_end
 
 if TYPE_CHECKING:
     from ._enqueuing import Enqueuing
-
-
-class _Wait:
-    """Waits for what a coroutine waits for."""
-
-    __slots__ = ("_waited",)
-
-    def __init__(self, waited: Any) -> None:
-        self._waited = waited
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return (yield self._waited)
 
 
 class _Segment:
@@ -219,7 +207,7 @@ class Actor:
             self._operation = self._home.add(
                 self._queue, _Segment(self), sys._getframe(1), structure
             )
-            await FIRST_STEP
+            await yielded()
             cancelled = await self._segment()
             if cancelled is not None:
                 raise cancelled
@@ -235,7 +223,7 @@ class Actor:
                     return stop.value
                 self._leave()
                 try:
-                    given = await _Wait(waited)
+                    given = await yielded(waited)
                     step = coroutine.send
                 except BaseException as error:
                     given, step = error, coroutine.throw

@@ -19,7 +19,7 @@ from ._callbacks import borrowed, drop, entries, give_back, new_key, start_anywh
 from ._errors import Error
 from ._executors import Executor, give_back_at_exit
 from ._interrupts import let_call
-from ._library import prepared, quick, raise_interrupt, refusal
+from ._library import must, prepared, quick, raise_interrupt
 from ._sites import site_of
 
 if TYPE_CHECKING:
@@ -156,9 +156,7 @@ class Home:
             _executors.refuse_at_exit(queue._pool)
         if queue._home is self or not queue._is_movable or self.closed:
             return
-        status = quick.queue_set_executor(queue._prepared, self.prepared)
-        if status:
-            raise refusal("inturn_queue_set_executor", status)
+        must(quick.queue_set_executor, queue._prepared, self.prepared)
         queue._home = self
         with self._lock:
             self._queues.add(queue)

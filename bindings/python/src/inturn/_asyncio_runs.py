@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Coroutine, Generator
 from concurrent.futures._base import RUNNING
 from contextvars import copy_context
 from inspect import CORO_CREATED, getcoroutinestate
-from types import CoroutineType
+from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_turns import Turn
@@ -73,20 +73,15 @@ class Run(Turn, asyncio.Task[Any]):
         self._home.turns.pop(self, None)
 
 
-class _FirstStep:
-    """Waits for the first step of the task."""
-
-    __slots__ = ()
-
-    def __await__(self) -> Iterator[None]:
-        return iter((None,))
-
-
-FIRST_STEP: Any = _FirstStep()
+@coroutine
+def yielded(waited: object = None) -> Generator[Any, Any, Any]:
+    """Waits for what a future does, as another coroutine would; without one, for the first step of
+    the task."""
+    return (yield waited)
 
 
 def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
-    """Runs a coroutine to its `FIRST_STEP`, and then it is for a task.
+    """Runs a coroutine until its `yielded`, and then it is for a task.
 
     Whatever becomes of the task, cancelled or destroyed before it runs, the coroutine sees it.
     """
@@ -128,7 +123,7 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
 async def from_first_step(turn: Turn, body: Callable[..., Any], *call: Any) -> Any:
     """The same for a task that a factory makes, and that knows nothing of the turn."""
     try:
-        await FIRST_STEP
+        await yielded()
         if not turn._token:
             turn._refuse_awaiting()
     except BaseException as error:
@@ -187,7 +182,7 @@ class ThreadRun(Future[Any]):
         """The task."""
         turn = self._turn
         try:
-            await FIRST_STEP
+            await yielded()
             result = await in_turn(turn, function, arguments, keywords)
         except (asyncio.CancelledError, GeneratorExit) as error:
             turn._end(error)  # if it has not begun

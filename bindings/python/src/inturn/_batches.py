@@ -25,7 +25,7 @@ from ._callbacks import (
 from ._ends import End, Outcome, Progress
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
-from ._library import lib, quick, refusal
+from ._library import lib, must, quick, refusal
 from ._operations import Operation
 from ._states import BatchStates
 
@@ -132,20 +132,17 @@ class Batch(NotCopied):
 
     def cancel(self) -> bool:
         """Cancels the operations that have not ended, and returns whether this call did so."""
-        status = quick.batch_cancel(self._handle)
-        if status in (AlreadyFinishedError.status, CancelledError.status):
+        try:
+            must(quick.batch_cancel, self._handle)
+        except (AlreadyFinishedError, CancelledError):
             return False
-        if status:
-            raise refusal("inturn_batch_cancel", status)
         return True
 
     @property
     def progress(self) -> Progress:
         """How many of its operations have ended, and how many there are."""
         ended, count = c_size_t(), c_size_t()
-        status = quick.batch_get_progress(self._handle, byref(ended), byref(count))
-        if status:
-            raise refusal("inturn_batch_get_progress", status)
+        must(quick.batch_get_progress, self._handle, byref(ended), byref(count))
         return Progress(ended.value, count.value)
 
     @property

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from ctypes import byref, c_void_p, cast, sizeof
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _prototypes as c
 from ._arguments import TIME, checked, function, nanoseconds
@@ -97,6 +97,20 @@ ReportHandler = Callable[[Report], object]
 """Called with each report. Its result is ignored."""
 
 
+T = TypeVar("T")
+
+
+def said(kind: type[T], structure: Any, /, **made: Callable[[Any], Any]) -> T:
+    """A named tuple of what a struct of the library says under the same names, and of what is
+    made of some of it."""
+    values: dict[str, Any] = {}
+    for name in kind._fields:  # type: ignore[attr-defined]
+        value = getattr(structure, name)
+        text = value.decode() if isinstance(value, bytes) else value
+        values[name] = made[name](text) if name in made else text
+    return kind(**values)
+
+
 class Statistics(NamedTuple):
     """Counts of one queue: a snapshot, exact if nothing changes meanwhile.
 
@@ -135,16 +149,7 @@ def room_for(count: int) -> Any:
 
 def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
     """What the library's structs say."""
-    return [
-        Info(
-            State(info.state),
-            info.cancelled,
-            info.label.decode(),
-            info.enqueued_ns,
-            info.started_ns,
-        )
-        for info in infos
-    ]
+    return [said(Info, info, state=State) for info in infos]
 
 
 class LibraryStatistics(NamedTuple):
@@ -159,16 +164,11 @@ class LibraryStatistics(NamedTuple):
     observations: int
 
 
-def fields(structure: Any) -> dict[str, Any]:
-    """The fields of a struct, but for its size."""
-    return {name: getattr(structure, name) for name, *_ in structure._fields_ if name != "size"}
-
-
 def statistics() -> LibraryStatistics:
     """How many objects of the library are alive."""
     counts = c.inturn_library_statistics()
     lib.inturn_library_get_statistics(byref(counts))
-    return LibraryStatistics(**fields(counts))
+    return said(LibraryStatistics, counts)
 
 
 def _write(report: Report) -> None:
@@ -215,39 +215,16 @@ def set_stall_limit(seconds: float | None) -> None:
     lib.inturn_report_set_stall_limit(limit)
 
 
-def _text(string: bytes | None) -> str | None:
-    return None if string is None else string.decode()
-
-
 def _links(told: Any) -> Iterator[StallLink]:
     place = cast(told.chain, c_void_p).value or 0
     for _ in range(told.chain_count):
         link = c.inturn_stall_link.from_address(place)
         place += link.size
-        yield StallLink(
-            StallCause(link.cause),
-            _text(link.queue_label),
-            _text(link.operation_label),
-            link.is_operation,
-            _text(link.file),
-            link.line,
-            _text(link.function),
-        )
+        yield said(StallLink, link, cause=StallCause)
 
 
 def _report(told: Any) -> Report:
-    return Report(
-        ReportKind(told.kind),
-        told.message.decode(),
-        _text(told.queue_label),
-        _text(told.operation_label),
-        tuple(_links(told)),
-        told.stalled_ns,
-        told.waiting,
-        _text(told.file),
-        told.line,
-        _text(told.function),
-    )
+    return said(Report, told, kind=ReportKind, chain=lambda _: tuple(_links(told)))
 
 
 def why(operation: Operation | Future[Any]) -> Report | None:

@@ -19,7 +19,7 @@ from ._callbacks import drop, register, start_anywhere, wait
 from ._errors import ClosedError, Error, TimedOutError
 from ._handles import Closing
 from ._interrupts import ask_for_room, let_call
-from ._library import NOTHING, lib, prepared, quick, refusal, waiting
+from ._library import NOTHING, lib, must, prepared, quick, waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -177,9 +177,7 @@ class Pool:
         """Calls a function on a thread of the pool."""
         key = register(_HandedOn(function, arguments))
         to = self._handing_on
-        status = quick.queue_enqueue_at(NOTHING, to, start_anywhere, key, drop, NOTHING)
-        if status:
-            raise refusal("inturn_queue_enqueue", status)
+        must(quick.queue_enqueue_at, NOTHING, to, start_anywhere, key, drop, NOTHING)
 
     def _start_thread(self) -> None:
         """Starts one more, unless one is on its way."""

@@ -104,6 +104,13 @@ def refusal(name: str, status: int) -> Error:
     return error
 
 
+def must(function: Any, *arguments: Any) -> None:
+    """Calls a function of ``quick`` or ``waiting``, and raises what it refuses."""
+    status = function(*arguments)
+    if status:
+        raise refusal(function.__name__, status)
+
+
 # The KeyboardInterrupt or SystemExit that left a callback on the main thread, to be raised
 # again by the call that the callback was in.
 interrupts: list[BaseException] = []

@@ -15,7 +15,7 @@ from ._callbacks import failures, refuse_coroutine, tell_of, wait
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._errors import AlreadyFinishedError, CancelledError, Error
 from ._handles import NotCopied
-from ._library import on_main_thread, quick, refusal, waiting
+from ._library import must, on_main_thread, quick, waiting
 from ._tokens import Token
 
 if TYPE_CHECKING:
@@ -77,18 +77,14 @@ class Operation(NotCopied):
     def state(self) -> State:
         """Pending, running or ended."""
         state = c_int()
-        status = quick.operation_get_state(self._handle, byref(state))
-        if status:
-            raise refusal("inturn_operation_get_state", status)
+        must(quick.operation_get_state, self._handle, byref(state))
         return State(state.value)
 
     @property
     def progress(self) -> Progress:
         """How far it has come, as reported by its work with `Token.progress`; zeros before that."""
         completed, total = c_int64(), c_int64()
-        status = quick.operation_get_progress(self._handle, byref(completed), byref(total))
-        if status:
-            raise refusal("inturn_operation_get_progress", status)
+        must(quick.operation_get_progress, self._handle, byref(completed), byref(total))
         return Progress(completed.value, total.value)
 
     @property
@@ -106,11 +102,10 @@ class Operation(NotCopied):
         """Cancels a pending operation, or asks a running one to end.  Returns whether this call did
         so.
         """
-        status = quick.operation_cancel(self._handle)
-        if status in (AlreadyFinishedError.status, CancelledError.status):
+        try:
+            must(quick.operation_cancel, self._handle)
+        except (AlreadyFinishedError, CancelledError):
             return False
-        if status:
-            raise refusal("inturn_operation_cancel", status)
         return True
 
     def wait(self, timeout: float | None = None) -> End:
@@ -134,9 +129,7 @@ class Operation(NotCopied):
         return self.wait()
 
     def _wait(self, ns: int, end: c.inturn_end) -> None:
-        status = waiting.operation_wait(self._handle, ns, byref(end))
-        if status:
-            raise refusal("inturn_operation_wait", status)
+        must(waiting.operation_wait, self._handle, ns, byref(end))
 
     def _start(self, bits: int) -> None:
         """What the library calls as the work."""

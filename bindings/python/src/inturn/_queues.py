@@ -21,25 +21,26 @@ from ._callbacks import (
     take_out,
     wait,
 )
-from ._diagnosis import infos_of, room_for
+from ._diagnosis import Info, Statistics, infos_of, room_for, said
 from ._enqueuing import Enqueuing
-from ._errors import ClosedError, Error, StaleError, TimedOutError
+from ._errors import ClosedError, Error, StaleError, TimedOutError, UnsupportedError
 from ._futures import cancel_pending
-from ._handles import close_unused
-from ._inspected import Inspected
+from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
 from ._sites import site_of
+from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._clocks import ManualClock
-    from ._events import OnEvent
+    from ._events import Events, Hub, OnEvent
     from ._executors import Executor
     from ._options import Peers
     from ._rates import Rate
     from ._sites import Site
+    from ._states import QueueStates
     from ._values import Value
 
 
@@ -56,7 +57,7 @@ class QueueOptions(TypedDict, total=False):
     events: bool
 
 
-class Queue(Enqueuing, Inspected):
+class Queue(Enqueuing, TurnTaker):
     """What all kinds of queues share.
 
     The executor calls the work.  Without one, threads of Python do, which all such queues share;
@@ -67,6 +68,9 @@ class Queue(Enqueuing, Inspected):
     # Of one that has not been made, too, such as when a subclass forgets to.
     label: str | None = None
     _peers: Peers  # once an operation has needed them
+    _hub: Hub | None = None
+    _states: QueueStates | None = None
+    _handle: c.inturn_queue = NeverMade()  # type: ignore[assignment]
     _may_yield = False  # its operations, by `Token.yield_`
     _is_closed = False
     _closing: Value[bool] | None = None  # for those that wait for it
@@ -316,6 +320,45 @@ class Queue(Enqueuing, Inspected):
         with suppress(StaleError):
             let_call(lib.inturn_queue_destroy, self._handle)
         self._ask_holders()
+
+    @property
+    def states(self) -> QueueStates:
+        """Its observable states: see `QueueStates`."""
+        if self._states is None:
+            from ._states import QueueStates
+
+            self._states = QueueStates(self)
+        return self._states
+
+    def statistics(self) -> Statistics:
+        """How many operations there are and have been, by state and outcome."""
+        counts = c.inturn_queue_statistics()
+        lib.inturn_queue_get_statistics(self._handle, byref(counts))
+        return said(Statistics, counts)
+
+    def operations(self, limit: int = 1_000) -> list[Info]:
+        """Lists the operations that have not ended: first those that are running, then those that
+        are pending, in order.
+
+        :raises ValueError: the limit is negative.
+        """
+        checked(self, "limit", limit, "a number of operations, 0 or more", whole(0, 2**32))
+        infos, count = room_for(limit), c_size_t()
+        lib.inturn_queue_list(self._handle, infos, limit, byref(count))
+        return infos_of(infos[: count.value])
+
+    def events(self) -> Events:
+        """The queue's events from now on, for ``async for``, until the queue is destroyed.
+
+        There may be any number of readers, in any loops.  Each keeps the events that it has not
+        read yet.  The queue must have been made with ``events`` or ``on_event``.  Either costs
+        memory and a Python call for each event, so an operation takes several times as long.
+
+        :raises UnsupportedError: the queue was made with neither.
+        """
+        if self._hub is None:
+            raise UnsupportedError(f"{self!r} was made without events=True")
+        return self._hub.read()
 
     # ----------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _prototypes as c
 from ._arguments import checked
-from ._diagnosis import StallCause
+from ._diagnosis import StallCause, said
 from ._ends import State
 from ._library import lib
 
@@ -93,14 +93,14 @@ def _text(value: object) -> str:
 
 
 def _entry(told: c.inturn_entry) -> Entry:
-    values: dict[str, Any] = {name: getattr(told, name) for name in Entry._fields}
-    values["kind"] = EntryKind(told.kind)
-    values["flags"] = EntryFlag(told.flags)
-    values["state"] = State(told.state) if told.state else None
-    values["cause"] = StallCause(told.cause)
-    values["file"] = told.file.decode() if told.file else None
-    values["label"] = told.label.decode()
-    return Entry(**values)
+    return said(
+        Entry,
+        told,
+        kind=EntryKind,
+        flags=EntryFlag,
+        state=lambda state: State(state) if state else None,
+        cause=StallCause,
+    )
 
 
 def snapshot() -> list[Entry]:

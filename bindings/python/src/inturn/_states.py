@@ -13,8 +13,8 @@ from ._library import lib
 from ._observed import Observed
 
 if TYPE_CHECKING:
-    from ._inspected import Inspected
     from ._operations import Operation
+    from ._queues import Queue
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class QueueStates(NotCopied):
     :raises StaleError: the queue was destroyed before that.
     """
 
-    def __init__(self, queue: Inspected) -> None:
+    def __init__(self, queue: Queue) -> None:
         self._handle = queue._handle
 
     @cached_property

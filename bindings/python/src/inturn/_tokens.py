@@ -21,7 +21,7 @@ from ._callbacks import (
 )
 from ._errors import AlreadyFinishedError, WrongKindError
 from ._handles import NotCopied
-from ._library import NOTHING, quick, refusal
+from ._library import NOTHING, must, quick, refusal
 from ._segments import Handler, LatestToken, Segment
 
 if TYPE_CHECKING:
@@ -112,9 +112,7 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: it has already ended.
         """
         self._use()
-        status = quick.token_cancel(self._bits)
-        if status:
-            raise refusal("inturn_token_cancel", status)
+        must(quick.token_cancel, self._bits)
 
     def on_cancel(self, handler: Work) -> None:
         """Sets the function that is called, with this token, when the operation is asked to end.
@@ -130,9 +128,7 @@ class Token(NotCopied):
         if self._operation._extras is not None and self._operation._extras.restarts:
             current = LatestToken(self._operation)
         key = self._keep(Handler(current, handler))
-        status = quick.token_on_cancel(self._bits, call_with_token, key, forget_listener)
-        if status:
-            raise refusal("inturn_token_on_cancel", status)
+        must(quick.token_on_cancel, self._bits, call_with_token, key, forget_listener)
 
     def progress(self, completed: int, total: int = 0) -> None:
         """Reports how far the work has come: so many of so many units.  A total of 0 means unknown.
@@ -142,9 +138,7 @@ class Token(NotCopied):
         """
         for name, units in (("completed", completed), ("total", total)):
             checked(self, name, units, "a number of units, 0 or more", whole(0, 2**63))
-        status = quick.token_set_progress(self._bits, completed, total)
-        if status:
-            raise refusal("inturn_token_set_progress", status)
+        must(quick.token_set_progress, self._bits, completed, total)
 
     def on_preempt(self, handler: Work) -> None:
         """Sets the function that is called, with this token, when an urgent interaction wants its
@@ -160,9 +154,7 @@ class Token(NotCopied):
         """
         checked(self, "handler", handler, "a function of a Token", function)
         key = self._keep(Handler(weakref.ref(self), handler))
-        status = quick.token_on_preempt(self._bits, call_with_token, key, forget_listener)
-        if status:
-            raise refusal("inturn_token_on_preempt", status)
+        must(quick.token_on_preempt, self._bits, call_with_token, key, forget_listener)
 
     def yield_(self) -> None:
         """Ends this attempt of an interaction, which is presented again after the urgent ones.
@@ -176,9 +168,7 @@ class Token(NotCopied):
         if not self._operation._queue._may_yield:
             raise WrongKindError(f"{self._operation._queue!r} is not an interaction queue")
         self._use()
-        status = quick.token_yield(self._bits)
-        if status:
-            raise refusal("inturn_token_yield", status)
+        must(quick.token_yield, self._bits)
 
     def _keep(self, handler: Handler) -> int:
         """A context for a handler that is there as long as this token, or the next attempt's."""
@@ -202,9 +192,7 @@ class Token(NotCopied):
         """
         checked(self, "work", work, "a function of a Token", function)
         key = register(Segment(self, work))
-        status = quick.token_resume(self._bits, start, key, drop)
-        if status:
-            raise refusal("inturn_token_resume", status)
+        must(quick.token_resume, self._bits, start, key, drop)
 
     def hand_over(self) -> int:
         """Hands the token to code in another language: returns the bits of ``inturn_token``.
