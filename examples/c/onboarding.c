@@ -5,8 +5,7 @@
  *
  * What to look at: each is an operation of one interaction queue. The work
  * shows it, on the main thread, and returns; its token is finished elsewhere:
- * by the terminal's thread (terminal.c, steps.c) or by a worker that asked a
- * service.
+ * by the terminal (terminal.c, steps.c) or by a worker that asked a service.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,13 +45,11 @@ static void give_in(void *unused, inturn_token token) {
 /* The work of each interaction, called on the main thread. */
 static void begin(void *context, inturn_token token) {
   step *self = context;
+  CHECK(inturn_token_on_cancel(token, give_in, NULL, NULL));
   if (self->was_granted) {
     printf("[%s] You have allowed this before.\n", self->label);
     CHECK(inturn_token_finish_with(token, granted_before, NULL));
-    return;
-  }
-  CHECK(inturn_token_on_cancel(token, give_in, NULL, NULL));
-  if (self->asks_service) {
+  } else if (self->asks_service) {
     printf("[%s] Asking the service how it is ... ", self->label);
     notice = token;
     CHECK(inturn_queue_enqueue(background, ask_service, self, NULL, NULL));
@@ -87,24 +84,24 @@ static void leave(const step *open) {
 }
 
 int main(int argc, char **argv) {
-  inturn_queue_options delays = {.label = "interactions"};
+  inturn_queue_options options = {.label = "interactions"};
   for (int index = 1; index < argc; index++) {
     bool is_fast = strcmp(argv[index], "--fast") == 0;
-    require_(is_fast || strcmp(argv[index], "--service-up") == 0, "usage",
-             "onboarding [--fast] [--service-up]");
-    *(is_fast ? &fast : &service_up) = true;
+    bool is_up = strcmp(argv[index], "--service-up") == 0;
+    require_(is_fast || is_up, "usage", "onboarding [--fast] [--service-up]");
+    fast |= is_fast;
+    service_up |= is_up;
   }
   if (fast)
-    delays.settle_ns = delays.gap_ns = INTURN_NO_DELAY;
-  picture_open(&delays);
+    options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
+  picture_open(&options);
   CHECK(inturn_executor_main(&main_thread));
-  CHECK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &delays, &interactions));
+  CHECK(inturn_queue_create(INTURN_QUEUE_INTERACTION, &options, &interactions));
   CHECK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &background));
   terminal_open(leave);
   printf("Welcome. Four interactions, one at a time; Ctrl-D leaves.\n\n");
-  for (int index = 0; index < STEPS; index++)
-    CHECK(inturn_queue_enqueue(background, enqueue_step, &steps[index], NULL,
-                               NULL));
+  for (step *each = steps; each < steps + STEPS; each++)
+    CHECK(inturn_queue_enqueue(background, enqueue_step, each, NULL, NULL));
   CHECK(inturn_queue_view_did_appear(interactions));
   CHECK(inturn_executor_run(main_thread)); /* until the last one has ended */
   terminal_close();

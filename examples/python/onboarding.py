@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Takes a new user through four interactions, one at a time.
 
-    onboarding.py [--fast] [--service-up]     (no pauses; nothing to notice)
-
 What to look at: each is an operation of one interaction queue.  The work shows it, on the main
 thread, and returns; its token is finished elsewhere: by the terminal's thread (terminal.py,
 steps.py) or by a thread that has asked a service.
@@ -48,21 +46,18 @@ class Onboarding:
             self.interactions.view_did_appear()
             inturn.run_main()  # until the last one has ended
             self.terminal.close()
-        print("\nHow they ended, in order:")
-        for line in self.summary:
-            print(f"  {line}")
+        print("\nHow they ended, in order:", *self.summary, sep="\n  ")
         self.picture.close()
 
     # On the main thread ------------------------------------------------------------------
 
     def begin(self, step: Step, token: inturn.Token) -> None:
         """The work of each interaction."""
+        token.on_cancel(self.give_in)
         if step.was_granted:
             print(f"[{step.label}] You have allowed this before.")
             token.finish("already granted")
-            return
-        token.on_cancel(self.give_in)
-        if step.asks_service:
+        elif step.asks_service:
             print(f"[{step.label}] Asking the service how it is ... ", end="", flush=True)
             self.background.post(self.ask_service, step, token)
         else:
