@@ -90,7 +90,7 @@ import Testing
     numbers.putAtFront(1)
     #expect(numbers.pop() == 1)
     numbers.putAtFront(1)
-    numbers.push(2, priority: LaneOrder.urgent)
+    numbers.push(2, priority: OperationPlan.urgentLevel)
     #expect(numbers.popAll() == [2, 1, 0])
   }
 

@@ -36,7 +36,7 @@ package struct Report {
     enqueuedAt place: UnsafePointer<CChar>?
   ) -> Report {
     let isNamed = site.inBrackets(after: operation.map { String(cString: $0) }).isEmpty
-    let line = place.map { oneLine(String(cString: $0)) } ?? (isNamed ? nil : site.line?.text)
+    let line = place.map { String(cString: $0).inOneLine } ?? (isNamed ? nil : site.line?.text)
     let origin = line.map { "; it was enqueued at " + $0 } ?? ""
     return Report(
       .lostToken, operation, queue, at: site,
@@ -113,16 +113,7 @@ package struct Report {
   }
 
   package static func quoted(_ label: String) -> String {
-    "\"" + oneLine(label) + "\""
-  }
-
-  static func oneLine(_ text: String) -> String {
-    var line = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      let isControl = scalar.value < 0x20 || 0x7f..<0xa0 ~= scalar.value
-      line.append(isControl ? " " : scalar)
-    }
-    return String(line)
+    "\"" + label.inOneLine + "\""
   }
 
   /// Tells the handler. No lock is held.

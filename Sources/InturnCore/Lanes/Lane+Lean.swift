@@ -1,17 +1,6 @@
 import CInturnSystem
 import Synchronization
 
-/// What the short way in knows of an operation besides its work.
-package struct LeanOptions {
-  package var priority: Int32 = 0
-  /// Operations that end before this one starts.
-  package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
-  /// Whether it ends cancelled when one of those ends otherwise than finished.
-  package var needsFinished = false
-
-  package init() {}
-}
-
 /// The short way into a lane, for operations of which little is asked: a turn, a priority, others of
 /// the same queue that come before. Whatever else there is goes the long way, which does the same.
 extension UnsafeMutablePointer<Lane> {

@@ -83,8 +83,8 @@ extension UnsafeMutablePointer<Lane> {
       order.pointee.isFenceRunning = false
     } else if pointee.machine.traits.contains(.oneAtATime) {
       // An urgent one stays before those that came after it.
-      if slot.level == LaneOrder.urgent && delay == 0 {
-        order.pushFirst(Job(slot: slot), priority: LaneOrder.urgent)
+      if slot.level == OperationPlan.urgentLevel && delay == 0 {
+        order.pushFirst(Job(slot: slot), priority: OperationPlan.urgentLevel)
       } else {
         _ = order.pointee.front.append(Job(slot: slot), isOwed: true)
       }

@@ -5,6 +5,9 @@
 struct OperationPlan {
   typealias Pointer = UnsafeMutablePointer<OperationPlan>
 
+  /// The level of the urgent ones: above every priority.
+  static var urgentLevel: Int64 { Int64.max }
+
   /// What keeps a pending operation from starting: others that have not ended, names that others
   /// have, a delay.
   var blockers: UInt32 = 0
@@ -129,7 +132,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Where a lane's order has it.
   var level: Int64 {
     guard let plan else { return 0 }
-    return plan.pointee.isUrgent ? LaneOrder.urgent : Int64(plan.pointee.priority)
+    return plan.pointee.isUrgent ? OperationPlan.urgentLevel : Int64(plan.pointee.priority)
   }
 
   /// A segment, or an operation that is to be started again.

@@ -54,8 +54,6 @@ struct LaneOrder: ~Copyable {
 
   /// After so many starts that passed lower priorities by, one of those is started.
   static var patience: UInt32 { 64 }
-  /// Where the urgent ones are: above every priority.
-  static var urgent: Int64 { Int64.max }
 
   init() { plain.initialize(to: Level(priority: 0)) }
 
@@ -308,7 +306,7 @@ extension LaneOrder {
   @inline(__always)
   var isEmpty: Bool { heap.isEmpty && front.isEmpty && fence == nil }
 
-  var hasUrgent: Bool { heap.first?.pointee.priority == Self.urgent }
+  var hasUrgent: Bool { heap.first?.pointee.priority == OperationPlan.urgentLevel }
 
   /// Whether an urgent operation is startable, and not only one that was cancelled.
   var hasLiveUrgent: Bool {

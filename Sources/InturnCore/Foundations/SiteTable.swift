@@ -10,7 +10,7 @@ package struct SiteTable {
     package let function: UnsafePointer<CChar>?
     package let number: UInt32
 
-    var text: String { Report.oneLine(String(cString: file)) + ":" + String(number) }
+    var text: String { String(cString: file).inOneLine + ":" + String(number) }
   }
 
   /// Addresses of lines, zero where there is none: exchanged with releasing order once a line is

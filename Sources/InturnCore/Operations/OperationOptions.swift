@@ -1,0 +1,47 @@
+/// The options of an operation that is enqueued; see `inturn_operation_options`. What they point to is
+/// the caller's, until the call returns.
+package struct OperationOptions {
+  package var label: UnsafePointer<CChar>?
+  package var maxWait: Int64 = 0
+  package var maxRun: Int64 = 0
+  package var freesPlaceAtMaxRun = false
+  package var stall: Int64 = 0
+  package var grace: Int64 = 0
+  package var endCallback = EndCallback()
+  /// The others are of operations that do not just wait for their turn.
+  package var priority: Int32 = 0
+  package var isBarrier = false
+  package var isUrgent = false
+  /// Operations that end before this one starts.
+  package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
+  /// Whether it ends cancelled when one of those ends otherwise than finished.
+  package var needsFinished = false
+  /// Of the operations with a name in common, one runs at a time.
+  package var names = UnsafeBufferPointer<UnsafePointer<CChar>>(start: nil, count: 0)
+  package var condition: RawCondition?
+  package var retry: RetryPolicy?
+  /// By which it can be found, and others can join it.
+  package var key: UnsafePointer<CChar>?
+  package var joins = false
+  package var owner: Owner?
+
+  package init() {}
+
+  static func withPointer<Result>(
+    to options: OperationOptions?, _ body: (UnsafePointer<OperationOptions>?) -> Result
+  ) -> Result {
+    guard let options else { return body(nil) }
+    return withUnsafePointer(to: options, body)
+  }
+}
+
+/// What the short way in knows of an operation besides its work.
+package struct LeanOptions {
+  package var priority: Int32 = 0
+  /// Operations that end before this one starts.
+  package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
+  /// Whether it ends cancelled when one of those ends otherwise than finished.
+  package var needsFinished = false
+
+  package init() {}
+}
