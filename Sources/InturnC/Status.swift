@@ -31,24 +31,24 @@ public func inturn_status_name(_ status: inturn_status) -> UnsafePointer<CChar> 
 public func inturn_status_message(_ status: inturn_status) -> UnsafePointer<CChar> {
   let text: StaticString =
     switch status {
-    case INTURN_OK: "The call has done what it says."
+    case INTURN_OK: "The call succeeded."
     case INTURN_E_INVALID_ARGUMENT: "An argument is NULL, out of range or malformed."
     case INTURN_E_NULL_HANDLE: "The handle is null."
-    case INTURN_E_STALE: "The handle's object is gone, or the bits were never a handle."
-    case INTURN_E_WRONG_KIND: "The handle, or the value, is of another kind than the call needs."
-    case INTURN_E_ALREADY_FINISHED: "The operation has ended already."
+    case INTURN_E_STALE: "The handle's object no longer exists, or the bits were never a handle."
+    case INTURN_E_WRONG_KIND: "The handle or the value is not of the kind that the call needs."
+    case INTURN_E_ALREADY_FINISHED: "The operation has already ended."
     case INTURN_E_CLOSED: "The queue is closed."
     case INTURN_E_FULL: "The queue is full."
     case INTURN_E_NOT_SUSPENDED: "The queue is not suspended."
-    case INTURN_E_TIMED_OUT: "The time was over before what was waited for happened."
-    case INTURN_E_CANCELLED: "The operation was asked to end already."
+    case INTURN_E_TIMED_OUT: "The timeout passed before what the call waits for had happened."
+    case INTURN_E_CANCELLED: "The operation has already been asked to end."
     case INTURN_E_DEADLOCK: "The call would wait for itself."
-    case INTURN_E_WRONG_THREAD: "The executor is drained by another call, or on the wrong thread."
-    case INTURN_E_FORKED: "The handle was made before a fork, in the parent process."
+    case INTURN_E_WRONG_THREAD: "Another call is draining the executor, or this is the wrong thread."
+    case INTURN_E_FORKED: "The handle was made by the parent process, before a fork."
     case INTURN_E_NO_MEMORY: "Out of memory, threads or file descriptors."
-    case INTURN_E_UNSUPPORTED: "Not available for this object, or on this system."
-    case INTURN_E_BUSY: "The object is in use, or what is asked for is not there yet."
-    default: "The number is not a status of this version."
+    case INTURN_E_UNSUPPORTED: "Not supported for this object or on this system."
+    case INTURN_E_BUSY: "The object is in use, or what was asked for is not available yet."
+    default: "Not a status of this version."
     }
   return staticText(text)
 }
