@@ -43,7 +43,7 @@ public func inturn_status_message(_ status: inturn_status) -> UnsafePointer<CCha
     case INTURN_E_TIMED_OUT: "The timeout passed before what the call waits for had happened."
     case INTURN_E_CANCELLED: "The operation has already been asked to end."
     case INTURN_E_DEADLOCK: "The call would wait for itself."
-    case INTURN_E_WRONG_THREAD: "Another call is draining the executor, or this is the wrong thread."
+    case INTURN_E_WRONG_THREAD: "Another call drains the executor, or this is the wrong thread."
     case INTURN_E_FORKED: "The handle was made by the parent process, before a fork."
     case INTURN_E_NO_MEMORY: "Out of memory, threads or file descriptors."
     case INTURN_E_UNSUPPORTED: "Not supported for this object or on this system."

@@ -166,7 +166,7 @@ static void the_time_to_the_next_attempt_is_told(void) {
   CHECK(stall_says(&reason, "its next attempt begins in 3599 s."));
   reason = reason_of(upload[1]);
   CHECK_TEXT(reason.chain, "clock upload@q");
-  CHECK(stall_says(&reason, "advanced by hand, is before its next attempt."));
+  CHECK(stall_says(&reason, "manual clock has not reached its next attempt."));
   CHECK_OK(inturn_queue_destroy(queue));
   stage_destroy(&stage);
   release(upload[0]), release(upload[1]);
@@ -212,7 +212,7 @@ static void what_comes_after_others_of_its_batch_is_told(void) {
   inturn_operation operation = enqueue(stage.queue, barrier);
   stall reason = reason_of(operation);
   CHECK_TEXT(reason.chain, "turn barrier@q > after part@q");
-  CHECK(stall_says(&reason, ": it comes after others of its batch."));
+  CHECK(stall_says(&reason, ": it waits for others of its batch."));
   CHECK_OK(inturn_token_finish(token));
   stage_drain(&stage);
   stage_destroy(&stage);

@@ -197,9 +197,8 @@ NEW(view_settles_for_ever, "@dialogs: it starts nothing for another TIME") {
   drain(dialogs);
 }
 
-STUCK(
-    manual_clock_stands_still,
-    "@paced: its clock, which is advanced by hand, is before its next start") {
+STUCK(manual_clock_stands_still,
+      "@paced: its manual clock has not reached its next start") {
   inturn_queue paced =
       QUEUE(FIFO, "paced", .clock = manual_clock(), .rate = {1, 0, 1000});
   ADD(paced, "first", finish, NULL);
@@ -222,7 +221,7 @@ NEW(next_attempt_is_far_away, "load@network: its next attempt begins in TIME") {
 }
 
 NEW(next_attempt_is_of_a_manual_clock,
-    "load@network: its clock, which is advanced by hand, is before its next "
+    "load@network: its manual clock has not reached its next "
     "attempt") {
   inturn_queue network = QUEUE(FIFO, "network", .clock = manual_clock());
   inturn_retry retry = INTURN_RETRY_INIT;

@@ -147,7 +147,7 @@ NEW(cancelled_and_not_heeded, "load@network: " NOT_FINISHED) {
 }
 
 STUCK(place_is_held_after_a_deadline,
-      "late@uploads: it was cut off, and has its place until its token is "
+      "late@uploads: it was cut off, and keeps its place until its token is "
       "finished") {
   inturn_queue uploads = QUEUE(FIFO, "uploads");
   ADD(uploads, "late", keep, NULL, .max_run_ns = 1000);

@@ -49,7 +49,7 @@ extern scenario *scenarios;
 
 #define NOT_FINISHED "its call has returned, its token has not been finished"
 #define IN_CALL "its call has not returned"
-#define REFUSED "refused: a wait was refused, it could never end"
+#define REFUSED "refused: a wait was refused because it could never end"
 
 /* Adding ------------------------------------------------------------------- */
 

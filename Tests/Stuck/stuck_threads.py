@@ -139,7 +139,7 @@ def cancelled_and_not_heeded() -> None:
 
 
 @stuck(
-    "late@uploads: it was cut off, and has its place until its token is finished",
+    "late@uploads: it was cut off, and keeps its place until its token is finished",
 )
 def place_is_held_after_a_deadline() -> None:
     uploads = inturn.FIFOQueue("uploads")
@@ -287,7 +287,7 @@ def view_is_hidden() -> None:
     inturn.run_main()
 
 
-@stuck("@paced: its clock, which is advanced by hand, is before its next start")
+@stuck("@paced: its manual clock has not reached its next start")
 def manual_clock_stands_still() -> None:
     clock = inturn.ManualClock()
     paced = inturn.FIFOQueue("paced", clock=clock, rate=inturn.Rate(1, 1))

@@ -47,7 +47,7 @@ struct Standing {
     for slot in strays { slot.dropReference() }
     if next == nil {
       if blocked.lane.isBlocked(blocked) {
-        links[links.count - 1].predicate = "it comes after others of its batch"
+        links[links.count - 1].predicate = "it waits for others of its batch"
       } else {
         links[links.count - 1].isKeptByNothing()
       }
@@ -210,7 +210,7 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private static func clockPredicate(_ what: String) -> String {
-    "its clock, which is advanced by hand, is before its next " + what
+    "its manual clock has not reached its next " + what
   }
 
   private func blockedLocked(
@@ -265,7 +265,7 @@ extension UnsafeMutablePointer<Lane> {
     if let oldest, let standing = runningLocked(oldest) { return standing }
     if pointee.machine.active > 0 { return callbackLocked() }
     if pointee.firstRunning != 0 { return nil }
-    return queueLocked(.call, "what its caller runs in it has not returned")
+    return queueLocked(.call, "the body that its caller runs has not returned")
   }
 
   @inline(never)
@@ -283,8 +283,8 @@ extension UnsafeMutablePointer<Lane> {
     let cause = causeLocked(ofRunning: word)
     switch cause {
     case .place:
-      return standing(cause, "it was cut off, and has its place until its token is finished")
-    case .task: return standing(cause, "its task has not ended it")
+      return standing(cause, "it was cut off, and keeps its place until its token is finished")
+    case .task: return standing(cause, "its task has not ended")
     case .token:
       return standing(cause, "its call has returned, its token has not been finished")
     case .call:

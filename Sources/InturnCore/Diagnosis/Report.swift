@@ -23,7 +23,7 @@ package struct Report {
     operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, at site: Site,
     isRunning: Bool, nanoseconds: Int64
   ) -> Report {
-    let what = isRunning ? "has been running" : "has been waiting for its start"
+    let what = isRunning ? "has been running" : "has been waiting to start"
     // Not as a number with a fraction: Swift's printing of those is a hundredth of the library.
     let time = Stall.text(nanoseconds)
     return Report(
@@ -47,22 +47,21 @@ package struct Report {
     Report(
       kind: .runaway,
       message: "\(describe(value: value)) was changed \(changes) times in a row by its own"
-        + " observers in answer to one another; they may never come to an end")
+        + " observers in answer to one another; they may never stop")
   }
 
   static func lostObserver(value: String?) -> Report {
     Report(
       kind: .lostObserver,
       message: "an observation of \(describe(value: value)) has ended:"
-        + " the queue that is to call its observer accepts nothing")
+        + " the queue that is to call its observer accepts no more operations")
   }
 
   static func noThread(pool: String?) -> Report {
     let name = pool.map { "pool \(quoted($0))" } ?? "the library's pool"
     return Report(
       kind: .noThread,
-      message: "no thread can be started for \(name): what was to be called by one waits until"
-        + " there is one to be had")
+      message: "no thread can be started for \(name): its work waits until one can")
   }
 
   /// `site`: where the work was enqueued that is refused the wait.
@@ -70,8 +69,8 @@ package struct Report {
     let origin = site.line.map { "; the work that waits was enqueued at " + $0.text } ?? ""
     return Report(
       kind: .deadlock,
-      message: "a wait was refused, it could never end: " + ring.joined(separator: " waits for ")
-        + origin, site: site)
+      message: "a wait was refused because it could never end: "
+        + ring.joined(separator: " waits for ") + origin, site: site)
   }
 
   private init(

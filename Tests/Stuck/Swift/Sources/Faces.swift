@@ -60,7 +60,7 @@ let interactions = [
   },
   new(
     "a delay of a clock that stands still",
-    "@dialogs: its clock, which is advanced by hand, is before its next start"
+    "@dialogs: its manual clock has not reached its next start"
   ) {
     let dialogs = InteractionQueue(label: "dialogs", clock: ManualClock())
     dialogs.onViewDidAppear()

@@ -53,7 +53,7 @@ let endless = [
   },
   new(
     "a body goes on after its deadline",
-    "load@network: it was cut off, and has its place until its token is finished"
+    "load@network: it was cut off, and keeps its place until its token is finished"
   ) {
     let network = FIFOQueue(label: "network")
     network.enqueueTask(labelled("load") { $0.maxRun = .milliseconds(1) }) { await forever() }
@@ -70,7 +70,7 @@ let endless = [
     await network.run {}
   },
   stuck(
-    "what its caller runs does not end", "@network: what its caller runs in it has not returned"
+    "what its caller runs does not end", "@network: the body that its caller runs has not returned"
   ) {
     let network = FIFOQueue(label: "network")
     let first = Task { await network.run { await forever() } }

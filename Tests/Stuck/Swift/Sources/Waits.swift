@@ -36,7 +36,7 @@ let notStarted = [
     try await room.drain()
   },
   stuck(
-    "a clock stands still", "@paced: its clock, which is advanced by hand, is before its next start"
+    "a clock stands still", "@paced: its manual clock has not reached its next start"
   ) {
     let paced = FIFOQueue(label: "paced", clock: ManualClock())
     paced.setRate(maxStarts: 1, interval: .seconds(1))
@@ -114,7 +114,8 @@ let waits = [
     }
   },
   new(
-    "a task between them waits for the queue", "@left: what its caller runs in it has not returned"
+    "a task between them waits for the queue",
+    "@left: the body that its caller runs has not returned"
   ) {
     let left = FIFOQueue(label: "left")
     await left.run { await Task { await left.run {} }.value }
