@@ -44,19 +44,12 @@ def problems() -> list[str]:
         )
     )
     targets = {path.name for path in SOURCES.iterdir() if path.is_dir()}
-    found += [
-        f"the folder {name} is not in the table" for name in sorted(folders - listed)
-    ]
+    found += [f"the folder {name} is not in the table" for name in sorted(folders - listed)]
     found += [f"there is no {name}" for name in sorted(listed - folders - targets)]
-    values = re.findall(
-        r"`(\w+/\w+\.swift)`", section(page, "Decide under the lock, act after it")
-    )
+    values = re.findall(r"`(\w+/\w+\.swift)`", section(page, "Decide under the lock, act after it"))
     for name in values:
         # Those are where it is done, not what decides.
-        if (
-            name in ("Lanes/Outbox.swift", "Lanes/Lane.swift")
-            or not (CORE / name).is_file()
-        ):
+        if name in ("Lanes/Outbox.swift", "Lanes/Lane.swift") or not (CORE / name).is_file():
             continue
         known = re.findall(r"\b(Lane|BriefLock|Atomic|Engine)\b", code_of(CORE / name))
         found += [f"{name} knows {what}" for what in sorted(set(known))]
@@ -76,9 +69,7 @@ TYPE = re.compile(
 def names_from_above(page: str) -> list[str]:
     """What folders name of later ones and the page does not say, and what it says in vain."""
     text = section(page, "From above")
-    order = re.findall(
-        r"^\| `(\w+)` \|", text.split("Inside of")[1].split("Each names")[0], re.M
-    )
+    order = re.findall(r"^\| `(\w+)` \|", text.split("Inside of")[1].split("Each names")[0], re.M)
     allowed = {
         (folder, name)
         for names, folders in re.findall(
@@ -95,15 +86,12 @@ def names_from_above(page: str) -> list[str]:
     for folder in order:
         for path in (CORE / folder).glob("*.swift"):
             code = code_of(path)
-            own = set(
-                re.findall(r"(?:struct|class|enum|protocol|typealias) (\w+)", code)
-            )
+            own = set(re.findall(r"(?:struct|class|enum|protocol|typealias) (\w+)", code))
             for name in set(re.findall(r"(?<![.\w])[A-Z]\w+", code)) - own:
                 if order.index(home.get(name, folder)) > order.index(folder):
                     used.add((folder, name))
     return [
-        f"{folder} names {name}, which is above it"
-        for folder, name in sorted(used - allowed)
+        f"{folder} names {name}, which is above it" for folder, name in sorted(used - allowed)
     ] + [f"{folder} does not name {name}" for folder, name in sorted(allowed - used)]
 
 
@@ -114,21 +102,15 @@ def imported(node: ast.AST) -> set[str]:
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue
         if isinstance(child, ast.ImportFrom) and child.level == 1:
-            found |= (
-                {child.module} if child.module else {name.name for name in child.names}
-            )
+            found |= {child.module} if child.module else {name.name for name in child.names}
         found |= imported(child)
     return found
 
 
 def circle(folder: Path) -> list[str]:
     """The modules of a Python package that need each other, and those that need them."""
-    modules = {
-        path.stem: imported(ast.parse(path.read_text())) for path in folder.glob("*.py")
-    }
-    while lowest := [
-        name for name, needed in modules.items() if not needed & modules.keys()
-    ]:
+    modules = {path.stem: imported(ast.parse(path.read_text())) for path in folder.glob("*.py")}
+    while lowest := [name for name, needed in modules.items() if not needed & modules.keys()]:
         for name in lowest:
             del modules[name]
     return sorted(modules)
@@ -137,9 +119,7 @@ def circle(folder: Path) -> list[str]:
 def main() -> int:
     found = [f"Sources/README.md: {problem}" for problem in problems()]
     if left := circle(PYTHON):
-        found.append(
-            f"{PYTHON.relative_to(ROOT)}: a circle of imports in {', '.join(left)}"
-        )
+        found.append(f"{PYTHON.relative_to(ROOT)}: a circle of imports in {', '.join(left)}")
     for problem in found:
         print(problem)
     return 1 if found else 0
