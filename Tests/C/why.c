@@ -191,7 +191,6 @@ static void names_that_another_one_has_are_told(void) {
   release(copy);
 }
 
-/* Its place in the batch is all that is known of it. */
 static void what_comes_after_others_of_its_batch_is_told(void) {
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
   queue_options.label = "q";
@@ -211,8 +210,8 @@ static void what_comes_after_others_of_its_batch_is_told(void) {
   barrier.barrier = true;
   inturn_operation operation = enqueue(stage.queue, barrier);
   stall reason = reason_of(operation);
-  CHECK_TEXT(reason.chain, "turn barrier@q > after part@q");
-  CHECK(stall_says(&reason, ": it waits for others of its batch."));
+  CHECK_TEXT(reason.chain, "turn barrier@q > after part@q > token part@q");
+  CHECK(stall_says(&reason, "its token has not been finished."));
   CHECK_OK(inturn_token_finish(token));
   stage_drain(&stage);
   stage_destroy(&stage);

@@ -122,7 +122,7 @@ NEW(batch_waits_for_one_part, "part@uploads: " NOT_FINISHED) {
 }
 
 NEW(part_of_a_batch_comes_after_another,
-    "silent: what a batch holds back does not say for which") {
+    "part@uploads > part@uploads: " NOT_FINISHED) {
   inturn_queue uploads = QUEUE(CONCURRENT, "uploads");
   BATCH(uploads, "part", keep, ((inturn_batch_edge){1, 0}));
 }

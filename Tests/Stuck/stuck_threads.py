@@ -244,7 +244,7 @@ def batch_waits_for_one_part() -> None:
     uploads.options(label="part").batch([kept.append, finish]).wait()
 
 
-@new("silent: what a batch holds back does not say for which")
+@new(f"part@uploads > part@uploads: {NOT_FINISHED}")
 def part_of_a_batch_comes_after_another() -> None:
     uploads = inturn.OperationQueue("uploads")
     uploads.options(label="part").batch([kept.append, finish], edges=[(1, 0)])

@@ -424,6 +424,17 @@ package final class Batch: @unchecked Sendable {
     return slot
   }
 
+  /// One that has not ended and that an operation with a slot comes after, with a reference, as far as a
+  /// short look can tell. Their lane is locked.
+  func earlierLocked(of entry: UnsafeMutablePointer<BatchEntry>) -> OperationSlot.Pointer? {
+    var earlier: OperationSlot.Pointer?
+    graph?.pointee.forEachEarlier(of: entry - entries, looks: 10_000) {
+      earlier = slot(at: $0)
+      return earlier == nil
+    }
+    return earlier
+  }
+
   private var progressLocked: Progress {
     Progress(completed: Int64(decision.ended), total: Int64(count))
   }

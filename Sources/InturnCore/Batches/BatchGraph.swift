@@ -99,6 +99,17 @@ struct BatchGraph: ~Copyable {
   @inline(__always)
   func laterCount(of place: Int) -> Int { later[place].count }
 
+  /// Calls `body` with each place that one which is held comes after, as far as a look at so many places
+  /// and edges can tell, until it has found what it wants.
+  func forEachEarlier(of node: Int, looks: Int, _ body: (Int) -> Bool) {
+    if isCancelled || !isHeld(node) { return }
+    var left = looks
+    for place in 0..<node where left > 0 {
+      left -= 1 + later[place].count
+      if later[place].contains(UInt32(node)) && !body(place) { return }
+    }
+  }
+
   /// Tells some of those that come after a place how that has ended: `body` gets each one that is
   /// not held any more. `told` says which of them.
   @inline(__always)

@@ -45,6 +45,14 @@ extension UnsafeMutablePointer<Lane> {
     return slot.lane == self && slot.loadWord().isPending && slot.blockers > 0
   }
 
+  /// One of its batch that a pending operation comes after, of which the caller has a reference. With a
+  /// reference.
+  func earlierInBatch(of slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
+    pointee.lock.lock()
+    defer { pointee.lock.unlockAfterReadingObject() }
+    return slot.lane == self && slot.loadWord().isPending ? Batch.earlierLocked(of: slot) : nil
+  }
+
   /// Why nothing that is pending starts; none where nothing is, or where it may.
   var causeLocked: StallLink.Cause {
     if waitingCountLocked == 0 { return .none }

@@ -45,6 +45,7 @@ struct Standing {
     next?.addReference()
     for slot in earlier { slot.dropReference() }
     for slot in strays { slot.dropReference() }
+    next = next ?? blocked.lane.earlierInBatch(of: blocked)
     if next == nil {
       if blocked.lane.isBlocked(blocked) {
         links[links.count - 1].predicate = "it waits for others of its batch"

@@ -161,6 +161,14 @@ extension Batch {
     of(destroy, context)?._withUnsafeGuaranteedRef { $0.isAwaited } ?? false
   }
 
+  /// One of its batch that an operation still comes after, with a reference, as far as a short look can
+  /// tell.
+  static func earlierLocked(of slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
+    guard let batch = of(slot.pointee.destroy, slot.pointee.context) else { return nil }
+    let entry = slot.pointee.context!.assumingMemoryBound(to: BatchEntry.self)
+    return batch._withUnsafeGuaranteedRef { $0.earlierLocked(of: entry) }
+  }
+
   /// The caller has the lane's lock, under which no entry goes.
   @inline(never)
   private static func of(

@@ -166,6 +166,25 @@ SCENARIO(a_graph_that_is_cancelled_meets_a_barrier) {
             }});
 }
 
+// Who asks why goes through the edges while those that they lead from end.
+SCENARIO(a_question_why_meets_a_graph_and_its_cancel) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  each.label = "each";
+  Batch &batch = addGraph(queue, keeps, &each);
+  Operation &barrier =
+      queue.add("barrier", finishes, with([](auto &o) { o.barrier = true; }));
+  const auto take = [](void *, const inturn_report *report) {
+    model_note("why: %s", report->message);
+    CHECK(report->chain_count > 0);
+  };
+  together({[&] { finishFirst(batch); }, [&] { batch.cancel(); },
+            [&] {
+              expect("why", inturn_why(barrier.handle, take, nullptr),
+                     {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+            }});
+}
+
 SCENARIO(a_graph_is_destroyed) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Batch &batch = addGraph(queue, keeps);
