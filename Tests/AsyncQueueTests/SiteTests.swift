@@ -93,6 +93,16 @@ import Testing
     for queue in queues { await queue.drained() }
     #expect(ran.value == 5)
   }
+
+  @Test func `a queue of somebody else's is suspended as it says`() {
+    let foreign = Foreign()
+    foreign.suspend()
+    foreign.suspend(for: "a reason")
+    (foreign as any WorkQueue).suspend()
+    #expect(foreign.queue.statistics.suspends == 3)
+    for _ in 0..<2 { foreign.resume() }
+    foreign.resume(for: "a reason")
+  }
 }
 
 private actor Target {}

@@ -5,7 +5,7 @@ extension ConcurrentQueue {
   /// handle nor options.
   ///
   /// When the queue is closed or full, the closure is never called, and that is reported; where that
-  /// is to be known, use ``tryEnqueue(_:)``.
+  /// is to be known, use ``tryEnqueue(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ work: @escaping @Sendable () -> Void) { enqueue(work, at: .unknown) }
 

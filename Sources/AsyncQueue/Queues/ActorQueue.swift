@@ -74,8 +74,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// Enqueues an operation, and returns at once.
   ///
   /// When the queue is closed, has a capacity and is full, or has no actor any more, the operation never
-  /// runs, and that is reported; where that is to be known, use ``tryEnqueue(_:)`` or
-  /// ``enqueueWhenRoom(_:)``.
+  /// runs, and that is reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or
+  /// ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void) {
     enqueue(task, at: .none)

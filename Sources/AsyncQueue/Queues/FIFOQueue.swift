@@ -48,7 +48,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// Enqueues an operation, and returns at once.
   ///
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
-  /// reported; where that is to be known, use ``tryEnqueue(_:)`` or ``enqueueWhenRoom(_:)``.
+  /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable () async -> Void) { enqueue(task, at: .none) }
 

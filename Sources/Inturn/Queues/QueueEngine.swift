@@ -127,16 +127,21 @@ extension WorkQueue {
   public func suspend<Call>(
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
-    guard let queue = self as? any LaneQueue else { return suspend() }
-    queue.suspend(at: Site(fileID, line))
+    if let queue = self as? any LaneQueue { return queue.suspend(at: Site(fileID, line)) }
+    // A call would come here again.
+    let suspend: () -> Void = self.suspend
+    suspend()
   }
 
   /// As ``suspend(for:)``; reports name the line.
   public func suspend<Call>(
     for reason: String, fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
-    guard let queue = self as? any LaneQueue else { return suspend(for: reason) }
-    queue.suspend(for: reason, at: Site(fileID, line))
+    if let queue = self as? any LaneQueue {
+      return queue.suspend(for: reason, at: Site(fileID, line))
+    }
+    let suspend: (String) -> Void = self.suspend(for:)
+    suspend(reason)
   }
 }
 
