@@ -39,7 +39,8 @@ build_root() {
   done
 }
 
-# swift_examples OPTION...: `swift build` of the Swift examples.
+# swift_examples OPTION...: `swift build` of the Swift examples. What is cached would
+# not know of files of the library that are new or gone.
 swift_examples() {
-  swift build --package-path examples/swift "$@"
+  swift build --package-path examples/swift --disable-build-manifest-caching "$@"
 }

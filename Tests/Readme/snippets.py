@@ -178,7 +178,15 @@ class Workshop:
         # What the examples' package depends on, too, is there when they have been built.
         scratch = ROOT / ".build" / "dependents"
         options = ("--package-path", package, "--scratch-path", scratch)
-        command("swift", "build", *options, "-Xswiftc", "-warnings-as-errors")
+        # A cached manifest would not know of files of the library that are new or gone.
+        command(
+            "swift",
+            "build",
+            *options,
+            "--disable-build-manifest-caching",
+            "-Xswiftc",
+            "-warnings-as-errors",
+        )
         self.swift_programs = Path(command("swift", "build", *options, "--show-bin-path").strip())
 
 
