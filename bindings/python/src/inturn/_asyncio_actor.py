@@ -22,8 +22,8 @@ from ._callbacks import (
     call_with_token,
     drop,
     forget_listener,
+    listeners,
     register,
-    register_listener,
     start_anywhere,
     waits_for_loop,
 )
@@ -82,7 +82,7 @@ class Actor:
 
     def _enter(self, token: int) -> None:
         if self._given and not self._token:  # by its key or its owner it may be cancelled alone
-            key = register_listener(self)
+            key = register(self, listeners)
             quick.token_on_cancel(token, call_with_token, key, forget_listener)
         self._token = token
         if self._is_unwanted:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _executors
 from ._asyncio_turns import inside
-from ._callbacks import borrowed, drop, entries, give_back, new_key, start_anywhere, take_out
+from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import Error
-from ._executors import Executor, give_back_at_exit
+from ._executors import Executor, copied, give_back_at_exit, once
 from ._interrupts import let_call
 from ._library import must, prepared, quick, raise_interrupt
 from ._sites import site_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._asyncio_actor import Actor
     from ._asyncio_turns import Turn
     from ._queues import Queue
+    from ._sites import Site
 
 # How many calls a loop makes for its queues before it does something else.
 _CALLS = 32
@@ -172,19 +173,14 @@ class Home:
         zero where it has come."""
         if queue._home is not self or _executors.exiting:
             self.take_over(queue)
-        site = site_of(caller)
-        if self.is_draining or len(queue._holders) >= queue._places:
-            return queue._add(start_anywhere, turn, None, site)
-        key = new_key()
-        entries[key] = turn
-        out = take_out()
-        arguments = queue._prepared, start_anywhere, key, drop, out, self._given_at
-        status = self._take(quick.executor_enqueue_and_take, site, self.prepared, *arguments)
-        if status:
-            raise queue._refusal(status)
-        handle = out[1].value or 0
-        give_back(out)
-        return handle
+        may_come = not self.is_draining and len(queue._holders) < queue._places
+        taker = self if may_come else None
+        return queue._add(start_anywhere, turn, None, site_of(caller), taker)
+
+    def enqueue_and_take(self, site: Site, *arguments: Any) -> int:
+        """On the loop's thread: what `Queue._add` calls for a turn that may come at once."""
+        call = quick.executor_enqueue_and_take
+        return self._take(call, site, self.prepared, *arguments, self._given_at)
 
     def drain(self, calls: int = _CALLS) -> None:
         """On the loop's thread: lets the library call what waits, which grants turns."""
@@ -229,14 +225,11 @@ class Home:
 
 
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()
-_homes_lock = threading.RLock()  # protects _homes; a signal handler may come while it is held
 
 
 def has_home() -> bool:
     """Whether the caller is on the thread of a loop, or on that of one that has run."""
-    with _homes_lock:
-        homes = list(_homes.values())
-    return any(home.is_here() for home in homes)
+    return any(home.is_here() for _, home in copied(_homes))
 
 
 def home_here() -> Home:
@@ -248,20 +241,12 @@ def home_here() -> Home:
 
 def home_of(loop: asyncio.AbstractEventLoop) -> Home:
     """A loop's, from any thread."""
-    home = _homes.get(loop)
-    if home is None:
-        with _homes_lock:
-            home = _homes.get(loop)
-            if home is None:
-                home = _homes[loop] = Home(loop)
-    return home
+    return once(_homes, loop, lambda: Home(loop))
 
 
 def _leave_stopped_loops() -> None:
     """The interpreter exits, and nobody is left to run them."""
-    with _homes_lock:
-        homes = list(_homes.items())
-    for loop, home in homes:
+    for loop, home in copied(_homes):
         if not loop.is_running():
             home.close()
 
@@ -271,8 +256,6 @@ give_back_at_exit.append(_leave_stopped_loops)
 
 def _forget_homes() -> None:
     """In a forked child: loops and executors are the parent's."""
-    global _homes_lock
-    _homes_lock = threading.RLock()
     for home in list(_homes.values()):
         home.closed = True
     _homes.clear()

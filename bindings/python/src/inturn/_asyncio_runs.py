@@ -89,17 +89,12 @@ def begun(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
     return coroutine
 
 
-def check_awaitable(made: object, function: object) -> None:
-    """Refuses what a function has made that is no coroutine function."""
-    if not isinstance(made, Awaitable):
-        raise TypeError(f"not a coroutine function: {function!r}")
-
-
 def called(function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-    """What a coroutine function has made."""
-    coroutine = function(*arguments, **keywords)
-    check_awaitable(coroutine, function)
-    return coroutine
+    """What a coroutine function makes."""
+    made = function(*arguments, **keywords)
+    if type(made) is not CoroutineType and not isinstance(made, Awaitable):
+        raise TypeError(f"not a coroutine function: {function!r}")
+    return made
 
 
 async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
@@ -107,10 +102,7 @@ async def in_turn(turn: Turn, function: Callable[..., Any], arguments: Any, keyw
     try:
         while not turn._token:
             await turn._wait()
-        coroutine = function(*arguments, **keywords)
-        if type(coroutine) is not CoroutineType:
-            check_awaitable(coroutine, function)
-        result = await coroutine
+        result = await called(function, arguments, keywords)
         turn._end(None)
     except BaseException as error:
         turn._end(error)

@@ -15,10 +15,11 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import MutableMapping
 from concurrent.futures import Future
 from ctypes import byref, c_void_p
 from types import CoroutineType, FrameType
-from typing import Any, Callable, NoReturn, Protocol
+from typing import Any, Callable, NoReturn
 
 from ._arguments import MAX_NS, limit_of
 from ._errors import TimedOutError
@@ -37,16 +38,8 @@ from ._prototypes import (
 _SLICE_NS = 50_000_000
 
 
-class Entry(Protocol):
-    """What stands for an operation, or a segment of one."""
-
-    def _start(self, token: int) -> None:
-        """Called as the work, once for each attempt."""
-
-    def _dropped(self) -> None:
-        """Called when the library is done with it, whether it was started or not."""
-
-
+# What stands for an operation, or a segment of one: called as the work, once for each attempt, is
+# `_start(token)`; and `_dropped()` when the library is done with it, whether it was started or not.
 entries: dict[int, Any] = {}
 listeners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 # Operations that have failed: those of which nobody was told are named at the interpreter's exit.
@@ -92,17 +85,10 @@ borrowed: set[int] = set()
 waits_for_loop: set[int] = set()
 
 
-def register(entry: object) -> int:
-    """A context for a callback."""
+def register(item: object, table: MutableMapping[int, Any] = entries) -> int:
+    """A number for the library, which knows nothing of objects."""
     key = new_key()
-    entries[key] = entry
-    return key
-
-
-def register_listener(listener: object) -> int:
-    """A context for a callback of what somebody else keeps alive."""
-    key = new_key()
-    listeners[key] = listener
+    table[key] = item
     return key
 
 

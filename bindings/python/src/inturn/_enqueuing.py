@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import sys
-from contextlib import suppress
 from functools import partial
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _executors
@@ -16,13 +14,12 @@ from ._callbacks import (
     entries,
     forget,
     new_key,
-    refuse_coroutine,
     start,
     start_post,
 )
 from ._ends import OnEnd, Work
-from ._errors import AlreadyFinishedError, UnsupportedError
-from ._futures import Attempts, Future
+from ._errors import UnsupportedError
+from ._futures import Attempts, Future, call_as_work
 from ._handles import NotCopied
 from ._library import NOTHING, quick
 from ._operations import Operation
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     from ._batches import Batch, BatchPolicy, OnBatchEnd
     from ._options import OperationOptions
     from ._queues import Queue
-    from ._tokens import Token
 
     P = ParamSpec("P")
     R_co = TypeVar("R_co", covariant=True)
@@ -138,7 +134,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         call = partial(fn, *args, **kwargs) if args or kwargs else fn
         given = self._given
         if given:
-            self._enqueue(partial(_call, call), given.get("on_end"), sys._getframe(1))
+            self._enqueue(partial(call_as_work, call), given.get("on_end"), sys._getframe(1))
             return
         if queue._home is not None or _executors.exiting:
             queue._prepare()
@@ -297,15 +293,6 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises DeadlockError: it would wait for the caller.
         """
         self._queue._shut_down(wait, cancel_futures)
-
-
-def _call(call: Callable[[], object], token: Token) -> None:
-    """The work that a plain function is."""
-    result = call()
-    if type(result) is CoroutineType:
-        refuse_coroutine(result, call)
-    with suppress(AlreadyFinishedError):  # it was cut off
-        token.finish(result)
 
 
 class Options(Enqueuing):

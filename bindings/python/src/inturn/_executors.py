@@ -10,7 +10,7 @@ import time
 import weakref
 from contextlib import suppress
 from ctypes import byref, c_int, c_uint32
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _callbacks
 from . import _prototypes as c
@@ -22,7 +22,12 @@ from ._interrupts import ask_for_room, let_call
 from ._library import NOTHING, lib, must, prepared, quick, waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
     from typing_extensions import Self
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 # How many threads the pool may have, and how long one that has nothing to do stays.
 _MAX_THREADS = 1024
@@ -286,24 +291,35 @@ class _MainLoop:
             os.write(self._writer, b"\0")
 
 
-# Protects _pools, _main_loop; a signal handler may come while it is held.
+# Protects the tables of what is made `once`; a signal handler may come while it is held.
 _lock = threading.RLock()
 _pools: dict[bool, Pool] = {}  # of the daemon queues, and of the others
 _single_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-_main_loop: _MainLoop | None = None
+_main_loops: dict[str, _MainLoop] = {}  # one
 
 exiting = False  # the main thread has come to its end
 
 
-def pool(daemon: bool = False) -> Pool:
-    """The executor of the queues that are given none; made when it is first needed."""
-    made = _pools.get(daemon)
+def once(table: MutableMapping[K, V], key: K, make: Callable[[], V]) -> V:
+    """What a table has of a key; made when it is first needed."""
+    made = table.get(key)
     if made is None:
         with _lock:
-            made = _pools.get(daemon)
+            made = table.get(key)
             if made is None:
-                made = _pools[daemon] = Pool(daemon)
+                made = table[key] = make()
     return made
+
+
+def copied(table: Mapping[K, V]) -> list[tuple[K, V]]:
+    """What a table has, which others may change meanwhile."""
+    with _lock:
+        return list(table.items())
+
+
+def pool(daemon: bool = False) -> Pool:
+    """The executor of the queues that are given none."""
+    return once(_pools, daemon, lambda: Pool(daemon))
 
 
 def refuse_at_exit(pool: Pool | None) -> None:
@@ -319,12 +335,7 @@ def refuse_at_exit(pool: Pool | None) -> None:
 
 
 def _main() -> _MainLoop:
-    global _main_loop
-    if _main_loop is None:
-        with _lock:
-            if _main_loop is None:
-                _main_loop = _MainLoop()
-    return _main_loop
+    return once(_main_loops, "main", _MainLoop)
 
 
 def run_main() -> None:
@@ -379,8 +390,9 @@ def _stop_at_exit() -> None:
 
 
 def _renew_after_fork() -> None:
-    global _lock, _main_loop, exiting
-    _lock, _main_loop, exiting = threading.RLock(), None, False
+    global _lock, exiting
+    _lock, exiting = threading.RLock(), False
+    _main_loops.clear()
     _pools.clear()
     _single_pools.clear()
     _callbacks.borrowed.clear()

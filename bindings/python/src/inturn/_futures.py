@@ -273,6 +273,15 @@ class Future(NotCopied, concurrent.futures.Future[T]):
             quick.operation_release(self._handle)
 
 
+def call_as_work(function: Callable[[], object], token: Token) -> None:
+    """The work that a plain function is, where it has options."""
+    result = function()
+    if type(result) is CoroutineType:
+        refuse_coroutine(result, function)
+    with suppress(AlreadyFinishedError):  # it was cut off
+        token.finish(result)
+
+
 class Attempts(Future[T]):
     """The result of a function with options: it may be called more than once, or not at all."""
 
@@ -291,11 +300,7 @@ class Attempts(Future[T]):
                 return
             self._state = RUNNING
         assert self._function is not None
-        result = self._function()
-        if type(result) is CoroutineType:
-            refuse_coroutine(result, self._function)
-        with suppress(AlreadyFinishedError):  # it was cut off
-            token.finish(result)
+        call_as_work(self._function, token)
 
     def _ended(self, end: End) -> None:
         on_end, self._on_end, self._function = self._on_end, None, None

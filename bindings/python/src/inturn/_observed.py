@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, limit_of
 from ._bells import Bell
-from ._callbacks import listeners, register_listener, wait
+from ._callbacks import listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._library import lib
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ._executors import Executor
     from ._queues import Queue
 
 T = TypeVar("T")
-_Self = TypeVar("_Self", bound="Observation")
-_Derived = TypeVar("_Derived", bound="Observed[Any]")
 
 
 class ChangeKind(IntEnum):
@@ -182,7 +182,7 @@ class Observed(NotCopied, Generic[T]):
 
     def _observe(self, entry: _ObserverEntry, options: c.inturn_observe_options) -> Observation:
         observation = Observation(entry)
-        key = register_listener(entry)
+        key = register(entry, listeners)
         with interrupts:
             lib.inturn_value_observe(
                 self._handle,
@@ -273,7 +273,7 @@ class Observed(NotCopied, Generic[T]):
         lib.inturn_value_get(self._handle, byref(datum))
         return datum
 
-    def __enter__(self: _Derived) -> _Derived:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -315,7 +315,7 @@ class Observation(NotCopied):
             with suppress(Error):
                 lib.inturn_observation_cancel(self._handle, 0)
 
-    def __enter__(self: _Self) -> _Self:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,8 +16,9 @@ from ._callbacks import (
     entries,
     forget_event,
     give_back,
+    listeners,
     new_key,
-    register_listener,
+    register,
     take_out,
     wait,
 )
@@ -34,6 +35,7 @@ from ._turn_takers import TurnTaker
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ._asyncio_home import Home
     from ._clocks import ManualClock
     from ._events import Events, Hub, OnEvent
     from ._executors import Executor
@@ -124,7 +126,7 @@ class Queue(Enqueuing, TurnTaker):
             if on_event is not None:
                 checked(self, "on_event", on_event, "a function of an Event", function)
             self._hub = Hub(on_event)
-            options["event_context"] = register_listener(self._hub)
+            options["event_context"] = register(self._hub, listeners)
             options["on_event"], options["event_destroy"] = call_with_event, forget_event
         structure = c.inturn_queue_options(**options)
         lib.inturn_queue_create(self._kind, byref(structure), byref(handle))
@@ -139,13 +141,17 @@ class Queue(Enqueuing, TurnTaker):
     def _queue(self) -> Queue:
         return self
 
-    def _add(self, work: Any, entry: object, structure: Any, site: Site) -> int:
-        """Enqueues an entry, and returns the operation's handle."""
+    def _add(
+        self, work: Any, entry: object, structure: Any, site: Site, taker: Home | None = None
+    ) -> int:
+        """Enqueues an entry, and returns the operation's handle; zero where it was taken."""
         queue = self._prepared
         out = take_out()
         key = new_key()
         entries[key] = entry
-        if structure is None:
+        if taker is not None:
+            status = taker.enqueue_and_take(site, queue, work, key, drop, out)
+        elif structure is None:
             status = quick.queue_enqueue_at(site, queue, work, key, drop, out)
         else:
             options = byref(structure)

@@ -14,9 +14,9 @@ from ._callbacks import (
     drop,
     failures,
     forget_listener,
+    listeners,
     new_key,
     register,
-    register_listener,
     start,
 )
 from ._errors import AlreadyFinishedError, WrongKindError
@@ -173,7 +173,7 @@ class Token(NotCopied):
     def _keep(self, handler: Handler) -> int:
         """A context for a handler that is there as long as this token, or the next attempt's."""
         self._handlers = [*(self._handlers or ()), handler]
-        return register_listener(handler)
+        return register(handler, listeners)
 
     def _give_work_back(self) -> None:
         """The operation may be started again; before the library is told that this attempt ends."""

@@ -118,13 +118,19 @@ class Turn(NotCopied):
         self._token = token
         self._queue._holders[self] = None  # type: ignore[index]
 
-    def give(self, end: Callable[[Token], None]) -> None:
-        """It has it no more."""
+    def give(self, error: BaseException | None, result: object = None) -> None:
+        """It has it no more, as what ran in it has raised, or returned."""
         token, self._token = self._token, None
         self._queue._holders.pop(self, None)  # type: ignore[call-overload]
-        if token is not None:
-            with suppress(AlreadyFinishedError):  # it was cut off
-                end(token)
+        if token is None:
+            return
+        with suppress(AlreadyFinishedError):  # it was cut off
+            if error is None:
+                token.finish(result)
+            elif isinstance(error, trio.Cancelled):
+                token.cancel()
+            else:
+                token.fail(error)
 
     @property
     def _awaited(self) -> Turn | None:
@@ -169,16 +175,12 @@ class Run(NotCopied):
 async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
     try:
         result = await call()
-    except trio.Cancelled:
-        turn.give(lambda token: token.cancel())
-        raise
     except BaseException as error:
-        failure = error
-        turn.give(lambda token: token.fail(failure))
+        turn.give(error)
         if not isinstance(error, Exception):
             raise
     else:
-        turn.give(lambda token: token.finish(result))
+        turn.give(None, result)
 
 
 def run(face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords: Any) -> Run:
@@ -206,10 +208,4 @@ def leave(queue: Queue, error: BaseException | None) -> None:
     turns.sort(key=lambda turn: turn._task is task)  # the caller's own are the last
     if not turns:
         raise RuntimeError(f"no task is inside {queue!r}")
-    if error is None:
-        turns[-1].give(lambda token: token.finish())
-    elif isinstance(error, trio.Cancelled):
-        turns[-1].give(lambda token: token.cancel())
-    else:
-        failure = error
-        turns[-1].give(lambda token: token.fail(failure))
+    turns[-1].give(error)

@@ -7,7 +7,7 @@ from typing import Any, Callable, TypeVar
 
 from . import _prototypes as c
 from ._arguments import label_of
-from ._callbacks import new_key
+from ._callbacks import register
 from ._errors import Error
 from ._library import lib
 from ._observed import Observed, interrupts
@@ -18,12 +18,6 @@ T = TypeVar("T")
 # library is given its key.
 _objects: dict[int, Any] = {}
 _forget_object = c.inturn_destroy_fn(lambda key: _objects.pop(key, None))
-
-
-def _keep(item: Any) -> int:
-    key = new_key()
-    _objects[key] = item
-    return key
 
 
 def _object_of(datum: c.inturn_datum) -> Any:
@@ -127,7 +121,7 @@ class Value(Observed[T]):
 
     def _give(self, item: Any, call: Callable[[Any], object]) -> None:
         """Hands an object over; it stays here when the call fails."""
-        key = _keep(item)
+        key = register(item, _objects)
         try:
             call(byref(c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)))
         except Error:
@@ -137,7 +131,7 @@ class Value(Observed[T]):
     def _replace(self, datum: c.inturn_datum, new: T) -> bool:
         """Changes the value if it still holds this datum."""
         exchanged = c_bool()
-        key = _keep(new)
+        key = register(new, _objects)
         desired = c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
         try:
             with interrupts:

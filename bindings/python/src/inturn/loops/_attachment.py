@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Callable, Union
 
 from .._errors import WrongThreadError
 from .._executors import Executor
@@ -13,10 +13,11 @@ from .._handles import NotCopied
 from .._library import lib
 from .dispatch import MainQueue
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 # For how many seconds one turn of a loop may make calls.
 _TURN = 0.002
-
-_Self = TypeVar("_Self", bound="Attachment")
 
 
 Source = Union[Executor, MainQueue]
@@ -64,7 +65,7 @@ class Attachment(NotCopied):
         if os.getpid() == self._process:  # a forked child has nothing to give back
             self._give_back()
 
-    def __enter__(self: _Self) -> _Self:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
