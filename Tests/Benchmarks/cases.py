@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 INTURN = "inturn"
 HANDLE = "inturn_with_handle"
+DEADLINE = "inturn_with_deadline"
+KEY = "inturn_with_key"
 DISPATCH = "libdispatch"
 MUTEX = "mutex_deque"
 FLOOR = "floor"
@@ -45,7 +47,7 @@ ACTOR_METHOD = "actor_method"
 TASK_VALUE = "task_value"
 
 # The subjects: what is measured, and not measured against.
-SUBJECTS = (INTURN, HANDLE, ENQUEUE_AND_WAIT)
+SUBJECTS = (INTURN, HANDLE, DEADLINE, KEY, ENQUEUE_AND_WAIT)
 
 THROUGHPUT = (
     INTURN,
@@ -269,12 +271,13 @@ CASES = (
         "pending_memory",
         "bytes of each pending operation",
         "pending",
-        PENDING,
+        (INTURN, HANDLE, DEADLINE, KEY, DISPATCH, MUTEX),
         (1_000_000,),
         (100_000,),
         (
             Target("resident_bytes", must=40, aim=24),
             Target("resident_bytes", must=96, aim=80, subject=HANDLE),
+            Target("resident_bytes", must=160, aim=128, subject=DEADLINE),
         ),
     ),
     Case(

@@ -80,11 +80,8 @@ struct OperationDetails {
   var endCallback = EndCallback()
   var onCancel = NoticeHandler()
   var onPreempt = NoticeHandler()
-  /// An urgent operation wants its place.
-  var isPreempted = false
   var maxWait: Int64 = 0
   var maxRun: Int64 = 0
-  var freesPlaceAtMaxRun = false
   var stall: Int64 = 0
   var grace: Int64 = 0
   /// When the next stall warning, deadline and end of grace are due; `Int64.max` for none.
@@ -93,20 +90,25 @@ struct OperationDetails {
   var graceAt = Int64.max
   /// In the lane's list of operations whose handlers are to be handed to the executor.
   var nextNotice: OperationSlot.Pointer?
-  var isNoticed = false
   /// Of an operation that has deadlines; made when it is armed first.
   var timer: TimerNode.Pointer?
-  /// It was armed, and has not been disarmed since; it may have fired.
-  var isTimerArmed = false
   /// Those that it belongs to, if it has a key or an owner.
   var groups: UnsafeMutablePointer<OperationGroups>?
   /// Which one of its queue's, where somebody is told the queue's events.
   var number: UInt64 = 0
-  /// Why it was asked to end.
-  var requestCause = Cause.request
   var progress = Progress()
   /// Those that tell its state and its progress.
   var states: [StateTrail] = []
+
+  // These take a byte each: side by side they are one word.
+  var freesPlaceAtMaxRun = false
+  /// An urgent operation wants its place.
+  var isPreempted = false
+  var isNoticed = false
+  /// The timer was armed, and has not been disarmed since; it may have fired.
+  var isTimerArmed = false
+  /// Why it was asked to end.
+  var requestCause = Cause.request
 
   // Last, so that what operations need that only come after others lies side by side with the plan.
   /// Nothing is asked of the operation but what it comes after; see `LeanDetailsPool`.

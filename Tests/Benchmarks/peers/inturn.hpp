@@ -56,6 +56,7 @@ private:
     check(inturn_token_finish({reinterpret_cast<std::uint64_t>(bits)}));
   }
 
+protected:
   inturn_queue queue;
 };
 
