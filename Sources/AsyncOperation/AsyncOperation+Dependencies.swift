@@ -65,6 +65,6 @@ extension AsyncOperation {
     let error = QueueError.deadlock(
       "a ring of dependencies: "
         + (members + members.prefix(1)).joined(separator: " waits for "))
-    return conclude(as: .failed(error), report: .ring(error))
+    return conclude(as: .failed(error), report: .ring(error, of: self))
   }
 }

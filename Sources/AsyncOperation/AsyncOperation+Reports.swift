@@ -8,19 +8,20 @@ extension AsyncOperation {
   /// takes the two with the same defaults, and hands them over, is reported with the place of its
   /// caller.
   public final func setOrigin(fileID: StaticString = #fileID, line: UInt = #line) {
-    storage.origin = Origin(fileID: fileID, line: line)
+    storage.site = Site(fileID, line)
   }
 }
 
 extension Operation {
+  /// Where it was made, as far as that is known.
+  fileprivate final var site: Site { (self as? AsyncOperation)?.storage.site ?? .unknown }
+
   /// The operation in a message: its name, its class, where it was made.
   final var described: String {
     var text = "operation"
     if let name, !name.isEmpty { text += " " + name.withCString(InturnCore.Report.quoted) }
     text += " (\(type(of: self))"
-    if let origin = (self as? AsyncOperation)?.storage.origin {
-      text += ", made at \(origin.fileID):\(origin.line)"
-    }
+    if let place = site.text { text += ", made at \(place)" }
     return text + ")"
   }
 }
@@ -30,10 +31,12 @@ extension InturnCore.Report {
     Self(
       kind: .lostToken,
       message: "\(operation.described) was abandoned: its finish callback was lost uncalled",
-      queueLabel: nil, operationLabel: operation.name)
+      operationLabel: operation.name, site: operation.site)
   }
 
-  static func ring(_ error: QueueError) -> Self {
-    Self(kind: .deadlock, message: "refused \(error)", queueLabel: nil, operationLabel: nil)
+  static func ring(_ error: QueueError, of operation: AsyncOperation) -> Self {
+    Self(
+      kind: .deadlock, message: "refused \(error)", operationLabel: operation.name,
+      site: operation.site)
   }
 }

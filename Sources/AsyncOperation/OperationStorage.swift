@@ -19,7 +19,7 @@ final class OperationStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var grace: Grace?
   @exclusivity(unchecked) private var graceTimer: GraceTimer?
 
-  @exclusivity(unchecked) private var madeAt: Origin?
+  @exclusivity(unchecked) private var madeAt = Site.unknown
 
   // MARK: Looking
 
@@ -35,7 +35,7 @@ final class OperationStorage: @unchecked Sendable {
   var isCancelRequested: Bool { lock.withLock { machine.isCancelRequested } }
 
   /// Where the operation was made, as far as that is known.
-  var origin: Origin? {
+  var site: Site {
     get { lock.withLock { madeAt } }
     set { lock.withLock { madeAt = newValue } }
   }

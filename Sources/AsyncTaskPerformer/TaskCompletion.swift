@@ -27,7 +27,7 @@ final class TaskCompletion: Sendable {
     InturnCore.Report(
       kind: .lostToken,
       message: "\(list.describe(index)) was abandoned: its completion was lost uncalled",
-      queueLabel: nil, operationLabel: nil
+      site: list.site
     ).send()
     _ = Engine.end(token, as: .abandoned)
   }

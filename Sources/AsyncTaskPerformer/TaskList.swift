@@ -8,8 +8,7 @@ final class TaskList: @unchecked Sendable {
   // runs, and before the first.
 
   private let tasks: [any AsyncTask]
-  private let place: String
-  private let site: Site
+  let site: Site
   private let completion: @Sendable () -> Void
   /// Runs its blocks one after the other on the queue that the list was given.
   private let drainer: DispatchQueue
@@ -25,7 +24,6 @@ final class TaskList: @unchecked Sendable {
     _ line: UInt, _ completion: @escaping @Sendable () -> Void
   ) {
     self.tasks = tasks
-    place = "\(fileID):\(line)"
     site = Site(fileID, line)
     self.completion = completion
     drainer = DispatchQueue(label: "inturn.tasks", target: systemQueue)
@@ -95,6 +93,6 @@ final class TaskList: @unchecked Sendable {
   }
 
   func describe(_ index: Int) -> String {
-    "task \(index + 1) of \(tasks.count) (\(type(of: tasks[index]))) of the list at \(place)"
+    "task \(index + 1) of \(tasks.count) (\(type(of: tasks[index]))) of the list at \(site.text ?? "an unknown line")"
   }
 }

@@ -57,6 +57,8 @@ import Testing
         AsyncOperationTests/BlockOperationTests.swift:\(line)) was abandoned: \
         its finish callback was lost uncalled
         """)
+    #expect(reports.first?.fileID == "AsyncOperationTests/BlockOperationTests.swift")
+    #expect(reports.first?.line == Int(line))
   }
 
   @Test func `a callback that is kept and then lost on another thread is noticed there`()

@@ -22,7 +22,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// The priority of who enqueued it; that of its task is not lower.
   final let priority: UInt8
   /// Where its task was created.
-  final let origin: Origin
+  final let site: Site
   /// Who can cancel its task together with others', and knows it until it is over.
   private let registry: TaskRegistry?
   /// Of an operation that has been claimed; null where the lane does not know it any more.
@@ -50,9 +50,9 @@ class OwnedFrame: Frame, @unchecked Sendable {
   @exclusivity(unchecked) private(set) final var attempt: UInt32 = 0
 
   init(
-    _ core: QueueCore, priority: TaskPriority?, registry: TaskRegistry?, origin: Origin = .none
+    _ core: QueueCore, priority: TaskPriority?, registry: TaskRegistry?, site: Site = .unknown
   ) {
-    self.origin = origin
+    self.site = site
     self.priority = priority?.rawValue ?? TaskPriority.ofCurrentTask
     keptCore = core
     self.registry = registry
@@ -92,7 +92,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Its queue has not accepted it: `performRefused` says what becomes of it.
   final func isRefused(_ error: QueueError) {
     isRefused = true
-    core.report(at: origin, error)
+    core.report(at: site, error)
   }
 
   /// The operation has ended before its start. False when it has been started, or refused before.

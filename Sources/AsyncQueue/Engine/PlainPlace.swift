@@ -19,7 +19,7 @@ class PlainPlace: OwnedFrame, @unchecked Sendable {
   final func enqueue(tag: UInt) -> Bool {
     let reference = Unmanaged.passRetained(self)
     let status = Engine.enqueueObstinate(
-      core.queue, at: origin.site, context: context(tag)
+      core.queue, at: site, context: context(tag)
     ) {
       OwnedFrame.reference(UInt(bitPattern: $0)).release()
     }

@@ -5,16 +5,16 @@ extension QueueCore {
   /// Adds an operation. Nil when there is no actor.
   @inline(__always)
   func add<ActorType: Actor>(
-    on pin: ActorPin<ActorType>, at origin: Origin,
+    on pin: ActorPin<ActorType>, at site: Site,
     _ task: @escaping PlainClosure.ActorFunction<ActorType>
   ) -> Status? {
     if let plain = plainPriority(nil) {
       if !pin.enqueueBegins() { return nil }
       defer { pin.enqueueEnds(self) }
-      return PlainClosure(task, plain).enqueue(queue, at: origin.site)
+      return PlainClosure(task, plain).enqueue(queue, at: site)
     }
     guard let actor = pin.actor else { return nil }
-    return enqueueTurn(at: origin) { turn in
+    return enqueueTurn(at: site) { turn in
       Task { try? await turn.perform(on: actor, task) }
     }
   }
@@ -22,12 +22,12 @@ extension QueueCore {
   /// The same on the main actor's own queues, whose operations have no parameter.
   @inline(__always)
   func addOnMainActor(
-    _ task: @escaping PlainClosure.MainFunction, at origin: Origin
+    _ task: @escaping PlainClosure.MainFunction, at site: Site
   ) -> Status {
     if let plain = plainPriority(nil) {
-      return PlainClosure(main: task, plain).enqueue(queue, at: origin.site)
+      return PlainClosure(main: task, plain).enqueue(queue, at: site)
     }
-    return enqueueTurn(at: origin) { turn in
+    return enqueueTurn(at: site) { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }
   }

@@ -20,10 +20,10 @@ extension QueueCore {
 
   /// Puts an operation in whose closure has a task of its own. `makeTask` makes one for each attempt.
   func enqueueTurn(
-    _ options: OperationOptions? = nil, at origin: Origin,
+    _ options: OperationOptions? = nil, at site: Site,
     makeTask: @escaping (Turn) -> Task<Void, Never>
   ) -> Status {
-    enqueue(Turn(self, isObstinate: false, origin: origin), options, makeTask)
+    enqueue(Turn(self, isObstinate: false, site: site), options, makeTask)
   }
 
   func enqueue(
@@ -44,7 +44,7 @@ extension QueueCore {
   ) -> Turn {
     let turn = Turn(
       self, label: label, isObstinate: isObstinate, priority: priority, registry: registry,
-      origin: Origin(fileID, line))
+      site: Site(fileID, line))
     let status = turn.enqueue(nil)
     if status != .ok {
       if isObstinate {
@@ -69,7 +69,7 @@ extension QueueCore {
       return turn(label, priority, isObstinate: true, in: registry, from: fileID, line)
     }
     let ticket = Ticket(
-      self, priority: priority, registry: registry, origin: Origin(fileID, line))
+      self, priority: priority, registry: registry, site: Site(fileID, line))
     ticket.enqueue()
     return ticket
   }
@@ -82,7 +82,7 @@ extension QueueCore {
     from fileID: StaticString, _ line: UInt
   ) -> HeldTask? {
     if !isPlain(label) { return nil }
-    return HeldTask(self, priority: priority, registry: registry, origin: Origin(fileID, line))
+    return HeldTask(self, priority: priority, registry: registry, site: Site(fileID, line))
   }
 
   /// Whether nobody is told of the operation.
@@ -92,10 +92,10 @@ extension QueueCore {
 
   /// A turn for the calling task, waiting for room if there is none. Throws what refuses it.
   func turnForCaller(
-    isObstinate: Bool, options: OperationOptions? = nil, origin: Origin,
+    isObstinate: Bool, options: OperationOptions? = nil, site: Site,
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> Turn {
-    let turn = Turn(self, isObstinate: isObstinate, origin: origin)
+    let turn = Turn(self, isObstinate: isObstinate, site: site)
     switch isRoomAwaited ? .full : turn.enqueue(options) {
     case .ok: break
     case .full:
@@ -110,7 +110,7 @@ extension QueueCore {
   /// Adds an operation, or, when there is no room, has a task made that waits for its turn until
   /// there is.
   func addWhenRoom(
-    at origin: Origin, _ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>
+    at site: Site, _ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>
   ) async throws {
     try Task.checkCancellation()
     switch isRoomAwaited ? .full : add() {
@@ -118,7 +118,7 @@ extension QueueCore {
     case .full: break
     case let status: throw QueueError(status)
     }
-    let turn = Turn(self, isObstinate: false, origin: origin)
+    let turn = Turn(self, isObstinate: false, site: site)
     // Made here, for what it inherits; and before the turn can come, which waits for nobody then.
     turn.adopt(makeTask(turn))
     do {
@@ -148,7 +148,7 @@ extension QueueCore {
       let entry = try TaskWaits.enter(.turn(self))
       defer { TaskWaits.leave(entry) }
       turn = try await turnForCaller(
-        isObstinate: !Self.canThrow(Failure.self), options: options, origin: Origin(fileID, line))
+        isObstinate: !Self.canThrow(Failure.self), options: options, site: Site(fileID, line))
       while !turn.decide() { await turn.wait() }
       if let refusal = turn.decidedRefusal {
         turn.release()
@@ -159,7 +159,7 @@ extension QueueCore {
       guard let refusal = error as? QueueError, !refusal.isDeadlock else {
         stop(error, fileID, line)
       }
-      report(at: Origin(fileID, line), refusal)
+      report(at: Site(fileID, line), refusal)
       return try await runRefused(body)
     }
     turn.begin(isOwn: false)

@@ -113,9 +113,9 @@ final class QueueCore: @unchecked Sendable {
 
   /// Tells that an operation was refused whose caller cannot be told.
   func report(
-    refusalOf operation: String? = nil, at origin: Origin, _ error: QueueError
+    refusalOf operation: String? = nil, at site: Site, _ error: QueueError
   ) {
-    Report.refused(queue: label, operation: operation, at: origin.site, error)
+    Report.refused(queue: label, operation: operation, at: site, error)
   }
 
   // MARK: Draining

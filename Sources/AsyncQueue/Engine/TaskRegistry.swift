@@ -30,6 +30,4 @@ final class TaskRegistry: @unchecked Sendable {
     _ = frames.partition { $0.hasStarted }
     for frame in frames { frame.askToEnd() }
   }
-
-  var count: Int { lock.withLock { frames.count } }
 }

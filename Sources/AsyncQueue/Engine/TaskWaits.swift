@@ -54,7 +54,8 @@ enum TaskWaits {
         inside: { frame.holders }, needing: { _ in target.needs })
     } catch {
       guard case .end(let awaited) = target else { throw .deadlock(error.message) }
-      throw .deadlock("\(error.message) The task that is awaited is of \(awaited.origin).")
+      let line = awaited.site.text.map { " The task that is awaited is of \($0)." } ?? ""
+      throw .deadlock(error.message + line)
     }
   }
 

@@ -7,16 +7,16 @@ extension QueueCore {
     _ options: OperationOptions, _ fileID: StaticString, _ line: UInt,
     _: Value.Type, makeTask: @escaping (Turn) -> Task<Void, Never>
   ) -> QueuedResult<Value> {
-    let origin = Origin(fileID, line)
     var options = options
-    options.label = options.label.map { "\($0), \(origin)" } ?? "\(origin)"
+    options.label = options.label(at: fileID, line)
+    let site = Site(fileID, line)
     let operation = QueuedResult<Value>(waitingFor: options)
     let turn = Turn(
-      self, label: options.label, isObstinate: false, for: operation, origin: origin)
+      self, label: options.label, isObstinate: false, for: operation, site: site)
     let status = enqueue(turn, options, makeTask)
     if status != .ok {
       let error = QueueError(status)
-      report(refusalOf: options.label, at: origin, error)
+      report(refusalOf: options.label, at: site, error)
       operation.hasEnded(OperationEnd(refusal: error), nil)
     }
     return operation

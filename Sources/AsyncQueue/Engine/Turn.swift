@@ -35,12 +35,12 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   init(
     _ core: QueueCore, label: String? = nil, isObstinate: Bool,
     for operation: QueuedOperation? = nil, priority: TaskPriority? = nil,
-    registry: TaskRegistry? = nil, origin: Origin = .none
+    registry: TaskRegistry? = nil, site: Site = .unknown
   ) {
     self.label = label
     self.isObstinate = isObstinate
     self.operation = operation
-    super.init(core, priority: priority, registry: registry, origin: origin)
+    super.init(core, priority: priority, registry: registry, site: site)
   }
 
   override var isCancellable: Bool { !isObstinate }
@@ -62,7 +62,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
         var options = options
         options?.after = $0
         return Engine.enqueue(
-          core.queue, at: origin.site, options: options, context: context.toOpaque(),
+          core.queue, at: site, options: options, context: context.toOpaque(),
           destroy: { Unmanaged<Turn>.fromOpaque($0!).takeRetainedValue().dropped() },
           isObstinate: isObstinate, wantsHandle: !isObstinate)
       }

@@ -78,7 +78,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void) {
-    enqueue(task, at: .none)
+    enqueue(task, at: .unknown)
   }
 
   /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
@@ -86,14 +86,14 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
-    enqueue(task, at: Origin(fileID, line))
+    enqueue(task, at: Site(fileID, line))
   }
 
   private func enqueue(
-    _ task: @escaping @Sendable (isolated ActorType) async -> Void, at origin: Origin
+    _ task: @escaping @Sendable (isolated ActorType) async -> Void, at site: Site
   ) {
-    let status = core.add(on: pin, at: origin, task)
-    if status != .ok { core.report(at: origin, status.map { QueueError($0) } ?? .noActor) }
+    let status = core.add(on: pin, at: site, task)
+    if status != .ok { core.report(at: site, status.map { QueueError($0) } ?? .noActor) }
   }
 
   /// Enqueues an operation, or throws `QueueError.full`, `QueueError.closed` or
@@ -102,7 +102,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) throws(QueueError) {
-    let status = core.add(on: pin, at: Origin(fileID, line), task)
+    let status = core.add(on: pin, at: Site(fileID, line), task)
     if status != .ok { throw status.map { QueueError($0) } ?? .noActor }
   }
 
@@ -113,7 +113,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   ) throws(QueueError) {
     guard let actor else { throw .noActor }
     let condition = options.condition
-    let status = core.enqueueTurn(options, at: Origin(fileID, line)) { turn in
+    let status = core.enqueueTurn(options, at: Site(fileID, line)) { turn in
       Task { await turn.performTask(condition, on: actor, task) }
     }
     if status != .ok { throw QueueError(status) }
@@ -155,9 +155,9 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   ) async throws {
     // Kept until it is in.
     guard let actor else { throw QueueError.noActor }
-    let origin = Origin(fileID, line)
-    try await core.addWhenRoom(at: origin) {
-      core.add(on: pin, at: origin, task)!
+    let site = Site(fileID, line)
+    try await core.addWhenRoom(at: site) {
+      core.add(on: pin, at: site, task)!
     } makeTask: { turn in
       Task { try? await turn.perform(on: actor, task) }
     }

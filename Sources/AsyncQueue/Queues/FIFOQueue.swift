@@ -50,19 +50,19 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
   /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
-  public func enqueue(_ task: @escaping @Sendable () async -> Void) { enqueue(task, at: .none) }
+  public func enqueue(_ task: @escaping @Sendable () async -> Void) { enqueue(task, at: .unknown) }
 
   /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
   public func enqueue<Call>(
     _ task: @escaping @Sendable () async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
-    enqueue(task, at: Origin(fileID, line))
+    enqueue(task, at: Site(fileID, line))
   }
 
-  private func enqueue(_ task: @escaping @Sendable () async -> Void, at origin: Origin) {
-    let status = add(task, at: origin)
-    if status != .ok { core.report(at: origin, QueueError(status)) }
+  private func enqueue(_ task: @escaping @Sendable () async -> Void, at site: Site) {
+    let status = add(task, at: site)
+    if status != .ok { core.report(at: site, QueueError(status)) }
   }
 
   /// Enqueues an operation that runs on an actor, and returns at once; see ``enqueue(_:)``.
@@ -71,7 +71,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     on isolatedActor: ActorType, fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async -> Void
   ) {
-    enqueue({ await task(isolatedActor) }, at: Origin(fileID, line))
+    enqueue({ await task(isolatedActor) }, at: Site(fileID, line))
   }
 
   /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
@@ -79,7 +79,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable () async -> Void, fileID: StaticString = #fileID,
     line: UInt = #line
   ) throws(QueueError) {
-    let status = add(task, at: Origin(fileID, line))
+    let status = add(task, at: Site(fileID, line))
     if status != .ok { throw QueueError(status) }
   }
 
@@ -92,7 +92,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable () async -> Void
   ) throws(QueueError) {
     let condition = options.condition
-    let status = core.enqueueTurn(options, at: Origin(fileID, line)) { [priority] turn in
+    let status = core.enqueueTurn(options, at: Site(fileID, line)) { [priority] turn in
       Task(priority: priority) { await turn.performTask(condition, task) }
     }
     if status != .ok { throw QueueError(status) }
@@ -123,12 +123,12 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   @inline(__always)
   private func add(
-    _ task: @escaping @Sendable () async -> Void, at origin: Origin
+    _ task: @escaping @Sendable () async -> Void, at site: Site
   ) -> Status {
     if let plain = core.plainPriority(priority) {
-      return PlainClosure(task, plain).enqueue(core.queue, at: origin.site)
+      return PlainClosure(task, plain).enqueue(core.queue, at: site)
     }
-    return core.enqueueTurn(at: origin) { [priority] turn in
+    return core.enqueueTurn(at: site) { [priority] turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }
   }
@@ -144,9 +144,9 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable () async -> Void, fileID: StaticString = #fileID,
     line: UInt = #line
   ) async throws {
-    let origin = Origin(fileID, line)
-    try await core.addWhenRoom(at: origin) {
-      add(task, at: origin)
+    let site = Site(fileID, line)
+    try await core.addWhenRoom(at: site) {
+      add(task, at: site)
     } makeTask: { turn in
       Task(priority: priority) { try? await turn.perform(task) }
     }

@@ -31,7 +31,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void) {
-    enqueue(task, at: .none)
+    enqueue(task, at: .unknown)
   }
 
   /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
@@ -39,12 +39,12 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable @MainActor () async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
-    enqueue(task, at: Origin(fileID, line))
+    enqueue(task, at: Site(fileID, line))
   }
 
-  private func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void, at origin: Origin) {
-    let status = core.addOnMainActor(task, at: origin)
-    if status != .ok { core.report(at: origin, QueueError(status)) }
+  private func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void, at site: Site) {
+    let status = core.addOnMainActor(task, at: site)
+    if status != .ok { core.report(at: site, QueueError(status)) }
   }
 
   /// Enqueues an operation, or throws `QueueError.full` or `QueueError.closed` at once.
@@ -52,7 +52,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable @MainActor () async -> Void, fileID: StaticString = #fileID,
     line: UInt = #line
   ) throws(QueueError) {
-    let status = core.addOnMainActor(task, at: Origin(fileID, line))
+    let status = core.addOnMainActor(task, at: Site(fileID, line))
     if status != .ok { throw QueueError(status) }
   }
 
@@ -62,7 +62,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable @MainActor () async -> Void
   ) throws(QueueError) {
     let condition = options.condition
-    let status = core.enqueueTurn(options, at: Origin(fileID, line)) { turn in
+    let status = core.enqueueTurn(options, at: Site(fileID, line)) { turn in
       Task { @MainActor in await turn.performTask(condition) { await task() } }
     }
     if status != .ok { throw QueueError(status) }
@@ -100,9 +100,9 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     _ task: @escaping @Sendable @MainActor () async -> Void, fileID: StaticString = #fileID,
     line: UInt = #line
   ) async throws {
-    let origin = Origin(fileID, line)
-    try await core.addWhenRoom(at: origin) {
-      core.addOnMainActor(task, at: origin)
+    let site = Site(fileID, line)
+    try await core.addWhenRoom(at: site) {
+      core.addOnMainActor(task, at: site)
     } makeTask: { turn in
       Task { @MainActor in try? await turn.perform { await task() } }
     }

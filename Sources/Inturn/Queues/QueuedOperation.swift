@@ -184,8 +184,7 @@ public class QueuedOperation: @unchecked Sendable {
   package func enqueue(
     on queue: QueueEngine, _ options: OperationOptions, _ fileID: StaticString, _ line: UInt
   ) {
-    let place = "\(fileID):\(line)"
-    let label = options.label.map { "\($0), \(place)" } ?? place
+    let label = options.label(at: fileID, line)
     let site = Site(fileID, line)
     guard
       let error = enqueue(on: queue.handle, options, label: label, at: site)

@@ -121,3 +121,10 @@ public struct OperationOptions: Sendable {
     return max(1, duration.inNanoseconds)
   }
 }
+
+extension OperationOptions {
+  /// The label as events and reports have it: with the line, or the line alone.
+  package func label(at fileID: StaticString, _ line: UInt) -> String {
+    (label.map { "\($0), " } ?? "") + "\(fileID):\(line)"
+  }
+}

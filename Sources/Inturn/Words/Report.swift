@@ -79,11 +79,15 @@ public struct Report: Sendable {
     let queue = label.map { "queue " + InturnCore.Report.quoted($0) } ?? "an unnamed queue"
     let name = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
     // A label has the place already.
-    let line = operation == nil ? site.line : nil
-    let place = line.map { " (\(String(cString: $0.file)):\($0.number))" } ?? ""
+    let place = operation == nil ? site.text.map { " (\($0))" } ?? "" : ""
     InturnCore.Report(
       kind: .refused, message: "\(queue) has not accepted \(name)\(place): \(error)",
       queueLabel: label, operationLabel: operation, site: site
     ).send()
   }
+}
+
+extension Site {
+  /// The line, such as `App/Upload.swift:12`; nil where it is unknown.
+  package var text: String? { line.map { "\(String(cString: $0.file)):\($0.number)" } }
 }
