@@ -10,6 +10,12 @@ extension ConcurrentQueue {
   public func enqueue(_ work: @escaping @Sendable () -> Void) { enqueue(work, at: .unknown) }
 
   /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - work: As there.
+  ///   - fileID: Where it is enqueued.
+  ///   - line: The same.
+  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
   public func enqueue<Call>(
     _ work: @escaping @Sendable () -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()

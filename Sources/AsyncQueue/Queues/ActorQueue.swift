@@ -82,6 +82,12 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   }
 
   /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - task: As there.
+  ///   - fileID: Where it is enqueued.
+  ///   - line: The same.
+  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
   public func enqueue<Call>(
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()

@@ -28,13 +28,20 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// Enqueues an operation, and returns at once.
   ///
   /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
-  /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or ``enqueueWhenRoom(_:fileID:line:)``.
+  /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or
+  /// ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void) {
     enqueue(task, at: .unknown)
   }
 
   /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - task: As there.
+  ///   - fileID: Where it is enqueued.
+  ///   - line: The same.
+  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
   public func enqueue<Call>(
     _ task: @escaping @Sendable @MainActor () async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()

@@ -124,6 +124,11 @@ extension LaneQueue {
 
 extension WorkQueue {
   /// As ``suspend()``, which is what `queue.suspend` alone stands for; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where it is suspended.
+  ///   - line: The same.
+  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
   public func suspend<Call>(
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
@@ -134,6 +139,12 @@ extension WorkQueue {
   }
 
   /// As ``suspend(for:)``; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - reason: As there.
+  ///   - fileID: Where it is suspended.
+  ///   - line: The same.
+  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
   public func suspend<Call>(
     for reason: String, fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
