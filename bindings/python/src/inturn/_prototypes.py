@@ -124,12 +124,8 @@ class inturn_taken(t.Structure):
     _fields_ = _fields("context:pointer token:token")
 
 
-INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR, INTURN_QUEUE_INTERACTION, INTURN_QUEUE_CONCURRENT = (
-    1,
-    2,
-    3,
-    4,
-)
+INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR = 1, 2
+INTURN_QUEUE_INTERACTION, INTURN_QUEUE_CONCURRENT = 3, 4
 
 
 class inturn_rate(t.Structure):

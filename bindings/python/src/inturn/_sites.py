@@ -69,5 +69,7 @@ def _found(frame: FrameType) -> Site:
 
 
 def _made(file: str, line: int, function: str) -> Site:
-    name, where = file.encode(errors="replace"), function.encode(errors="replace")
-    return prepared(byref(c.inturn_site(file=name, function=where, line=line)))
+    site = c.inturn_site(
+        file=file.encode(errors="replace"), function=function.encode(errors="replace"), line=line
+    )
+    return prepared(byref(site))

@@ -6,7 +6,7 @@ import sys
 import warnings
 import weakref
 from ctypes import byref, c_bool
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._arguments import checked, function, one_of, whole
 from ._callbacks import (
@@ -123,12 +123,10 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: the operation has already ended.
         :raises TypeError: the handler is not callable.
         """
-        checked(self, "handler", handler, "a function of a Token", function)
         current: Callable[[], Token | None] = weakref.ref(self)  # it does not keep a token
         if self._operation._extras is not None and self._operation._extras.restarts:
             current = LatestToken(self._operation)
-        key = self._keep(Handler(current, handler))
-        must(quick.token_on_cancel, self._bits, call_with_token, key, forget_listener)
+        self._listen(quick.token_on_cancel, current, handler)
 
     def progress(self, completed: int, total: int = 0) -> None:
         """Reports how far the work has come: so many of so many units.  A total of 0 means unknown.
@@ -152,9 +150,7 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: the operation has already ended.
         :raises TypeError: the handler is not callable.
         """
-        checked(self, "handler", handler, "a function of a Token", function)
-        key = self._keep(Handler(weakref.ref(self), handler))
-        must(quick.token_on_preempt, self._bits, call_with_token, key, forget_listener)
+        self._listen(quick.token_on_preempt, weakref.ref(self), handler)
 
     def yield_(self) -> None:
         """Ends this attempt of an interaction, which is presented again after the urgent ones.
@@ -170,10 +166,12 @@ class Token(NotCopied):
         self._use()
         must(quick.token_yield, self._bits)
 
-    def _keep(self, handler: Handler) -> int:
-        """A context for a handler that is there as long as this token, or the next attempt's."""
-        self._handlers = [*(self._handlers or ()), handler]
-        return register(handler, listeners)
+    def _listen(self, call: Any, current: Callable[[], Token | None], handler: Work) -> None:
+        """Sets a handler, which is there as long as this token, or the next attempt's."""
+        checked(self, "handler", handler, "a function of a Token", function)
+        listener = Handler(current, handler)
+        self._handlers = [*(self._handlers or ()), listener]
+        must(call, self._bits, call_with_token, register(listener, listeners), forget_listener)
 
     def _give_work_back(self) -> None:
         """The operation may be started again; before the library is told that this attempt ends."""

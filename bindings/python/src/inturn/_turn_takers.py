@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _executors
@@ -32,11 +33,11 @@ _asyncio: Any = None
 
 def loop_part() -> Any:
     """The part for asyncio, or where a task of trio's calls, that for trio."""
-    if running_trio() is not None:
+    if "trio" in sys.modules and running_trio() is not None:
         from . import _trio
 
         return _trio
-    return asyncio_part()
+    return _asyncio or asyncio_part()
 
 
 def asyncio_part() -> Any:
