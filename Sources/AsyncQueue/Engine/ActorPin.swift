@@ -26,7 +26,9 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   @exclusivity(unchecked) private var pinned: ActorType?
   /// How many enqueues are under way.
   @exclusivity(unchecked) private var enqueues = 0
-  /// Whether it was kept because of them.
+  /// How many there have been.
+  @exclusivity(unchecked) private var begun = 0
+  /// Whether it was kept because of those under way.
   @exclusivity(unchecked) private var wasKept = false
   private let isImmortal: Bool
 
@@ -69,6 +71,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
       if pinned == nil { return false }
     }
     enqueues += 1
+    begun += 1
     return true
   }
 
@@ -94,21 +97,31 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
 
   override func unpin(_ core: QueueCore) {
     if isImmortal { return }
+    var before: Int?
+    while let begun = letGo(since: before, core) {
+      // What is pending may be tasks with turns of their own, after which nobody else would.
+      core.interests.bitwiseOr(QueueCore.Interest.pin, ordering: .sequentiallyConsistent)
+      // Without the lock: the engine may have something to do, such as having a session start.
+      if Engine.statistics(of: core.queue).1.pending != 0 { return }
+      before = begun
+    }
+  }
+
+  /// How many enqueues have begun, if none is under way and an actor is kept; else nil. When there are
+  /// no more than before, the actor is let go of: nothing has come since that was asked.
+  private func letGo(since before: Int?, _ core: QueueCore) -> Int? {
     lock.lock()
     var last: ActorType?
     // An enqueue that begins later pins it again; one that is under way unpins it at its end.
     wasKept = enqueues > 0
-    if enqueues == 0 && pinned != nil {
-      // What is pending may be tasks with turns of their own, after which nobody else would.
-      core.interests.bitwiseOr(QueueCore.Interest.pin, ordering: .sequentiallyConsistent)
-      if Engine.statistics(of: core.queue).1.pending == 0 {
-        core.interests.bitwiseAnd(~QueueCore.Interest.pin, ordering: .relaxed)
-        last = pinned
-        pinned = nil
-      }
+    if enqueues == 0 && before == begun {
+      swap(&last, &pinned)
+      core.interests.bitwiseAnd(~QueueCore.Interest.pin, ordering: .relaxed)
     }
+    let begun = enqueues == 0 && pinned != nil ? self.begun : nil
     lock.unlock()
     // Let go of after the lock.
     withExtendedLifetime(last) {}
+    return begun
   }
 }
