@@ -106,7 +106,7 @@ PYTHON = (
         (INTURN, "asyncio_lock", "bare_futures"),
         (200_000,),
         (5_000,),
-        (Target("ns_per_operation", "asyncio_lock", must=0.5, aim=0.25),),
+        (Target("ns_per_operation", "asyncio_lock", must=1.0, aim=0.7),),
     ),
     python(
         "from_thread",
