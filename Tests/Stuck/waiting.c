@@ -26,10 +26,13 @@ STUCK(two_queues_drain_each_other, REFUSED) {
   static inturn_queue left, right;
   left = QUEUE(FIFO, "left");
   right = QUEUE(FIFO, "right");
+  /* Neither finds the other one empty. */
+  OK(inturn_queue_suspend(left));
+  OK(inturn_queue_suspend(right));
   ADD(left, "there", drain_it, &right);
   ADD(right, "back", drain_it, &left);
-  ADD(left, "there", drain_it, &right);
-  ADD(right, "back", drain_it, &left);
+  OK(inturn_queue_resume(left));
+  OK(inturn_queue_resume(right));
 }
 
 STUCK(call_waits_for_a_forgotten_one, "load@network: " NOT_FINISHED) {

@@ -246,14 +246,15 @@ class Program:
 
         A dialog with the title `beside` is moved down first, so that both are seen.
         """
-        screen = visible("First run")[0]
-        areas = [frame(screen)]
+        windows = visible("First run")[:1]
         if beside:
             dialog = visible(beside)[0]
-            x, y = geometry(dialog).left, areas[0].top + BESIDE
+            x, y = geometry(dialog).left, frame(windows[0]).top + BESIDE
             xdotool("windowmove", "--sync", dialog, str(x), str(y))
-            areas.append(frame(dialog))
+            windows.append(dialog)
         self.picture(f"guide-{stage}")
+        # Now that all is drawn: one may have grown since it was moved.
+        areas = [frame(window) for window in windows]
         left, top = min(at.left for at in areas) - 16, min(at.top for at in areas) - 16
         right, bottom = (max(at.right for at in areas) + 16, max(at.bottom for at in areas) + 16)
         taken = self.shots / f"guide-{stage}.png"
