@@ -234,6 +234,28 @@ import Testing
   }
 
   @Test(arguments: Kind.all)
+  func `a key, a name or a reason with a zero in it is none that ends there`(kind: Kind) async {
+    let (queue, enqueue) = kind.make(nil)
+    let ran = Counter()
+    queue.suspend(for: "a\0b")
+    queue.suspend(for: "a")
+    let bystander = enqueue(.with { $0.key = "a" }) { ran.add() }
+    let named = enqueue(
+      .with {
+        $0.key = "a\0b"
+        $0.exclusive = ["a\0b", "a"]
+      }
+    ) { ran.add() }
+    #expect(queue.cancel(key: "a\0b") == 1 && queue.resolve(key: "a\0b") == 0)
+    #expect(await named.waitForEnd() == .cancelled(.request))
+    queue.resume(for: "a")
+    queue.resume(for: "a\0b")
+    #expect(await bystander.waitForEnd() == .finished)
+    await queue.drained()
+    #expect(ran.value == 1)
+  }
+
+  @Test(arguments: Kind.all)
   func `operations are found by their key, and go with their owner`(kind: Kind) async throws {
     let (queue, enqueue) = kind.make(nil)
     let ran = Counter()

@@ -106,7 +106,7 @@ PYTHON = (
         (INTURN, "asyncio_lock", "bare_futures"),
         (200_000,),
         (5_000,),
-        (Target("ns_per_operation", "asyncio_lock", must=1.0, aim=0.7),),
+        (Target("ns_per_operation", "asyncio_lock", must=0.5, aim=0.25),),
     ),
     python(
         "from_thread",
@@ -227,6 +227,7 @@ CASES = (
         4,
         Target("ns_per_operation", DISPATCH, must=0.7),
         Target("ns_per_operation", MUTEX, must=0.3, aim=0.25),
+        Target("ns_per_operation", FLOOR, aim=1.1),
     ),
     Case(
         "worst_enqueue",
@@ -236,7 +237,7 @@ CASES = (
         (1_000_000, 4),
         (20_000, 4),
         (
-            Target("worst_ns", FLOOR, must=1.5),
+            Target("worst_ns", must=2_000_000, aim=200_000),
             Target("p9999_ns", MUTEX, must=1.0),
         ),
     ),
@@ -393,7 +394,7 @@ CASES = (
         (INTURN, HANDLE, "onetbb"),
         (100_000, 0),
         (5_000, 0),
-        (Target("ns_per_operation", "onetbb", must=1.0, aim=0.6),),
+        (Target("ns_per_operation", "onetbb", must=1.0, aim=0.5),),
     ),
     Case(
         "fan",

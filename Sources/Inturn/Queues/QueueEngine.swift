@@ -56,6 +56,15 @@ package func withOptionalCString<Result>(
   return text.withCString(body)
 }
 
+extension String {
+  /// A name, a key or a reason as the engine has them: up to a zero. A zero of its own is two bytes that
+  /// no text has, so that it is not taken for a shorter one.
+  package var nameBytes: [CChar] {
+    if !utf8.contains(0) { return Array(utf8CString) }
+    return (utf8.flatMap { $0 == 0 ? [0xC0, 0x80] : [$0] } + [0]).map(CChar.init(bitPattern:))
+  }
+}
+
 /// A queue that is a lane: what all of them pass on to the engine.
 package protocol LaneQueue: WorkQueue {
   var lane: Handle { get }
@@ -85,7 +94,7 @@ extension LaneQueue {
 
   fileprivate func suspend(for reason: String, at site: Site) {
     precondition(
-      Engine.suspend(lane, at: site, reason: reason) == .ok,
+      Engine.suspend(lane, at: site, reason: reason.nameBytes) == .ok,
       "suspend(for:) too often: resume as often.")
     emit(.suspended)
   }
@@ -93,7 +102,7 @@ extension LaneQueue {
   public func resume(for reason: String) {
     emit(.resumed)
     precondition(
-      Engine.resume(lane, reason: reason) == .ok,
+      Engine.resume(lane, reason: reason.nameBytes) == .ok,
       "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
   }
 
@@ -107,13 +116,13 @@ extension LaneQueue {
   @discardableResult
   public func cancel(key: String) -> Int {
     defer { progressed() }
-    return Int(Engine.cancel(key, of: lane).1)
+    return Int(Engine.cancel(key.nameBytes, of: lane).1)
   }
 
   @discardableResult
   public func resolve(key: String) -> Int {
     defer { progressed() }
-    return Int(Engine.resolve(key, of: lane).1)
+    return Int(Engine.resolve(key.nameBytes, of: lane).1)
   }
 
   public func close() {

@@ -70,28 +70,23 @@ public struct OperationOptions: Sendable {
     label: String?, _ body: (inout InturnCore.OperationOptions) -> Result
   ) -> Result {
     precondition(!joins || key != nil, "An operation that joins others needs a key.")
-    precondition(
-      !(exclusive + [key ?? ""]).contains { $0.utf8.contains(0) },
-      "A key or a name with a zero in it: others would take it for a shorter one.")
     var result = plainEngineOptions
     return withOptionalCString(label) { label in
       result.label = label
-      return withOptionalCString(key) { key in
-        result.key = key
-        return Self.withCStrings(exclusive) { names in
-          result.names = names
-          return body(&result)
-        }
+      return Self.withNames((key.map { [$0] } ?? []) + exclusive) { names in
+        result.key = key == nil ? nil : names.first
+        result.names = key == nil ? names : .init(rebasing: names.dropFirst())
+        return body(&result)
       }
     }
   }
 
-  private static func withCStrings<Result>(
-    _ strings: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>>) -> Result
+  private static func withNames<Result>(
+    _ names: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>>) -> Result
   ) -> Result {
     var text: [CChar] = []
-    let places = strings.map { string in
-      defer { text += string.utf8CString }
+    let places = names.map { name in
+      defer { text += name.nameBytes }
       return text.count
     }
     return text.withUnsafeBufferPointer { text in

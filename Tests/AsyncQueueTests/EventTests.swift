@@ -1,0 +1,89 @@
+import AsyncQueue
+import TestSupport
+import Testing
+
+/// What the queues tell of what happens to them.
+@Suite(.watched) struct EventTests {
+  @Test(arguments: Caller.all)
+  func `events tell what happens, in order`(caller: Caller) async throws {
+    try await caller.call {
+      let queue = FIFOQueue()
+      let events = queue.events()
+      queue.suspend()
+      queue.suspend(for: "a reason")
+      queue.resume()
+      queue.enqueue {}
+      let failing = Task(name: "failing", on: queue) { () async throws in throw SomeError() }
+      let cancelled = Task(name: "cancelled", on: queue) { () async throws in }
+      cancelled.cancel()
+      var seen: [QueueEvent] = []
+      var iterator = events.makeAsyncIterator()
+      func see(until last: QueueEvent) async {
+        while let event = await iterator.next() {
+          seen.append(event)
+          if event == last { break }
+        }
+      }
+      await see(until: .ended("cancelled", .cancelled))
+      queue.resume(for: "a reason")
+      _ = await failing.result
+      await queue.run {}
+      queue.close()
+      await see(until: .closed)
+      #expect(
+        seen == [
+          .suspended, .enqueued(nil), .enqueued("failing"),
+          .enqueued("cancelled"), .ended("cancelled", .cancelled), .resumed,
+          .started(nil), .ended(nil, .finished), .started("failing"),
+          .ended("failing", .failed(SomeError())), .idle, .enqueued(nil), .started(nil),
+          .ended(nil, .finished), .idle, .closed,
+        ])
+    }
+  }
+
+  @Test func `events end when the queue is released`() async {
+    func use() -> AsyncStream<QueueEvent> {
+      let queue = FIFOQueue()
+      let events = queue.events(buffering: .bufferingNewest(10))
+      queue.close()
+      return events
+    }
+    var seen: [QueueEvent] = []
+    for await event in use() { seen.append(event) }
+    #expect(seen == [.closed])
+  }
+
+  @Test(arguments: ["fifo", "actor", "main actor"])
+  func `events tell of what a released queue has still to do`(kind: String) async {
+    let (begun, end) = (Signal(), Signal())
+    let target = Target()
+    let body: @Sendable () async -> Void = {
+      begun.raise()
+      _ = await end.wait()
+    }
+    func use() -> AsyncStream<QueueEvent> {
+      switch kind {
+      case "fifo":
+        let queue = FIFOQueue()
+        defer { queue.enqueue(body) }
+        return queue.events()
+      case "actor":
+        let queue = ActorQueue(of: target)
+        defer { queue.enqueue { _ in await body() } }
+        return queue.events()
+      default:
+        let queue = MainActorQueue()
+        defer { queue.enqueue(body) }
+        return queue.events()
+      }
+    }
+    let events = use()
+    #expect(await begun.wait())
+    end.raise()
+    var seen: [QueueEvent] = []
+    for await event in events { seen.append(event) }
+    #expect(seen == [.enqueued(nil), .started(nil), .ended(nil, .finished), .idle])
+  }
+}
+
+private actor Target {}
