@@ -1,6 +1,7 @@
 """Builds the self-contained library into the wheel, and names the platform that it needs.
 
 ``INTURN_PROCESSOR`` in the environment, ``x86_64`` or ``aarch64``, is another than this machine's.
+The wheel's links lead to where the clone is from, or to ``INTURN_HOME``, the repository's page.
 """
 
 from __future__ import annotations
@@ -30,6 +31,23 @@ def platform_tag(library: Path) -> str:
     tag = f"manylinux_2_{max(17, *map(int, needed))}_{PROCESSOR}"
     # The older name of the same.
     return tag.replace("manylinux_2_17_", f"manylinux2014_{PROCESSOR}.manylinux_2_17_")
+
+
+def links() -> dict[str, str]:
+    """The project's pages; none where it was not cloned from a public one."""
+    home = os.environ.get("INTURN_HOME")
+    if home is None and BUILD_LIBRARY.is_file() and shutil.which("git"):
+        command = ["git", "-C", str(BUILD_LIBRARY.parent), "config", "remote.origin.url"]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+        home = asked.stdout.strip()
+    if not home or not home.startswith("https://"):
+        return {}
+    home = home.removesuffix(".git")
+    return {
+        "Source": home,
+        "Issues": f"{home}/issues",
+        "Changelog": f"{home}/blob/main/CHANGELOG.md",
+    }
 
 
 class BuildWithLibrary(build_py):
@@ -77,4 +95,5 @@ class WithLibrary(Distribution):
 setup(
     cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": WheelOfPlatform},
     distclass=WithLibrary,
+    project_urls=links(),
 )

@@ -194,6 +194,35 @@ def test_a_wheel_says_what_it_is(wheel: Path) -> None:
     assert {"Framework :: AsyncIO", "Framework :: Trio", "Typing :: Typed"} <= classifiers
 
 
+@pytest.mark.parametrize(
+    ("home", "linked"),
+    [
+        (
+            "https://forge.example/people/inturn.git",
+            [
+                "Source, https://forge.example/people/inturn",
+                "Issues, https://forge.example/people/inturn/issues",
+                "Changelog, https://forge.example/people/inturn/blob/main/CHANGELOG.md",
+            ],
+        ),
+        ("/home/me/inturn", None),
+    ],
+)
+def test_a_wheel_leads_to_where_the_project_is(
+    home: str, linked: list[str] | None, tmp_path: Path
+) -> None:
+    subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "dist_info", "--output-dir", str(tmp_path)],
+        cwd=REPOSITORY / "bindings" / "python",
+        env={**os.environ, "INTURN_HOME": home},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    (said,) = tmp_path.glob("*/METADATA")
+    assert email.message_from_bytes(said.read_bytes()).get_all("Project-URL") == linked
+
+
 def test_an_sdist_says_in_one_line_what_is_missing(tmp_path: Path) -> None:
     subprocess.run(
         [

@@ -20,7 +20,6 @@ from ._errors import Error
 from ._executors import Executor, copied, give_back_at_exit, once
 from ._interrupts import let_call
 from ._library import must, prepared, quick, raise_interrupt
-from ._sites import site_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -166,7 +165,7 @@ class Home:
         """Enqueues an entry, from any thread, and returns the operation's handle."""
         if queue._home is not self or _executors.exiting:
             self.take_over(queue)
-        return queue._add(start_anywhere, entry, structure, site_of(caller))
+        return queue._add(start_anywhere, entry, structure, queue._site_of(caller))
 
     def enqueue(self, queue: Queue, turn: Turn, caller: FrameType) -> int:
         """On the loop's thread: enqueues a turn, which may come at once; returns the handle, or
@@ -175,7 +174,7 @@ class Home:
             self.take_over(queue)
         may_come = not self.is_draining and len(queue._holders) < queue._places
         taker = self if may_come else None
-        return queue._add(start_anywhere, turn, None, site_of(caller), taker)
+        return queue._add(start_anywhere, turn, None, queue._site_of(caller), taker)
 
     def enqueue_and_take(self, site: Site, *arguments: Any) -> int:
         """On the loop's thread: what `Queue._add` calls for a turn that may come at once."""

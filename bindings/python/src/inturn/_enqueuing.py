@@ -24,7 +24,6 @@ from ._handles import NotCopied
 from ._library import NOTHING, quick
 from ._operations import Operation
 from ._options import extras_of, structure_of, with_end, with_lists
-from ._sites import site_of
 from ._turn_takers import loop_part
 
 if TYPE_CHECKING:
@@ -128,17 +127,17 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity allows.
         """
-        queue = self._queue
         if not callable(fn):
-            raise queue._refused_function(fn)
+            raise self._queue._refused_function(fn)
         call = partial(fn, *args, **kwargs) if args or kwargs else fn
-        given = self._given
-        if given:
-            self._enqueue(partial(call_as_work, call), given.get("on_end"), sys._getframe(1))
+        given, caller = self._given, sys._getframe(1)
+        if given is not _NOTHING:
+            self._enqueue(partial(call_as_work, call), given.get("on_end"), caller)
             return
+        queue: Queue = self  # type: ignore[assignment]  # which alone is given nothing
         if queue._home is not None or _executors.exiting:
             queue._prepare()
-        site, to, key = site_of(sys._getframe(1)), queue._prepared, new_key()
+        site, to, key = queue._site_of(caller), queue._prepared, new_key()
         # The queue is alive for as long as it has operations.
         entries[key] = queue, call
         status = quick.queue_enqueue_at(site, to, start_post, key, forget, NOTHING)
@@ -178,7 +177,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             structure = with_end(structure, operation._deliver)
         if how is start and (queue._home is not None or _executors.exiting):
             queue._prepare()
-        operation._handle = queue._add(how, operation, structure, site_of(caller))
+        operation._handle = queue._add(how, operation, structure, queue._site_of(caller))
         return operation
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -188,18 +187,19 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises ClosedError: the queue accepts no more operations; a ``RuntimeError``.
         :raises FullError: as many are pending as the capacity allows.
         """
-        queue = self._queue
         if not callable(fn):
-            raise queue._refused_function(fn)
-        if not self._given:
+            raise self._queue._refused_function(fn)
+        given, caller = self._given, sys._getframe(1)
+        if given is _NOTHING:
+            queue: Queue = self  # type: ignore[assignment]  # which alone is given nothing
             if queue._home is not None or _executors.exiting:
                 queue._prepare()
             future: Future[T] = Future(queue, fn, args, kwargs)
-            future._handle = queue._add(start, future, None, site_of(sys._getframe(1)))
+            future._handle = queue._add(start, future, None, queue._site_of(caller))
             return future
-        attempts: Attempts[T] = Attempts(queue, partial(fn, *args, **kwargs))
-        attempts._on_end = self._given.get("on_end")
-        attempts._operation = self._enqueue(attempts._attempt, attempts._ended, sys._getframe(1))
+        attempts: Attempts[T] = Attempts(self._queue, partial(fn, *args, **kwargs))
+        attempts._on_end = given.get("on_end")
+        attempts._operation = self._enqueue(attempts._attempt, attempts._ended, caller)
         attempts._handle = attempts._operation._handle
         return attempts
 
@@ -251,7 +251,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             BatchPolicy.ALL if policy is None else BatchPolicy(policy),
             enough,
             edges,
-            site_of(caller),
+            queue._site_of(caller),
         )
         return batch
 

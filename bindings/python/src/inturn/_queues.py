@@ -29,7 +29,7 @@ from ._futures import cancel_pending
 from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
-from ._sites import site_of
+from ._sites import Called
 from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class QueueOptions(TypedDict, total=False):
     events: bool
 
 
-class Queue(Enqueuing, TurnTaker):
+class Queue(Enqueuing, TurnTaker, Called):
     """What all kinds of queues share.
 
     The executor calls the work.  Without one, threads of Python do, which all such queues share;
@@ -185,7 +185,7 @@ class Queue(Enqueuing, TurnTaker):
 
         The queue continues when every suspend, with any reason or none, has been resumed.
         """
-        site = site_of(sys._getframe(1))[1]
+        site = self._site_of(sys._getframe(1))[1]
         if reason is None:
             lib.inturn_queue_suspend_at(site, self._handle)
         else:
