@@ -8,6 +8,8 @@ struct CallFrame {
   var outer: Pointer?
   var lane: Lane.Pointer?
   var executor: Unmanaged<Executor>?
+  /// The executor whose thread this is, which comes back to it after the call; for comparing only.
+  var home: UnsafeRawPointer?
   /// Handlers of an operation are being called, which is no drainer's turn.
   var isNotice = false
   /// The operation whose work is being called, or is about to be, where it has a slot.
@@ -15,7 +17,10 @@ struct CallFrame {
   /// Of a call of a value's observer.
   var call: TrailCall?
 
-  init(lane: Lane.Pointer) { self.lane = lane }
+  init(lane: Lane.Pointer, home: UnsafeRawPointer? = nil) {
+    self.lane = lane
+    self.home = home
+  }
   init(executor: Executor) { self.executor = .passUnretained(executor) }
   init(call: TrailCall) { self.call = call }
 

@@ -7,8 +7,8 @@ package class Executor: @unchecked Sendable {
   /// Protects `ring` and the subclass's state.
   let lock = BriefLock()
   @exclusivity(unchecked) var ring = ReadyRing()
-  /// `ring.count`, for looking without the lock: relaxed, a hint.
-  private let waiting = Atomic<Int>(0)
+  /// What `waiting` says. Relaxed: a hint.
+  private let waitingBits = Atomic<UInt64>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
   /// Set before anybody has it; null of one without a handle.
@@ -25,14 +25,33 @@ package class Executor: @unchecked Sendable {
   /// seldom, so that drainers can look at it all the time. Relaxed: a hint.
   final let hasGoneOn = Atomic(false)
 
+  /// How much waits, for looking without the lock.
+  struct Waiting {
+    fileprivate let bits: UInt64
+
+    @inline(__always)
+    var count: UInt32 { UInt32(truncatingIfNeeded: bits) }
+    /// Another number after each item that is taken.
+    var taken: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
+  }
+
+  @inline(__always)
+  final var waiting: Waiting { Waiting(bits: waitingBits.load(ordering: .relaxed)) }
+
+  @inline(__always)
+  private func publishLocked() {
+    let taken = UInt64(truncatingIfNeeded: ring.taken)
+    waitingBits.store(taken << 32 | UInt64(ring.count), ordering: .relaxed)
+  }
+
   /// Whether anything waits.
   @inline(__always)
-  final var hasWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
+  final var hasWaiting: Bool { waiting.count > 0 }
 
   /// Whether something waits besides so many drainers of the lane that asks.
   @inline(__always)
   final func hasWaiting(besides drainers: UInt16) -> Bool {
-    let count = waiting.load(ordering: .relaxed)
+    let count = waiting.count
     if count == 0 { return false }
     if count > drainers { return true }
     if !hasGoneOn.load(ordering: .relaxed) { hasGoneOn.store(true, ordering: .relaxed) }
@@ -48,13 +67,13 @@ package class Executor: @unchecked Sendable {
   @inline(__always)
   final func appendLocked(_ item: ReadyRing.Item) {
     ring.append(item)
-    waiting.store(ring.count, ordering: .relaxed)
+    publishLocked()
   }
 
   @inline(__always)
   final func popLocked() -> ReadyRing.Item? {
     let item = ring.popFirst()
-    waiting.store(ring.count, ordering: .relaxed)
+    publishLocked()
     return item
   }
 }

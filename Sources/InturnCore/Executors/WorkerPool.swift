@@ -13,6 +13,10 @@ import Synchronization
 /// waking it costs more than that: one at a time, and only as long as it pays. One that has looked
 /// in vain does so again only after a sleep that turned out short; otherwise it would keep a
 /// processor from others and be moved to a colder one.
+///
+/// While it looks around, it leaves what another thread has submitted in a call to that thread, if it
+/// comes back for it within a microsecond. So queues that start each other's operations stay on one
+/// processor, whose caches have them.
 package final class WorkerPool: Executor, @unchecked Sendable {
   // Safe to share: `lock` of `Executor` protects all that changes.
 
@@ -31,6 +35,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var machine: PoolMachine
   /// The parked threads' words, the last to park at the end.
   @exclusivity(unchecked) private var parked: [Parker] = []
+  /// The word of the thread that looks around.
+  @exclusivity(unchecked) private var spinner: Parker?
   /// All threads: so that their words are found when a thread ends with the process.
   @exclusivity(unchecked) private var workers: [Listed] = []
 
@@ -55,6 +61,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private static var looksOfBlocked: Int { 4 }
   private static var spinRounds: Int { 60 }
   private static var spinNanoseconds: Int64 { 100 }
+  /// After so many of these rounds a thread has not come back from a short call.
+  private static var roundsOfCall: Int { 10 }
   private static var shortSleep: Int64 { 20_000 }
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
@@ -85,8 +93,12 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   @_optimize(speed)
   override func submit(_ item: ReadyRing.Item) {
+    let pool = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    let comesBack = CallFrame.innermost?.pointee.home == pool
     lock.lock()
     appendLocked(item)
+    // Relaxed: who sees it takes the lock.
+    if !comesBack { spinner?.pointee.store(1, ordering: .relaxed) }
     unlockAndAct(on: machine.provide(for: ring.count))
   }
 
@@ -202,13 +214,12 @@ package final class WorkerPool: Executor, @unchecked Sendable {
         unlockAndAct(on: machine.provide(for: ring.count))
         return item
       case .spin:
+        parker.pointee.store(0, ordering: .relaxed)
+        spinner = parker
         lock.unlock()
-        var round = 0
-        while round < Self.spinRounds && !hasWaiting {
-          inturn_system_spin(Self.spinNanoseconds)
-          round += 1
-        }
+        lookAround(parker)
         lock.lock()
+        spinner = nil
         machine.stopsSpinning()
         worker.looksAround = ring.count > 0
       case .park:
@@ -237,6 +248,25 @@ package final class WorkerPool: Executor, @unchecked Sendable {
         lock.unlock()
         return nil
       }
+    }
+  }
+
+  /// Returns when the word is raised, when something waits for which no thread comes back, or when
+  /// nothing has been taken for a while.
+  ///
+  /// What waits is looked at seldom: each look takes its cache line from the thread that changes it.
+  private func lookAround(_ parker: Parker) {
+    var last = waiting
+    var round = 0
+    while round < Self.spinRounds && parker.pointee.load(ordering: .relaxed) == 0 {
+      inturn_system_spin(Self.spinNanoseconds)
+      round += 1
+      if round % Self.roundsOfCall != 0 { continue }
+      let now = waiting
+      let isMoving = now.taken != last.taken
+      if now.count > (isMoving ? 1 : 0) { return }
+      if isMoving { round = 0 }
+      last = now
     }
   }
 

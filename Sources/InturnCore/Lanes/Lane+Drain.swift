@@ -2,7 +2,7 @@
 extension UnsafeMutablePointer<Lane> {
   /// Calls what the lane has to call, as far as the budget goes.
   func drain(_ budget: inout DrainBudget) {
-    var frame = CallFrame(lane: self)
+    var frame = CallFrame(lane: self, home: budget.executor)
     withUnsafeMutablePointer(to: &frame) { frame in
       frame.push()
       drainInFrame(&budget)

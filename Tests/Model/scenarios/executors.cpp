@@ -36,6 +36,50 @@ SCENARIO(two_submits_while_a_worker_looks_around) {
   });
 }
 
+// What is enqueued in a call is left to the thread that makes it, but not while the call lasts.
+SCENARIO(a_call_waits_for_what_it_has_enqueued) {
+  Pool pool(2);
+  Queue warm(INTURN_QUEUE_FIFO, pool.executor);
+  Queue a(INTURN_QUEUE_FIFO, pool.executor),
+      b(INTURN_QUEUE_FIFO, pool.executor);
+  warm.add("warm", finishes).awaitDestroyed();
+  a.add("a", [&](Operation &it) {
+    bool hasRun = false;
+    b.add("b", [&](Operation &other) {
+      hasRun = true;
+      other.finish();
+    });
+    await("b", [&] { return hasRun; });
+    it.finish();
+  });
+}
+
+// Two queues that go back and forth on one thread do not keep a third from starting.
+SCENARIO(queues_that_start_each_other_leave_a_third_its_thread) {
+  Pool pool(2);
+  Queue a(INTURN_QUEUE_FIFO, pool.executor),
+      b(INTURN_QUEUE_FIFO, pool.executor), c(INTURN_QUEUE_FIFO, pool.executor);
+  bool hasRun = false;
+  Operation &last = a.add("last", keeps);
+  together({[&] {
+              b.add("b", [&](Operation &it) {
+                c.add("c", [&](Operation &other) {
+                  hasRun = true;
+                  other.finish();
+                });
+                last.awaitCall();
+                last.finish();
+                it.finish();
+              });
+            },
+            [&] {
+              a.add("a", [&](Operation &it) {
+                await("c", [&] { return hasRun; });
+                it.finish();
+              });
+            }});
+}
+
 SCENARIO(three_queues_share_two_workers) {
   Pool pool(2);
   Queue a(INTURN_QUEUE_FIFO, pool.executor),
