@@ -1,12 +1,12 @@
 import CInturnSystem
 import Synchronization
 
-/// Operations without options or handle on a lane that runs several at a time, and the short way to
-/// settle what has finished within its call.
+/// Operations without options or handle, on a lane that runs several at a time; and the short way
+/// to settle an operation that finished within its call.
 extension UnsafeMutablePointer<Lane> {
-  /// Starts an operation that has no slot: with the drainer's gate, which is none's. As long as the
-  /// next one is such an operation, too, and the one before it has finished, the gate goes from one
-  /// to the other where it is, among those that run.
+  /// Starts an operation that has no slot, in the drainer's gate. While each operation finishes
+  /// within its call and the next one has no slot either, they share the gate, which keeps its
+  /// place among the running slots.
   @_optimize(speed)
   func runBareLocked(_ job: Job, _ budget: inout DrainBudget) -> Progress {
     let gate = budget.takeGate(for: self)
@@ -16,14 +16,14 @@ extension UnsafeMutablePointer<Lane> {
     while true {
       countStartLocked()
       callLocked(gate, &budget)
-      // The chunk's line and the lane's, which come from another processor, had better come at the
-      // same time.
+      // Prefetches the chunk, so that its cache line and the lane's arrive from the other processor
+      // at the same time.
       inturn_system_prefetch(chunk)
       if !budget.isStillOurs { return .stop }
       let word = gate.loadWord()
       guard word.contains(.ended) else { break }
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }
-      // To destroy a context is a call by itself.
+      // Destroying a context counts as a call.
       guard gate.pointee.destroy == nil || budget.remaining > 0 else { break }
       pointee.lock.lock()
       if gate.pointee.destroy != nil && Batch.takeDownLocked(gate, word, in: self) {
@@ -44,14 +44,14 @@ extension UnsafeMutablePointer<Lane> {
       gate.pointee.flags = []
       return keepOrDrop(gate, &budget) ? .goOn : .stop
     }
-    // The slot is the operation's from now on. Until the lane has settled it, it stays; after that
-    // it may be gone.
+    // From here on, the slot belongs to the operation. It stays until the lane has settled the
+    // operation, and may be gone afterwards.
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
     gate.addReference()
     return settleReturned(gate, gate.set(.returned), &budget)
   }
 
-  /// Makes a job that was taken out of the buffer the gate's operation, which has started.
+  /// Makes a job, which has left the buffer, the gate's operation and marks it as started.
   @inline(__always)
   private func beginBareLocked(_ job: Job, _ gate: OperationSlot.Pointer) {
     pointee.pending -= 1
@@ -59,20 +59,20 @@ extension UnsafeMutablePointer<Lane> {
     gate.pointee.work = job.work
     gate.pointee.context = job.context
     gate.pointee.destroy = job.destroy
-    // Without the marks that callers have left on the last one.
+    // Clears the marks that callers have left on the previous operation.
     gate.pointee.word.store(
       OperationWord(generation: gate.loadWord().generation + 1, .started).bits,
       ordering: .releasing)
     Batch.willStart(job, gate.handle(.token))
   }
 
-  /// Takes out what the drainer would start next with another gate like this one, whose operation
-  /// has finished; nil when it has to look what is next.
+  /// Takes out the job that the drainer would start next in this gate, whose operation has
+  /// finished. Nil when the drainer has to look for the next operation the long way.
   @inline(__always)
   private func nextBareLocked(
     after gate: OperationSlot.Pointer, _ budget: DrainBudget
   ) -> Job? {
-    // The gate's operation, which is over, still has its place: as many as the limit may run.
+    // The gate's operation is over but still counts as running: hence `<=`.
     guard pointee.machine.traits.contains(.limited),
       pointee.machine.running <= pointee.extra.unsafelyUnwrapped.pointee.settings.limit,
       pointee.machine.goesStraightOn, budget.outbox.isEmpty, order == nil, budget.remaining > 0,
@@ -85,8 +85,8 @@ extension UnsafeMutablePointer<Lane> {
     return pointee.buffer.pop()
   }
 
-  /// Whether an operation has finished within its call, and nobody has to be told of that but those
-  /// that come after it. Else it has to be settled the long way.
+  /// Whether an operation finished within its call and only its dependents have to be told.
+  /// Otherwise it is settled the long way.
   @inline(__always)
   func isSettledAtOnceLocked(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
     let details = slot.pointee.details
@@ -97,11 +97,11 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.flags.isDisjoint(
         with: [.destroyed, .isObserved, .watched, .hasDeliveries])
     else { return false }
-    // They are told first: the callback may be a long one.
+    // With a context to destroy, dependents are told first: the callback may take long.
     return slot.pointee.destroy == nil || details?.pointee.firstEdge == nil
   }
 
-  /// Settles such an operation.
+  /// Settles an operation for which `isSettledAtOnceLocked` holds.
   @inline(__always)
   func settleAtOnceLocked(_ slot: OperationSlot.Pointer) {
     slot.pointee.flags.formUnion([.counted, .placeReleased, .inDelivery])
@@ -109,9 +109,9 @@ extension UnsafeMutablePointer<Lane> {
     removeRunningLocked(slot)
   }
 
-  /// Tells those that come after an operation that has finished, and is settled. If it is a single
-  /// one that can start, and nothing else is there to be started, called or told, that is this
-  /// drainer's next one: it need not be put anywhere.
+  /// Tells the dependents of an operation that has finished and is settled. A single dependent that
+  /// can start becomes this drainer's next operation, without being put anywhere, if nothing else
+  /// is to be started, called or told.
   @inline(__always)
   func tellAtOnceLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) {
     guard let details = slot.pointee.details, let edge = details.pointee.firstEdge else { return }
@@ -142,17 +142,17 @@ extension UnsafeMutablePointer<Lane> {
     plan.pointee.blockers = 0
     plan.pointee.attempts = 1
     order.unblock(later)
-    // Not the last one, as it is pending.
+    // Not the last reference: the operation is pending.
     later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     return later
   }
 
-  /// Destroys the context of an operation that is settled. Called with the lock, which it gives up
-  /// and takes again. False when the process is not the same any more.
+  /// Destroys the context of a settled operation. Called with the lock, which it releases and takes
+  /// again. False in a forked child, or when the process exits.
   func destroyContextLocked(
     of slot: OperationSlot.Pointer, _ budget: inout DrainBudget
   ) -> Bool {
-    // What can be started does not wait for the callback, which may wait for it.
+    // Whatever can start does not wait for the callback: the callback may wait for it.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     unlockForCall(&budget)
     executor?.submit(ReadyRing.Item(lane: self))

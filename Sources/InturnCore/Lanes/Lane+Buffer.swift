@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Where a lane keeps what is pending. The lane is locked in all of these.
+/// Where a lane keeps its pending operations. All of these are called with the lane locked.
 ///
-/// A lane has one buffer, until an operation comes that cannot just be put at its end; from then on
-/// it has a `LaneOrder`, too. A selective lane has all in the order then; others keep their buffer,
-/// and the order only has what goes before it.
+/// A lane has one buffer. It gets a `LaneOrder` as well when an operation comes that cannot go to
+/// the end of the buffer. From then on, a selective lane keeps everything in the order. Any other
+/// lane keeps its buffer, and the order holds only what goes before it.
 extension UnsafeMutablePointer<Lane> {
   /// Whether the lane may start a later operation before an earlier one.
   @inline(__always)
@@ -42,18 +42,18 @@ extension UnsafeMutablePointer<Lane> {
     return order.hasStartable(isFree: isFree) || !pointee.buffer.isEmpty
   }
 
-  /// Puts a job at the end of those of no special priority. False when memory runs out.
+  /// Appends a job to those of priority zero. False when memory runs out.
   @inline(__always)
   func appendLocked(_ job: Job, isOwed: Bool = false) -> Bool {
     let isAppended =
       isSelective && order != nil
       ? appendInOrderLocked(job, isOwed: isOwed) : pointee.buffer.append(job, isOwed: isOwed)
-    // What is admitted is no more than can be counted.
+    // Cannot overflow: `admitLocked` bounds the count.
     if isAppended { pointee.pending &+= 1 }
     return isAppended
   }
 
-  /// Puts so many jobs at the end of those of no special priority.
+  /// Appends `count` jobs to those of priority zero.
   func spliceLocked(_ jobs: inout JobBuffer, _ count: Int) {
     if isSelective, let order {
       order.append(&jobs)
@@ -70,8 +70,9 @@ extension UnsafeMutablePointer<Lane> {
     return order.push(job, priority: 0, isOwed: isOwed)
   }
 
-  /// Puts a segment or a further attempt of an actor lane at the end; when what comes next there has
-  /// to wait, before that: it may wait for just this. False when memory runs out.
+  /// Appends a segment or a further attempt on an actor lane. If the next operation there is
+  /// blocked, this one goes before it: the blocked one may wait for just this. False when memory
+  /// runs out.
   func appendBegunLocked(_ job: Job, isOwed: Bool = false) -> Bool {
     let extra = needExtra()
     if let order, pointee.machine.flags.contains(.headBlocked) || !order.pointee.front.isEmpty {
@@ -83,7 +84,8 @@ extension UnsafeMutablePointer<Lane> {
     return pointee.buffer.append(job, isOwed: isOwed)
   }
 
-  /// Brings those of an actor lane before what has to wait. False when there are none.
+  /// Moves an actor lane's segments and further attempts before the operation that is blocked.
+  /// False when there are none.
   func bringBegunForwardLocked() -> Bool {
     guard let extra = pointee.extra, extra.pointee.backlog.mayHaveBegun else { return false }
     extra.pointee.backlog.mayHaveBegun = false
@@ -108,7 +110,7 @@ extension UnsafeMutablePointer<Lane> {
       return appendLocked(Job(slot: slot), isOwed: isOwed)
     }
     let order = needOrder()
-    // Whatever waits for its turn, this one comes first.
+    // An urgent operation goes before a blocked one.
     if plan.pointee.isUrgent { pointee.machine.flags.remove(.headBlocked) }
     let isPlaced =
       order.pointee.fence != nil
@@ -118,20 +120,20 @@ extension UnsafeMutablePointer<Lane> {
     return isPlaced
   }
 
-  /// Tells each pending job, those of the order first, until `body` says that it is enough. False when
-  /// it has.
+  /// Calls `body` with each pending job, those of the order first, until it returns false. False
+  /// when it has.
   func forEachPendingLocked(_ body: (Job) -> Bool) -> Bool {
     (order?.forEach(body) ?? true) && pointee.buffer.forEach(body)
   }
 
-  /// The next job, of a lane that takes them strictly in order.
+  /// The next job of a lane that takes jobs strictly in order.
   @_optimize(speed)
   func firstJobLocked() -> Job? {
     if let order, let job = order.pointee.front.first() { return job }
     return frontLocked()?.first
   }
 
-  /// The same, if it has a slot.
+  /// The next job's slot, if it has one.
   func firstSlotLocked() -> OperationSlot.Pointer? { firstJobLocked()?.slot }
 
   @inline(__always)
@@ -146,9 +148,9 @@ extension UnsafeMutablePointer<Lane> {
     return pointee.buffer.pop()
   }
 
-  /// Squeezes some jobs out that were cancelled one by one, once they are more than half: each cancel
-  /// goes on with the round that was begun. So a queue that stands still while operations come and are
-  /// cancelled does not grow.
+  /// Once more than half of the jobs are tombstones of single cancels, squeezes some of them out.
+  /// Each cancel continues the current round, so a queue that stands still while operations are
+  /// enqueued and cancelled does not grow.
   func compactLocked() {
     guard let extra = pointee.extra, extra.pointee.backlog.tombstones > 64,
       extra.pointee.backlog.tombstones > pointee.pending
@@ -165,7 +167,8 @@ extension UnsafeMutablePointer<Lane> {
       extra.pointee.backlog.tombstones -= 1
       return true
     }
-    // A chunk is looked at as a whole; for that, some cancels after it have nothing to look at.
+    // A chunk is squeezed as a whole, so the budget may go negative; the cancels that follow then
+    // squeeze nothing.
     let pay = 64
     extra.pointee.backlog.squeezeBudget = Swift.min(extra.pointee.backlog.squeezeBudget + pay, pay)
     let round = extra.pointee.backlog.round
@@ -179,17 +182,17 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.backlog.round = round &+ 1
   }
 
-  /// Takes a pending operation out that has just been cut off: at once where that can be, else by
-  /// and by.
+  /// Removes a pending operation that has just been cut off: at once where possible, otherwise as a
+  /// tombstone.
   func removePendingLocked(_ slot: OperationSlot.Pointer) {
     pointee.pending -= 1
-    // It may have been what was offered.
+    // It may be the operation that was offered.
     pointee.machine.flags.subtract([.headBlocked, .offered])
     if let groups = slot.groups, groups.pointee.isFollowing {
       groups.pointee.party!.remove(slot)
     }
     if let order, order.remove(slot) {
-      // The buffer's reference; the engine's is still there.
+      // Drops the buffer's reference; the engine's remains.
       slot.pointee.references.wrappingSubtract(1, ordering: .relaxed)
       return
     }

@@ -1,16 +1,17 @@
 import Synchronization
 
-/// A drainer's way through the plain jobs at the head of a FIFO lane, one after the other, without
-/// the lane's lock: each is started by a change of the gate's word.
+/// A drainer's way through the plain jobs at the head of a FIFO lane: it starts one after the other
+/// by changing the gate's word, without the lane's lock.
 struct Burst {
   let gate: OperationSlot.Pointer
-  /// The gate's, as it was seen last.
+  /// The gate's word, as last seen.
   private var word: OperationWord
   private let jobs: UnsafeMutablePointer<Job>
   private let count: UInt32
   private(set) var done: UInt32 = 0
   private let tokenBits: UInt64
-  /// Ends that the lane has not been told of: it takes what a burst has started for finished.
+  /// Outcomes other than finished, which the lane does not know yet: it counts each operation that
+  /// a burst starts as finished.
   private var ends = EndCounts()
 
   fileprivate init(_ gate: OperationSlot.Pointer, _ chunk: Chunk.Pointer) {
@@ -24,16 +25,16 @@ struct Burst {
   }
 
   /// Starts the next job. Nil when the burst is over: at the chunk's end, before a job that is not
-  /// plain or not the drainer's, or as somebody asks for attention.
+  /// plain or not this drainer's, or when somebody has set `attention`.
   @inline(__always)
   mutating func next(where isOurs: (Job) -> Bool = { _ in true }) -> Job? {
-    // The mark may be there before the first: of a token of the operation that the gate served last.
+    // `attention` may be set before the first job, by a token of the gate's previous operation.
     guard done < count, !word.contains(.attention) else { return nil }
     let job = jobs[Int(done)]
     guard !job.work.isNone, !job.isTakenOut, isOurs(job) else { return nil }
-    // `count` is such that neither number is ever too large.
+    // `count` keeps both numbers from overflowing.
     let started = OperationWord(generation: word.generation &+ 1, .started)
-    // Fails when somebody has set `attention`.
+    // Fails when somebody has just set `attention`.
     if !gate.pointee.word.compareExchange(
       expected: word.bits, desired: started.bits,
       successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
@@ -50,8 +51,8 @@ struct Burst {
     @inline(__always) get { tokenBits | UInt64(word.generation) }
   }
 
-  /// Its work has returned. Nil when it has not ended: whoever ends it finds its context in the slot,
-  /// which is the operation's from now on, and goes on with the lane.
+  /// The work has returned. Nil when its operation has not ended. The slot then belongs to that
+  /// operation and keeps its context; whoever ends it carries on the lane.
   @inline(__always)
   mutating func returned(
     keeping context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?
@@ -68,7 +69,7 @@ struct Burst {
     return word
   }
 
-  /// It is over, and its context destroyed.
+  /// Counts an operation that is over and whose context has been destroyed.
   @inline(__always)
   mutating func count(_ word: OperationWord) {
     if word.outcome != .finished { ends.add(word.outcome.unsafelyUnwrapped) }
@@ -83,8 +84,7 @@ struct Burst {
 }
 
 extension UnsafeMutablePointer<Lane> {
-  /// Begins a burst at a chunk which is the lane's first and begins with a plain job. Gives the lock
-  /// up.
+  /// Begins a burst at the lane's first chunk, whose first job is plain. Releases the lock.
   @_optimize(speed)
   func beginBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Burst {
     let burst = Burst(budget.takeGate(for: self), chunk)
@@ -95,8 +95,8 @@ extension UnsafeMutablePointer<Lane> {
     return burst
   }
 
-  /// Ends a burst whose operations are over. Leaves the lane locked; false when the process is not
-  /// the same any more.
+  /// Ends a burst whose operations are over. Leaves the lane locked; false in a forked child, or
+  /// when the process exits.
   func endBurst(_ burst: Burst, _ budget: inout DrainBudget) -> Bool {
     pointee.lock.lock()
     burst.settleLocked(self)
@@ -106,16 +106,18 @@ extension UnsafeMutablePointer<Lane> {
     return keepOrDrop(burst.gate, &budget)
   }
 
-  /// Ends a burst whose last operation has returned from its work unfinished. Leaves the lane locked.
+  /// Ends a burst whose last work has returned without ending its operation. Leaves the lane
+  /// locked.
   @_optimize(speed)
   func suspendBurst(_ burst: Burst) {
     pointee.lock.lock()
     burst.settleLocked(self)
-    // Whoever ends it goes on with it, and may have done so: then the slot may be another's.
+    // Whoever ends the operation carries on the lane, and may have done so already. In that case
+    // the slot may belong to another operation.
     if pointee.machine.flags.contains(.bursting) { suspendBurstLocked(burst.gate) }
   }
 
-  /// Runs jobs of the chunk, which is the lane's first and begins with such a job.
+  /// Runs jobs of the lane's first chunk, whose first job is plain.
   @_optimize(speed)
   func runBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Progress {
     let executor = self.executor
@@ -129,14 +131,14 @@ extension UnsafeMutablePointer<Lane> {
         return .goOn
       }
       if let destroy = job.destroy {
-        // What may tell the end of a list of operations is a call by itself.
+        // A destroy function that may report a batch's end counts as a call.
         if Batch.isDestroy(destroy) {
           let gate = burst.gate
           gate.pointee.context = job.context
           gate.pointee.destroy = destroy
           let isTakenDown = Batch.takeDownAtOnce(gate, word)
           if !isTakenDown && budget.remaining == 0 {
-            // Its end is delivered in another turn; the slot is the operation's until then.
+            // The end is delivered in another turn; until then the slot belongs to the operation.
             suspendBurst(burst)
             pointee.lock.unlock()
             gate.addReference()
@@ -161,8 +163,8 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: The gate
 
-  /// Keeps a gate that is over for the next lane, or lets go of it. Called with the lock, which it may
-  /// give up and take again; false when the process is not the same any more.
+  /// Keeps a gate that is over for the next lane, or drops it. Called with the lock, which it may
+  /// release and take again. False in a forked child, or when the process exits.
   func keepOrDrop(_ gate: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
     if budget.keep(gate) { return true }
     unlockForCall(&budget)
@@ -170,8 +172,8 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Brings the lane's counts up to where the burst is. Any number of times; the gate's generation
-  /// says how many operations it has started.
+  /// Brings the lane's counts up to date with the burst, by the gate's generation, which says how
+  /// many operations it has started. May be called any number of times.
   func countBurstLocked() {
     guard pointee.machine.flags.contains(.bursting), let gate = firstRunningSlot else { return }
     let generation = gate.loadWord().generation
@@ -183,27 +185,27 @@ extension UnsafeMutablePointer<Lane> {
     pointee.finished += UInt64(started)
   }
 
-  /// Ends the burst whose gate's operation has returned from its work unfinished. The slot is that
-  /// operation's from now on.
+  /// Ends the burst because its last work has returned without ending its operation, to which the
+  /// slot belongs from now on.
   func suspendBurstLocked(_ gate: OperationSlot.Pointer) {
     countBurstLocked()
     pointee.machine.flags.remove(.bursting)
-    // Counted when it was started; from now on it is counted when it ends.
+    // It was counted as finished when it started; from now on it is counted when it ends.
     pointee.finished -= 1
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
   }
 
-  /// Where an operation that has a slot was enqueued.
+  /// Where an operation with a slot was enqueued.
   func siteLocked(of slot: OperationSlot.Pointer) -> Site {
     guard isGateOfBurstLocked(slot) else { return slot.pointee.work.site }
-    // Its drainer keeps the work, which is still where it was.
+    // A burst's job stays in the chunk while it is called, and its work with it.
     countBurstLocked()
     let chunk = pointee.buffer.head!
     return chunk.pointee.start == 0
       ? .unknown : chunk.jobs[Int(chunk.pointee.start) - 1].work.site
   }
 
-  /// Where the operation was enqueued whose work is being called in a frame; unknown in other calls.
+  /// Where the operation was enqueued whose work a frame is calling; unknown in other calls.
   func site(ofCallIn frame: CallFrame) -> Site {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }

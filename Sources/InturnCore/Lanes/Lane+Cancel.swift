@@ -1,20 +1,21 @@
 /// Cancelling.
 extension UnsafeMutablePointer<Lane> {
-  /// Nil when the lane is still the queue of this generation; else why not, with the lock given up.
+  /// Nil if the lane still belongs to the queue of this generation. Otherwise the reason, with the
+  /// lock released.
   func refusalLocked(_ generation: UInt32) -> Status? {
     if pointee.generation == generation { return nil }
     pointee.lock.unlock()
     return .stale
   }
 
-  /// Cancels one operation, of which the caller holds a reference. `generation`: of one without a
-  /// handle, its token's. Its slot may be a gate, which a reference does not keep from going on to
-  /// somebody else's operation.
+  /// Cancels one operation, of which the caller holds a reference. `generation` is given for an
+  /// operation without a handle: its token's. Such a slot may be a gate, which can go on to another
+  /// operation in spite of the reference.
   func cancel(
     _ slot: OperationSlot.Pointer, generation: UInt32? = nil, cause: Cause = .request
   ) -> Status {
     pointee.lock.lock()
-    // With the mark, a gate goes on under its lane's lock only.
+    // With `attention` set, a gate goes on only under its lane's lock.
     let word = generation == nil ? slot.loadWord() : slot.set(.attention)
     // An ended operation may have outlived its queue.
     if word.isDecided || generation ?? word.generation != word.generation || slot.lane != self {
@@ -34,11 +35,11 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// Asks a running operation to end. False when it was asked already, or its end is decided.
+  /// Asks a running operation to end. False when it has been asked already, or its end is decided.
   func requestCancelLocked(
     _ slot: OperationSlot.Pointer, _ cause: Cause, _ outbox: inout Outbox
   ) -> Bool {
-    // Who reads it has seen the request before.
+    // The cause is written before the request is set, so that whoever sees the request can read it.
     let mayBeFirst = !slot.loadWord().contains(.cancelRequested)
     if mayBeFirst && slot.pointee.details != nil {
       slot.needDetailsLocked().pointee.requestCause = cause
@@ -46,7 +47,7 @@ extension UnsafeMutablePointer<Lane> {
     guard slot.change({ $0.requestingCancel() }) != nil else { return false }
     armForGraceLocked(slot)
     noticeLocked(slot, &outbox)
-    // There is no further attempt for which one that was cut off would wait.
+    // A cancelled operation has no further attempt, so a cut-off attempt need not be waited for.
     if slot.loadWord().contains([.restarting, .cutOff]) {
       settleLocked(slot, endedInsideCall: false, &outbox)
     }
@@ -54,7 +55,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   func cancelAllLocked(_ outbox: inout Outbox) {
-    // Keeps the lane from being cleared away while the lock is given up in between.
+    // Keeps the lane from being cleared away while the lock is released in between.
     needExtra().pointee.quiet.outside += 1
     stopBurstLocked()
     forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
@@ -62,8 +63,8 @@ extension UnsafeMutablePointer<Lane> {
     needExtra().pointee.quiet.outside -= 1
   }
 
-  /// Cancels what is in the buffer; segments of running operations stay. Gives the lock up between
-  /// chunks, so that others are not kept out for long.
+  /// Cancels what is in the buffers; segments of running operations stay. Releases the lock between
+  /// chunks, so that nobody is kept out for long.
   func cancelPendingLocked(_ cause: Cause, _ outbox: inout Outbox) {
     let extra = pointee.extra
     let keepsSegments =
@@ -77,7 +78,7 @@ extension UnsafeMutablePointer<Lane> {
     if let order {
       inOrder = order.takeAll()
       cancelOutsideBuffersLocked(order, cause, &outbox)
-      // Those that stand in for others, which they had joined, have come to a buffer by that.
+      // Followers that were promoted when their leaders were cancelled have entered a buffer.
       standIns = order.takeAll()
     }
     cancelLocked(jobs, cause, keepsSegments: keepsSegments, &outbox)
@@ -86,14 +87,14 @@ extension UnsafeMutablePointer<Lane> {
     performLocked(&outbox)
   }
 
-  /// Cancels what waits for others, and the fence.
+  /// Cancels blocked operations and the fence.
   private func cancelOutsideBuffersLocked(
     _ order: UnsafeMutablePointer<LaneOrder>, _ cause: Cause, _ outbox: inout Outbox
   ) {
     var next = order.firstBlocked
     while let slot = next {
       cutOffLocked(slot, .cancelled, cause, &outbox)
-      // With it, others may have gone from the list.
+      // Other operations may have left the list with it.
       next =
         slot.pointee.flags.contains(.isBlocked) ? order.blocked(after: slot) : order.firstBlocked
     }
@@ -110,11 +111,11 @@ extension UnsafeMutablePointer<Lane> {
       next = chunk.pointee.next
       chunk.pointee.next = nil
       cancelJobsLocked(chunk, cause, keepsSegments: keepsSegments, &outbox)
-      // Who destroys their contexts finds them there.
+      // The graveyard keeps the jobs until a drainer destroys their contexts.
       var jobs = JobBuffer(head: chunk, tail: chunk)
       needExtra().pointee.backlog.graveyard.append(&jobs)
       pointee.machine.flags.insert(.hasDeliveries)
-      // What stays keeps its order only if nobody adds to it meanwhile.
+      // What stays keeps its order only if nobody appends in between.
       if keepsSegments && next != nil { continue }
       pointee.lock.unlock()
       outbox.dropOver()
@@ -151,7 +152,7 @@ extension UnsafeMutablePointer<Lane> {
           continue
         }
         extra.pointee.backlog.segments -= 1
-        // Its context goes with the dead ones; the slot itself is not needed for that.
+        // The context goes to the graveyard, which does not need the slot.
         chunk.jobs[position] = Job(
           context: slot.pointee.context, destroy: slot.pointee.destroy)
         outbox.dropReference(of: slot.segmentOperation)
@@ -161,12 +162,12 @@ extension UnsafeMutablePointer<Lane> {
       if keepsSegments && slot.pointee.flags.contains(.obstinate)
         && !slot.loadWord().contains(.claimed) && appendLocked(job, isOwed: true)
       {
-        // It was counted when it was put in first.
+        // It was counted when it was first put in.
         pointee.pending -= 1
         _ = requestCancelLocked(slot, cause, &outbox)
         continue
       }
-      // The buffer's reference goes; for one that was cancelled before, that is all.
+      // Drops the buffer's reference. For an operation that was cancelled before, that is all.
       cutOffLocked(slot, .cancelled, cause, &outbox)
       outbox.dropReference(of: slot)
       extra.pointee.backlog.tombstones -= 1

@@ -22,14 +22,15 @@ extension UnsafeMutablePointer<Lane> {
     armLocked(slot, details)
   }
 
-  /// Arms the timer for what is due first. `settleLocked` disarms it, also in a queue that is gone.
-  /// `generation`: the operation's when the timer is to fire; nil for the one that it has.
+  /// Arms the timer for whichever moment comes first. `settleLocked` disarms it, even after the
+  /// queue is destroyed. `generation` is the one that the operation has when the timer fires; nil
+  /// for its present one.
   @_optimize(speed)
   func armLocked(
     _ slot: OperationSlot.Pointer, _ details: UnsafeMutablePointer<OperationDetails>,
     generation: UInt32? = nil
   ) {
-    // Two at a time: of more, an array would be made.
+    // Two at a time: a `min` of more arguments allocates an array.
     let next = Swift.min(
       Swift.min(details.pointee.stallAt, details.pointee.deadlineAt),
       Swift.min(details.pointee.graceAt, details.pointee.plan?.pointee.retryAt ?? Int64.max))
@@ -50,12 +51,12 @@ extension UnsafeMutablePointer<Lane> {
     withClockLocked { $0.disarm(timer) }
   }
 
-  /// An operation's timer has fired. By now the operation may have ended, and the slot and even the
-  /// lane may be others'.
+  /// An operation's timer has fired. By now the operation may have ended, and its slot, even the
+  /// lane, may belong to others.
   func timerFired(of slot: OperationSlot.Pointer, generation: UInt32) {
     pointee.lock.lock()
     let word = slot.loadWord()
-    // With the lock held and the end not drawn yet, the slot stays what it is.
+    // The slot keeps its operation while the lock is held and the end is not settled.
     guard word.generation == generation, !word.contains(.ended), slot.lane == self,
       let details = slot.pointee.details
     else {
@@ -88,7 +89,7 @@ extension UnsafeMutablePointer<Lane> {
     report?.send()
   }
 
-  /// Ends an operation from outside, unless its end is decided.
+  /// Ends an operation from outside, unless its end is decided already.
   func cutOffLocked(
     _ slot: OperationSlot.Pointer, _ outcome: Outcome, _ cause: Cause, holdingPlace: Bool = false,
     payload: OperationSlot.Pointer.Payload = .init(), _ outbox: inout Outbox

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Operations that come after others, and operations that share names.
+/// Operations that depend on others, and operations that share names.
 extension UnsafeMutablePointer<Lane> {
   // MARK: Waiting
 
-  /// Makes an accepted operation come after the ones of its plan. Until this is done, the plan
-  /// counts one blocker more than there are edges. No lock is held; the caller holds a reference of
-  /// each of the earlier ones, and of the operation.
+  /// Makes an accepted operation depend on those of its plan. Until that is done, the plan counts
+  /// one blocker more than there are edges. Called without a lock; the caller holds a reference of
+  /// the operation and of each earlier one.
   func link(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer,
     _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
@@ -22,7 +22,7 @@ extension UnsafeMutablePointer<Lane> {
     var outbox = Outbox()
     plan.pointee.linkedCount = earlier.count
     plan.pointee.blockers -= links.over
-    // Of one that has ended, the queue may be gone, and the lane be free or another one's.
+    // If it has ended, its queue may be gone, and the lane free or another queue's.
     if slot.loadWord().contains(.claimed) {
       pointee.lock.unlock()
       return
@@ -31,7 +31,7 @@ extension UnsafeMutablePointer<Lane> {
     unlock(&outbox)
   }
 
-  /// The same when the earlier ones are of this lane, too.
+  /// The same, when all earlier operations are on this lane.
   func linkLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer,
     _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>, _ outbox: inout Outbox
@@ -43,7 +43,7 @@ extension UnsafeMutablePointer<Lane> {
     startOrCutOffLocked(slot, plan, isLost: links.isLost, &outbox)
   }
 
-  /// What follows when one that it comes after is over. `isLost`: that one did not finish.
+  /// Acts on the end of an earlier operation. `isLost`: that operation did not finish.
   private func startOrCutOffLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, isLost: Bool,
     _ outbox: inout Outbox
@@ -55,16 +55,16 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// The edges of an operation as they are set up, one after the other.
+  /// Sets up an operation's edges, one after the other.
   private struct Links {
     private var count = 0
-    /// How many blockers there are less than was said: one for the setting up, and those that have
-    /// ended before.
+    /// How many blockers to subtract: one for the setting up, and one for each earlier operation
+    /// that has ended already.
     private(set) var over: UInt32 = 1
     /// Whether one of those did not finish.
     private(set) var isLost = false
 
-    /// Adds an edge to an earlier operation, whose lane is locked, unless that one has ended.
+    /// Adds an edge to an earlier operation, whose lane is locked, unless that operation has ended.
     mutating func add(
       _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ earlier: OperationSlot.Pointer
     ) {
@@ -72,7 +72,7 @@ extension UnsafeMutablePointer<Lane> {
       count += 1
       edge.initialize(
         to: Edge(later: slot, earlier: earlier, earlierGeneration: earlier.firstGeneration))
-      // From then on, nobody looks for edges any more.
+      // Once it is counted, nobody looks at its edges any more.
       if earlier.pointee.flags.contains(.counted) {
         edge.pointee.earlier = nil
         over += 1
@@ -92,7 +92,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Telling
 
-  /// The operation has ended: those that come after it are to be told, once the lock is given up.
+  /// The operation has ended: its dependents are told once the lock is released.
   @_optimize(speed)
   func releaseEdgesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let details = slot.pointee.details, let first = details.pointee.firstEdge else { return }
@@ -101,9 +101,9 @@ extension UnsafeMutablePointer<Lane> {
     details.pointee.lastEdge = nil
   }
 
-  /// Tells those of this lane that are first in the list at once, some at a time: an operation has
-  /// ended and nothing is being swept out. One that ends by it is left in the list, as it may have
-  /// others come after it.
+  /// After an end, tells the dependents at the head of the list that are on this lane, a portion at
+  /// a time. Stops at one that ends in turn, as it may have dependents of its own. Does nothing
+  /// while a destroyed queue is being swept.
   @inline(__always)
   func tellOwnLocked(_ outbox: inout Outbox) {
     if outbox.hasNews && !pointee.machine.flags.contains(.destroyed) {
@@ -121,8 +121,8 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Tells an operation of this lane that one that it comes after has ended. False, with nothing
-  /// done, when it is another lane's, or ends by that.
+  /// Tells an operation on this lane that one it depends on has ended. Returns false, with nothing
+  /// done, when the operation is on another lane or would end in turn.
   @inline(__always)
   private func tellLocked(
     _ edge: Edge.Pointer, _ outcome: Outcome, _ outbox: inout Outbox
@@ -134,15 +134,15 @@ extension UnsafeMutablePointer<Lane> {
     edge.pointee.next = nil
     edge.pointee.earlier = nil
     unblockLocked(later, plan, &outbox)
-    // Not the last one, as it is pending.
+    // Not the last reference: the operation is pending.
     later.pointee.references.wrappingSubtract(1, ordering: .relaxed)
     return true
   }
 
-  /// How many others are looked at or told under the lock before somebody else may have it.
+  /// How many operations are examined or told before the lock is released for others.
   static var portion: Int { 32 }
 
-  /// The operation gives its names back, or does not want them any more.
+  /// The operation gives its names back, or no longer wants them.
   @_optimize(speed)
   func releaseNamesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let names = slot.plan?.pointee.names, names.isMade else { return }
@@ -154,8 +154,9 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Tells those of this lane that are first in a list, some at a time; `rest` is what is left of the
-  /// list then. False, with nothing done, when the first one ends by that, or has ended.
+  /// Tells the operations at the head of a list that are on this lane, a portion at a time; `rest`
+  /// is the remainder of the list. Returns false, with nothing done, when the first one has ended
+  /// or would end in turn.
   func tellSome(
     _ first: Edge.Pointer, _ outcome: inout Outcome?, rest: inout Edge.Pointer?
   ) -> Bool {
@@ -180,7 +181,7 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  /// Gives what follows from that.
+  /// Tells one operation, and returns what follows from that.
   func tell(
     _ slot: OperationSlot.Pointer, _ edge: Edge.Pointer, _ outcome: Outcome
   ) -> Followup {
@@ -190,7 +191,7 @@ extension UnsafeMutablePointer<Lane> {
     edge.pointee.next = nil
     edge.pointee.earlier = nil
     plan.pointee.blockers -= 1
-    // Of one that has ended, the queue may be gone, and the lane be free or another one's.
+    // If it has ended, its queue may be gone, and the lane free or another queue's.
     if slot.loadWord().contains(.claimed) {
       pointee.lock.unlock()
       return Followup()
@@ -203,7 +204,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Starting
 
-  /// Nothing keeps a pending operation from starting any more.
+  /// Nothing blocks the pending operation any more.
   private func becameReadyLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
   ) {
@@ -224,7 +225,7 @@ extension UnsafeMutablePointer<Lane> {
     if plan.pointee.isUrgent { askToGiveWayLocked(&outbox) }
   }
 
-  /// One thing less keeps a pending operation from starting.
+  /// A pending operation has one blocker less.
   func unblockLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
   ) {
@@ -232,9 +233,9 @@ extension UnsafeMutablePointer<Lane> {
     if plan.pointee.blockers == 0 { becameReadyLocked(slot, plan, &outbox) }
   }
 
-  /// Whether the operation whose turn it is must wait, and everything with it. A selective lane goes
-  /// on with others; but an interaction lane waits for the next attempt of one that has failed. (Not
-  /// for its names: what is behind it may have those that it waits for.)
+  /// Whether the operation whose turn it is has to wait, and all others with it. A selective lane
+  /// goes on with other operations, except that an interaction lane waits for the next attempt of
+  /// one that has failed. (It does not wait for an operation's names: one behind it may hold them.)
   func isHeadBlockedLocked() -> Bool {
     if pointee.machine.traits.contains(.overtaking) { return false }
     if !isSelective { passOverFollowersLocked() }
@@ -250,13 +251,14 @@ extension UnsafeMutablePointer<Lane> {
     return mustWaitLocked(slot, asksForNames: !isSelective)
   }
 
-  /// The same of an actor lane, where nothing that has begun waits for what has not.
+  /// The same for an actor lane, where segments and further attempts do not wait for operations
+  /// that have not begun.
   private func isActorBlockedLocked() -> Bool {
     let isHeld = isHeldByPaceLocked
     while let slot = order?.pointee.front.first()?.slot {
       if isHeld && !slot.loadWord().contains(.segment) { return true }
       if !mustWaitLocked(slot, asksForNames: true) { return false }
-      // A further attempt that waits for its names; the others need not.
+      // A further attempt waits for its names; the jobs behind it need not.
       _ = order!.pointee.front.pop()
       order!.block(slot)
     }
@@ -273,8 +275,8 @@ extension UnsafeMutablePointer<Lane> {
     return plan.pointee.blockers > 0 || (asksForNames && !hasNamesLocked(slot, plan))
   }
 
-  /// Whether a pending operation whose turn it is has all its names. It gets into line for them;
-  /// if it has to wait, that is one more blocker.
+  /// Whether a pending operation has all its names, now that it is its turn. It gets in line for
+  /// them; having to wait counts as one more blocker.
   @_optimize(speed)
   private func hasNamesLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer
@@ -286,7 +288,8 @@ extension UnsafeMutablePointer<Lane> {
     return false
   }
 
-  /// The same for an operation that has been taken out to be started. False: it is put aside.
+  /// The same for an operation that has been taken out to be started. If it has to wait, it is put
+  /// aside.
   func claimNamesLocked(_ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer) -> Bool {
     if hasNamesLocked(slot, plan) { return true }
     let order = needOrder()

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Making lanes, and clearing them away.
+/// Creates lanes and clears them away.
 extension UnsafeMutablePointer<Lane> {
-  /// A lane of a new queue; nil when memory runs out. For each lane that there is memory for, a slot is
-  /// kept.
+  /// Creates a lane for a new queue; nil when memory runs out. Growing the lanes' slab also
+  /// reserves a slot for each lane.
   @_optimize(speed)
   static func make(
     _ traits: LaneTraits, label: UnsafePointer<CChar>?, setUpLocked: (Self) -> Void = { _ in }
@@ -13,7 +13,7 @@ extension UnsafeMutablePointer<Lane> {
       let (index, lane) = engine.pointee.lanes.take(
         mayGrow: { engine.pointee.operations.keep($0) })
     else { return nil }
-    // A retired generation never gets here, so there is a next one.
+    // A lane with its last generation is retired, so there is a next one.
     lane.pointee.lock.lock()
     let generation = (lane.pointee.generation & ~Self.goneBit) + 1
     lane.pointee.machine = LaneMachine(traits)
@@ -111,14 +111,14 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// Whether there is no queue that has it.
+  /// Whether no queue owns the lane.
   var isGoneLocked: Bool { pointee.generation == 0 || pointee.generation & Self.goneBit != 0 }
 
-  /// Set in the generation of a lane whose queue is gone, until another one uses it.
+  /// Set in the generation of a lane from the end of its queue until another queue uses it.
   static var goneBit: UInt32 { 1 << 31 }
 
-  /// Ends what runs. Operations that are being called are settled when their call returns, those
-  /// that somebody is just ending by whoever does.
+  /// Ends running operations. One that is being called is settled when its call returns; one that
+  /// somebody is just ending, by whoever ends it.
   private func cutOffRunningLocked(_ outbox: inout Outbox) {
     forEachRunningLocked { slot in
       let word: OperationWord
@@ -127,7 +127,7 @@ extension UnsafeMutablePointer<Lane> {
       } else if slot.loadWord().contains(.restarting),
         slot.pointee.flags.contains(.inDelivery) || slot.loadWord().contains(.cutOff)
       {
-        // Its retry policy was to be asked, or what was cut off to come to its end.
+        // Its retry policy has not been asked yet, or its cut-off attempt has not come to its end.
         _ = slot.releasePlaceLocked()
         slot.endForGoodLocked(.destroyed, &outbox)
         word = slot.loadWord()
@@ -144,7 +144,7 @@ extension UnsafeMutablePointer<Lane> {
     performLocked(&outbox)
   }
 
-  /// Sleeps until the lane is not in use. Gives the lock up meanwhile.
+  /// Sleeps until the lane is not in use. Releases the lock meanwhile.
   private func waitUntilUnusedLocked() {
     let extra = pointee.extra!
     var backoff = Backoff()
@@ -175,9 +175,9 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// What the last one to leave a destroyed lane does: delivers what is left, and gives the lane
-  /// back to the slab when nobody refers to it any more. A drainer that is still scheduled, or a
-  /// waiter that still sleeps, comes by later and does that. Gives the lock up.
+  /// Called by the last user of a destroyed lane: delivers what is left, and returns the lane to
+  /// the slab when nobody refers to it any more. While a drainer is still scheduled or a waiter
+  /// still sleeps, returning it is left to them. Releases the lock.
   func leaveDestroyedLocked(_ outbox: inout Outbox) {
     let extra = pointee.extra!
     performLocked(&outbox)
@@ -221,9 +221,9 @@ extension UnsafeMutablePointer<Lane> {
     clock?.release()
   }
 
-  /// Lets go of who was told the events, which destroys a context, and calls who waits for quiet: all
-  /// has been told, and nobody calls the queue any more. A drainer may still be scheduled, for as long
-  /// as its executor likes, so that this is not left to it. Gives the lock up and takes it again.
+  /// Releases the events' handler, which destroys a context, and calls those who wait for quiet:
+  /// all has been told, and nobody calls the queue any more. A scheduled drainer may take as long
+  /// as its executor likes, so this does not wait for it. Releases the lock and takes it again.
   private func letOthersGoLocked() {
     let extra = pointee.extra!
     let events = extra.pointee.events.map { Unmanaged.passRetained($0) }
@@ -238,7 +238,7 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.quiet.outside -= 1
   }
 
-  /// Gives the lane back to the slab, and the lock up.
+  /// Returns the lane to the slab, and releases the lock.
   private func freeLocked(_ index: UInt32, _ generation: UInt32, countsOut: Bool) {
     pointee.generation = generation | Self.goneBit
     pointee.lock.unlock()

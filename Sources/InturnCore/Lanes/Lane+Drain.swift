@@ -1,6 +1,6 @@
 /// How an executor drains a lane.
 extension UnsafeMutablePointer<Lane> {
-  /// Calls what the lane has to call, as far as the budget goes.
+  /// Makes the calls that the lane has to make, as far as the budget goes.
   func drain(_ budget: inout DrainBudget) {
     var frame = CallFrame(lane: self, home: budget.executor)
     withUnsafeMutablePointer(to: &frame) { frame in
@@ -15,14 +15,14 @@ extension UnsafeMutablePointer<Lane> {
     if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
     pointee.machine.drainerArrives()
-    // Perhaps not the lane's any more.
+    // The executor may have been replaced meanwhile.
     pointee.extra?.pointee.executors.drainerArrives(from: budget.executor)
     budget.hasCalled = false
     while comeToStartLocked(&budget) && startLocked(&budget) == .goOn {}
   }
 
-  /// What every drainer does before each start: it tells others what is new, delivers ends, gives way.
-  /// False when it is done with the lane, which is not locked then.
+  /// What every drainer does before each start: performs its outbox, delivers ends, gives way to
+  /// others. Returns false, with the lane unlocked, when the drainer is done with it.
   @inline(__always)
   func comeToStartLocked(_ budget: inout DrainBudget) -> Bool {
     while true {
@@ -52,10 +52,10 @@ extension UnsafeMutablePointer<Lane> {
 
   enum Progress { case goOn, stop }
 
-  /// Whether the executor has something else to do, so that a drainer that has made a call had better
-  /// give way. The lane's own drainers that wait there are nothing else: each would only do what this
-  /// one does. Those that wait at an executor which the lane had before do not count. Without a
-  /// reference: who changes the executor keeps the old one, and takes the lock for it.
+  /// Whether the executor has other work, so that a drainer that has made a call should give way.
+  /// This lane's own drainers that wait there do not count, as each would only do what this one
+  /// does; nor do those that wait at a previous executor. Takes no reference: whoever replaces the
+  /// executor keeps the old one alive, and needs the lock for it.
   @inline(__always)
   var othersWaitLocked: Bool {
     let drainers = pointee.machine.scheduled
@@ -88,7 +88,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: One operation
 
-  /// Starts an operation that has a slot, or runs a segment. The job has been taken out.
+  /// Starts an operation that has a slot, or runs a segment. The job has left the buffer.
   @_optimize(speed)
   private func runLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     if slot.loadWord().contains(.segment) { return runSegmentLocked(slot, &budget) }
@@ -101,12 +101,12 @@ extension UnsafeMutablePointer<Lane> {
     }
     beginLocked(slot, &budget.outbox)
     if let events {
-      // Who is told of the start before the call is in its place, too.
+      // An observer that is told of the start before the call counts as inside the operation, too.
       CallFrame.innermost?.pointee.operation = slot
       noteLocked(.started, of: slot)
-      // No other one waits to be told, unless somebody tells one just now.
+      // Tells the start first, unless another thread is telling events just now.
       if events.canBeTold {
-        // It is part of the call.
+        // Telling the start counts as part of the call.
         let remaining = budget.remaining
         if !tellEventsLocked(events, &budget) { return .stop }
         budget.remaining = remaining
@@ -115,7 +115,7 @@ extension UnsafeMutablePointer<Lane> {
     callLocked(slot, &budget)
     if !budget.isStillOurs { return .stop }
     let progress = callReturned(slot, &budget)
-    // The lane has been locked since this one was found.
+    // The lane has stayed locked since `next` was found.
     while let next = budget.next {
       budget.next = nil
       beginLocked(next, &budget.outbox)
@@ -125,8 +125,8 @@ extension UnsafeMutablePointer<Lane> {
     return progress
   }
 
-  /// Passes over an operation that has ended before its turn. Called with the lock, which it gives
-  /// up and takes again; false when the process is not the same any more.
+  /// Drops an operation that ended before its turn. Called with the lock, which it releases and
+  /// takes again; false in a forked child, or when the process exits.
   func dropTombstoneLocked(
     _ slot: OperationSlot.Pointer, _ budget: inout DrainBudget
   ) -> Bool {
@@ -136,8 +136,8 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Makes an operation that was taken out of the buffer a running one. The buffer's reference
-  /// is the drainer's now.
+  /// Makes an operation that has left the buffer a running one. The drainer takes over the buffer's
+  /// reference.
   @inline(__always)
   func beginLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     pointee.pending -= 1
@@ -149,12 +149,12 @@ extension UnsafeMutablePointer<Lane> {
     stageStatesLocked(of: slot, &outbox)
   }
 
-  /// Calls the work of a started operation. Takes the lock over and gives it up for the call. The
-  /// process may not be the same any more when it returns.
+  /// Calls the work of a started operation. Takes the lane locked and leaves it unlocked. The
+  /// process may have forked or begun to exit when it returns.
   @inline(__always)
   func callLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) {
     let token = slot.handle(.token)
-    // While this drainer is in the call, another one may find more to start.
+    // While this drainer makes the call, another one may have something to start.
     let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     let condition = slot.condition
     let staged = stagedBeforeCallLocked(&budget.outbox)
@@ -175,14 +175,14 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The call of an operation's work has returned. Called without the lock, which is held
-  /// afterwards unless the drainer is to stop.
+  /// afterwards unless the drainer has to stop.
   ///
-  /// The drainer has a reference: until the lane has settled it, the slot stays; after that it may be
-  /// gone.
+  /// The slot stays until the lane has settled the operation, as the drainer has a reference;
+  /// afterwards it may be gone.
   @_optimize(speed)
   func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
     let word = slot.loadWord()
-    // To destroy a context is a call by itself.
+    // Destroying a context counts as a call.
     if word.contains(.ended), slot.pointee.destroy == nil || budget.remaining > 0 {
       pointee.lock.lockPatiently()
       if isSettledAtOnceLocked(slot, word) {
@@ -192,7 +192,7 @@ extension UnsafeMutablePointer<Lane> {
         } else if !destroyContextLocked(of: slot, &budget) {
           return .stop
         }
-        // The engine's and the drainer's.
+        // The engine's reference and the drainer's.
         slot.dropReferences(2)
         return .goOn
       }
@@ -201,8 +201,8 @@ extension UnsafeMutablePointer<Lane> {
     return settleReturned(slot, slot.set(.returned), &budget)
   }
 
-  /// Takes the lock and settles an operation, if it has ended. `before` is its word from before it
-  /// said that the call has returned.
+  /// Takes the lock and settles an operation, if it has ended. `before` is its word from before
+  /// `returned` was set.
   @_optimize(speed)
   func settleReturned(
     _ slot: OperationSlot.Pointer, _ before: OperationWord, _ budget: inout DrainBudget
@@ -235,7 +235,7 @@ extension UnsafeMutablePointer<Lane> {
     // The operation's own slot, of which the segment holds a reference.
     let operation = segment.segmentOperation
     let word = operation.loadWord()
-    // Not one of a past attempt, either.
+    // A segment of a past attempt is not called either.
     let isCalled =
       word.generation == segment.segmentGeneration && !word.contains(.claimed)
     let token = Handle(
@@ -254,7 +254,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Leaving
 
-  /// The end of a drainer's turn. Gives the lock up.
+  /// Ends a drainer's turn. Releases the lock.
   @_optimize(speed)
   func leaveLocked(_ outbox: inout Outbox) {
     if pointee.pending == 0 && !pointee.machine.flags.contains(.destroyed) {

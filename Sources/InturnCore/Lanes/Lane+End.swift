@@ -1,17 +1,17 @@
-/// What a lane does about the ends of its operations.
+/// What a lane does when its operations end.
 extension UnsafeMutablePointer<Lane> {
-  /// Goes on after an operation that has ended and whose work has returned: called by who set the
-  /// second of the two, without the lock.
+  /// Carries on after an operation that has ended and whose work has returned. Called, without the
+  /// lock, by whoever set the second of the two.
   func carryOn(after slot: OperationSlot.Pointer) {
     pointee.lock.lock()
     carryOnLocked(after: slot)
   }
 
-  /// The late token of an operation that a deadline has ended and that keeps its place. Nothing happens
-  /// when it keeps none. Without the lock.
+  /// A late token of an operation that a deadline has ended and that may hold its place: gives the
+  /// place up. Does nothing when it holds none. Called without the lock.
   ///
-  /// A place is given up under the lock only. Whoever settles the operation next lets go of it, and
-  /// then the queue may go, too: there is no moment between the two at which somebody else may.
+  /// A place is given up under the lock only, with no gap before the operation is settled: once it
+  /// is settled it is let go of, and then the queue may go, too.
   func takePlaceBack(from slot: OperationSlot.Pointer, generation: UInt32) {
     pointee.lock.lock()
     guard slot.lane == self, let word = slot.releasePlaceLocked(generation: generation),
@@ -23,9 +23,9 @@ extension UnsafeMutablePointer<Lane> {
     carryOnLocked(after: slot)
   }
 
-  /// Gives the lock up.
+  /// Takes the lane locked and leaves it unlocked.
   private func carryOnLocked(after slot: OperationSlot.Pointer) {
-    // A burst's drainer may still be on its way to the lock; it finds the burst ended.
+    // A burst's drainer may still be waiting for the lock; it will find the burst ended.
     if isGateOfBurstLocked(slot) { suspendBurstLocked(slot) }
     var outbox = Outbox()
     settleLocked(slot, endedInsideCall: false, &outbox)
@@ -33,8 +33,7 @@ extension UnsafeMutablePointer<Lane> {
     unlock(&outbox)
   }
 
-  /// Draws the conclusions from an operation's end. May be called again after each change; the
-  /// lane is locked.
+  /// Acts on an operation's end. May be called again after each change. The lane is locked.
   @_optimize(speed)
   func settleLocked(
     _ slot: OperationSlot.Pointer, endedInsideCall: Bool, _ outbox: inout Outbox
@@ -59,8 +58,8 @@ extension UnsafeMutablePointer<Lane> {
       if !word.contains(.started) { releaseNamesLocked(slot, &outbox) }
     }
     if word.contains(.started) && !slot.pointee.flags.contains(.placeReleased) {
-      // Cut off in the middle of its call: the queue goes on without that drainer. Only a destroyed
-      // one waits for it.
+      // The operation was cut off in the middle of its call. The queue goes on without that
+      // drainer; only a destroyed queue waits for it.
       let isInCall = !word.contains(.returned) && !slot.pointee.flags.contains(.detached)
       let isAwaited = pointee.machine.flags.contains(.destroyed)
       if isInCall && !isAwaited {
@@ -80,7 +79,7 @@ extension UnsafeMutablePointer<Lane> {
       }
     }
     if !wasCounted {
-      // The lane may start another one before it gives the lock up.
+      // Staged now, as the lane may start another operation before it is unlocked.
       if word.contains(.started) { stageStatesLocked(&outbox) }
       stageStatesLocked(of: slot, &outbox)
     }
@@ -92,7 +91,7 @@ extension UnsafeMutablePointer<Lane> {
     if tellsEnd || (word.isOver && slot.hasSomethingToDestroy) {
       queueDeliveryLocked(slot)
     } else if word.isOver {
-      // Set so that it is let go of once.
+      // Set so that the slot is let go of only once.
       slot.pointee.flags.insert(.inDelivery)
       outbox.letGo(of: slot)
     }
@@ -106,8 +105,8 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// In the order of the ends, but for one case: an operation that has ended while its work was
-  /// being called comes before what was cancelled meanwhile behind it.
+  /// Queues an end in the order of the ends, with one exception: an operation that ended while its
+  /// work was being called comes before the cancelled ones that were behind it.
   func queueDeliveryLocked(_ slot: OperationSlot.Pointer) {
     let extra = needExtra()
     slot.pointee.flags.insert(.inDelivery)
@@ -124,8 +123,8 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Delivers one end, or destroys the context of one cancelled operation. Called with the lock,
-  /// which it gives up for the callbacks and takes again. False when the process is not the same
-  /// any more: then the lock is not taken.
+  /// which it releases for the callbacks and takes again. False in a forked child, or when the
+  /// process exits; the lock is not taken then.
   func deliverOneLocked(_ budget: inout DrainBudget) -> Bool {
     let extra = pointee.extra!
     if let events = extra.pointee.events, events.canBeTold {
@@ -136,7 +135,8 @@ extension UnsafeMutablePointer<Lane> {
       return deliverLocked(slot, &budget)
     }
     if let graph = extra.pointee.graphs.firstCancelled { return deliverHeldLocked(graph, &budget) }
-    // Not by `pop`: a host's jobs have numbers for their work, and one of those is an optional's none.
+    // Not with `pop`: a host's jobs have numbers for their work, and one such number is an optional
+    // job's nil.
     while let grave = extra.pointee.backlog.graveyard.front() {
       let job = grave.first
       grave.pointee.start += 1
@@ -159,10 +159,10 @@ extension UnsafeMutablePointer<Lane> {
         || extra.pointee.graphs.firstCancelled != nil || extra.pointee.events?.canBeTold == true)
   }
 
-  /// One call at most: of the end's callback, a retry policy's function, a handler. What is destroyed
-  /// is part of the end's delivery.
+  /// Makes one call at most: an end callback, a retry policy's function, or a handler. Destroying
+  /// contexts is part of the delivery.
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
-    // What can be started does not wait for the callbacks: one of them may wait for it.
+    // Whatever can start does not wait for the callbacks: one of them may wait for it.
     if pointee.machine.askForDrainerBeforeCall(view) {
       let executor = self.executor
       unlockForCall(&budget)
@@ -190,17 +190,17 @@ extension UnsafeMutablePointer<Lane> {
     }
     let word = slot.loadWord()
     if !word.isOver || (word.contains(.started) && !slot.pointee.flags.contains(.placeReleased)) {
-      // It is to be looked at again when its call returns, or its place is given up; also by who has
-      // just returned from the call, and is on the way to the lock.
+      // It is settled again when its call returns or its place is given up, perhaps by a thread
+      // that has returned from the call and is waiting for the lock.
       slot.pointee.flags.remove(.inDelivery)
       return true
     }
-    // The executor may have come to the end before the notice of it.
+    // The executor may reach the end before the cancel notice.
     let isToldHere =
       word.contains(.cutOff) && slot.isDueLocked(.cancel)
       && !pointee.machine.flags.contains(.destroyed)
     if isToldHere && hasCalled {
-      // That is a call by itself.
+      // That handler is a call of its own.
       pointee.extra!.pointee.deliveries.prepend(slot)
       noteDeliveriesLocked()
       return true
@@ -212,7 +212,7 @@ extension UnsafeMutablePointer<Lane> {
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
     handlers.0.destroyContext()
     handlers.1.destroyContext()
-    // Nobody can ask for the result any more; a cancel notice may still refer to the slot.
+    // Nobody can ask for the result any more, but a cancel notice may still refer to the slot.
     if !slot.loadWord().contains(.handleHeld), slot.groups?.pointee.hasBeenJoined != true,
       let destroy = slot.pointee.resultDestroy
     {
@@ -223,8 +223,8 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Gives the lock up for a call, after which the drainer goes on. Nothing is lost that its outbox
-  /// has for others: it looks there before anything else.
+  /// Releases the lock for a call after which the drainer goes on. Its outbox is not lost: the
+  /// drainer performs it before anything else.
   @inline(__always)
   func unlockForCall(_ budget: inout DrainBudget) {
     pointee.lock.unlock()

@@ -1,6 +1,6 @@
 import CInturnSystem
 
-/// Adding work to a lane. A refused context is the caller's to destroy.
+/// Adds work to a lane. The caller destroys the context when it is refused.
 extension UnsafeMutablePointer<Lane> {
   /// Adds an operation without options or handle.
   @inline(__always)
@@ -27,7 +27,7 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// The same where somebody is told the queue's events, and so of each operation.
+  /// The same when the queue has an observer, who is told of each operation.
   @_optimize(speed)
   @inline(never)
   private func enqueueObserved(
@@ -42,7 +42,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Adds an operation with options, or whose handle is asked for.
+  /// Adds an operation with options, or one whose handle the caller wants.
   @_optimize(speed)
   func enqueue(
     generation: UInt32, options: UnsafePointer<OperationOptions>?, work: Work,
@@ -60,15 +60,15 @@ extension UnsafeMutablePointer<Lane> {
     return (status, operation)
   }
 
-  /// `earlier`: the operations that it comes after, of which the caller has references.
+  /// `earlier`: the operations that it depends on, of which the caller holds references.
   @_optimize(speed)
   private func enqueue(
     _ generation: UInt32, _ options: UnsafePointer<OperationOptions>?, _ work: Work,
     _ context: UnsafeMutableRawPointer?, _ destroy: RawDestroy?, wantsHandle: Bool,
     flags: OperationSlot.Flags, earlier: UnsafeBufferPointer<OperationSlot.Pointer>
   ) -> (Status, Handle) {
-    // All that can be done before the lock is.
-    // The engine's, the buffer's, the handle's.
+    // Does as much as possible before it takes the lock. The references are the engine's, the
+    // buffer's and the handle's.
     let references: UInt32 = wantsHandle ? 3 : 2
     guard
       let slot = OperationSlot.Pointer.take(
@@ -85,7 +85,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     let handle = slot.handle(.operation)
     let plan = slot.plan
-    // A few of this lane are linked while it is locked anyway.
+    // A few dependencies on this lane are linked under the lock that is taken anyway.
     let areAllHere = earlier.count <= Self.portion && earlier.allSatisfy { $0.lane == self }
     pointee.lock.lock()
     var outbox = Outbox()
@@ -101,9 +101,9 @@ extension UnsafeMutablePointer<Lane> {
       slot.discard(references)
       return (status, Handle(bits: 0))
     }
-    // For `link`.
+    // A reference for `link`.
     if !areAllHere { slot.addReference() }
-    // Only now does a handle with these bits name an operation.
+    // Only from here on does a handle with these bits name an operation.
     if wantsHandle { _ = slot.set(.handleHeld) }
     if flags.contains(.obstinate) { needExtra().pointee.backlog.hasObstinate = true }
     if hasOwnClock {
@@ -120,7 +120,7 @@ extension UnsafeMutablePointer<Lane> {
     return (.ok, handle)
   }
 
-  /// Puts an operation in its place, or has it join another one. False when memory runs out.
+  /// Puts an operation in its place, or makes it join another one. False when memory runs out.
   @_optimize(speed)
   private func settleInLocked(
     _ slot: OperationSlot.Pointer, _ outbox: inout Outbox
@@ -137,7 +137,7 @@ extension UnsafeMutablePointer<Lane> {
     return isPlaced
   }
 
-  /// Adds a segment of a running operation of an actor lane, whose attempt has this generation.
+  /// Adds a segment of a running operation on an actor lane, for the attempt with this generation.
   func resume(
     _ slot: OperationSlot.Pointer, generation: UInt32, work: Work,
     context: UnsafeMutableRawPointer?,
@@ -176,7 +176,7 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// Whether the queue takes so many operations more.
+  /// Whether the queue accepts `count` more operations.
   @inline(__always)
   func admitLocked(_ generation: UInt32, count: UInt64 = 1) -> Status {
     if pointee.generation != generation { return .stale }
@@ -186,7 +186,7 @@ extension UnsafeMutablePointer<Lane> {
     return waitingCountLocked + count > extra.pointee.settings.capacity ? .full : .ok
   }
 
-  /// Whether this kind of queue has a place for what the plan asks.
+  /// Whether this kind of queue can do what the plan asks for.
   func canHonourLocked(_ plan: OperationPlan.Pointer) -> Bool {
     let traits = pointee.machine.traits
     if plan.pointee.isBarrier && !traits.contains(.barriers) { return false }
@@ -194,7 +194,7 @@ extension UnsafeMutablePointer<Lane> {
     return plan.pointee.priority == 0 || traits.contains(.selective)
   }
 
-  /// Operations that are pending just now, also during a burst.
+  /// How many operations are pending, exact even during a burst.
   var waitingCountLocked: UInt64 {
     countBurstLocked()
     return UInt64(pointee.pending) - UInt64(pointee.extra?.pointee.backlog.segments ?? 0)

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Operations that belong together: by key, by owner, by having joined another one.
+/// Operations that belong together: by key, by owner, or because they have joined another one.
 extension UnsafeMutablePointer<Lane> {
-  /// Takes an operation into its groups. Called before it is placed; the caller has checked that
-  /// the queue takes it.
+  /// Adds an operation to its groups before it is placed. The caller has checked that the queue
+  /// accepts it.
   @_optimize(speed)
   func enterGroupsLocked(_ slot: OperationSlot.Pointer) -> Status {
     guard let groups = slot.groups else { return .ok }
@@ -22,7 +22,7 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// Takes an operation out of its groups: it has ended, or was not accepted after all.
+  /// Removes an operation from its groups, because it has ended or was not accepted after all.
   @_optimize(speed)
   func leaveGroupsLocked(_ slot: OperationSlot.Pointer) {
     guard let groups = slot.groups else { return }
@@ -38,7 +38,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Joining
 
-  /// The operation that another one of this key, which is just being accepted, is to join.
+  /// The operation that a new one with the same key joins.
   func leaderLocked(for slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
     guard let groups = slot.groups, groups.pointee.joins, let key = groups.pointee.key
     else { return nil }
@@ -47,18 +47,18 @@ extension UnsafeMutablePointer<Lane> {
     return party.isEnding ? nil : party.leader
   }
 
-  /// Lets an operation wait for another one's end, which will be its own. False when memory runs
+  /// Makes an operation wait for another one's end, which becomes its own. False when memory runs
   /// out.
   ///
-  /// It gets the place in which it was enqueued, as any operation that waits. Its leader came before
-  /// it, and so no fence waits for it that the leader is or is behind; where it stands in, it is
-  /// already where barriers, and those that come after it, let it start.
+  /// It keeps the place in which it was enqueued, like any operation that waits. No fence waits for
+  /// it that its leader is, or is behind, since the leader came first. If it is promoted, it is
+  /// already where barriers and the operations that depend on it let it start.
   func joinLocked(
     _ slot: OperationSlot.Pointer, _ leader: OperationSlot.Pointer, _ outbox: inout Outbox
   ) -> Bool {
     slot.needPlanLocked()
     slot.plan!.pointee.blockers += 1
-    // For when its turn passes.
+    // Holds it when its turn passes.
     if !isSelective { _ = needOrder() }
     guard placeLocked(slot, slot.plan!, &outbox) else { return false }
     let leading = leader.groups!
@@ -69,14 +69,14 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  /// An operation that others have joined has ended: so have they, in the same way. But when it was
-  /// its own caller who cancelled it, the first of them stands in for it: next, if it had started or
-  /// the turn of the other has passed.
+  /// An operation that others have joined has ended, and so do they, in the same way. But if its
+  /// own caller cancelled it, the first follower stands in for it. The follower comes next if the
+  /// leader had started or the follower's turn has passed.
   @_optimize(speed)
   func endFollowersLocked(_ leader: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let groups = leader.groups, let party = groups.pointee.party, party.leader == leader
     else { return }
-    // The party has a reference of the leader, and not the other way round any more.
+    // From now on, the party has a reference of its leader, but the leader none of the party.
     groups.pointee.party = nil
     guard let first = party.firstFollower else { return }
     let outcome = leader.loadWord().outcome!
@@ -89,7 +89,7 @@ extension UnsafeMutablePointer<Lane> {
     if !endSomeLocked(of: party, &outbox) { outbox.end(party) }
   }
 
-  /// Ends some of those that have joined an operation which has ended. False when others are left.
+  /// Ends some followers of an operation that has ended. False when others are left.
   private func endSomeLocked(of party: Party, _ outbox: inout Outbox) -> Bool {
     let leader = party.leader
     let payload = OperationSlot.Pointer.Payload(
@@ -101,12 +101,13 @@ extension UnsafeMutablePointer<Lane> {
     return party.firstFollower == nil
   }
 
-  /// Ends the others, some at a time. Gives whom else that lets go on. No lock is held.
+  /// Ends the remaining followers, a portion at a time, and returns what follows from that. Called
+  /// without a lock.
   static func end(_ party: Party) -> Followup {
     let lane = party.leader.lane
     lane.pointee.lock.lock()
     if party.firstFollower == nil {
-      // The queue may be gone, and the lane be free or another one's.
+      // The queue may be gone, and the lane free or another queue's.
       lane.pointee.lock.unlock()
       return Followup()
     }
@@ -130,8 +131,8 @@ extension UnsafeMutablePointer<Lane> {
     unblockLocked(slot, plan, &outbox)
   }
 
-  /// Passes over those whose turn it is and that have joined others. What they have joined has begun,
-  /// and the lane does not wait for its end; so they are out of the buffer until that comes.
+  /// Passes over followers whose turn it is. Their leader has begun and the lane does not wait for
+  /// it to end, so they leave the buffer until it has.
   func passOverFollowersLocked() {
     guard let order, order.pointee.front.isEmpty else { return }
     while let slot = firstSlotLocked(), !slot.loadWord().contains(.claimed),
@@ -144,8 +145,8 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: By key
 
-  /// Ends what is pending of a key as finished: what it was to ask for has been settled. Gives how
-  /// many there were.
+  /// Ends a key's pending operations as finished, because what they were to ask for is known.
+  /// Returns how many there were.
   func resolve(_ key: Bytes, generation: UInt32) -> (Status, UInt64) {
     forEach(key, generation: generation) { slot, outbox in
       if slot.loadWord().contains(.started) { return false }
@@ -155,7 +156,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Cancels all of a key that has not ended.
+  /// Cancels a key's operations that have not ended.
   func cancel(_ key: Bytes, generation: UInt32) -> (Status, UInt64) {
     forEach(key, generation: generation) { slot, outbox in
       if slot.loadWord().contains(.started) {
@@ -167,9 +168,9 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Calls `body` with each operation of a key, under the lock, some at a time; it says whether that
-  /// one counts. The last one first, so that one that others have joined does not end them before
-  /// their turn.
+  /// Calls `body` with each operation of a key, under the lock, a portion at a time; its result
+  /// says whether the operation counts. Goes from the last to the first, so that a leader does not
+  /// end its followers before they are reached.
   private func forEach(
     _ key: Bytes, generation: UInt32, _ body: (OperationSlot.Pointer, inout Outbox) -> Bool
   ) -> (Status, UInt64) {
@@ -194,7 +195,7 @@ extension UnsafeMutablePointer<Lane> {
       unlock(&outbox)
       guard next != nil, let walk else { return (.ok, count) }
       pointee.lock.lock()
-      // Its queue is gone, and with it what is left.
+      // The queue is gone, and the remaining operations with it.
       if refusalLocked(generation) != nil { return (.ok, count) }
       next = walk.next
     }

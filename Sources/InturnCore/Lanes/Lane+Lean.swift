@@ -1,10 +1,10 @@
 import CInturnSystem
 import Synchronization
 
-/// The short way into a lane, for operations of which little is asked: a turn, a priority, others of
-/// the same queue that come before. Whatever else there is goes the long way, which does the same.
+/// The short way into a lane, for operations that ask for little: a turn, a priority, dependencies
+/// on the same queue. Everything else goes the long way, which gives the same result.
 extension UnsafeMutablePointer<Lane> {
-  /// Adds an operation, the short way where that can be.
+  /// Adds an operation, the short way if possible.
   func enqueue(
     generation: UInt32, lean options: LeanOptions, work: Work,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
@@ -33,7 +33,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Nil when it has to go the long way: then nothing has happened.
+  /// Nil, with nothing done, when it has to go the long way.
   @_optimize(speed)
   private func enqueueLean(
     generation: UInt32, _ options: LeanOptions, work: Work,
@@ -53,7 +53,7 @@ extension UnsafeMutablePointer<Lane> {
       case .other: return nil
       }
     }
-    // The engine's, the buffer's, each edge's, the handle's.
+    // References: the engine's, the buffer's, one for each edge, the handle's.
     let edges = needsEdges ? options.after.count : 0
     let references = UInt32(truncatingIfNeeded: edges) + (wantsHandle ? 3 : 2)
     let none = Handle(bits: 0)
@@ -96,17 +96,18 @@ extension UnsafeMutablePointer<Lane> {
       return (.noMemory, none)
     }
     if wantsHandle {
-      // Only now does a handle with these bits name an operation. Nobody else changes the word yet.
+      // Only from here on does a handle with these bits name an operation. Nobody else changes the
+      // word yet.
       let flags: OperationWord.Flags = [.observed, .handleHeld]
       slot.pointee.word.store(
         OperationWord(generation: bits.generation, flags).bits, ordering: .releasing)
     }
-    // Those of the edges that were not needed. Not the last ones: the engine's is left.
+    // Drops the references of unused edges. They are not the last ones: the engine's is left.
     let unused = edges - (needsEdges ? Int(slot.blockers) : 0)
     if unused > 0 {
       slot.pointee.references.wrappingSubtract(UInt32(unused), ordering: .relaxed)
     }
-    // What waits gives a drainer nothing to do.
+    // A blocked operation gives a drainer nothing to do.
     if isBlocked { pointee.lock.unlock() } else { unlock() }
     return (.ok, wantsHandle ? bits : none)
   }
@@ -129,7 +130,7 @@ extension UnsafeMutablePointer<Lane> {
     return (status, Handle(bits: 0))
   }
 
-  /// Puts a job that is startable at the end of those of its priority. False when memory runs out.
+  /// Appends a job that can start to those of its priority. False when memory runs out.
   @inline(__always)
   private func appendLocked(_ job: Job, priority: Int32) -> Bool {
     if priority == 0 { return appendLocked(job) }
@@ -138,7 +139,7 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  /// Whether the lane is one that just takes such an operation in.
+  /// Whether the lane can take such an operation the short way.
   private func isLeanLocked(_ options: LeanOptions) -> Bool {
     let areTold = !pointee.machine.flags.isDisjoint(with: [.isObserved, .watched])
     if areTold || hasOwnClock { return false }
@@ -151,18 +152,18 @@ extension UnsafeMutablePointer<Lane> {
   private enum Earlier {
     case open(OperationSlot.Pointer)
     case over(Outcome)
-    /// Another queue's, one that was started again, or none.
+    /// On another queue, started again, or none.
     case other
   }
 
-  /// Looks at an operation that another one is to come after, without a reference of it.
+  /// Looks at an operation that another one is to depend on, without holding a reference of it.
   ///
-  /// That it is over holds for good: the word says at once whose it is and how it has ended, and no
-  /// operation gets a past one's generation. That it is open holds while the lane is locked, if it
-  /// was locked before the look. An operation's slot is given back after its end has been settled,
-  /// which its lane does under its lock: what was settled before is seen as ended here, and nothing
-  /// is settled meanwhile. It is this lane's operation, as the slot had its generation before and
-  /// after the look at the lane, which changes only in between two operations.
+  /// "Over" is final: the word says in one load whose it is and how it ended, and no operation gets
+  /// a past one's generation. "Open" holds as long as the lane stays locked, if it was locked
+  /// before the look. A lane settles an operation under its lock, and the slot is given back only
+  /// afterwards: what was settled before is seen as ended here, and nothing is settled meanwhile.
+  /// The operation is on this lane if the slot has the same generation before and after the look at
+  /// its lane, which changes only between two operations.
   @inline(__always)
   private func look(at handle: Handle) -> Earlier {
     guard handle.isOf(.operation),
@@ -173,14 +174,13 @@ extension UnsafeMutablePointer<Lane> {
       !word.contains(.reattempted)
     else { return .other }
     if word.isEnded { return .over(word.outcome.unsafelyUnwrapped) }
-    // The lane is that operation's if the slot is still its own after the look at the lane.
+    // The lane that was seen is this operation's only if the slot still has its generation.
     let isHere = slot.isOf(self)
     return isHere && slot.loadWord().generation == handle.generation ? .open(slot) : .other
   }
 
-  /// Gives an operation, which has the references and the room for it, its edges, as many as it has
-  /// blockers then. False, with
-  /// nothing done, when it has to go the long way.
+  /// Gives an operation its edges, and as many blockers. It has the references and the room for
+  /// them. Returns false, with nothing done, when it has to go the long way.
   private func addEdgesLocked(
     _ slot: OperationSlot.Pointer, _ after: UnsafeBufferPointer<Handle>
   ) -> Bool {
@@ -216,11 +216,11 @@ extension UnsafeMutablePointer<Lane> {
 extension UnsafeMutablePointer<OperationSlot> {
   @inline(__always)
   fileprivate func isOf(_ lane: Lane.Pointer) -> Bool {
-    // Acquiring, so that what is loaded next is loaded after it.
+    // Acquiring, so that the word is loaded after it.
     pointee.laneAddress.load(ordering: .acquiring) == UInt(bitPattern: lane)
   }
 
-  /// The details, for who puts an edge into their list and changes nothing else.
+  /// The details, for a caller that only adds an edge to their list.
   @inline(__always)
   fileprivate func needEdgeListLocked() -> OperationDetails.Pointer {
     pointee.details ?? makeEdgeListLocked()
@@ -231,7 +231,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard let details = Engine.current.pointee.leanDetails.take(edges: 0) else {
       return needDetailsLocked()
     }
-    // It has the plan's memory, but no plan.
+    // These details have a plan's memory, but no plan.
     details.pointee.plan = nil
     pointee.details = details
     return details

@@ -18,11 +18,11 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Rate
 
-  /// From now on, no more starts than this, or nil for as many as there are.
+  /// Limits starts to this rate from now on; nil for no limit.
   func changeRateLocked(_ rate: StartRate?) {
     needPaceLocked().pointee.change(rate, at: clock.now)
     pointee.machine.set(.rated, rate != nil)
-    // Its drainer starts no more than the one that it is at.
+    // The burst's drainer starts nothing after its present operation.
     stopBurstLocked()
     applyPaceLocked()
   }
@@ -38,7 +38,7 @@ extension UnsafeMutablePointer<Lane> {
     applyPaceLocked()
   }
 
-  /// The moment before which nothing starts, if one is known and has not come; else 0.
+  /// The moment before which nothing starts, if there is one in the future; otherwise 0.
   var nextStartLocked: Int64 {
     isHeldByPaceLocked ? pointee.extra?.pointee.pace?.pointee.nextStart ?? 0 : 0
   }
@@ -59,15 +59,15 @@ extension UnsafeMutablePointer<Lane> {
     return pace
   }
 
-  /// Holds the lane, or holds it no more, as its pace says just now.
+  /// Holds the lane or lets it go on, as its pace says at this moment.
   func applyPaceLocked() {
     let pace = needPaceLocked()
     let nextStart = pace.pointee.nextStart
     let isHeld = isHeldByPaceLocked
-    // Segments are not held: one after the other, it is looked whether it is one.
+    // Segments are never held, so with segments about, each job is checked when its turn comes.
     pointee.machine.set(.held, isHeld && pointee.extra!.pointee.backlog.segments == 0)
     if !isHeld { pointee.machine.flags.remove(.headBlocked) }
-    // A lane whose queue is gone has disarmed its timer, and will free it.
+    // A destroyed lane has disarmed its timer and is about to free it.
     if let nextStart, isHeld, !pointee.machine.flags.contains(.destroyed) {
       let timer = pace.pointee.timer ?? .make()
       pace.pointee.timer = timer
@@ -77,7 +77,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Its moment has come, if the lane is still that queue's.
+  /// The pace's timer has fired, for the queue of this generation.
   func timerFired(generation: UInt32) {
     pointee.lock.lock()
     if refusalLocked(generation) != nil { return }

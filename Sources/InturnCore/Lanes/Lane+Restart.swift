@@ -1,12 +1,13 @@
-/// Operations that start more than once: after a failure or too long a run, by their retry policy,
-/// after giving way to an urgent one, and when their queue was stopped before their work was called.
+/// Operations that start more than once: by their retry policy, after a failure or too long a run;
+/// after giving way to an urgent one; and when their queue was stopped before their work was
+/// called.
 ///
-/// Each attempt has a token of its own. Its end is claimed as any end is, with `restarting` in the
-/// word; who carries on after it decides whether it is the operation's end, too. Until then the
-/// operation counts as running, for everybody who looks. An attempt that a deadline has cut off has
-/// ended, but what it began may go on: the next one waits for that.
+/// Each attempt has its own token. Its end is claimed like any end, with `restarting` in the word;
+/// whoever carries on after it decides whether it is also the operation's end. Until then the
+/// operation counts as running for every observer. When a deadline has cut an attempt off, what it
+/// began may still go on; the next attempt waits for that.
 extension UnsafeMutablePointer<Lane> {
-  /// Draws the conclusions from an attempt's end. True: it is the operation's end.
+  /// Acts on an attempt's end. True when it is the operation's end.
   func concludeAttemptLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) -> Bool {
     let plan = slot.plan!
     let word = slot.loadWord()
@@ -32,7 +33,7 @@ extension UnsafeMutablePointer<Lane> {
       queueDeliveryLocked(slot)
       return false
     }
-    // What was cut off may still be at it: its call, its token, its cancel handler.
+    // A cut-off attempt may still be at work: its call, its token, or its cancel handler.
     if word.contains(.cutOff),
       word.contains(.placeHeld) || !word.contains(.returned)
         || slot.pointee.details!.pointee.isNoticed
@@ -71,18 +72,19 @@ extension UnsafeMutablePointer<Lane> {
     if delay > 0 {
       plan.pointee.blockers += 1
       plan.pointee.retryAt = clock.moment(after: delay)
-      // The timer is there before the word says that the operation waits: who reads that may
-      // advance the clock. When it fires, it waits for the lock, and then it is this attempt's.
+      // The timer is armed before the word says that the operation waits, as whoever reads that may
+      // advance the clock. A timer that fires at once waits for the lock and then finds this
+      // attempt.
       armLocked(slot, details, generation: slot.loadWord().generation + 1)
     }
-    // From here on, the old token is a past one's.
+    // From here on, the old token belongs to a past attempt.
     _ = slot.change { $0.restarted() }
     stageStatesLocked(of: slot, &outbox)
     let order = needOrder()
     if wasBarrier {
       order.pointee.isFenceRunning = false
     } else if pointee.machine.traits.contains(.oneAtATime) {
-      // An urgent one stays before those that came after it.
+      // An urgent operation stays before those that came after it.
       if slot.level == OperationPlan.urgentLevel && delay == 0 {
         order.pushFirst(Job(slot: slot), priority: OperationPlan.urgentLevel)
       } else {
@@ -96,7 +98,7 @@ extension UnsafeMutablePointer<Lane> {
       _ = appendBegunLocked(Job(slot: slot), isOwed: true)
     }
     if plan.pointee.goesBack {
-      // Nothing was shown.
+      // Nothing was shown, so this was no attempt.
       plan.pointee.goesBack = false
       plan.pointee.attempts -= 1
     } else if pointee.machine.traits.contains(.view) {
@@ -104,14 +106,15 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Asks the retry policy's function about an attempt that has failed: a delivery. Called with the
-  /// lock, which it gives up and takes again. False when the process is not the same any more.
+  /// Asks the retry policy's function about a failed attempt; this counts as a delivery. Called
+  /// with the lock, which it releases and takes again. False in a forked child, or when the process
+  /// exits.
   func askForVerdictLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
     let plan = slot.plan!
     let decide = plan.pointee.retry!.decide!
     let (code, attempts) = (slot.codeOfAttempt, plan.pointee.attempts)
     unlockForCall(&budget)
-    // The operation waits for this call as it does for one of its work.
+    // For the wait graph, this call is part of the operation, like a call of its work.
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
     let isWorthIt = decide(slot.pointee.context, code, attempts)
@@ -123,9 +126,10 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  /// An interaction has begun, but its work has not been called, and those who were asked or told
-  /// in between may have hidden the view or suspended the queue: then it is to be started again,
-  /// with its condition, once the queue goes on. The drainer carries on after it. Without the lock.
+  /// An interaction has begun, but its work has not been called yet. If a condition or an observer
+  /// that was called in between has hidden the view or suspended the queue, the operation is
+  /// started again, with its condition, once the queue goes on. The drainer carries on after it.
+  /// Called without the lock.
   func goBackIfStopped(_ token: Handle, slot: OperationSlot.Pointer) {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
@@ -139,10 +143,10 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// The running operation gives way: it is started again, before all but urgent ones.
+  /// The running operation gives way: it starts again, before all but urgent ones.
   func yield(_ token: Handle) -> Status {
     guard let lane = lockLane(ofAttempt: token.generation) else {
-      // In a queue of any kind: who is told that does not come again.
+      // On any kind of queue: a caller who is told `ALREADY_FINISHED` does not come again.
       self.lane.takePlaceBack(from: self, generation: token.generation)
       return .alreadyFinished
     }
@@ -158,13 +162,13 @@ extension UnsafeMutablePointer<OperationSlot> {
     return .ok
   }
 
-  /// Why there is to be another attempt: the work's own code, or that its time was over.
+  /// Why there is another attempt: the work's own code, or a time-out.
   fileprivate var codeOfAttempt: Int32 {
     loadWord().outcome == .timedOut ? Status.timedOut.rawValue : pointee.code
   }
 
-  /// The attempt's end is the operation's, after all. One that only gave way ends cancelled, by
-  /// that cause.
+  /// The attempt's end is the operation's, after all. An attempt that only gave way ends cancelled,
+  /// with this cause.
   func endForGoodLocked(_ cause: Cause, _ outbox: inout Outbox) {
     if loadWord().outcome == nil { pointee.cause = cause }
     pointee.endedAt = lane.nowLocked

@@ -1,10 +1,10 @@
-/// Operations that run where their caller is, in a lane that has nothing else to do.
+/// Operations that run in their caller, on a lane that has nothing else to do.
 ///
 /// A visit takes a place like any operation, but has neither slot nor token: it cannot be cancelled
-/// and has no deadline. It lasts as long as the caller says.
+/// and has no deadline. It lasts until its caller ends it.
 extension UnsafeMutablePointer<Lane> {
-  /// Begins a visit, unless something holds the place, is pending or is to be delivered, or the queue does
-  /// not start anything just now.
+  /// Begins a visit, unless the place is taken, something is pending or to be delivered, or the
+  /// queue may not start anything at this moment.
   @inline(__always)
   func enter(generation: UInt32) -> Bool {
     pointee.lock.lock()
@@ -39,10 +39,10 @@ extension UnsafeMutablePointer<Lane> {
     unlock()
   }
 
-  /// Tells the context of each operation with a slot that runs and whose call has returned, and that
-  /// of the one that is offered; or only those of running ones that were asked to end. `body` is
-  /// called under the lock and must only copy: until the lock is given up, the engine does not hear
-  /// of an end, so that a context which its operation keeps until then is still there.
+  /// Calls `body` with the context of each running operation that has a slot and whose call has
+  /// returned, and of the offered one; or only of running ones that were asked to end. `body` is
+  /// called under the lock and must only copy. Until the lock is released, the engine does not
+  /// process an end, so a context that its operation keeps until then is still valid.
   func forEachRunning(
     generation: UInt32, areAskedToEnd: Bool, _ body: (UnsafeMutableRawPointer) -> Void
   ) {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Waiting for a lane, and looking at it.
+/// Waiting for a lane to be quiet, and reading its counts.
 extension UnsafeMutablePointer<Lane> {
-  /// Waits until nothing of the queue is left to do. When the time is over before that, `left` is told
-  /// what is, as by `list`.
+  /// Waits until the queue has nothing left to do. On a time-out, `left` is called with what
+  /// remains, as by `listLocked`.
   func waitUntilQuiet(
     generation: UInt32, timeoutNanoseconds: Int64, left: (OperationInfo) -> Bool
   ) -> Status {
@@ -15,7 +15,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return status
     }
-    // Keeps the lane in its place while the lock is given up.
+    // Keeps the lane from being freed while the lock is released.
     let extra = needExtra()
     extra.pointee.quiet.waiters += 1
     pointee.lock.unlock()
@@ -49,15 +49,15 @@ extension UnsafeMutablePointer<Lane> {
 
   var statisticsLocked: QueueStatistics {
     var result = QueueStatistics()
-    // So that the gate is still where it is counted.
+    // Stops the burst, so that the gate stays where it is counted.
     stopBurstLocked()
     result.pending = waitingCountLocked
     result.nextStart = nextStartLocked
     result.finished = pointee.finished
     result.running = UInt64(
       pointee.machine.running - (pointee.extra?.pointee.ends.keepingPlaces ?? 0))
-    // The one that was started last may have ended without its queue having heard of that. What a
-    // batch starts counts as finished until it turns out otherwise.
+    // The operation that was started last may have ended before its queue noticed. An operation
+    // that a burst has started counts as finished until it turns out otherwise.
     if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
       if slot.loadWord().isEnded {
         result.running -= 1
@@ -75,10 +75,10 @@ extension UnsafeMutablePointer<Lane> {
     return result
   }
 
-  /// Tells each operation that has not ended, running ones first, until `body` says that it is
-  /// enough.
+  /// Calls `body` with each operation that has not ended, running ones first, until it returns
+  /// false.
   func listLocked(_ body: (OperationInfo) -> Bool) {
-    // The drainer waits at the lock meanwhile, so that nothing is told twice.
+    // The drainer waits for the lock meanwhile, so that no operation is listed twice.
     stopBurstLocked()
     var goesOn = true
     forEachRunningLocked(while: goesOn) { slot in
@@ -127,7 +127,7 @@ package struct QueueStatistics {
 package struct OperationInfo {
   package var state: OperationState
   package var isCancelled = false
-  /// Valid only while it is told.
+  /// Valid only during the call.
   package var label: UnsafePointer<CChar>?
   package var enqueuedAt: Int64 = 0
   package var startedAt: Int64 = 0

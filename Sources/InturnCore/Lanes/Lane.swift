@@ -3,30 +3,30 @@ import Synchronization
 
 /// The engine's ordered list of operations behind a queue: one cache line, in a slab.
 ///
-/// `lock` protects every field. The lane's address is its identity; `generation` tells the queues
-/// apart that use it one after the other, and is zero or another one when a handle is stale.
+/// `lock` protects every field. The lane's address is its identity. `generation` tells apart the
+/// queues that use the lane one after the other; a handle with another one is stale.
 ///
-/// Most FIFO operations never meet the lock on their way out: the drainer takes it once for a
-/// *burst* of jobs and starts them by changing the word of one slot, the lane's *gate*, from "over"
-/// to the next generation's "started". Who must stop or look at a burst (suspend, cancel, destroy)
+/// Most FIFO operations start and end without the lock: the drainer takes it once for a *burst* of
+/// jobs, and starts each by changing the word of one slot, the lane's *gate*, from "over" to the
+/// next generation's "started". Whoever has to stop or examine a burst (suspend, cancel, destroy)
 /// takes the lock and sets `attention` on the gate, which makes that change fail. The gate's
 /// generation says how far the burst has come.
 struct Lane: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Lane>
 
-  // First, because a change of any part counts as one of the first for the thread sanitizer, and
-  // the lock's own word is looked at without the lock.
+  // First, because the thread sanitizer takes a change of any part for a change of the first field,
+  // and the lock's own word is read without the lock.
   var generation: UInt32
   let lock: BriefLock
   var machine: LaneMachine
-  /// Operations and segments that wait in the buffer; during a burst, as of its last count.
+  /// Operations and segments that wait in the buffer; during a burst, as last counted.
   var pending: UInt32
   var buffer: JobBuffer
   /// The first of the running operations' slots; zero for none. They are linked by `link`.
   var firstRunning: UInt32
   /// The gate's generation when the burst was last counted.
   var burstGeneration: UInt32
-  /// Operations that ended as finished; of those that a burst started, all that did not end
+  /// Operations that ended as finished. A burst counts each that it starts, unless it ends
   /// otherwise.
   var finished: UInt64
   /// What most lanes do without.
@@ -37,14 +37,14 @@ struct Lane: ~Copyable {
   }
 }
 
-/// What a lane has whose queue has options, or whose life is not the simplest. Each part is a value
+/// The state of a lane whose queue has options or uses more than the basics. Each part is a value
 /// that knows neither lane nor lock.
 struct LaneExtra: ~Copyable {
   var settings = LaneSettings()
   var executors = LaneExecutors()
   var backlog = LaneBacklog()
   var suspensions = Suspensions()
-  /// Nil: nothing is held back for a time.
+  /// Nil when nothing limits the pace.
   var pace: UnsafeMutablePointer<Pace>?
   var ends = EndCounts()
   var deliveries = Deliveries()
@@ -83,7 +83,7 @@ extension UnsafeMutablePointer<Lane> {
     return Engine.current.pointee.systemClock
   }
 
-  /// Calls `body` with the clock, without a reference of its own: the lane keeps it while it is locked.
+  /// Calls `body` with the clock, without retaining it: a locked lane keeps its clock.
   @inline(__always)
   func withClockLocked<Result>(_ body: (Clock) -> Result) -> Result {
     let own = pointee.extra?.pointee.settings.clock
@@ -108,16 +108,17 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Giving the lock back
 
-  /// Gives the lock back and does what follows from what was done under it: calls for a drainer where
-  /// one is of use, wakes who waits for quiet, performs the outbox. The last one to leave a destroyed
-  /// lane clears it away. Who has changed nothing may just unlock.
+  /// Unlocks the lane and does what follows from the changes made under the lock: asks for a
+  /// drainer where one is of use, wakes those who wait for quiet, performs the outbox. The last
+  /// user of a destroyed lane clears it away. A caller that has changed nothing may just release
+  /// the lock.
   @inline(__always)
   func unlock(_ outbox: inout Outbox) {
     if outbox.hasNews || needsSlowUnlock { unlockSlowly(&outbox) } else { unlockQuickly() }
     outbox.dropOver()
   }
 
-  /// The same for who has nothing in an outbox.
+  /// The same for a caller with an empty outbox.
   @inline(__always)
   func unlock() {
     if needsSlowUnlock { unlockSlowly() } else { unlockQuickly() }
@@ -149,7 +150,7 @@ extension UnsafeMutablePointer<Lane> {
     unlockSlowly(&outbox)
   }
 
-  /// The same for who does not mind the few steps more.
+  /// The same, without the fast path.
   @_optimize(speed)
   @inline(never)
   func unlockSlowly(_ outbox: inout Outbox) {
@@ -170,8 +171,8 @@ extension UnsafeMutablePointer<Lane> {
     if isNews { Engine.current.pointee.watchdog.begin() }
   }
 
-  /// Performs an outbox in the middle of a step: gives the lock up and takes it again. The lane stays
-  /// in its place.
+  /// Performs an outbox in the middle of a step: releases the lock and takes it again. The lane is
+  /// not freed meanwhile.
   func performLocked(_ outbox: inout Outbox) {
     if outbox.isEmpty { return }
     let extra = needExtra()
@@ -183,22 +184,22 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.quiet.outside -= 1
   }
 
-  /// Wakes who sleeps until the lane is quiet, or not in use.
+  /// Wakes threads that sleep until the lane is quiet, or not in use.
   func wakeWaitersLocked() {
     if !pointee.machine.flags.contains(.waitedFor) { return }
     pointee.machine.flags.remove(.waitedFor)
     pointee.extra!.wakeups.advance()
   }
 
-  /// Nothing is pending, running, being called or to be delivered.
+  /// Whether nothing is pending, running, being called or to be delivered.
   var isQuiet: Bool {
     let machine = pointee.machine
     return pointee.pending == 0 && machine.running == 0 && machine.active == 0
       && !machine.flags.contains(.hasDeliveries) && (pointee.extra?.pointee.quiet.outside ?? 0) == 0
   }
 
-  /// Whether calls are under way; of a destroyed lane, also whether somebody is about to go on with
-  /// an operation that it ended.
+  /// Whether calls are under way. For a destroyed lane, also whether somebody is about to carry on
+  /// after an operation that it ended.
   var isInUse: Bool {
     let machine = pointee.machine
     return machine.active > 0 || (pointee.extra?.pointee.quiet.outside ?? 0) > 0
@@ -251,7 +252,7 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension UnsafeMutablePointer<LaneExtra> {
-  /// An atomic never moves, so its address is good as long as the extra part lives.
+  /// The address is valid while the extra part lives: an atomic never moves.
   var wakeups: WakeWord {
     withUnsafePointer(to: pointee.quiet.wakeups) { WakeWord(mutating: $0) }
   }

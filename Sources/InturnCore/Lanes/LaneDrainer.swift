@@ -1,23 +1,23 @@
 import Synchronization
 
-/// A drainer that goes from one operation to the next when it is told to, with any time and on any
-/// threads in between: for work that is not a C function.
+/// A drainer that its caller steps from one operation to the next, at any time and on any thread:
+/// for work that is not a C function.
 ///
-/// It does what `Lane.drain` does, and in the same bursts. Operations without options or handle
-/// are *plain*: what they carry is the host's, and is given to it when they start, so that the
+/// It does what `Lane.drain` does, and in the same bursts. Operations without options or handle are
+/// *plain*: their work and context belong to the host, which gets them when they start, so the
 /// engine destroys only what never started. The lowest three bits of a plain operation's context
-/// are its tag; a drainer only takes operations of one tag, and goes back for another one.
+/// are its tag. A drainer only takes operations of one tag, and goes back for another one.
 package final class LaneDrainer: @unchecked Sendable {
-  // Safe to share: one task at a time uses it, and what it hands from one to the next goes through
-  // the lane's lock, an actor or a task's own order.
+  // Safe to share: only one task at a time uses it. The lane's lock, an actor or the task's own
+  // order passes its state from one to the next.
 
   package enum Step {
     /// A plain operation has started: end it, then call `plainReturned`.
     case plain(work: UInt, context: UInt, token: Handle)
-    /// An operation that is to be claimed is next: its host has kept its context, and this drainer is
-    /// done. Those are all that have slots, and plain ones of `claimedTag`.
+    /// An operation that has to be claimed is next. Its host has kept its context, and this drainer
+    /// is done. All operations with slots, and plain ones with `claimedTag`, are claimed.
     case offered(context: UInt)
-    /// A plain operation of another tag is next. The turn has to be taken again, for that one.
+    /// A plain operation of another tag is next. The turn has to be taken again for that tag.
     case wentBack(OutsideExecutor.Turn, tag: UInt, context: UInt)
     /// There is nothing to do; this drainer is done.
     case left
@@ -26,17 +26,16 @@ package final class LaneDrainer: @unchecked Sendable {
   private let turn: OutsideExecutor.Turn
   private var budget = DrainBudget(remaining: Int.max)
   private var burst: Burst?
-  /// The plain operation whose work is being called, where it has a slot of its own.
+  /// The plain operation whose work is being called, if it has a slot of its own.
   private var slot: OperationSlot.Pointer?
 
   private var lane: Lane.Pointer { turn.lane }
 
   package static var tagMask: UInt { 7 }
-  /// Of plain operations that are offered, and over for the lane when they are claimed.
+  /// The tag of plain operations that are offered and, once claimed, over for the lane.
   package static var claimedTag: UInt { 6 }
-  /// The work of a plain operation that a cancel of all only marks, before that and afterwards: no
-  /// function has such an address. Nor are they among the smaller ones, by which an optional job says
-  /// that it is none.
+  /// Work of a plain operation that a cancel-all only marks: before the mark, and after it. No
+  /// function has such an address, and an optional job's nil is a smaller number.
   package static var obstinate: UInt { 4096 }
   package static var askedToEnd: UInt { 4097 }
 
@@ -48,10 +47,10 @@ package final class LaneDrainer: @unchecked Sendable {
     lane.pointee.lock.unlock()
   }
 
-  /// Starts the next operation, or offers it. `tag` is that of the plain operations which the caller
-  /// can take; nil for none. It is asked for under the lane's lock where an operation could be one
-  /// that was enqueued a moment ago, so that it sees all that came before that enqueue. One that is
-  /// patient waits a moment for another operation before it leaves.
+  /// Starts the next operation, or offers it. `tag` is the tag of the plain operations that the
+  /// caller can take; nil for none. It is evaluated under the lane's lock whenever the operation
+  /// may have just been enqueued, so that it sees everything before that enqueue. A patient caller
+  /// waits a moment for another operation before it leaves.
   package func next(tag: @autoclosure () -> UInt?, isPatient: Bool = false) -> Step {
     if burst == nil {
       lane.pointee.lock.lock()
@@ -64,8 +63,8 @@ package final class LaneDrainer: @unchecked Sendable {
     return nextLocked(tag)
   }
 
-  /// Another drainer would cost more than the moment. As long as it pauses without giving its
-  /// processor up.
+  /// Starting another drainer would cost more than this moment. Ends before the pauses would yield
+  /// the processor.
   private func waitForJobsLocked() {
     var backoff = Backoff()
     for _ in 0..<4 where lane.pointee.pending == 0 && lane.pointee.machine.flags.isEmpty {
@@ -83,14 +82,14 @@ package final class LaneDrainer: @unchecked Sendable {
         budget.dropSpareGate()
         return .offered(context: context)
       }
-      // It waits for others' ends or names: whoever ends that asks for a drainer.
+      // It waits for others to end or for names; whoever ends them asks for a drainer.
       if lane.pointee.machine.flags.contains(.headBlocked) { continue }
       guard let job = lane.firstJobLocked() else { continue }
       if !job.work.isNone {
         let tag = askForTag()
         if job.tag != tag { return goBackLocked(job) }
         if lane.pointee.machine.countsStarts { return startPlainLocked() }
-        // It has no slot, and so it is in the buffer.
+        // It has no slot, so it is in the buffer.
         burst = lane.beginBurstLocked(lane.frontLocked().unsafelyUnwrapped, &budget)
         if let step = nextOfBurst(tag) { return step }
         if !endBurst() { return .left }
@@ -119,8 +118,8 @@ package final class LaneDrainer: @unchecked Sendable {
       token: Handle(bits: burst!.token))
   }
 
-  /// The plain operation's work has returned. When it has not ended, it has suspended: others of an
-  /// actor lane may follow.
+  /// The plain operation's work has returned. If the operation has not ended, it has suspended, and
+  /// an actor lane may run others.
   package func plainReturned() {
     if let slot {
       operationReturned(slot)
@@ -133,13 +132,13 @@ package final class LaneDrainer: @unchecked Sendable {
     }
   }
 
-  /// Leaves the lane locked; false when the process is not the same any more.
+  /// Leaves the lane locked; false in a forked child, or when the process exits.
   private func endBurst() -> Bool {
     defer { burst = nil }
     return lane.endBurst(burst!, &budget)
   }
 
-  /// The same outside of bursts, for a lane whose states are told: each start is a change.
+  /// Starts a plain operation outside of a burst, on a lane that counts starts.
   private func startPlainLocked() -> Step {
     let job = lane.popLocked().unsafelyUnwrapped
     lane.pointee.pending -= 1
@@ -159,7 +158,7 @@ package final class LaneDrainer: @unchecked Sendable {
       token: token)
   }
 
-  /// Gives the lock up, and tells what was staged, as the lane's own drainer does.
+  /// Releases the lock and delivers what was staged, as the lane's own drainer does.
   private func unlockAndDeliver() {
     let staged = lane.stagedBeforeCallLocked(&budget.outbox)
     lane.unlockForCall(&budget)
@@ -172,8 +171,8 @@ package final class LaneDrainer: @unchecked Sendable {
     }
   }
 
-  /// The same for one with a slot. It has no deadline and no grace time: the lane has not gone on
-  /// without this drainer.
+  /// The same for an operation with a slot. It has no deadline and no grace time, so the lane has
+  /// not gone on without this drainer.
   private func operationReturned(_ slot: OperationSlot.Pointer) {
     self.slot = nil
     if lane.callReturned(slot, &budget) == .goOn {
@@ -188,14 +187,14 @@ extension Job {
   @inline(__always)
   var tag: UInt { UInt(bitPattern: context) & LaneDrainer.tagMask }
 
-  /// Whether a cancel of all only marks it.
+  /// Whether a cancel-all only marks it.
   var isObstinate: Bool {
     work.address == LaneDrainer.obstinate || work.address == LaneDrainer.askedToEnd
   }
 
   var isAskedToEnd: Bool { work.address == LaneDrainer.askedToEnd }
 
-  /// The same job, marked.
+  /// The same job, marked as asked to end.
   var askedToEnd: Job {
     Job(
       work: Work(unsafeBitCast(LaneDrainer.askedToEnd, to: RawWork?.self), at: work.site)!,

@@ -9,21 +9,21 @@ package struct QueueEvent {
   }
 
   package var kind: Kind
-  /// Of the operation: 1 for the first that its queue has accepted; 0 when it is none's event.
+  /// The operation's number: 1 for the first that its queue accepted, 0 for an event of the queue.
   package var operation: UInt64 = 0
   package var outcome: Outcome?
   package var cause = Cause.none
   package var code: Int32 = 0
-  /// Valid while the event is told.
+  /// Valid while the handler is called.
   package var label: UnsafePointer<CChar>?
   package var at: Int64 = 0
 }
 
-/// Who is told a queue's events, and what is still to be told. Its lane's lock protects it.
+/// A queue's observer, and the events that it has not been told yet. The lane's lock protects it.
 final class LaneEvents: @unchecked Sendable {
-  // Safe to share: as above.
+  // Safe to share: the lane's lock protects it.
 
-  /// One that is to be told. Each has memory of its own: a list of millions is never moved.
+  /// An event that waits. Each has its own memory, so a list of millions is never moved.
   fileprivate struct Entry {
     var event: QueueEvent
     var label: UnsafeMutablePointer<CChar>?
@@ -33,11 +33,11 @@ final class LaneEvents: @unchecked Sendable {
   private let handler: @Sendable (QueueEvent) -> Void
   @exclusivity(unchecked) private var first: UnsafeMutablePointer<Entry>?
   @exclusivity(unchecked) private var last: UnsafeMutablePointer<Entry>?
-  /// Somebody is telling them just now; events are told one at a time.
+  /// Whether a thread is calling the handler; events are told one at a time.
   @exclusivity(unchecked) private var isTelling = false
   /// How many operations the queue has accepted.
   @exclusivity(unchecked) private(set) var operations: UInt64 = 0
-  /// Nothing is pending or running, and that has been noted.
+  /// Whether `idle` was noted and nothing has happened since.
   @exclusivity(unchecked) var isIdle = true
 
   init(_ handler: @escaping @Sendable (QueueEvent) -> Void) { self.handler = handler }
@@ -56,8 +56,8 @@ final class LaneEvents: @unchecked Sendable {
     last = entry
   }
 
-  /// Takes out the next events, as many as are wanted at most. The caller tells them without the lock,
-  /// one after the other, and then says so.
+  /// Takes out the next events, `most` at most. The caller tells them one after the other, without
+  /// the lock, and then calls `end`.
   @_optimize(speed)
   fileprivate func begin(most: Int) -> UnsafeMutablePointer<Entry>? {
     guard !isTelling, let begin = first else { return nil }
@@ -73,7 +73,7 @@ final class LaneEvents: @unchecked Sendable {
     return begin
   }
 
-  /// Tells an event, and gives the next one of those that were taken out with it.
+  /// Tells one event, and returns the next of those that were taken out.
   @_optimize(speed)
   fileprivate func tell(_ entry: UnsafeMutablePointer<Entry>) -> UnsafeMutablePointer<Entry>? {
     entry.pointee.event.label = entry.pointee.label.map { UnsafePointer($0) }
@@ -90,7 +90,7 @@ final class LaneEvents: @unchecked Sendable {
 extension UnsafeMutablePointer<Lane> {
   var events: LaneEvents? { pointee.extra?.pointee.events }
 
-  /// Has the events told from now on, unless they are told to somebody already.
+  /// Tells events to an observer from now on, unless there is one already.
   func observeLocked(_ new: LaneEvents) {
     let extra = needExtra()
     if extra.pointee.events != nil { return }
@@ -100,7 +100,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.insert(.isObserved)
   }
 
-  /// Notes an event of the queue, or of one of its operations.
+  /// Notes an event of the queue or of one of its operations.
   @inline(__always)
   func noteLocked(_ kind: QueueEvent.Kind, of slot: OperationSlot.Pointer? = nil) {
     if events != nil { noteSlowlyLocked(kind, slot) }
@@ -111,7 +111,7 @@ extension UnsafeMutablePointer<Lane> {
     let events = events!
     var event = QueueEvent(kind: kind, at: nowLocked)
     if let slot {
-      // One that was enqueued before anybody was told may have none.
+      // An operation that was enqueued before there was an observer may have no details.
       if let details = slot.pointee.details {
         if details.pointee.number == 0 { details.pointee.number = events.nextNumber() }
         event.operation = details.pointee.number
@@ -128,7 +128,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.insert(.hasDeliveries)
   }
 
-  /// Notes that nothing is pending or running any more, if that is so.
+  /// Notes `idle`, once, when nothing is pending or running.
   @inline(__always)
   func noteIdleLocked() {
     guard let events, !events.isIdle, pointee.pending == 0, pointee.machine.running == 0
@@ -138,8 +138,8 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.insert(.hasDeliveries)
   }
 
-  /// Tells some events, if there are any to tell: each is a delivery. Called with the lock, which it
-  /// gives up and takes again. False when the process is not the same any more.
+  /// Tells some waiting events; each counts as a delivery. Called with the lock, which it releases
+  /// and takes again. False in a forked child, or when the process exits.
   @_optimize(speed)
   func tellEventsLocked(_ events: LaneEvents, _ budget: inout DrainBudget) -> Bool {
     guard let first = events.begin(most: min(budget.remaining, Self.portion)) else { return true }

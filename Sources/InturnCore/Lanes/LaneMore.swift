@@ -1,8 +1,8 @@
 /// What a lane has besides its cache line: nothing, a label, or an extra part.
 ///
-/// One word: the extra part's address, or the complement of the label's, which is negative, as no
-/// address is. So a label costs its bytes, and one comparison says whether there is an extra part.
-/// All zero is nothing.
+/// One word: the extra part's address, or the complement of the label's address, which is negative
+/// because no address is. A label alone costs only its bytes, and one comparison says whether there
+/// is an extra part. Zero means nothing.
 struct LaneMore {
   private var word = 0
 
@@ -14,10 +14,10 @@ struct LaneMore {
     word < 0 ? UnsafeMutablePointer(bitPattern: ~word) : extra?.pointee.settings.label
   }
 
-  /// Of a new lane: takes its label over.
+  /// Takes over the label of a new lane.
   mutating func setLabel(_ label: UnsafeMutablePointer<CChar>) { word = ~Int(bitPattern: label) }
 
-  /// The extra part of a lane that has none.
+  /// Adds an extra part to a lane that has none.
   mutating func addExtra() -> UnsafeMutablePointer<LaneExtra> {
     let extra = UnsafeMutablePointer<LaneExtra>.allocate(capacity: 1)
     extra.initialize(to: LaneExtra())

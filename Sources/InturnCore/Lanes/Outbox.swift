@@ -1,25 +1,25 @@
-/// What is decided under a lane's lock and done once it is given up: who is told of ends and names,
-/// whose handlers are called, what is let go of, which states are told.
+/// What is decided under a lane's lock and done once it is released: whom to tell of ends and
+/// names, which handlers to call, which references to drop, which states to tell.
 ///
-/// Each who takes the lock has an outbox of its own and gives it back with the lock: see
-/// `Lane.unlock`. What is in it needs no memory but the states: all are lists through what they name.
+/// Each holder of the lock has its own outbox and passes it to `Lane.unlock`. Only states need
+/// memory: everything else is linked through the operations.
 struct Outbox {
-  /// Operations whose handlers are to be handed to the executor, with a reference of each.
+  /// Operations whose handlers are submitted to the executor, with a reference of each.
   private var firstNotice: OperationSlot.Pointer?
-  /// Who is to be told that an operation has ended, or that it has its names.
+  /// Edges to operations that are told of an end, or that they have their names.
   private var firstEdge: Edge.Pointer?
   private var lastEdge: Edge.Pointer?
-  /// Operations that have ended, and more have joined them than were ended with them at once.
+  /// Parties whose leader has ended and that still have followers to end.
   private var firstEnding: Unmanaged<Party>?
-  /// Operations that are over, of each of which the engine's reference is to go.
+  /// Operations that are over, and whose engine's reference is dropped.
   private var firstOver: OperationSlot.Pointer?
-  /// Behind a pointer, so that an outbox has nothing that is counted: most stay empty.
+  /// Behind a pointer, so that an outbox holds nothing reference-counted: most stay empty.
   private var staged: UnsafeMutablePointer<[StagedState]>?
 
   @inline(__always)
   var isEmpty: Bool { firstOver == nil && !hasNews }
 
-  /// Whether there is anything that somebody waits for.
+  /// Whether it contains anything that somebody waits for.
   @inline(__always)
   var hasNews: Bool {
     firstNotice != nil || firstEdge != nil || staged != nil || firstEnding != nil
@@ -34,14 +34,14 @@ struct Outbox {
     firstNotice = slot
   }
 
-  /// Adds the edges of an operation that has ended so, or one that has its names.
+  /// Adds the edges of an operation that has ended with `outcome`, or of one that has its names.
   mutating func tell(_ first: Edge.Pointer, to last: Edge.Pointer, _ outcome: Outcome?) {
     first.pointee.outcome = outcome
     if let lastEdge { lastEdge.pointee.next = first } else { firstEdge = first }
     lastEdge = last
   }
 
-  /// Those that are left of a party are to end.
+  /// The remaining followers of a party have to end.
   mutating func end(_ party: Party) {
     party.nextEnding = firstEnding
     firstEnding = .passRetained(party)
@@ -52,7 +52,7 @@ struct Outbox {
     firstOver = slot
   }
 
-  /// Drops a reference of an operation's; if that is the last one, once the lock is given up.
+  /// Drops a reference of an operation. The last one is dropped once the lock is released.
   mutating func dropReference(of slot: OperationSlot.Pointer) {
     if !slot.dropReferenceWithoutRecycling() { return }
     slot.addReference()
@@ -75,13 +75,13 @@ struct Outbox {
     return Followup(edges: firstEdge, ending: firstEnding)
   }
 
-  /// The first that is to be told, and what.
+  /// The first edge to tell, and its outcome.
   var firstToTell: (Edge.Pointer, Outcome)? { firstEdge.map { ($0, $0.pointee.outcome!) } }
 
-  /// That one has been told so; `next` is the one after it.
+  /// The first edge has been told; `next` is the one after it.
   mutating func firstIsTold(_ next: Edge.Pointer?, _ outcome: Outcome) {
     firstEdge = next
-    // Its own, where another operation's edges begin.
+    // It has its own outcome where another operation's edges begin.
     next?.pointee.outcome = next?.pointee.outcome ?? outcome
     if next == nil { lastEdge = nil }
   }
@@ -94,8 +94,8 @@ struct Outbox {
     return memory.move()
   }
 
-  /// Does all of it. No lock is held. `executor`: the lane's; nil when its queue is gone, and no
-  /// handlers are called any more. `lane`: it gets a drainer, after the handlers.
+  /// Performs everything. Called without a lock. `executor` is the lane's; nil when the queue is
+  /// gone and handlers are no longer called. `lane`, if given, gets a drainer after the handlers.
   mutating func perform(_ executor: Executor?, _ lane: Lane.Pointer? = nil) {
     var notice = firstNotice
     firstNotice = nil
@@ -113,7 +113,7 @@ struct Outbox {
     takeStaged()?.deliver()
   }
 
-  /// Lets go of what is over. No lock is held.
+  /// Drops references of operations that are over. Called without a lock.
   @inline(__always)
   mutating func dropOver() {
     while let slot = firstOver {
@@ -123,15 +123,15 @@ struct Outbox {
   }
 }
 
-/// Who hears of ends, which may end others, and so on.
+/// Ends to be told, which may cause other ends, and so on.
 struct Followup {
-  /// Who is to be told.
+  /// The edges to tell.
   var edges: Edge.Pointer?
-  /// Whose followers are to end.
+  /// The parties whose followers have to end.
   var ending: Unmanaged<Party>?
 
-  /// Does all of it. What follows from one gets to the end of the list: a long chain takes no stack.
-  /// No lock is held.
+  /// Tells all, and what follows from each. Consequences are appended to a list, so a long chain
+  /// uses no stack. Called without a lock.
   func perform() {
     var next = edges
     var ending = ending
@@ -139,7 +139,7 @@ struct Followup {
     var rest: [Edge.Pointer] = []
     func add(_ more: Followup) {
       if let edges = more.edges { rest.append(edges) }
-      // One at most: of the one operation that has ended.
+      // At most one party, as one operation has ended.
       guard let party = more.ending else { return }
       party._withUnsafeGuaranteedRef { $0.nextEnding = ending }
       ending = party

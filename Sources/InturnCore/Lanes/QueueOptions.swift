@@ -5,7 +5,7 @@ package struct QueueOptions {
   package var executor: Executor?
   package var clock: Clock?
   package var capacity: UInt64 = 0
-  /// Where it is limited: how many operations run at most; 0 for the default.
+  /// How many operations run at most, for a limited kind; 0 for the default.
   package var limit: UInt32 = 0
   package var settle: Int64 = 500_000_000
   package var gap: Int64 = 250_000_000
