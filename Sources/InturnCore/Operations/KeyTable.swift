@@ -1,23 +1,23 @@
 /// The operations of a lane by their keys. The lane's lock protects it.
 ///
-/// Those of one key are linked in the order of their enqueues, whatever has become of them, until
-/// they end; so each of them is found, and left out, at a price that does not depend on the others.
+/// Operations with the same key are linked in enqueue order until they end, whatever their state.
+/// So finding or removing one costs the same however many others there are.
 final class KeyTable: @unchecked Sendable {
   // Safe to share: as above.
 
   private struct Line: HashNode {
-    /// The first one's own.
+    /// The first operation's own copy.
     var key: Bytes
     var nextInBucket: UnsafeMutablePointer<Line>?
     var first: OperationSlot.Pointer?
     var last: OperationSlot.Pointer?
   }
 
-  /// None of them is empty.
+  /// No line is empty.
   @exclusivity(unchecked) private var lines = HashTable<Line>()
 
-  /// A way along a line from its end to its beginning, on which the lock is given up: what comes to
-  /// the line meanwhile is not on it.
+  /// A walk along a line from its end to its beginning, during which the lock is released.
+  /// Operations that are added meanwhile are not visited.
   final class Walk {
     var next: OperationSlot.Pointer?
   }

@@ -1,12 +1,12 @@
-/// Details of operations of which nothing is asked but what they come after, and their priority.
+/// Details of operations that ask only for dependencies and a priority.
 ///
-/// Each is one piece of memory with one edge and a plan, and lies here as such an operation needs it,
-/// so that taking one writes nothing. It stays *lean* until somebody asks for it by
-/// `needDetailsLocked`, who may change anything; one that is not lean any more is freed with its
-/// operation, as all others are.
+/// Each is one piece of memory with a plan and one edge, pooled in the state in which such an
+/// operation needs it, so that taking it writes nothing. It stays *lean* until somebody calls
+/// `needDetailsLocked`, and may then change anything. Details that are no longer lean are freed
+/// with their operation, like all others.
 struct LeanDetailsPool: ~Copyable {
   private struct Shelf {
-    /// They are linked by their first edges, which they do not have here.
+    /// Linked by their first edges, which pooled details do not use.
     var first: OperationDetails.Pointer?
     var count = 0
   }
@@ -15,15 +15,15 @@ struct LeanDetailsPool: ~Copyable {
   private let lock = BriefLock()
   private let shelf = UnsafeMutablePointer<Shelf>.allocate(capacity: 1)
 
-  /// No more are kept: about 64 MB.
+  /// How many are kept at most: about 64 MB.
   private static var limit: Int { 1 << 17 }
 
   init() { shelf.initialize(to: Shelf()) }
 
-  /// For a pool that nobody has used; the engine's lives as long as the process.
+  /// Only for a pool that nobody has used; the engine's lives as long as the process.
   deinit { shelf.deallocate() }
 
-  /// Details with room for so many edges. Nil when memory runs out.
+  /// Takes details with room for `count` edges. Nil when memory runs out.
   @_optimize(speed)
   @inline(__always)
   func take(edges count: Int) -> OperationDetails.Pointer? {
@@ -50,7 +50,7 @@ struct LeanDetailsPool: ~Copyable {
     return details
   }
 
-  /// Takes details back that are still lean.
+  /// Takes back details that are still lean.
   @_optimize(speed)
   func giveBack(_ details: OperationDetails.Pointer) {
     details.makeLeanAgain()
@@ -70,7 +70,7 @@ struct LeanDetailsPool: ~Copyable {
 extension OperationDetails {
   typealias Pointer = UnsafeMutablePointer<OperationDetails>
 
-  /// All are made of words, so that each one's stride keeps the next one aligned.
+  /// All three types are made of words, so each one's stride keeps the next one aligned.
   fileprivate static var edgeOffset: Int { MemoryLayout<OperationDetails>.stride }
   fileprivate static var planOffset: Int { edgeOffset + MemoryLayout<Edge>.stride }
 
@@ -90,7 +90,7 @@ extension OperationDetails {
 }
 
 extension UnsafeMutablePointer<OperationDetails> {
-  /// Takes back what the short ways change.
+  /// Resets what the short ways change.
   @_optimize(speed)
   fileprivate func makeLeanAgain() {
     let memory = UnsafeMutableRawPointer(self)
@@ -111,7 +111,8 @@ extension UnsafeMutablePointer<OperationDetails> {
     pointee.lastEdge = nil
   }
 
-  /// Frees the details and all that is theirs, but for what may have another operation's result.
+  /// Frees the details and everything in them. Returns the party, which may hold another
+  /// operation's result.
   @_optimize(speed)
   func destroy() -> Party? {
     var party: Party?
@@ -131,7 +132,7 @@ extension UnsafeMutablePointer<OperationDetails> {
 }
 
 extension OperationPlan.Pointer {
-  /// Gives a plan without edges room for more of them than it came with.
+  /// Gives a plan without edges room for more than the one that it came with.
   fileprivate func addRoom(forEdges count: Int) -> Bool {
     guard let memory = malloc(count * MemoryLayout<Edge>.stride) else { return false }
     pointee.edges = memory.bindMemory(to: Edge.self, capacity: count)

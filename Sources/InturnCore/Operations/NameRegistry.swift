@@ -1,16 +1,16 @@
-/// Which operations have, or wait for, which names: of all the operations that share a name, one
-/// runs at a time.
+/// Which operations hold or wait for which names. Of the operations that share a name, one runs at
+/// a time.
 ///
-/// An operation asks for all of its names at once, when it could start otherwise, and gets into the
-/// line of each under one lock. So of any two operations one is before the other in every line
-/// that they share, and no order of names can make a ring; and whoever comes later stands behind.
+/// An operation asks for all of its names at once, when it could otherwise start, and enters the
+/// line of each under one lock. So of any two operations, the same one is ahead in every line that
+/// they share: no order of names can form a ring, and latecomers stand behind.
 final class NameRegistry: @unchecked Sendable {
   // Safe to share: `lock` protects all that is in it, and all `NameClaims`.
 
   /// Taken while a lane's lock is held, never the other way round.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var lines = HashTable<NameLine>()
-  /// How many operations have got into the lines so far.
+  /// How many operations have entered the lines so far.
   @exclusivity(unchecked) private var claimed: UInt64 = 0
 
   /// Puts an operation into the line of each of its names. True when it has them all.
@@ -24,7 +24,7 @@ final class NameRegistry: @unchecked Sendable {
     for place in claims.places {
       let line = lines.find(place.pointee.name) ?? addLineLocked(place.pointee.name)
       if let last = line.pointee.last {
-        // The same name once more.
+        // The same name was given twice.
         if last.pointee.claims.toOpaque() == claims.reference.toOpaque() { continue }
         last.pointee.next = place
         claims.waitingFor += 1
@@ -45,8 +45,8 @@ final class NameRegistry: @unchecked Sendable {
     return line
   }
 
-  /// Takes an operation out of its lines. Gives the operations that have all their names now, in the
-  /// order in which they came, each with a reference.
+  /// Takes an operation out of its lines. Returns the operations that now have all their names, in
+  /// the order in which they came, each with a reference.
   @_optimize(speed)
   func release(_ claims: NameClaims) -> [OperationSlot.Pointer] {
     lock.lock()
@@ -84,8 +84,8 @@ final class NameRegistry: @unchecked Sendable {
     return granted.map { $0.slot }
   }
 
-  /// Adds the operation that stands before this one in each line, with a reference; the last one there
-  /// when it has not got into the lines yet.
+  /// Adds the operation ahead of this one in each line, with a reference; if this one has not
+  /// entered the lines yet, the last one in each.
   func addAhead(of claims: NameClaims, to slots: inout [OperationSlot.Pointer]) {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
@@ -98,8 +98,9 @@ final class NameRegistry: @unchecked Sendable {
     }
   }
 
-  /// Whether an operation has one of its names, waits for it, or (nil) has not asked for it yet; and
-  /// who is just before it in the line. Nil for a name that it was given twice, and has once.
+  /// Whether an operation has one of its names, waits for it, or (nil) has not asked for it yet;
+  /// and which operation is directly ahead in the line. Nil for the second copy of a name that was
+  /// given twice.
   func state(of claims: NameClaims, at place: Int) -> (state: OperationState?, before: Handle)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
@@ -110,7 +111,7 @@ final class NameRegistry: @unchecked Sendable {
     return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
   }
 
-  /// How many names somebody has.
+  /// How many names are held.
   var count: Int { lock.withLock { lines.count } }
 }
 
@@ -119,16 +120,16 @@ final class NameClaims: @unchecked Sendable {
   // Safe to share: as above.
 
   private let first: UnsafeMutablePointer<NamePlace>
-  /// How many names were given, of which some may be the same.
+  /// How many names were given, including repeated ones.
   let count: Int
   @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
   /// The operation, while it stands in the lines.
   @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
-  /// Who came to the lines before whom.
+  /// The order in which operations entered the lines.
   @exclusivity(unchecked) fileprivate var turn: UInt64 = 0
-  /// Whether it stands in the lines; protected by the operation's lane's lock.
+  /// Whether it stands in the lines. Protected by the lock of the operation's lane.
   @exclusivity(unchecked) var isMade = false
-  /// By which the operation is told that it has its names.
+  /// Tells the operation that it has its names.
   let edge: Edge.Pointer
 
   init(_ names: UnsafeBufferPointer<UnsafePointer<CChar>>) {
@@ -155,23 +156,23 @@ final class NameClaims: @unchecked Sendable {
 
   func name(at place: Int) -> Bytes { first[place].name }
 
-  /// One for each name that was given.
+  /// One place for each name that was given.
   fileprivate var places: Range<UnsafeMutablePointer<NamePlace>> { first..<first + count }
 }
 
 /// An operation's place in the line of a name. The registry's lock protects it.
 private struct NamePlace {
   let name: Bytes
-  /// It has this place.
+  /// The claims that this place belongs to.
   let claims: Unmanaged<NameClaims>
   var line: UnsafeMutablePointer<NameLine>?
   var previous: UnsafeMutablePointer<NamePlace>?
   var next: UnsafeMutablePointer<NamePlace>?
 }
 
-/// Who stands in line for a name: the first one has it.
+/// The operations in line for a name: the first one has it.
 private struct NameLine: HashNode {
-  /// The first one's own.
+  /// The first operation's own copy.
   var key: Bytes
   var nextInBucket: UnsafeMutablePointer<NameLine>?
   var first: UnsafeMutablePointer<NamePlace>?

@@ -1,27 +1,27 @@
-/// What only operations with a key or an owner have. The lane's lock protects it, and the owner's
-/// lock the links of its list.
+/// What only operations with a key or an owner have. The lane's lock protects it; the owner's lock
+/// protects the links of the owner's list.
 struct OperationGroups {
   var key: Bytes?
-  /// Of those with the key.
+  /// Links among the operations with this key.
   var sameKeyBefore: OperationSlot.Pointer?
   var sameKeyAfter: OperationSlot.Pointer?
 
   var owner: Owner?
-  /// Of those with the owner; in the order from the last one to the first.
+  /// Links among the operations with this owner, from the newest to the oldest.
   var ownedBefore: OperationSlot.Pointer?
   var ownedAfter: OperationSlot.Pointer?
 
-  /// It is to end with another one of its key, if there is one.
+  /// Whether it joins an operation with the same key, if there is one.
   let joins: Bool
-  /// Those that end as one, of which it is the leader or has joined the leader.
+  /// The operations that end together, if this one leads them or has joined them.
   var party: Party?
-  /// It is among the party's followers.
+  /// Whether it is one of the party's followers.
   var isFollowing = false
   var followerBefore: OperationSlot.Pointer?
   var followerAfter: OperationSlot.Pointer?
   var hasBeenJoined = false
 
-  /// With a copy of the key in the same piece of memory, which `deallocate` frees.
+  /// Allocates groups with a copy of the key in the same piece of memory, which `deallocate` frees.
   @_optimize(speed)
   static func make(key: Bytes?, owner: Owner?, joins: Bool) -> UnsafeMutablePointer<Self> {
     let keyAt = MemoryLayout<Self>.stride
@@ -36,18 +36,18 @@ struct OperationGroups {
 
 /// An operation and those that have joined it. The lane's lock protects it.
 ///
-/// All of them refer to it, and so find their leader whoever that is: one that stands in for another
-/// one takes its place here, and nobody else hears of it. The leader lets go of it when it ends.
+/// All of them refer to the party and so find their leader: a follower that stands in for it only
+/// has to take its place here. The leader drops the party when it ends.
 final class Party: @unchecked Sendable {
   // Safe to share: as above.
 
-  /// A reference, because its result is that of all.
+  /// With a reference, as its result becomes everybody's.
   @exclusivity(unchecked) private(set) var leader: OperationSlot.Pointer
   @exclusivity(unchecked) private(set) var firstFollower: OperationSlot.Pointer?
   @exclusivity(unchecked) private var lastFollower: OperationSlot.Pointer?
-  /// Its leader has ended so, and those that are left are about to.
+  /// Whether its leader has ended and the remaining followers are about to end in the same way.
   @exclusivity(unchecked) var isEnding = false
-  /// The next one of those in an outbox, which refers to it.
+  /// The next party in an outbox, which retains it.
   @exclusivity(unchecked) var nextEnding: Unmanaged<Party>?
 
   init(leader: OperationSlot.Pointer) {
@@ -55,7 +55,8 @@ final class Party: @unchecked Sendable {
     leader.addReference()
   }
 
-  /// Never with the last reference of a slot under a lock: while its lane has the slot, it has one.
+  /// Never drops the last reference of a slot under a lock: while the slot is in its lane, the lane
+  /// holds one.
   deinit { leader.dropReference() }
 
   func append(_ slot: OperationSlot.Pointer) {
@@ -80,7 +81,7 @@ final class Party: @unchecked Sendable {
     if let after { after.groups!.pointee.followerBefore = before } else { lastFollower = before }
   }
 
-  /// One of the followers leads from now on. The old leader has ended, and its lane still has it.
+  /// Makes a follower the leader. The old leader has ended, and its lane still refers to it.
   func promote(_ slot: OperationSlot.Pointer) {
     remove(slot)
     slot.addReference()

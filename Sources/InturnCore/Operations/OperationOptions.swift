@@ -1,5 +1,5 @@
-/// The options of an operation that is enqueued; see `inturn_operation_options`. What they point to is
-/// the caller's, until the call returns.
+/// The options of an operation to be enqueued; see `inturn_operation_options`. What they point to
+/// belongs to the caller and is valid until the call returns.
 package struct OperationOptions {
   package var label: UnsafePointer<CChar>?
   package var maxWait: Int64 = 0
@@ -8,19 +8,19 @@ package struct OperationOptions {
   package var stall: Int64 = 0
   package var grace: Int64 = 0
   package var endCallback = EndCallback()
-  /// The others are of operations that do not just wait for their turn.
+  /// The remaining options need more than a turn.
   package var priority: Int32 = 0
   package var isBarrier = false
   package var isUrgent = false
-  /// Operations that end before this one starts.
+  /// Operations that have to end before this one starts.
   package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
-  /// Whether it ends cancelled when one of those ends otherwise than finished.
+  /// Whether it ends cancelled if one of those ends otherwise than finished.
   package var needsFinished = false
-  /// Of the operations with a name in common, one runs at a time.
+  /// Of the operations that share a name, one runs at a time.
   package var names = UnsafeBufferPointer<UnsafePointer<CChar>>(start: nil, count: 0)
   package var condition: RawCondition?
   package var retry: RetryPolicy?
-  /// By which it can be found, and others can join it.
+  /// The key by which it can be found and joined.
   package var key: UnsafePointer<CChar>?
   package var joins = false
   package var owner: Owner?
@@ -35,12 +35,12 @@ package struct OperationOptions {
   }
 }
 
-/// What the short way in knows of an operation besides its work.
+/// The options that the short way in knows, besides the work.
 package struct LeanOptions {
   package var priority: Int32 = 0
-  /// Operations that end before this one starts.
+  /// Operations that have to end before this one starts.
   package var after = UnsafeBufferPointer<Handle>(start: nil, count: 0)
-  /// Whether it ends cancelled when one of those ends otherwise than finished.
+  /// Whether it ends cancelled if one of those ends otherwise than finished.
   package var needsFinished = false
 
   package init() {}

@@ -1,66 +1,69 @@
-/// What decides when an operation starts, and how often; of operations whose options say something
-/// about that.
+/// When, and how often, an operation starts, for operations whose options affect that.
 ///
-/// Protected by its lane's lock, but for what never changes once the operation is accepted.
+/// The lane's lock protects it, except for what never changes once the operation is accepted.
 struct OperationPlan {
   typealias Pointer = UnsafeMutablePointer<OperationPlan>
 
-  /// The level of the urgent ones: above every priority.
+  /// The level of urgent operations, above every priority.
   static var urgentLevel: Int64 { Int64.max }
 
-  /// What keeps a pending operation from starting: others that have not ended, names that others
-  /// have, a delay.
+  /// How many things keep a pending operation from starting: operations that have not ended, names
+  /// that others hold, a delay.
   var blockers: UInt32 = 0
   var priority: Int32 = 0
   var isBarrier = false
   var isUrgent = false
-  /// Whether it is only to start when all of those that it comes after have finished.
+  /// Whether it may start only if all of its dependencies have finished.
   var needsFinished = false
   /// Whether the plan lies in its details' memory.
   var isInDetails = false
   var ownsEdges = false
-  /// How often its work was called.
+  /// How often its work has been called.
   var attempts: UInt32 = 0
-  /// The operations that it comes after; in the same memory as the plan, unless it owns them.
+  /// Edges to its dependencies, in the same memory as the plan, unless `ownsEdges`.
   var edges: UnsafeMutablePointer<Edge>?
-  /// How many of them are set up.
+  /// How many edges are set up.
   var linkedCount = 0
   var condition: RawCondition?
-  /// The names that no two operations have at a time.
+  /// Names of which no two operations hold the same one at a time.
   var names: NameClaims?
   var retry: RetryPolicy?
-  /// It goes before all that is not urgent once nothing blocks it.
+  /// Once unblocked, it goes before everything that is not urgent.
   var comesNext = false
-  /// The generation that its handle has; its tokens have later ones from the second attempt on.
+  /// The generation in the operation's handle; from the second attempt on, its tokens have later
+  /// ones.
   var handleGeneration: UInt32 = 0
-  /// The attempt ends before its work was called: see `goBackIfStopped`.
+  /// Whether the attempt ends before its work is called: see `goBackIfStopped`.
   var goesBack = false
   /// When its next attempt is due; `Int64.max` for none.
   var retryAt = Int64.max
-  /// What the retry policy's function said of the attempt that is over.
+  /// The retry policy function's verdict on the attempt that is over.
   var verdict = Verdict.open
 
   enum Verdict { case open, again, enough }
 }
 
-/// One operation that another one comes after: a link in the list that the earlier one's end works
-/// through.
+/// The dependency of one operation on another: a link in the list that is worked through when the
+/// earlier one ends.
 struct Edge {
   typealias Pointer = UnsafeMutablePointer<Edge>
 
-  /// In the earlier operation's list, and then in that of the thread that works through it.
+  /// The next edge in the earlier operation's list, then in that of the thread that works through
+  /// it.
   var next: Pointer?
-  /// The one that comes after. A reference of it is held while the edge is in a list.
+  /// The dependent operation. A reference of it is held while the edge is in a list.
   var later: OperationSlot.Pointer
-  /// The earlier one, until this one has been told of its end. Not a reference: whoever looks at
-  /// it compares the generation. Nil in the edge by which an operation gets its names.
+  /// The earlier operation, until the later one has been told of its end. Not a reference: readers
+  /// compare the generation. Nil in an edge that grants an operation its names.
   var earlier: OperationSlot.Pointer?
   var earlierGeneration: UInt32 = 0
-  /// How the earlier ones ended: of this edge and those that follow it in a list of several.
+  /// The outcome of the earlier operation, for this edge and those that follow it without one of
+  /// their own.
   var outcome: Outcome?
 }
 
-/// Says just before the start whether an operation is still wanted; see `inturn_condition_fn`.
+/// A condition, called just before the start, says whether an operation is still wanted; see
+/// `inturn_condition_fn`.
 package typealias RawCondition = @convention(c) (UnsafeMutableRawPointer?) -> UInt32
 
 extension OperationPlan.Pointer {
@@ -83,7 +86,7 @@ extension OperationPlan {
 }
 
 extension OperationPlan.Pointer {
-  /// Takes options over. The plan lies in its details' memory, as do the edges.
+  /// Takes over the options. The plan and the edges lie in the details' memory.
   func take(_ options: UnsafePointer<OperationOptions>, edges: UnsafeMutablePointer<Edge>) {
     pointee.priority = options.pointee.priority
     pointee.isBarrier = options.pointee.isBarrier
@@ -98,8 +101,8 @@ extension OperationPlan.Pointer {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Calls `body` with the operations that these handles name, with references for the time of the
-  /// call, or says why one of them names none.
+  /// Calls `body` with the operations that the handles name, holding references for the duration of
+  /// the call. Otherwise returns why a handle names none.
   static func withEarlier(
     _ handles: UnsafeBufferPointer<Handle>?,
     _ body: (UnsafeBufferPointer<OperationSlot.Pointer>) -> Status
@@ -129,13 +132,13 @@ extension UnsafeMutablePointer<OperationSlot> {
   @inline(__always)
   var condition: RawCondition? { plan?.pointee.condition }
 
-  /// Where a lane's order has it.
+  /// Its level in a lane's order.
   var level: Int64 {
     guard let plan else { return 0 }
     return plan.pointee.isUrgent ? OperationPlan.urgentLevel : Int64(plan.pointee.priority)
   }
 
-  /// A segment, or an operation that is to be started again.
+  /// Whether it is a segment, or an operation that is started again.
   var hasBegun: Bool {
     !loadWord().flags.isDisjoint(with: [.segment, .reattempted])
   }

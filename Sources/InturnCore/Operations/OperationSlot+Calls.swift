@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What holders of a handle or a token ask of an operation.
+/// What holders of a handle or token ask an operation.
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Waits until the operation has ended, and its end is in its place among those that are to be
-  /// delivered. The caller holds a reference.
+  /// Waits until the operation has ended and its end has its place among the deliveries. The caller
+  /// holds a reference.
   func waitForEnd(timeoutNanoseconds: Int64) -> Status {
     let status = waitForEndedFlag(timeoutNanoseconds: timeoutNanoseconds)
     var backoff = Backoff()
-    // Only for the moment between the flag and the lock of who has set it.
+    // Only for the moment between setting `ended` and taking the lane's lock.
     while status == .ok && loadWord().contains(.returned) && !isCounted { backoff.pause() }
     return status
   }
@@ -23,14 +23,14 @@ extension UnsafeMutablePointer<OperationSlot> {
     if loadWord().isEnded { return .ok }
     if timeoutNanoseconds == 0 { return .timedOut }
     guard let entry = WaitGraph.enter(.operation(self)) else {
-      // It may have ended meanwhile, and its queue be gone.
+      // It may have ended meanwhile, and its queue may be gone.
       return loadWord().isEnded ? .ok : .deadlock
     }
     defer { WaitGraph.leave(entry) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     var backoff = Backoff()
     while true {
-      // Before the look at the word, so that no wake-up is missed after it.
+      // Loaded before the word, so that no wake-up is missed.
       let seen = wakeups.pointee.load(ordering: .acquiring)
       if loadWord().isEnded { return .ok }
       if backoff.isShort {
@@ -43,15 +43,15 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// The lane, locked, as long as the end of this attempt is not decided; else nil, with nothing locked:
-  /// then the slot may be another operation's, and its lane another queue's. The caller has found the
-  /// slot by the attempt's token.
+  /// The lane, locked, while the end of this attempt is undecided. Otherwise nil, with nothing
+  /// locked: the slot may then be another operation's, and its lane another queue's. The caller has
+  /// found the slot by the attempt's token.
   func lockLane(ofAttempt generation: UInt32) -> Lane.Pointer? {
     let lane = self.lane
     lane.pointee.lock.lock()
-    // A gate goes from one operation to the next without the lock, unless it has `attention`.
+    // Without `attention`, a gate goes on to its next operation without the lock.
     let word = set(.attention)
-    // A generation belongs to one lane.
+    // A generation belongs to a single lane.
     guard word.generation == generation, !word.contains(.claimed) else {
       lane.pointee.lock.unlock()
       return nil
@@ -59,7 +59,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return lane
   }
 
-  /// The details, made if there are none yet; for who may change anything in them.
+  /// The details, created if there are none, for callers that may change anything in them.
   func needDetailsLocked() -> UnsafeMutablePointer<OperationDetails> {
     if let details = pointee.details {
       details.pointee.isLean = false
@@ -71,7 +71,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return details
   }
 
-  /// Of an operation whose starts nobody counts: it has one at most.
+  /// For an operation without a plan, which starts once at most.
   var attemptsWithoutPlan: UInt32 { loadWord().contains(.started) ? 1 : 0 }
 
   func needPlanLocked() {
@@ -83,11 +83,11 @@ extension UnsafeMutablePointer<OperationSlot> {
     details.pointee.plan = plan
   }
 
-  /// Asks the operation's condition, if it has one, just before its work is called. False when the
-  /// work is not to be called: then the operation has ended, by its condition or before that, when
-  /// its start was told, or it goes back to be started again. No lock is held.
+  /// Asks the operation's condition, if it has one, just before the work is called. False when the
+  /// work must not be called: the operation has ended, by its condition or while its start was
+  /// told, or it goes back to be started again. Called without a lock.
   ///
-  /// - Parameter mayGoBack: Somebody who may have stopped the queue was called after the start.
+  /// - Parameter mayGoBack: Callbacks since the start may have stopped the queue.
   @inline(__always)
   func isStillWanted(_ token: Handle, _ condition: RawCondition?, mayGoBack: Bool) -> Bool {
     if condition == nil && !mayGoBack && !loadWord().contains(.claimed) { return true }
@@ -107,8 +107,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
     if mayGoBack { lane.goBackIfStopped(token, slot: self) }
     if !loadWord().contains(.claimed) { return true }
-    // It may have been cut off meanwhile. A place that is held for it would never be given up,
-    // as nobody has got its token.
+    // It may have been cut off meanwhile. Nobody has its token, so a place held for it would never
+    // be given up.
     lane.takePlaceBack(from: self, generation: token.generation)
     return false
   }

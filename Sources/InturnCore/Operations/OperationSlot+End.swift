@@ -1,7 +1,7 @@
 import CInturnSystem
 import Synchronization
 
-/// Ending an operation, and what follows from it.
+/// Ending an operation, and what follows.
 extension UnsafeMutablePointer<OperationSlot> {
   /// The result of `inturn_token_finish_with`, or none.
   struct Payload {
@@ -11,8 +11,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     var resultDestroy: RawDestroy?
   }
 
-  /// Ends the operation that the token belongs to. Without a lock; only who finds that the work's
-  /// call has returned goes on with the queue, and takes the lane's lock for it.
+  /// Ends the token's operation without a lock. If the work's call has returned already, carries on
+  /// the queue, which takes the lane's lock.
   @inline(__always)
   static func end(_ token: Handle, as outcome: Outcome) -> Status {
     guard token.isOf(.token), let slot = Engine.current.pointee.operations.pointer(at: token.index)
@@ -38,8 +38,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     return slot.end(token, as: outcome, payload: Payload())
   }
 
-  /// Finishes an operation whose word is that, and of which nothing but the time is to be kept. False
-  /// when there may be more to it, or somebody else was faster.
+  /// Finishes an operation with this word, of which only the time has to be kept. False when there
+  /// may be more to do, or another thread was faster.
   @inline(__always)
   private func endSimply(_ word: OperationWord, _ token: Handle) -> Bool {
     let others: OperationWord.Flags = [.handleHeld, .observed, .waitedFor, .attention]
@@ -60,13 +60,13 @@ extension UnsafeMutablePointer<OperationSlot> {
     } else if before.contains(.watched) {
       tellStatesIfThere(token)
     }
-    // The slot may be another operation's by now, whose waiters look up then for nothing.
+    // The slot may belong to another operation by now, whose waiters then wake up for nothing.
     wakeWaiters(before)
     return true
   }
 
-  /// Tells the end at once if the operation is still there. Its lane, which may have settled it
-  /// meanwhile, has told it then.
+  /// Tells the end at once if the operation is still there. If its lane has settled it meanwhile,
+  /// the lane has told it.
   @inline(never)
   private func tellStatesIfThere(_ token: Handle) {
     guard let slot = Self.find(token: token).1 else { return }
@@ -74,10 +74,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     slot.dropReference()
   }
 
-  /// The same for operations that are observed, or that end with data.
+  /// The same for operations that are observed or end with data.
   ///
-  /// - Parameter announce: Called once, with what this call returns, when that is decided and before
-  ///   the queue goes on. No lock is held.
+  /// - Parameter announce: Called once, without a lock, with this call's result, after it is
+  ///   decided and before the queue goes on.
   @inline(never)
   func end(
     _ token: Handle, as outcome: Outcome, payload: Payload, announce: ((Status) -> Void)? = nil
@@ -98,7 +98,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       if payload.result != nil || payload.resultDestroy != nil || payload.code != 0
         || announce != nil
       {
-        // There is something to keep: a batch must not just go on with the next operation.
+        // There is data to write, so a burst must not go on to the next operation.
         next = next.removing(.ended).adding(.attention)
       }
       let (exchanged, original) = pointee.word.weakCompareExchange(
@@ -111,7 +111,7 @@ extension UnsafeMutablePointer<OperationSlot> {
             pointee.cause = requestCause
           }
           pointee.code = payload.code
-          // Of an attempt that failed before.
+          // The result of an earlier attempt that failed.
           let (earlier, destroyEarlier) = (pointee.result, pointee.resultDestroy)
           pointee.result = payload.result
           pointee.resultDestroy = payload.resultDestroy
@@ -127,20 +127,19 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// Why the operation was asked to end. The details and their cause were there before the word said
-  /// that it was.
+  /// Why the operation was asked to end. The cause was written before the request was set.
   var requestCause: Cause { pointee.details?.pointee.requestCause ?? .request }
 
-  /// Sets `ended`, wakes who waits for it, and goes on with the queue if the work has returned.
+  /// Sets `ended`, wakes waiters, and carries on the queue if the work has returned.
   private func publishEnd() {
     let lane = self.lane
     let word = loadWord()
-    // Nobody is told the times of an operation that has none from the beginning.
+    // An operation that was enqueued without a time does not need the others.
     if word.contains(.observed) && (word.contains(.ownClock) || pointee.enqueuedAt != 0) {
-      // Most queues use the system's clock, and their operations need no lock to know it.
+      // Most queues use the system's clock, which is read without the lane.
       pointee.endedAt = word.contains(.ownClock) ? lane.clock.now : inturn_system_now()
     }
-    // The caller's reference may be the last thing that keeps the slot once `ended` is set.
+    // Once `ended` is set, the caller's reference alone may not keep the slot.
     addReference()
     let before = set(.ended)
     if before.contains(.returned) {
@@ -152,7 +151,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     dropReference()
   }
 
-  /// Nil when no place is held, or the slot has come to another generation.
+  /// Nil when no place is held, or the slot has another generation.
   func releasePlaceLocked(generation: UInt32? = nil) -> OperationWord? {
     change {
       $0.contains(.placeHeld) && $0.generation == generation ?? $0.generation
@@ -168,14 +167,14 @@ extension UnsafeMutablePointer<OperationSlot> {
   @inline(never)
   private func wakeWaitersSlowly() { wakeups.advance() }
 
-  /// An atomic never moves, and a slot's memory is never given back.
+  /// The address stays valid: an atomic never moves, and a slot's memory is never freed.
   var wakeups: WakeWord {
     withUnsafePointer(to: pointee.wakeups) { WakeWord(mutating: $0) }
   }
 
-  /// The engine ends the operation, under its lane's lock: a cancel before the start, a deadline, a
-  /// destroyed queue. Gives back the word from before the end was told, whose `returned` says who
-  /// goes on; nil when the end is decided already.
+  /// Ends the operation on the engine's behalf, under the lane's lock: a cancel before the start, a
+  /// deadline, a destroyed queue. Returns the word from before `ended` was set, whose `returned`
+  /// says who carries on. Nil when the end is decided already.
   func cutOffLocked(
     _ outcome: Outcome, cause: Cause, holdingPlace: Bool = false, payload: Payload = Payload(),
     _ outbox: inout Outbox
@@ -184,7 +183,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     else { return nil }
     pointee.cause = cause
     pointee.code = payload.code
-    // An attempt that failed before may have left one, which is destroyed with the slot.
+    // An earlier failed attempt may have left a result, which is destroyed with the slot.
     if pointee.resultDestroy == nil { pointee.result = payload.result }
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
     let before = set(.ended)
@@ -194,12 +193,12 @@ extension UnsafeMutablePointer<OperationSlot> {
   }
 
   private var countOfAttempts: UInt32 {
-    // That one has ended, and is kept.
+    // The leader has ended and is kept.
     if pointee.cause == .joined { return groups!.pointee.party!.leader.countOfAttempts }
     return plan?.pointee.attempts ?? attemptsWithoutPlan
   }
 
-  /// The end as callbacks and waiters are told it; the operation has ended.
+  /// The end as it is passed to callbacks and waiters. The operation has ended.
   func makeEnd() -> OperationEnd {
     OperationEnd(
       outcome: loadWord().outcome!, cause: pointee.cause, code: pointee.code,

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Taking, holding and giving back slots.
+/// Taking, retaining and releasing slots.
 extension UnsafeMutablePointer<OperationSlot> {
   @inline(__always)
   func loadWord() -> OperationWord {
@@ -12,8 +12,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     Lane.Pointer(bitPattern: pointee.laneAddress.load(ordering: .relaxed)).unsafelyUnwrapped
   }
 
-  /// Changes the word by a pure step, again and again until it fits. Nil, with nothing changed,
-  /// when the step says so.
+  /// Changes the word by a pure step, retrying until the exchange succeeds. Nil, with nothing
+  /// changed, when the step returns nil.
   @inline(__always)
   func change(_ step: (OperationWord) -> OperationWord?) -> OperationWord? {
     var current = pointee.word.load(ordering: .acquiring)
@@ -27,7 +27,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return nil
   }
 
-  /// Sets flags and returns the word as it was before.
+  /// Sets flags and returns the previous word.
   @inline(__always)
   func set(_ flags: OperationWord.Flags) -> OperationWord {
     OperationWord(
@@ -36,10 +36,10 @@ extension UnsafeMutablePointer<OperationSlot> {
       ).oldValue)
   }
 
-  /// A slot of a lane in the state that the flags say, with so many references; nil without memory.
-  /// `isKept`: one of those that are kept to start operations that have none.
-  /// They are all given at once: who looks at the slot by a stale handle adds one for a moment, and
-  /// that is not to be lost.
+  /// Takes a slot for a lane, with these flags and references; nil when memory runs out. `isKept`
+  /// takes a reserved one, for starting operations that have none. The references are set before
+  /// the slot can be found: a lookup by a stale handle adds one for a moment, which must not be
+  /// lost.
   @_optimize(speed)
   @inline(__always)
   static func take(
@@ -53,10 +53,10 @@ extension UnsafeMutablePointer<OperationSlot> {
       OperationWord(
         bits: slot.pointee.word.load(ordering: .relaxed)
       ).generation)
-    // Once and for all: others read it without a reference.
+    // Written only once, as others read it without a reference.
     if slot.pointee.index != index { slot.pointee.index = index }
     slot.adopt(by: lane, laneGeneration)
-    // Releasing: who sees the new generation sees the lane.
+    // Releasing: whoever sees the new generation also sees the lane.
     slot.pointee.word.store(
       OperationWord(generation: generation, flags).bits, ordering: .releasing)
     slot.pointee.references.store(references, ordering: .releasing)
@@ -65,7 +65,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   @inline(__always)
   func adopt(by lane: Lane.Pointer, _ laneGeneration: UInt32) {
-    // Releasing: who sees the new lane sees that the slot is not the former operation's any more.
+    // Releasing: whoever sees the new lane also sees that the slot has left its previous operation.
     pointee.laneAddress.store(UInt(bitPattern: lane), ordering: .releasing)
     pointee.laneGeneration = laneGeneration
   }
@@ -73,7 +73,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   @inline(__always)
   func addReference() { pointee.references.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Adds a reference to a slot that may be free. False when it is.
+  /// Adds a reference to a slot that may be free. False when it is free.
   func tryAddReference() -> Bool {
     var count = pointee.references.load(ordering: .relaxed)
     while count != 0 {
@@ -86,33 +86,33 @@ extension UnsafeMutablePointer<OperationSlot> {
     return false
   }
 
-  /// Gives a reference up. The last one destroys the result, which is user code: no lock is held
-  /// where that may be.
+  /// Drops a reference. The last one destroys the result, which is user code, so no lock is held
+  /// where it may be the last.
   func dropReference() {
     if dropReferenceWithoutRecycling() { recycle() }
   }
 
-  /// The same for who cannot let user code be called just now. True for the last reference: the
-  /// caller recycles the slot when it can.
+  /// The same for a caller that cannot allow user code to be called. True for the last reference;
+  /// the caller then recycles the slot later.
   func dropReferenceWithoutRecycling() -> Bool {
     pointee.references.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 
-  /// Gives up several references of a slot that has nothing to destroy.
+  /// Drops several references of a slot that has nothing to destroy.
   @inline(__always)
   func dropReferences(_ count: UInt32) {
     let left = pointee.references.wrappingSubtract(count, ordering: .acquiringAndReleasing)
     if left.newValue == 0 { recycle() }
   }
 
-  /// Lets go of a gate, which no operation uses.
+  /// Drops a gate, which no operation uses.
   @_optimize(speed)
   func dropGate() {
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)
     dropReference()
   }
 
-  /// Gives a slot back to which nothing refers any more.
+  /// Frees a slot that nothing refers to any more.
   @_optimize(speed)
   @inline(never)
   func recycle() {
@@ -147,8 +147,8 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   // MARK: By handle
 
-  /// Gives the handle up, of which that takes no reference. False when it has to be done the long
-  /// way, which also says what is wrong.
+  /// Releases the handle without taking a reference. False when the caller has to go the long way,
+  /// which also finds out what is wrong.
   @_optimize(speed)
   @inline(__always)
   static func releaseAtOnce(_ handle: Handle) -> Bool {
@@ -163,7 +163,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return changed != nil
   }
 
-  /// The slot that a handle names, with a reference of the caller's, or why there is none.
+  /// The slot that a handle names, with a reference for the caller, or why there is none.
   private static func find(
     _ handle: Handle, as kind: HandleKind, if flag: OperationWord.Flags
   ) -> (Status, Self?) {
@@ -179,7 +179,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   private func isNamed(by handle: Handle, as kind: HandleKind, _ word: OperationWord) -> Bool {
     if kind == .operation && word.contains([.handleHeld, .reattempted]) {
-      // Written before the flag, and not again.
+      // Written once, before the flag.
       return plan!.pointee.handleGeneration == handle.generation
     }
     return word.generation == handle.generation
@@ -189,19 +189,20 @@ extension UnsafeMutablePointer<OperationSlot> {
     let word = loadWord()
     let isOver =
       word.generation > handle.generation
-      // Its last reference may just have gone, and the next generation not come yet.
+      // Its last reference may have gone just now, and the next generation not have been stored
+      // yet.
       || (word.generation == handle.generation && word.contains([.started, .claimed]))
     let isPast = kind == .token && handle.generation != 0 && isOver
     return isPast ? .alreadyFinished : handle.refusal(for: kind)
   }
 
-  /// The operation that a handle names, with a reference of the caller's.
+  /// The operation that a handle names, with a reference for the caller.
   static func find(operation handle: Handle) -> (Status, Self?) {
     find(handle, as: .operation, if: .handleHeld)
   }
 
-  /// The operation that a snapshot calls so, whether or not somebody holds its handle, with a reference
-  /// of the caller's.
+  /// The operation with this id in a snapshot, whether or not its handle is held, with a reference
+  /// for the caller.
   static func find(told id: Handle) -> (Status, Self?) {
     guard id.isOf(.operation), let slot = Engine.current.pointee.operations.pointer(at: id.index),
       slot.tryAddReference()
@@ -212,7 +213,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return (.stale, nil)
   }
 
-  /// The operation that a token belongs to, with a reference of the caller's.
+  /// The operation that a token belongs to, with a reference for the caller.
   static func find(token: Handle) -> (Status, Self?) {
     find(token, as: .token, if: .started)
   }
@@ -229,10 +230,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     nonmutating set { pointee.code = Int32(bitPattern: newValue) }
   }
 
-  /// The generation of its first attempt, which its handle has. The caller holds a reference.
+  /// The generation of its first attempt, as in its handle. The caller holds a reference.
   var firstGeneration: UInt32 {
     let word = loadWord()
-    // Written before the flag, and not again.
+    // Written once, before the flag.
     return word.contains(.reattempted) ? plan!.pointee.handleGeneration : word.generation
   }
 

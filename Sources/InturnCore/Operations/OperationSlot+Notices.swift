@@ -11,12 +11,12 @@ struct NoticeHandler {
   }
 }
 
-/// What running work is told: that it is to end, that an urgent operation wants its place.
+/// Notices to running work: that it should end, or that an urgent operation wants its place.
 extension UnsafeMutablePointer<OperationSlot> {
   enum Notice { case cancel, preempt }
 
-  /// Sets the handler of a running operation, or none. The caller holds a reference. Gives back
-  /// the handler that was replaced, whose context is to be destroyed.
+  /// Sets or removes a handler of a running operation. The caller holds a reference. Returns the
+  /// previous handler, whose context has to be destroyed.
   func setHandler(
     _ handler: NoticeHandler, for notice: Notice, generation: UInt32
   ) -> (status: Status, old: NoticeHandler) {
@@ -43,7 +43,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return (.ok, old)
   }
 
-  /// Takes a handler out, so that it is called and destroyed once.
+  /// Takes out a handler, so that it is called and destroyed only once.
   func takeHandlerLocked(for notice: Notice) -> NoticeHandler {
     guard let details = pointee.details else { return NoticeHandler() }
     switch notice {
@@ -56,7 +56,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// Which handlers are to be called.
+  /// Whether the handler is to be called.
   func isDueLocked(_ notice: Notice) -> Bool {
     guard let details = pointee.details else { return false }
     switch notice {
@@ -69,12 +69,12 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// Calls a handler that is due: an executor's turn. Another one that is due gets its own. False
-  /// when none is.
+  /// Calls one handler that is due, as an executor's turn. Any other one gets its own turn. False
+  /// when none is due.
   func deliverNotice() -> Bool {
     let lane = self.lane
     lane.pointee.lock.lock()
-    // The queue may be gone, and its lane be another one's.
+    // The queue may be gone, and its lane be another queue's.
     let isCurrent =
       lane.pointee.generation == pointee.laneGeneration
       && !lane.pointee.machine.flags.contains(.destroyed)
@@ -126,7 +126,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// No notice is under way any more. The next attempt may have waited for that.
+  /// No notice is under way any more, for which the next attempt may have waited.
   private func noticedLocked(_ outbox: inout Outbox) {
     pointee.details!.pointee.isNoticed = false
     if loadWord().contains([.restarting, .cutOff]) {
@@ -136,7 +136,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension UnsafeMutablePointer<Lane> {
-  /// Has the handlers called that are due, once the lock is given up.
+  /// Submits the handlers that are due, once the lock is released.
   func noticeLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     guard let details = slot.pointee.details, !details.pointee.isNoticed,
       slot.isDueLocked(.cancel) || slot.isDueLocked(.preempt)
@@ -146,7 +146,7 @@ extension UnsafeMutablePointer<Lane> {
     outbox.addNotice(of: slot, details)
   }
 
-  /// Tells the running interaction that an urgent one could start in its place, if that is so.
+  /// Tells the running interaction if an urgent one could start in its place.
   func askToGiveWayLocked(_ outbox: inout Outbox) {
     guard let order, order.pointee.hasLiveUrgent, pointee.firstRunning != 0,
       pointee.machine.flags.isDisjoint(with: [.suspended, .destroyed]),

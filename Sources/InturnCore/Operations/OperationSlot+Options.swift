@@ -1,8 +1,8 @@
 import CInturnSystem
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Takes options over, before the slot is in a lane. `earlier`: how many operations it comes after;
-  /// `isHeld`: its batch holds it, too. False when memory runs out.
+  /// Takes over the options, before the slot is in a lane. `earlier` is the number of dependencies;
+  /// `isHeld` means that its batch blocks it as well. False when memory runs out.
   @_optimize(speed)
   func giveDetails(
     _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool = false
@@ -22,8 +22,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     return true
   }
 
-  /// Lets go of the slot of an operation that was not accepted, whose contexts are the caller's,
-  /// and of the references that it was taken with.
+  /// Drops the slot of an operation that was not accepted, with the references that it was taken
+  /// with. The contexts stay the caller's.
   func discard(_ references: UInt32) {
     pointee.destroy = nil
     dropReferences(references)
@@ -31,20 +31,20 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension OperationDetails {
-  /// The details of an operation with these options, its plan if it needs one, its edges and its label:
-  /// in one piece of memory, which is the details'. Nil when there is none.
+  /// Allocates details, plan (if needed), edges and label in one piece of memory, which the details
+  /// own. Nil when memory runs out.
   @_optimize(speed)
   fileprivate static func make(
     _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool
   ) -> (UnsafeMutablePointer<OperationDetails>, OperationPlan.Pointer?)? {
     let needsPlan = isHeld || OperationPlan.isNeeded(options, earlier: earlier)
-    // All are made of words, so that each one's stride keeps the next one aligned.
+    // All three types are made of words, so each one's stride keeps the next one aligned.
     let planAt = MemoryLayout<OperationDetails>.stride
     let edgesAt = planAt + (needsPlan ? MemoryLayout<OperationPlan>.stride : 0)
     let labelAt = edgesAt + earlier * MemoryLayout<Edge>.stride
     let labelSize = options.pointee.label.map { strlen($0) + 1 } ?? 0
-    // Not `allocate`, which takes a slower way for memory of no type. The details' `deallocate` frees
-    // it, as it frees all that is not aligned to more than a word or two.
+    // Not `allocate`, which is slower for untyped memory. The details' `deallocate` can free it, as
+    // its alignment is the default one.
     guard let memory = malloc(labelAt + labelSize) else { return nil }
     let details = memory.bindMemory(to: OperationDetails.self, capacity: 1)
     details.initialize(to: OperationDetails())

@@ -1,7 +1,7 @@
 /// The state of an operation slot as one value: a generation and a set of flags.
 ///
-/// A slot holds it in one atomic, and every change is one atomic operation on it. The functions
-/// here say what each event makes of a word; `OperationSlot` carries them out.
+/// A slot holds it in one atomic, and every change is one atomic operation. The functions here
+/// compute the word that follows from each event; `OperationSlot` stores it.
 ///
 ///     pending ──start──▶ started ──the work's call returns──▶ started, returned
 ///        │                  │                                   │
@@ -10,7 +10,7 @@
 ///               claimed ──the end's data is written──▶ ended
 ///
 /// Whoever sets the second of `returned` and `ended` carries on the queue. With `restarting`, an
-/// attempt ends in the same way, and the next one begins with the next generation: pending again.
+/// attempt ends in the same way; the next one is pending again, with the next generation.
 struct OperationWord: Equatable {
   var bits: UInt64
 
@@ -18,40 +18,40 @@ struct OperationWord: Equatable {
     let rawValue: UInt32
     /// The work has been called.
     static let started = Flags(rawValue: 1 << 0)
-    /// That call has returned; whoever ends the operation now goes on with the queue.
+    /// That call has returned; whoever ends the operation from now on carries on the queue.
     static let returned = Flags(rawValue: 1 << 1)
-    /// The outcome is decided. The first who sets it has won.
+    /// The outcome is decided: the first to set it wins.
     static let claimed = Flags(rawValue: 1 << 2)
     /// The end's data can be read.
     static let ended = Flags(rawValue: 1 << 3)
     /// The operation was asked to end.
     static let cancelRequested = Flags(rawValue: 1 << 4)
-    /// On a lane's gate: the drainer is to take the lock before it starts the next operation.
+    /// On a gate: the drainer has to take the lock before it starts the next operation.
     static let attention = Flags(rawValue: 1 << 5)
     /// Somebody holds the operation's handle.
     static let handleHeld = Flags(rawValue: 1 << 6)
-    /// Ended by a deadline, yet it keeps its place until the token is finished.
+    /// Ended by a deadline, but keeps its place until the token is finished.
     static let placeHeld = Flags(rawValue: 1 << 7)
     /// It has options or a handle: the end has data that somebody may read.
     static let observed = Flags(rawValue: 1 << 8)
-    /// Somebody sleeps until it has ended.
+    /// Some thread sleeps until it has ended.
     static let waitedFor = Flags(rawValue: 1 << 9)
-    /// The engine ended it, not its token.
+    /// The engine has ended it, rather than its token.
     static let cutOff = Flags(rawValue: 1 << 11)
-    /// The queue has a clock of its own.
+    /// The queue has its own clock.
     static let ownClock = Flags(rawValue: 1 << 12)
     /// The slot is a segment of another operation.
     static let segment = Flags(rawValue: 1 << 10)
-    /// Its retry policy has a say when it fails.
+    /// It has a retry policy.
     static let retries = Flags(rawValue: 1 << 13)
-    /// An attempt is over, which need not be the operation's end.
+    /// An attempt is over, which may not be the operation's end.
     static let restarting = Flags(rawValue: 1 << 14)
     /// It is not the first attempt: the handle has another generation.
     static let reattempted = Flags(rawValue: 1 << 15)
-    /// Its state is told as a value.
+    /// Its state is observed as a value.
     static let watched = Flags(rawValue: 1 << 24)
 
-    /// Of a gate between two operations.
+    /// The flags of a gate between two operations.
     static var over: Flags { [.started, .returned, .claimed, .ended] }
   }
 
@@ -95,7 +95,7 @@ struct OperationWord: Equatable {
 
   // MARK: Events
 
-  /// What an event makes of a word, or why it makes nothing of it.
+  /// The word that follows from an event, or why the event is refused.
   enum Change: Equatable {
     case to(OperationWord)
     case refused(Status)
@@ -103,8 +103,8 @@ struct OperationWord: Equatable {
 
   /// A token of `generation` ends the operation.
   ///
-  /// An operation that nobody observes has no data to write: it is ended at once. The token of an
-  /// operation that was cut off but keeps its place gives the place up.
+  /// An operation that nobody observes has no data to write, so it ends at once. A token whose
+  /// operation was cut off but holds its place is refused here; the caller gives the place up.
   @inline(__always)
   func ending(generation: UInt32, outcome: Outcome) -> Change {
     if self.generation != generation {
@@ -116,13 +116,13 @@ struct OperationWord: Equatable {
     return .to(outcome == .failed && contains(.retries) ? next.adding(.restarting) : next)
   }
 
-  /// A token of `generation` ends the attempt, and asks for another one. Nil when it cannot.
+  /// A token of `generation` ends the attempt and asks for another one. Nil when it cannot.
   func yielding(generation: UInt32) -> OperationWord? {
     guard self.generation == generation, contains(.started), !contains(.claimed) else { return nil }
     return adding([.claimed, .ended, .restarting])
   }
 
-  /// The operation is pending again, for its next attempt. Nil when it has ended for good.
+  /// The operation is pending again, for its next attempt. Nil when no attempt has ended.
   func restarted() -> OperationWord? {
     guard contains(.restarting) else { return nil }
     let kept: Flags = [
@@ -132,7 +132,8 @@ struct OperationWord: Equatable {
       generation: generation + 1, flags.intersection(kept).union(.reattempted))
   }
 
-  /// There is no further attempt. One that only gave way ends cancelled. Nil when it has ended so.
+  /// There is no further attempt. An attempt that only gave way ends cancelled. Nil when no attempt
+  /// has ended.
   func endedForGood() -> OperationWord? {
     guard contains(.restarting) else { return nil }
     let word = removing(.restarting)
@@ -140,11 +141,12 @@ struct OperationWord: Equatable {
     return OperationWord(bits: word.bits | UInt64(Outcome.cancelled.rawValue) << Self.outcomeShift)
   }
 
-  /// The engine itself ends the operation: a cancel before its start, a deadline, a destroyed
-  /// queue. Nil when its end is decided already.
+  /// The engine ends the operation: a cancel before its start, a deadline, a destroyed queue. Nil
+  /// when its end is decided already.
   ///
-  /// Of one that retries, a deadline ends only the attempt, unless it was asked to end, or would
-  /// have its context in two calls: its place is free, but its work has not returned.
+  /// If it retries, a deadline ends only the attempt. That is not so if it was asked to end, or if
+  /// its place is freed while its work has not returned: another attempt would then use its context
+  /// in two calls at once.
   func cutOff(outcome: Outcome, holdingPlace: Bool = false) -> OperationWord? {
     if contains(.claimed) { return nil }
     let isAttempt =
@@ -152,18 +154,18 @@ struct OperationWord: Equatable {
       && (holdingPlace || contains(.returned))
     var word = claimed(outcome, withData: true).adding(
       isAttempt ? [.cutOff, .restarting] : [.cutOff, .cancelRequested])
-    // What never started has no call to return from.
+    // An operation that never started has no call to return from.
     if !contains(.started) { word = word.adding(.returned) }
     return holdingPlace ? word.adding(.placeHeld) : word
   }
 
-  /// The operation is asked to end. Nil when it was asked, or its end is decided.
+  /// The operation is asked to end. Nil when it has been asked already, or its end is decided.
   func requestingCancel() -> OperationWord? {
     if isDecided || contains(.cancelRequested) { return nil }
     return adding(.cancelRequested)
   }
 
-  /// Its handle is given up. Nil when nobody holds it.
+  /// Its handle is released. Nil when it is not held.
   func givingHandleUp() -> OperationWord? {
     contains(.handleHeld) ? removing(.handleHeld) : nil
   }
@@ -174,19 +176,19 @@ struct OperationWord: Equatable {
     return OperationWord(bits: bits | UInt64(outcome.rawValue) << Self.outcomeShift).adding(flags)
   }
 
-  /// Whether the operation is over for the engine: it has ended, nobody runs its work, and its
-  /// place is not held.
+  /// Whether the operation is over for the engine: it has ended, its work is not being called, and
+  /// its place is not held.
   @inline(__always)
   var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) && isEnded }
 
-  /// Whether its work has finished it, and nothing else has happened to it since its start.
+  /// Whether its work has finished it and nothing else has happened since its start.
   @inline(__always)
   var isSimplyFinished: Bool {
     let others: Flags = [.handleHeld, .observed, .waitedFor, .attention]
     return outcome == .finished && flags.subtracting(others) == [.started, .claimed, .ended]
   }
 
-  /// Whether it has ended, and not only an attempt.
+  /// Whether the operation has ended, rather than one attempt.
   @inline(__always)
   var isEnded: Bool { contains(.ended) && !contains(.restarting) }
 
@@ -194,7 +196,7 @@ struct OperationWord: Equatable {
   @inline(__always)
   var isDecided: Bool { contains(.claimed) && !contains(.restarting) }
 
-  /// Whether it waits for its start, or for its next attempt's.
+  /// Whether it waits for its start, or for that of its next attempt.
   var isPending: Bool { flags.isDisjoint(with: [.started, .claimed]) }
 
   var state: OperationState {

@@ -1,4 +1,5 @@
-/// Whose operations some are: when it goes away, they are cancelled; and it may have but so many.
+/// A group of operations that are cancelled when their owner is destroyed, and whose number may be
+/// limited.
 package final class Owner: @unchecked Sendable {
   // Safe to share: `lock` protects the rest, and the links of the operations in its list.
 
@@ -6,19 +7,19 @@ package final class Owner: @unchecked Sendable {
   private let lock = BriefLock()
   @exclusivity(unchecked) private var newest: OperationSlot.Pointer?
   @exclusivity(unchecked) private var oldest: OperationSlot.Pointer?
-  /// Once it is gone: the next one that is to be cancelled.
+  /// After `goAway` has begun: the next operation to cancel.
   @exclusivity(unchecked) private var next: OperationSlot.Pointer?
   @exclusivity(unchecked) private var count: UInt64 = 0
   @exclusivity(unchecked) private var isGone = false
   /// 0 for no limit.
   private let capacity: UInt64
 
-  /// Set before anybody has it.
+  /// Set before the owner is shared.
   @exclusivity(unchecked) var handle = Handle(bits: 0)
 
   init(capacity: UInt64) { self.capacity = capacity }
 
-  /// Takes an operation in that is just being accepted, and that has details.
+  /// Adds an operation that is being accepted and that has details.
   func add(_ slot: OperationSlot.Pointer) -> Status {
     lock.lock()
     defer { lock.unlock() }
@@ -33,7 +34,7 @@ package final class Owner: @unchecked Sendable {
     return .ok
   }
 
-  /// Lets go of one that has ended.
+  /// Removes an operation that has ended.
   func remove(_ slot: OperationSlot.Pointer) {
     lock.lock()
     defer { lock.unlock() }
@@ -45,14 +46,15 @@ package final class Owner: @unchecked Sendable {
     count -= 1
   }
 
-  /// Goes away: cancels all that have not ended, in the order in which they came.
+  /// Cancels all operations that have not ended, in the order in which they came, and refuses new
+  /// ones.
   func goAway() {
     lock.lock()
     isGone = true
     next = oldest
     while let slot = next {
       next = slot.groups!.pointee.ownedBefore
-      // It is in the list, so it has not ended and the engine refers to it.
+      // It is in the list, so it has not ended and the engine holds a reference.
       slot.addReference()
       lock.unlock()
       _ = slot.lane.cancel(slot, cause: .owner)

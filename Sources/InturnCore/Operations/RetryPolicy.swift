@@ -1,18 +1,18 @@
 /// How often an operation is attempted again, and when; see `inturn_retry`.
 package struct RetryPolicy {
-  /// The first attempt included; 0 for no limit.
+  /// Counts the first attempt; 0 for no limit.
   package var maximumAttempts: UInt32 = 0
   /// Nanoseconds before the second attempt.
   package var delay: Int64 = 0
-  /// Each further delay is so many times the one before; at least 1.
+  /// The factor from one delay to the next; at least 1.
   package var factor = 1.0
-  /// No delay is longer, in nanoseconds; 0 for no limit.
+  /// The longest delay in nanoseconds; 0 for no limit.
   package var maximumDelay: Int64 = 0
-  /// Which part of each delay is left to chance, 0 to 1: the delay is that much shorter at most.
+  /// The random share of each delay, 0 to 1: by how much it is shortened at most.
   package var jitter = 0.0
-  /// Whether an attempt that exceeds its time is the operation's end.
+  /// Whether a time-out of an attempt ends the operation.
   package var isOfFailuresOnly = false
-  /// Says whether a failure with this code, after so many attempts, is worth another one.
+  /// Says whether a failure with this code, after this many attempts, is worth another one.
   package var decide: RawDecide?
 
   package typealias RawDecide = @convention(c) (UnsafeMutableRawPointer?, Int32, UInt32) -> Bool
@@ -27,11 +27,11 @@ package struct RetryPolicy {
     maximumAttempts == 0 || attemptsSoFar < maximumAttempts
   }
 
-  /// The delay after so many attempts. `chance` is a number from 0 up to 1.
+  /// The delay after `attempts` attempts. `chance` is a number from 0 up to 1.
   package func delay(afterAttempts attempts: UInt32, chance: Double) -> Int64 {
     var length = Double(delay)
     var rest = attempts - 1
-    // By squaring, as there may be no limit to the attempts.
+    // By squaring, as the number of attempts may be unlimited.
     var power = factor
     while rest > 0 && length > 0 && length < Double(Int64.max) {
       if rest & 1 == 1 { length *= power }

@@ -1,5 +1,5 @@
-/// The function that an operation is, and the line that has enqueued it, in one word: the address of a
-/// function takes 48 bits on all systems, and the upper 16 have the line's number.
+/// An operation's function and the line that enqueued it, in one word: a function's address takes
+/// 48 bits on all systems, and the upper 16 hold the line's number.
 struct Work {
   private let bits: UInt
 
@@ -8,7 +8,7 @@ struct Work {
   @inline(__always)
   private init(bits: UInt) { self.bits = bits }
 
-  /// Nil where there is no function, or one that the system does not have.
+  /// Nil for a null pointer, or an address that no function can have.
   @inline(__always)
   init?(_ function: RawWork?, at site: Site) {
     let address = unsafeBitCast(function, to: UInt.self)
@@ -16,13 +16,13 @@ struct Work {
     bits = address | UInt(site.bits) << 48
   }
 
-  /// The same for one that is known to be a function.
+  /// The same for a pointer that is known to be a function.
   @inline(__always)
   init(known function: RawWork, at site: Site) {
     bits = unsafeBitCast(function, to: UInt.self) | UInt(site.bits) << 48
   }
 
-  /// Of a job with a slot, and of one that is none any more.
+  /// True for a job with a slot, and for a job that is gone.
   @inline(__always)
   var isNone: Bool { bits == 0 }
 
