@@ -6,16 +6,16 @@ struct Chunk {
   typealias Pointer = UnsafeMutablePointer<Chunk>
 
   var next: Pointer?
-  /// How many jobs have been put in; only grows until the chunk is reused.
+  /// How many jobs have been put in; never shrinks until the chunk is squeezed or reused.
   var count: UInt32
   /// How many jobs have been taken out.
   var start: UInt32
   let sizeClass: UInt32
-  /// How many jobs there is room for; less than the size's when the chunk is sealed.
+  /// How many jobs fit; less than the size's capacity once the chunk is sealed.
   var capacity: UInt32
-  /// Of its lane's rounds of squeezing, the one that has come by last.
+  /// The last of its lane's squeezing rounds that has visited this chunk.
   var round: UInt32 = 0
-  /// Another one each time that it is taken from the pool.
+  /// A new number each time that it is taken from the pool.
   let number: UInt32
 
   static var sizeClasses: UInt32 { 5 }
@@ -24,8 +24,8 @@ struct Chunk {
   /// 64 KiB.
   @inline(__always)
   static func capacity(ofClass sizeClass: UInt32) -> UInt32 {
-    // A third of 32 * 4^class - 8. Without a division, as it is asked for each time a queue that has
-    // run empty goes on.
+    // A third of 32 * 4^class - 8. Without a division, as this is asked each time that a queue goes
+    // on after running empty.
     2728 & ((32 << (2 * sizeClass)) - 1)
   }
 
@@ -40,7 +40,7 @@ extension UnsafeMutablePointer<Chunk> {
     UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: Job.self)
   }
 
-  /// The next one; there is one.
+  /// The next job; there must be one.
   @inline(__always)
   var first: Job { jobs[Int(pointee.start)] }
 
@@ -50,7 +50,7 @@ extension UnsafeMutablePointer<Chunk> {
   @inline(__always)
   var isConsumed: Bool { pointee.start == pointee.count }
 
-  /// Drops the jobs that are left, and takes no more: what comes next goes to another chunk.
+  /// Drops the remaining jobs and accepts no more: later ones go to another chunk.
   func seal() {
     pointee.count = pointee.start
     pointee.capacity = pointee.start
@@ -58,17 +58,17 @@ extension UnsafeMutablePointer<Chunk> {
   }
 }
 
-/// Chunks that are not in use, a bounded number of each size.
+/// Unused chunks, a bounded number of each size.
 struct ChunkPool: ~Copyable {
   /// Protects `shelves` and `taken`.
   private let lock = BriefLock()
-  /// One for each size.
+  /// One shelf for each size.
   private let shelves: UnsafeMutablePointer<(first: Chunk.Pointer?, count: UInt32)>
   /// How many chunks have been taken, of all sizes.
   private let taken = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
 
-  /// At most so many bytes of a size are kept. Much of the largest, because for memory that is
-  /// fetched anew the system's work costs as much as the operations themselves.
+  /// How many bytes of each size are kept. Many of the largest, because fetching that memory from
+  /// the system costs as much as the operations themselves.
   private static func keptBytes(ofClass sizeClass: UInt32) -> Int {
     sizeClass == Chunk.sizeClasses - 1 ? 256 << 20 : 1 << 20
   }
@@ -79,14 +79,14 @@ struct ChunkPool: ~Copyable {
     taken.initialize(to: 0)
   }
 
-  /// For a pool that nobody has used; the engine's lives as long as the process.
+  /// Only for a pool that nobody has used; the engine's lives as long as the process.
   deinit {
     shelves.deallocate()
     taken.deallocate()
   }
 
-  /// An empty chunk, or nil when memory runs out. Of one that is *owed*, to operations that were
-  /// accepted, it may be a smaller one, but there always is one.
+  /// Takes an empty chunk; nil when memory runs out. A chunk that is *owed*, to operations that
+  /// were accepted, is always given, but may be smaller.
   func take(sizeClass: UInt32, isOwed: Bool = false) -> Chunk.Pointer? {
     let shelf = shelves + Int(sizeClass)
     lock.lock()

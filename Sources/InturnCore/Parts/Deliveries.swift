@@ -1,4 +1,4 @@
-/// Operations that have ended and of which that is still to be told, in the order in which it is.
+/// Ended operations whose ends are still to be delivered, in the order of delivery.
 struct Deliveries {
   private(set) var first: OperationSlot.Pointer?
   private var last: OperationSlot.Pointer?

@@ -1,10 +1,10 @@
-/// How a queue's operations have ended, but for those that finished.
+/// How a queue's operations have ended, except those that finished.
 struct EndCounts {
   private(set) var failed: UInt64 = 0
   private(set) var cancelled: UInt64 = 0
   private(set) var timedOut: UInt64 = 0
   private(set) var abandoned: UInt64 = 0
-  /// Running operations that have ended, as the queue knows, and keep their places.
+  /// Running operations that the queue knows to have ended and that still hold their places.
   var keepingPlaces: UInt32 = 0
 
   var sum: UInt64 { failed + cancelled + timedOut + abandoned }

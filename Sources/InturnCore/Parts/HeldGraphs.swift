@@ -1,9 +1,9 @@
 /// The graphs of a lane's batches that hold operations without slots.
 struct HeldGraphs {
   private(set) var first: BatchGraph.Pointer?
-  /// Graphs that were cancelled, and the contexts of what they hold are to be destroyed.
+  /// Cancelled graphs: the contexts of the operations that they hold are still to be destroyed.
   private(set) var firstCancelled: BatchGraph.Pointer?
-  /// How many operations those of the first list hold.
+  /// How many operations the graphs of the first list hold.
   private(set) var count: UInt32 = 0
 
   mutating func add(_ graph: BatchGraph.Pointer) {
@@ -13,13 +13,13 @@ struct HeldGraphs {
     first = graph
   }
 
-  /// A graph holds so many less.
+  /// A graph holds `released` operations less.
   mutating func release(_ released: UInt32, of graph: BatchGraph.Pointer) {
     count -= released
     if graph.pointee.held == 0 && released > 0 { remove(graph) }
   }
 
-  /// Cancels a graph: what it holds is to be destroyed. Says how much that is.
+  /// Cancels a graph, so that what it holds is destroyed. Returns how many operations that is.
   mutating func cancel(_ graph: BatchGraph.Pointer) -> UInt32 {
     let held = graph.pointee.held
     remove(graph)
@@ -30,7 +30,7 @@ struct HeldGraphs {
     return held
   }
 
-  /// All that the first of the cancelled ones has held is destroyed.
+  /// The first cancelled graph holds nothing any more.
   mutating func firstCancelledIsEmpty() { firstCancelled = firstCancelled?.pointee.next }
 
   private mutating func remove(_ graph: BatchGraph.Pointer) {

@@ -1,7 +1,7 @@
-/// One entry of a lane's buffer: what is known of a pending operation.
+/// One entry of a lane's buffer, which stands for a pending operation.
 ///
-/// Three words are all that an operation without options or handle needs. Anything else has a
-/// slot: then there is no `work`, and `context` points to it.
+/// An operation without options or handle needs no more than these three words. Any other has a
+/// slot: then `work` is none, and `context` points to the slot.
 struct Job {
   var work: Work
   var context: UnsafeMutableRawPointer?
@@ -18,7 +18,7 @@ struct Job {
     self.init(context: UnsafeMutableRawPointer(slot), destroy: nil)
   }
 
-  /// The slot, of a job that has one.
+  /// The slot, if the job has one.
   @inline(__always)
   var slot: OperationSlot.Pointer? {
     if !work.isNone { return nil }

@@ -1,6 +1,6 @@
-/// Jobs in order: a list of chunks. Its lane's lock protects it.
+/// Jobs in order: a list of chunks. The lane's lock protects it.
 struct JobBuffer {
-  /// Nil when there is no chunk, as `tail`.
+  /// Nil together with `tail`.
   var head: Chunk.Pointer?
   var tail: Chunk.Pointer?
 
@@ -10,7 +10,8 @@ struct JobBuffer {
     return head.isConsumed && head.pointee.next == nil
   }
 
-  /// Puts a job at the end. False when memory runs out; never of one that is owed, see `ChunkPool`.
+  /// Appends a job. False when memory runs out, which never happens to an owed job: see
+  /// `ChunkPool`.
   @inline(__always)
   mutating func append(_ job: Job, isOwed: Bool = false) -> Bool {
     var last = tail
@@ -20,7 +21,7 @@ struct JobBuffer {
     }
     let chunk = last.unsafelyUnwrapped
     (chunk.jobs + Int(chunk.pointee.count)).initialize(to: job)
-    // Less than its capacity.
+    // Cannot overflow: it is below the capacity.
     chunk.pointee.count &+= 1
     return true
   }
@@ -40,7 +41,7 @@ struct JobBuffer {
     return chunk
   }
 
-  /// Puts an owed job before all others, in a buffer that no burst reads.
+  /// Puts an owed job first, in a buffer that no burst reads.
   mutating func prepend(_ job: Job) {
     if head == nil || head.unsafelyUnwrapped.pointee.start == 0 {
       let chunk = Engine.current.pointee.chunks.take(sizeClass: 0, isOwed: true).unsafelyUnwrapped
@@ -55,7 +56,7 @@ struct JobBuffer {
     (chunk.jobs + Int(chunk.pointee.start)).initialize(to: job)
   }
 
-  /// Puts another buffer's jobs at the end; it is empty then.
+  /// Appends another buffer's jobs and leaves that one empty.
   mutating func append(_ other: inout JobBuffer) {
     guard other.head != nil else { return }
     if let tail {
@@ -67,11 +68,11 @@ struct JobBuffer {
     other = JobBuffer()
   }
 
-  /// The chunk with the next job, or nil when there is none; gives consumed ones back. The last one
-  /// is kept for what comes next, and begun again when it is consumed.
+  /// The chunk with the next job, or nil when there is none. Gives consumed chunks back, except the
+  /// last one, which is kept and reused from its start.
   ///
-  /// `isRead`: the drainer of a burst reads the first chunk without the lock, so that no place of
-  /// it may be filled again.
+  /// `isRead`: the drainer of a burst reads the first chunk without the lock, so none of its places
+  /// may be filled again.
   @inline(__always)
   mutating func front(isRead: Bool = false) -> Chunk.Pointer? {
     while let chunk = head, chunk.isConsumed {
@@ -93,7 +94,7 @@ struct JobBuffer {
     front()?.first
   }
 
-  /// Takes the next job out, or nil.
+  /// Takes out the next job, or nil.
   mutating func pop() -> Job? {
     guard let chunk = front() else { return nil }
     let job = chunk.first
@@ -101,7 +102,7 @@ struct JobBuffer {
     return job
   }
 
-  /// Gives the memory of an empty buffer back.
+  /// Frees the memory of an empty buffer.
   mutating func release() {
     guard front() == nil, let chunk = head else { return }
     head = nil
@@ -109,15 +110,15 @@ struct JobBuffer {
     Engine.current.pointee.chunks.giveBack(chunk)
   }
 
-  /// Gives the memory of an empty buffer back, but for a chunk of the smallest size: so a few that
-  /// come and go fetch none, and what a burst took does not stay.
+  /// Frees the memory of an empty buffer, except a chunk of the smallest size. So a few jobs that
+  /// come and go fetch no memory, and what a large backlog took does not stay.
   @inline(__always)
   mutating func releaseLarge() {
     if let chunk = head, chunk.pointee.sizeClass > 0 { release() }
   }
 
-  /// Takes all jobs out as a list of chunks. The chunk that is read stays, and what is left in it
-  /// moves to others.
+  /// Takes out all jobs as a list of chunks. A chunk that is being read stays, and its remaining
+  /// jobs move to others.
   mutating func takeAll(isRead: Bool = false) -> Chunk.Pointer? {
     if !isRead {
       guard let first = front() else { return nil }
@@ -137,9 +138,10 @@ struct JobBuffer {
     return rest.head
   }
 
-  /// Takes out the jobs for which `isDead` says so, of some chunks that this round has not come by
-  /// yet, or of all; the others keep their order. The chunk that is read stays as it is. `budget`: how
-  /// many jobs may still be looked at, about. True when the round is through.
+  /// Removes the jobs for which `isDead` is true from chunks that this round has not visited, or
+  /// from all if `round` is nil. The other jobs keep their order; a chunk that is being read is
+  /// left alone. `budget` limits roughly how many jobs are examined. True when the round is
+  /// complete.
   mutating func squeeze(
     _ round: UInt32?, isRead: Bool, _ budget: inout Int, where isDead: (Job) -> Bool
   ) -> Bool {
@@ -175,7 +177,7 @@ struct JobBuffer {
     return true
   }
 
-  /// Tells each job in order, until `body` says that it is enough. False when it has.
+  /// Calls `body` with each job in order, until it returns false. False when it has.
   func forEach(_ body: (Job) -> Bool) -> Bool {
     var next = head
     while let chunk = next {

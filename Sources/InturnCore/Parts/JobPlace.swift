@@ -1,7 +1,8 @@
-/// How far a walk through a buffer has come, which goes on after its lane was unlocked.
+/// How far a walk through a buffer has come, so that it can go on after the lane was unlocked.
 ///
-/// The chunk may be another buffer's by then: each one that is taken from the pool has a number of its
-/// own. One that is gone was read to its end, as was all before it.
+/// The chunk may be in another buffer by then, so its number is compared, which is new each time
+/// that it is taken from the pool. A chunk that is gone was read to its end, and all chunks before
+/// it.
 struct JobPlace {
   private var chunk: Chunk.Pointer?
   private var number: UInt32 = 0
@@ -12,7 +13,7 @@ struct JobPlace {
     chunk == self.chunk && chunk.pointee.number == number
   }
 
-  /// Where to go on in the chunk. When jobs were squeezed out of it, nobody knows.
+  /// Where to go on in the chunk: at its start, if jobs have been squeezed out of it meanwhile.
   fileprivate func position(in chunk: Chunk.Pointer) -> UInt32 {
     let start = chunk.pointee.start
     return isIn(chunk) && chunk.pointee.round == round ? max(start, position) : start
@@ -27,8 +28,8 @@ struct JobPlace {
 }
 
 extension JobBuffer {
-  /// Tells each job from a place on, until `body` says that it is enough, of which one the next walk
-  /// begins then. False when it has.
+  /// Calls `body` with each job from a place on, until it returns false; the next walk then begins
+  /// at that job. False when it has.
   func forEach(from place: inout JobPlace, _ body: (Job) -> Bool) -> Bool {
     var found = head
     while let chunk = found, !place.isIn(chunk) { found = chunk.pointee.next }

@@ -1,21 +1,21 @@
-/// What waits in a lane, where that is more than a buffer of jobs.
+/// What is pending in a lane, beyond its buffer of jobs.
 struct LaneBacklog {
-  /// Made with the first operation that is not simply taken in its turn.
+  /// Created with the first operation that does not simply wait for its turn.
   var order: UnsafeMutablePointer<LaneOrder>?
   /// How many of the pending jobs are segments.
   var segments: UInt32 = 0
-  /// How many have been called so far.
+  /// How many segments have been called so far.
   var segmentsRun: UInt64 = 0
-  /// Of an actor lane: whether the buffer may have jobs of operations that have begun, which do not
-  /// wait behind one that has not.
+  /// On an actor lane: whether the buffer may hold segments or further attempts, which do not wait
+  /// behind an operation that has not begun.
   var mayHaveBegun = false
-  /// Operations were accepted that a cancel of all does not end before their start.
+  /// Whether any accepted operation is obstinate: a cancel-all does not end it before its start.
   var hasObstinate = false
-  /// How many of the jobs in the buffer were cancelled and only wait to be passed over.
+  /// How many jobs in the buffers were cancelled and only wait to be dropped.
   var tombstones: UInt32 = 0
-  /// The round in which those are squeezed out, and how many jobs it may look at now.
+  /// The current round of squeezing those out, and how many jobs it may examine now.
   var round: UInt32 = 1
   var squeezeBudget = 0
-  /// Operations without slots that were cancelled and whose contexts are to be destroyed.
+  /// Cancelled operations without slots, whose contexts are to be destroyed.
   var graveyard = JobBuffer()
 }

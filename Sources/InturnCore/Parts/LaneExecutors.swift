@@ -1,20 +1,21 @@
-/// Where a lane's drainers come from: its executor, and those that it had before.
+/// Where a lane's drainers come from: its executor, and its former ones.
 struct LaneExecutors {
-  /// Retained. Nil: the library's pool.
+  /// Retained. Nil for the library's pool.
   private(set) var current: Unmanaged<Executor>?
-  /// Retained. They live as long as the lane, so that who has read one under the lock may submit to
-  /// it after.
+  /// Retained. They live as long as the lane, so that whoever has read one under the lock may
+  /// submit to it afterwards.
   private var former: [Unmanaged<Executor>] = []
-  /// Drainers that still wait at those; none of these have none.
+  /// Drainers that still wait at former executors; one without any has no entry.
   private var away: [(executor: UnsafeRawPointer, count: UInt16)] = []
 
   init(_ executor: Executor? = nil) { current = executor.map { Unmanaged.passRetained($0) } }
 
-  /// How many drainers wait elsewhere than at the current one.
+  /// How many drainers wait at other executors than the current one.
   var awayCount: UInt16 { away.reduce(0) { $0 + $1.count } }
 
-  /// Has another executor from now on, of which the caller has counted a use. False when there is a
-  /// use of it already. `scheduled`: how many drainers wait anywhere; `pool`: the library's.
+  /// Makes another executor the current one; the caller has counted a use of it. False when a use
+  /// was counted already. `scheduled` is the number of drainers that wait anywhere, and `pool` the
+  /// library's pool.
   mutating func change(to executor: Executor, scheduled: UInt16, pool: Executor) -> Bool {
     let new = Unmanaged.passUnretained(executor)
     if current?.toOpaque() == new.toOpaque() { return false }
@@ -31,13 +32,13 @@ struct LaneExecutors {
     return place == nil
   }
 
-  /// One that has waited at this executor arrives.
+  /// A drainer arrives that has waited at this executor.
   mutating func drainerArrives(from executor: UnsafeRawPointer?) {
     guard let place = away.firstIndex(where: { $0.executor == executor }) else { return }
     away[place].count -= 1
     if away[place].count == 0 { away.remove(at: place) }
   }
 
-  /// All of which a use is counted.
+  /// All executors that the lane counts as a user of.
   var all: [Unmanaged<Executor>] { (current.map { [$0] } ?? []) + former }
 }

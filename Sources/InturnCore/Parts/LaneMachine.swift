@@ -1,12 +1,13 @@
-/// What a lane decides, as a value: whether an operation may start, and whether somebody must come
-/// and drain the lane. Its lane asks it under the lane's lock and acts on the answers afterwards.
+/// A lane's decisions, as a value: whether an operation may start, and whether the lane needs a
+/// drainer. The lane asks under its lock and acts on the answers afterwards.
 ///
 /// A drainer is a turn of an executor: *scheduled* while it waits there, *active* while it is in
-/// the lane. What is to be upheld, and tested for every reachable state:
+/// the lane. Invariants, tested for every reachable state:
 ///
 /// - when something can be done, a drainer is scheduled or active;
 /// - no more operations run than the limit, and no more drainers exist than can be of use;
-/// - a suspended, held or destroyed lane starts nothing, and one that has made an offer nothing else.
+/// - a suspended, held or destroyed lane starts nothing, and one with an open offer starts nothing
+///   else.
 struct LaneMachine: Hashable {
   struct Flags: OptionSet, Hashable {
     let rawValue: UInt16
@@ -14,27 +15,27 @@ struct LaneMachine: Hashable {
     static let closed = Flags(rawValue: 1 << 0)
     /// At least one suspend is in force.
     static let suspended = Flags(rawValue: 1 << 1)
-    /// Its pace lets nothing start before a moment, or before its view appears.
+    /// Its pace allows no start before some moment, or before its view appears.
     static let held = Flags(rawValue: 1 << 2)
-    /// Its queue is gone; what is left of it is being cleared away.
+    /// Its queue is gone; the rest is being cleared away.
     static let destroyed = Flags(rawValue: 1 << 3)
     /// Ends wait to be delivered.
     static let hasDeliveries = Flags(rawValue: 1 << 4)
     /// The drainer is in a burst: it starts operations without the lock.
     static let bursting = Flags(rawValue: 1 << 5)
-    /// Somebody sleeps until nothing is left.
+    /// Some thread sleeps until nothing is left to do.
     static let waitedFor = Flags(rawValue: 1 << 6)
-    /// Somebody is told its events.
+    /// An observer is told its events.
     static let isObserved = Flags(rawValue: 1 << 9)
-    /// The operation whose turn it is waits for something, and all of them with it.
+    /// The operation whose turn it is has to wait, and all others with it.
     static let headBlocked = Flags(rawValue: 1 << 8)
-    /// States of it are told as values.
+    /// Its states are observed as values.
     static let watched = Flags(rawValue: 1 << 10)
-    /// There is a rate of starts.
+    /// Its rate of starts is limited.
     static let rated = Flags(rawValue: 1 << 7)
-    /// The next operation is offered, and nobody has claimed it: nothing else starts.
+    /// The next operation is offered and not yet claimed: nothing else starts.
     static let offered = Flags(rawValue: 1 << 11)
-    /// Nobody looks whether it stands still: who gives it something to do has the watchdog begin.
+    /// The watchdog does not look at it: whoever gives it something to do has the watchdog begin.
     static let unattended = Flags(rawValue: 1 << 12)
   }
 
@@ -42,12 +43,12 @@ struct LaneMachine: Hashable {
   var scheduled: UInt16 = 0
   var active: UInt16 = 0
   let traits: LaneTraits
-  /// Started operations whose place has not been released.
+  /// Started operations that still have their places.
   var running: UInt32 = 0
 
   init(_ traits: LaneTraits) { self.traits = traits }
 
-  /// What the lane looks like from outside the machine.
+  /// What the machine has to know about the rest of the lane.
   struct View {
     /// Whether the buffer has jobs.
     var hasJobs: Bool
@@ -57,7 +58,7 @@ struct LaneMachine: Hashable {
 
   enum Next: Equatable { case deliver, start, leave }
 
-  /// Whether each start is counted, and made under the lock.
+  /// Whether starts are counted one by one, under the lock.
   @inline(__always)
   var countsStarts: Bool { !flags.isDisjoint(with: [.watched, .rated]) }
 
@@ -68,14 +69,13 @@ struct LaneMachine: Hashable {
     view.hasJobs && running < view.limit && flags.isDisjoint(with: Self.stopped)
   }
 
-  /// Whether an active drainer of a limited lane may go straight on with an operation that it has
-  /// at hand.
+  /// Whether an active drainer of a limited lane may go straight on with an operation at hand.
   @inline(__always)
   func canStartNext(limit: UInt32) -> Bool {
     traits.contains(.limited) && running < limit && goesStraightOn
   }
 
-  /// Whether an active drainer has nothing to look after but what can be started.
+  /// Whether an active drainer has nothing to do but start operations.
   @inline(__always)
   var goesStraightOn: Bool {
     flags.isDisjoint(with: Self.stopped.union(.hasDeliveries))
@@ -89,18 +89,18 @@ struct LaneMachine: Hashable {
     return canStart(view) ? .start : .leave
   }
 
-  /// Callbacks that are not to overlap have one drainer. An overlapping lane has one more than its
-  /// limit, so that ends are delivered while all places are taken.
+  /// A lane whose callbacks must not overlap has a single drainer. An overlapping one has one more
+  /// than its limit, so that ends are delivered while all places are taken.
   @inline(__always)
   func maximumDrainers(_ view: View) -> UInt32 {
     traits.contains(.overlapping) ? min(view.limit, 60_000) + 1 : 1
   }
 
-  /// Asks for a drainer where one is of use. True: the caller submits the lane.
+  /// Asks for a drainer if one is of use. When true, the caller submits the lane.
   @inline(__always)
   mutating func askForDrainer(_ view: @autoclosure () -> View) -> Bool {
     let drainers = UInt32(active) + UInt32(scheduled)
-    // The common case, for which the buffer need not be looked at.
+    // The common case, in which the buffer need not be examined.
     if drainers > 0 && !traits.contains(.overlapping) { return false }
     let view = view()
     if next(view) == .leave || drainers >= maximumDrainers(view) { return false }
@@ -118,7 +118,7 @@ struct LaneMachine: Hashable {
     active += 1
   }
 
-  /// The drainer has used up its turn: it is scheduled again.
+  /// The drainer has used up its turn and is scheduled again.
   mutating func drainerGoesBack() {
     active -= 1
     scheduled += 1

@@ -1,14 +1,14 @@
-/// What a lane knows of operations that are not simply taken in their order: those with priorities,
-/// those that wait for something, barriers, and those that come again. Its lane's lock protects it.
+/// A lane's operations that are not simply taken in order: those with priorities, those that wait
+/// for something, barriers, and those that are started again. The lane's lock protects it.
 ///
 /// A pending operation is in exactly one place:
 ///
-///     front      comes next, after urgent ones: it has had its turn, and has to take it again
-///     levels     may start; those of one priority in order
-///     blocked    waits for others' ends, one that it has joined among them, for names, or for its
+///     front      comes next, after urgent ones: it has had its turn and has to repeat it
+///     levels     may start; in order within each priority
+///     blocked    waits for others to end (such as one that it has joined), for names, or for its
 ///                next attempt
 ///     fence      the first barrier: starts when nothing before it is left
-///     behind     came after the fence; comes before it in nothing
+///     behind     came after the fence, and may not start before it
 struct LaneOrder: ~Copyable {
   /// Operations of one priority.
   struct Level: HashNode {
@@ -18,46 +18,46 @@ struct LaneOrder: ~Copyable {
     var key: Int64 { priority }
     var nextInBucket: Pointer?
     var jobs = JobBuffer()
-    /// Where the heap has it; -1 while nothing is pending in it.
+    /// Its position in the heap; -1 while nothing is pending in it.
     var position = -1
-    /// In the list of turns.
+    /// Links in the list of turns.
     var previous: Pointer?
     var next: Pointer?
   }
 
-  /// Before all levels but the urgent one, in this order.
+  /// Goes before all levels but the urgent one, in order.
   var front = JobBuffer()
   var behind = JobBuffer()
   var fence: OperationSlot.Pointer?
-  /// The fence has been started.
+  /// Whether the fence has been started.
   var isFenceRunning = false
-  /// The first and the last of the blocked operations' slots, in the order in which they came to be
-  /// blocked; zero for none. They are linked by `link`.
+  /// The first and last blocked slots, in the order in which they were blocked; zero for none.
+  /// Linked by `link`.
   var firstBlocked: UInt32 = 0
   var lastBlocked: UInt32 = 0
   var blocked: UInt32 = 0
 
-  /// The levels in which something is pending.
+  /// The levels with pending operations.
   fileprivate var heap = LevelHeap()
-  /// The level of priority zero, which there always is.
+  /// The level of priority zero, which always exists.
   private let plain = Level.Pointer.allocate(capacity: 1)
-  /// The others. Some that are empty are kept for what comes next.
+  /// The other levels. Some empty ones are kept for reuse.
   private var byPriority = HashTable<Level>()
   private var keptLevels: Int { 64 }
-  /// The levels by when one of theirs was started last: the longest ago first.
+  /// The levels in the order of their last starts, the longest ago first.
   private var firstTurn: Level.Pointer?
   private var lastTurn: Level.Pointer?
-  /// How many of them the round of squeezing has come by.
+  /// How many levels of the heap the squeezing round has visited.
   fileprivate var squeezed = 0
-  /// How many starts in a row have passed by an operation of a lower priority.
+  /// How many starts in a row have passed by a lower priority.
   private var passedBy: UInt32 = 0
 
-  /// After so many starts that passed lower priorities by, one of those is started.
+  /// After this many starts that passed by lower priorities, one of those starts.
   static var patience: UInt32 { 64 }
 
   init() { plain.initialize(to: Level(priority: 0)) }
 
-  /// When its lane is gone, and nothing is pending.
+  /// When its lane is gone; nothing is pending.
   deinit {
     func drop(_ level: Level.Pointer) {
       level.pointee.jobs.release()
@@ -69,7 +69,7 @@ struct LaneOrder: ~Copyable {
 }
 
 extension UnsafeMutablePointer<LaneOrder> {
-  /// Takes over what a lane has that had no order.
+  /// Takes over the buffer of a lane that had no order.
   func adopt(_ jobs: JobBuffer) {
     if jobs.isEmpty {
       var jobs = jobs
@@ -79,7 +79,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     }
   }
 
-  /// `isFree`: nothing runs, and no batch holds anything.
+  /// `isFree`: nothing runs, and no batch holds an operation.
   func hasStartable(isFree: Bool) -> Bool {
     if !pointee.heap.isEmpty || !pointee.front.isEmpty { return true }
     return isFree && isFenceReady
@@ -98,7 +98,7 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   // MARK: In
 
-  /// Puts a job where it can be started from. False when memory runs out.
+  /// Puts a job where it can be started. False when memory runs out.
   func push(_ job: Job, priority: Int64, isOwed: Bool = false) -> Bool {
     guard let level = pointee.level(priority, isOwed: isOwed) else { return false }
     if level.pointee.jobs.append(job, isOwed: isOwed) { return true }
@@ -106,12 +106,12 @@ extension UnsafeMutablePointer<LaneOrder> {
     return false
   }
 
-  /// Puts an owed job before all others of its priority.
+  /// Puts an owed job first in its priority.
   func pushFirst(_ job: Job, priority: Int64) {
     pointee.level(priority, isOwed: true)!.pointee.jobs.prepend(job)
   }
 
-  /// Puts jobs of no special priority at the end.
+  /// Appends jobs of priority zero.
   func append(_ jobs: inout JobBuffer) {
     if pointee.fence != nil {
       _ = jobs.forEach {
@@ -124,9 +124,9 @@ extension UnsafeMutablePointer<LaneOrder> {
     }
   }
 
-  /// Puts an operation where it belongs that no fence holds back. False when memory runs out.
+  /// Puts an operation, which no fence holds back, where it belongs. False when memory runs out.
   func admit(_ slot: OperationSlot.Pointer, isOwed: Bool = false) -> Bool {
-    // One that was cancelled behind a fence only waits to be passed over.
+    // An operation that was cancelled behind a fence only waits to be dropped.
     if slot.loadWord().contains(.claimed) {
       return push(Job(slot: slot), priority: slot.level, isOwed: isOwed)
     }
@@ -198,7 +198,7 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   // MARK: Out
 
-  /// Takes out what is to be started next, or nil. `ages`: no priority waits for ever.
+  /// Takes out the job to start next, or nil. `ages`: no priority waits for ever.
   func pop(ages: Bool) -> Job? {
     if !pointee.hasUrgent, let job = pointee.front.pop() { return job }
     if let level = pointee.chooseLevel(ages: ages) {
@@ -211,7 +211,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     return Job(slot: fence)
   }
 
-  /// Takes a pending operation out that is not in a buffer. False when it is in one.
+  /// Removes a pending operation that is not in a buffer. False when it is in one.
   func remove(_ slot: OperationSlot.Pointer) -> Bool {
     if slot.pointee.flags.contains(.isBlocked) {
       unblock(slot)
@@ -224,7 +224,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     return false
   }
 
-  /// The fence has run, or is cancelled: what came after it may start, up to the next one.
+  /// The fence has run or was cancelled: operations behind it may start, up to the next barrier.
   func liftFence(_ slot: OperationSlot.Pointer) {
     pointee.fence = nil
     pointee.isFenceRunning = false
@@ -235,7 +235,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     pointee.behind.release()
   }
 
-  /// Takes everything out that is in a buffer.
+  /// Takes out everything that is in a buffer.
   func takeAll() -> Chunk.Pointer? {
     var all = JobBuffer()
     func take(_ jobs: inout JobBuffer) { if jobs.front() != nil { all.append(&jobs) } }
@@ -248,7 +248,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     return all.head
   }
 
-  /// As the buffers' own; one after the other.
+  /// Squeezes the buffers, one after the other; see `JobBuffer.squeeze`.
   func squeeze(_ round: UInt32, _ budget: inout Int, where isDead: (Job) -> Bool) -> Bool {
     guard pointee.front.squeeze(round, isRead: false, &budget, where: isDead),
       pointee.behind.squeeze(round, isRead: false, &budget, where: isDead)
@@ -257,7 +257,7 @@ extension UnsafeMutablePointer<LaneOrder> {
       let level = pointee.heap[pointee.squeezed]
       budget -= 1
       if !level.pointee.jobs.squeeze(round, isRead: false, &budget, where: isDead) { return false }
-      // Its place is another one's then.
+      // After a removal, its place in the heap belongs to another level.
       if level.pointee.jobs.front() == nil {
         pointee.removeLevel(level)
       } else {
@@ -269,7 +269,7 @@ extension UnsafeMutablePointer<LaneOrder> {
     return true
   }
 
-  /// The level of the highest priority that is not above this one.
+  /// The level of the highest priority that does not exceed this one.
   func level(atMost priority: Int64) -> LaneOrder.Level.Pointer? {
     var found: LaneOrder.Level.Pointer?
     for place in 0..<pointee.heap.count {
@@ -283,11 +283,11 @@ extension UnsafeMutablePointer<LaneOrder> {
     return found
   }
 
-  /// In how many levels something is pending.
+  /// How many levels have pending operations.
   var levelCount: Int { pointee.heap.count }
 
-  /// Tells each pending job in about the order of the starts, until `body` says that it is enough.
-  /// False when it has.
+  /// Calls `body` with each pending job, roughly in the order of the starts, until it returns
+  /// false. False when it has.
   func forEach(_ body: (Job) -> Bool) -> Bool {
     guard pointee.front.forEach(body) else { return false }
     for level in pointee.heap.all.sorted(by: { $0.pointee.priority > $1.pointee.priority }) {
@@ -302,20 +302,20 @@ extension UnsafeMutablePointer<LaneOrder> {
 // MARK: The levels
 
 extension LaneOrder {
-  /// Whether nothing is startable, and nothing holds back what comes.
+  /// Whether nothing can start, and nothing holds back new operations.
   @inline(__always)
   var isEmpty: Bool { heap.isEmpty && front.isEmpty && fence == nil }
 
   var hasUrgent: Bool { heap.first?.pointee.priority == OperationPlan.urgentLevel }
 
-  /// Whether an urgent operation is startable, and not only one that was cancelled.
+  /// Whether an urgent operation can start, not counting cancelled ones.
   var hasLiveUrgent: Bool {
     guard hasUrgent, let level = heap.first else { return false }
     return !level.pointee.jobs.forEach { $0.slot?.loadWord().contains(.claimed) == true }
   }
 
-  /// The level of a priority, into which something is put. Nil when memory runs out, but not for
-  /// something that is owed.
+  /// The level of a priority, to which something is about to be added. Nil when memory runs out,
+  /// except for something owed.
   @inline(__always)
   fileprivate mutating func level(_ priority: Int64, isOwed: Bool) -> Level.Pointer? {
     if priority == 0 { return plainLevel() }
@@ -338,7 +338,7 @@ extension LaneOrder {
     }
   }
 
-  /// What a priority's level keeps of its memory, for tests.
+  /// The memory that a priority's level keeps, for tests.
   func chunk(of priority: Int64) -> Chunk.Pointer? {
     (priority == 0 ? plain : byPriority.find(priority))?.pointee.jobs.head
   }
@@ -346,7 +346,7 @@ extension LaneOrder {
   @inline(never)
   private mutating func specialLevel(_ priority: Int64, isOwed: Bool) -> Level.Pointer? {
     if let level = byPriority.find(priority) { return level }
-    // With the plain one.
+    // One more for the new level, and one for the plain one.
     if !heap.reserve(byPriority.count + 2, isOwed: isOwed) { return nil }
     let level = Level.Pointer.allocate(capacity: 1)
     level.initialize(to: Level(priority: priority))
@@ -369,8 +369,8 @@ extension LaneOrder {
     level.deallocate()
   }
 
-  /// The highest level; or, when that has passed lower ones by too often, the one whose last turn
-  /// is longest ago.
+  /// The highest level, or, after it has passed by lower ones too often, the one whose last turn
+  /// was the longest ago.
   fileprivate mutating func chooseLevel(ages: Bool) -> Level.Pointer? {
     guard let highest = heap.first else { return nil }
     if heap.count == 1 || !ages {
@@ -379,7 +379,7 @@ extension LaneOrder {
     }
     let isDue = passedBy >= Self.patience
     let chosen = isDue ? firstTurn! : highest
-    // What was cancelled is passed over, which is no turn and no start.
+    // Dropping a cancelled operation is neither a turn nor a start.
     if chosen.pointee.jobs.first()?.slot?.loadWord().contains(.claimed) == true { return chosen }
     passedBy = isDue ? 0 : passedBy + 1
     removeTurn(chosen)

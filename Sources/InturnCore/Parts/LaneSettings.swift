@@ -1,13 +1,13 @@
-/// What a queue was made with, or was told since.
+/// The settings that a queue was created with or has been given since.
 struct LaneSettings {
-  /// Its own memory.
+  /// Owned memory.
   var label: UnsafeMutablePointer<CChar>?
-  /// Retained. Nil: the system's clock.
+  /// Retained. Nil for the system's clock.
   var clock: Unmanaged<Clock>?
-  /// How many operations may be pending; 0 for any number.
+  /// How many operations may be pending; 0 for no limit.
   var capacity: UInt64 = 0
-  /// How many may run at a time.
+  /// How many operations may run at a time.
   var limit: UInt32 = 0
-  /// Of a destroyed lane: its place in the slab.
+  /// For a destroyed lane: its place in the slab.
   var index: UInt32 = 0
 }

@@ -1,22 +1,22 @@
-/// What the kinds of queues differ in. It is decided when a queue is made: nothing else asks for a
-/// kind, so a new one is a new set of these, and what it does that none has done before.
+/// The differences between the kinds of queues, decided when a queue is created. Nothing else asks
+/// for the kind, so a new kind is a new set of traits, plus whatever no other kind does.
 struct LaneTraits: OptionSet, Hashable {
   let rawValue: UInt16
 
-  /// An operation starts when the one before it has ended. Without this and `limited`, any number
-  /// may be running.
+  /// An operation starts only after the one before it has ended. Without this trait and `limited`,
+  /// any number may run.
   static let oneAtATime = LaneTraits(rawValue: 1 << 0)
-  /// At most so many are running as the queue's settings say, and they may change.
+  /// At most as many operations run as the queue's settings say; the number may change.
   static let limited = LaneTraits(rawValue: 1 << 1)
   /// Callbacks may overlap: several drainers at a time. Otherwise there is one.
   static let overlapping = LaneTraits(rawValue: 1 << 2)
-  /// Plain operations may be started by the burst, without the lock.
+  /// Plain operations may be started in bursts, without the lock.
   static let bursts = LaneTraits(rawValue: 1 << 3)
   /// A later operation may start before an earlier one: there are priorities.
   static let selective = LaneTraits(rawValue: 1 << 4)
-  /// Of those, the ones that have waited for long come first.
+  /// Low priorities that have waited for long go first once in a while.
   static let aging = LaneTraits(rawValue: 1 << 5)
-  /// Operations that wait for something do not hold up those behind them.
+  /// Blocked operations do not hold up those behind them.
   static let overtaking = LaneTraits(rawValue: 1 << 6)
   /// Operations may be barriers.
   static let barriers = LaneTraits(rawValue: 1 << 7)
@@ -27,12 +27,12 @@ struct LaneTraits: OptionSet, Hashable {
   /// Operations are shown in a view, with delays between them.
   static let view = LaneTraits(rawValue: 1 << 10)
 
-  /// Whether each queue has more than a lane's cache line.
+  /// Whether each such queue needs more than a lane's cache line.
   var haveSettings: Bool { !isDisjoint(with: [.limited, .selective]) }
 
   init(rawValue: UInt16) { self.rawValue = rawValue }
 
-  /// For who is told what there is: nothing is decided by it.
+  /// For reports and snapshots: nothing is decided by it.
   var kind: QueueKind {
     if contains(.view) { return .interaction }
     if contains(.segments) { return .actor }

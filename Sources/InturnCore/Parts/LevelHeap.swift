@@ -1,7 +1,7 @@
-/// The levels of a lane's order in which something is pending, as a binary heap: the highest priority
-/// first. Each level knows its place in it. The lane's lock protects it.
+/// The levels of a lane's order with pending operations, as a binary heap: the highest priority
+/// first. Each level knows its position. The lane's lock protects it.
 ///
-/// Its memory is its own and not an array's, because of most lanes a single level comes and goes with
+/// Uses its own memory rather than an array's, as on most lanes a single level comes and goes with
 /// each operation.
 struct LevelHeap: ~Copyable {
   private var levels = UnsafeMutablePointer<LaneOrder.Level.Pointer>.allocate(capacity: 4)
@@ -21,7 +21,7 @@ struct LevelHeap: ~Copyable {
   /// A copy, in no order.
   var all: [LaneOrder.Level.Pointer] { Array(UnsafeBufferPointer(start: levels, count: count)) }
 
-  /// Makes room for so many. False when memory runs out, but not where it is owed.
+  /// Makes room for `count` levels. False when memory runs out, unless the room is owed.
   mutating func reserve(_ count: Int, isOwed: Bool) -> Bool {
     if count <= capacity { return true }
     let larger = isOwed ? .allocate(capacity: 2 * capacity) : Self.memory(2 * capacity)
@@ -38,7 +38,7 @@ struct LevelHeap: ~Copyable {
       .bindMemory(to: LaneOrder.Level.Pointer.self, capacity: count)
   }
 
-  /// There is room for it.
+  /// Requires that there is room.
   @inline(__always)
   mutating func insert(_ level: LaneOrder.Level.Pointer) {
     count += 1

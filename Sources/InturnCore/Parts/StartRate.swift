@@ -1,19 +1,21 @@
-/// So many starts in each interval, and so many of them at once: a token bucket.
+/// A limit of `starts` starts in each interval, `burst` of them at once: a token bucket.
 ///
-/// The bucket holds `burst` starts and is full in the beginning. Each start takes one, and each
-/// `interval / starts` one comes back, as an exact fraction, so that nothing drifts. All that is kept
-/// is the moment at which the bucket is full again: the "generic cell rate algorithm" of ITU-T I.371.
+/// The bucket holds `burst` starts and is full at first. Each start takes one out, and one comes
+/// back after each `interval / starts`, as an exact fraction, so that nothing drifts. Only the
+/// moment at which the bucket is full again is stored: the "generic cell rate algorithm" of ITU-T
+/// I.371.
 package struct StartRate: Equatable, Sendable {
   package let starts: UInt32
   package let interval: Int64
   package let burst: UInt32
 
-  /// When the bucket is full: nanoseconds, and so many `starts`-ths of one.
+  /// When the bucket is full again: nanoseconds, and `part` `starts`-ths of one.
   private var full = Int64.min
   private var part: Int64 = 0
 
-  /// `burst`: 0 for as many as `starts`. Nil when they make no rate: `starts` and `interval` are
-  /// positive, and the bucket is full again within 2^62 nanoseconds even at one start an interval.
+  /// `burst` is 0 for as many as `starts`. Nil for an invalid rate: `starts` and `interval` must be
+  /// positive, and the bucket must be full again within 2^62 nanoseconds even at one start an
+  /// interval.
   package init?(starts: UInt32, interval: Int64, burst: UInt32) {
     let burst = burst == 0 ? starts : burst
     let (product, overflow) = interval.multipliedReportingOverflow(by: Int64(burst))
@@ -23,22 +25,22 @@ package struct StartRate: Equatable, Sendable {
     self.burst = burst
   }
 
-  /// The moment from which on there is a start in the bucket.
+  /// The moment from which the bucket contains a start.
   var nextStart: Int64 {
-    // It has been full ever since.
+    // It has always been full.
     if full == Int64.min { return full }
     let before = time(of: burst - 1)
     return full - before.whole + (part > before.part ? 1 : 0)
   }
 
-  /// Takes one out, at a moment at which there is one.
+  /// Takes a start out, at a moment when there is one.
   mutating func take(at now: Int64) {
-    // Up to a nanosecond late is in time: else the fractions would be lost.
+    // Up to a nanosecond late counts as in time, or the fractions would be lost.
     if full < now - (part > 0 ? 1 : 0) { (full, part) = (now, 0) }
     add(1)
   }
 
-  /// Takes as many out as are missing in a rate that was in force until now, if there are so many.
+  /// Takes out what was missing under the previous rate, as far as this bucket holds it.
   mutating func takeOver(from old: StartRate, at now: Int64) {
     if old.full < now { return }
     let owed = (old.full - now) * Int64(old.starts) + old.part
@@ -56,7 +58,7 @@ package struct StartRate: Equatable, Sendable {
     full = overflow ? Int64.max : sum
   }
 
-  /// The time in which so many come back.
+  /// The time in which `count` starts come back.
   private func time(of count: UInt32) -> (whole: Int64, part: Int64) {
     let (whole, part) = (interval * Int64(count)).quotientAndRemainder(dividingBy: Int64(starts))
     return (whole, part)

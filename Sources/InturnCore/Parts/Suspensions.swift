@@ -1,4 +1,4 @@
-/// How often a lane is suspended, and for which reasons.
+/// How often a lane is suspended, and why.
 struct Suspensions: ~Copyable {
   private struct Reason: HashNode {
     let key: Bytes
@@ -7,24 +7,24 @@ struct Suspensions: ~Copyable {
     var nextInBucket: UnsafeMutablePointer<Reason>?
   }
 
-  /// All of them, those with a reason among them.
+  /// All suspensions, including those with a reason.
   private(set) var count: UInt32 = 0
   private var countOfReasons: UInt32 = 0
-  /// Of the last one without a reason.
+  /// Where the last suspension without a reason was made.
   private var site = Site.unknown
-  /// None of them has a count of zero.
+  /// No reason has a count of zero.
   private var reasons = HashTable<Reason>()
 
   deinit { reasons.forEach { $0.deallocate() } }
 
-  /// One of the reasons, if there are any, and where it was suspended for that last.
+  /// One of the reasons, if there are any, and where the lane was last suspended for it.
   var first: (reason: UnsafePointer<CChar>?, site: Site) {
     var first: (reason: UnsafePointer<CChar>?, site: Site) = (nil, site)
     reasons.forEach { first = ($0.pointee.key.text, $0.pointee.site) }
     return first
   }
 
-  /// Adds one. False when no more can be counted.
+  /// Adds a suspension. False when no more can be counted.
   mutating func add(_ reason: Bytes?, at site: Site = .unknown) -> Bool {
     if count == UInt32.max { return false }
     count += 1
@@ -39,7 +39,7 @@ struct Suspensions: ~Copyable {
     return true
   }
 
-  /// Takes one of this reason back, or one without a reason. False when there is none.
+  /// Removes a suspension with this reason, or one without a reason. False when there is none.
   mutating func takeBack(_ reason: Bytes?) -> Bool {
     if let reason {
       guard let known = reasons.find(reason) else { return false }
@@ -57,7 +57,7 @@ struct Suspensions: ~Copyable {
   }
 
   private mutating func insert(_ reason: Bytes) -> UnsafeMutablePointer<Reason> {
-    // The node, and a copy of the text.
+    // One piece of memory for the node and a copy of the text.
     let textAt = MemoryLayout<Reason>.stride
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: textAt + reason.byteCount, alignment: MemoryLayout<Reason>.alignment)
