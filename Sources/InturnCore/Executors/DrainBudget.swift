@@ -1,26 +1,28 @@
 import Synchronization
 
-/// How much an executor may still call before it is to look up.
+/// How many calls an executor may still make in this turn, and what a drainer carries from one lane
+/// to the next.
 package struct DrainBudget {
   /// How many calls are left.
   package var remaining: Int
-  /// Whether the lane that is being drained has had a call.
+  /// Whether a call has been made for the lane that is being drained.
   var hasCalled = false
-  /// Operations with this work are given to the host, one at a time, instead of being called. Zero: none.
+  /// Operations with this work are given to the host, one at a time, rather than called. Zero:
+  /// none.
   let wanted: UInt
-  /// The one that was given.
+  /// The operation that was given to the host.
   package private(set) var given: GivenOperation?
-  /// The process state that the drain began in. Another one means that a call has forked and this
-  /// is the child, or that the process exits: then nothing of the engine is touched any more.
+  /// The process state when the drain began. A different one means that a call has forked and this
+  /// is the child, or that the process exits; nothing of the engine may be touched then.
   let process = ProcessState.current
-  /// The executor that drains, for comparing only. Nil outside the engine's own.
+  /// The executor that drains, for comparisons only. Nil if it is not one of the engine's.
   private(set) var executor: UnsafeRawPointer?
-  /// A slot that the last lane was drained with and the next one may use.
+  /// A gate that the last lane has returned and the next one may use.
   private var spareGate: OperationSlot.Pointer?
-  /// The operation that its drainer starts next, which is in no buffer; only from the moment at
-  /// which it is found until it is started, while its lane stays locked.
+  /// The operation to start next, which is in no buffer. Set only from the moment it is found until
+  /// it is started, while its lane stays locked.
   var next: OperationSlot.Pointer?
-  /// What is to be done when the lane that is being drained is unlocked.
+  /// What is done when the lane that is being drained is unlocked.
   var outbox = Outbox()
 
   @inline(__always)
@@ -38,7 +40,8 @@ package struct DrainBudget {
     self.executor = UnsafeRawPointer(Unmanaged.passUnretained(executor).toOpaque())
   }
 
-  /// Gives a started operation, whose context is the host's from now on, or calls its work.
+  /// Calls an operation's work, or gives the started operation to the host, which then owns the
+  /// context.
   @inline(__always)
   mutating func call(_ slot: OperationSlot.Pointer, _ token: Handle) {
     if wanted != 0 && wanted == slot.pointee.work.address {
@@ -52,7 +55,7 @@ package struct DrainBudget {
 
   // MARK: The gate
 
-  /// A slot whose word says "over", for a lane, which is locked, to start operations with.
+  /// A slot whose word says "over", with which a locked lane can start operations.
   @_optimize(speed)
   mutating func takeGate(for lane: Lane.Pointer) -> OperationSlot.Pointer {
     if let gate = spareGate {
@@ -70,24 +73,24 @@ package struct DrainBudget {
       else { Engine.outOfMemory() }
       Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
       if gate.loadWord().generation < OperationSlot.lastGeneration { return gate }
-      // It is retired by that.
+      // Dropping it retires it.
       gate.dropGate()
     }
   }
 
-  /// Keeps a gate that is over for the next lane. False when it has something to clean up, or there is
-  /// one already.
+  /// Keeps a gate that is over for the next lane. False when it contains something to clean up, or
+  /// a gate is kept already.
   @_optimize(speed)
   mutating func keep(_ gate: OperationSlot.Pointer) -> Bool {
     if !gate.isClean || spareGate != nil { return false }
-    // The next lane's gate begins without the marks that this lane's callers have left.
+    // Clears the marks that this lane's callers have left.
     gate.pointee.word.store(
       OperationWord(generation: gate.loadWord().generation, .over).bits, ordering: .releasing)
     spareGate = gate
     return true
   }
 
-  /// At the end of the executor's turn. In a forked child, the slot is its parent's.
+  /// Called at the end of the executor's turn. In a forked child, the slot is the parent's.
   mutating func dropSpareGate() {
     if isStillOurs { spareGate?.dropGate() }
     spareGate = nil

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Where work is called. One of `WorkerPool` and `HostExecutor`.
+/// Where work is called. Its subclasses are `WorkerPool`, `HostExecutor` and `OutsideExecutor`.
 package class Executor: @unchecked Sendable {
-  // Safe to share: `lock` protects `ring` and what subclasses say it protects.
+  // Safe to share: `lock` protects `ring` and whatever subclasses say it protects.
 
   /// Protects `ring` and the subclass's state.
   let lock = BriefLock()
   @exclusivity(unchecked) var ring = ReadyRing()
-  /// What `waiting` says. Relaxed: a hint.
+  /// What `waiting` returns. Relaxed: a hint.
   private let waitingBits = Atomic<UInt64>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
-  /// Set before anybody has it; null of one without a handle.
+  /// Set before the executor is shared; null for one without a handle.
   @exclusivity(unchecked) final var handle = Handle(bits: 0)
-  /// What a pool's threads are called.
+  /// The name of a pool's threads.
   let label: String?
 
   init(label: String?) { self.label = label }
@@ -21,17 +21,17 @@ package class Executor: @unchecked Sendable {
   /// Hands over an item. The executor calls it later, never inside this call.
   func submit(_ item: ReadyRing.Item) { fatalError("a subclass says how") }
 
-  /// Whether a drainer went on although something waited, since that was last looked at. Written
-  /// seldom, so that drainers can look at it all the time. Relaxed: a hint.
+  /// Whether a drainer has gone on while only its own lane's drainers waited, since this was last
+  /// read. Rarely written, so that drainers can read it all the time. Relaxed: a hint.
   final let hasGoneOn = Atomic(false)
 
-  /// How much waits, for looking without the lock.
+  /// How much waits, to be read without the lock.
   struct Waiting {
     fileprivate let bits: UInt64
 
     @inline(__always)
     var count: UInt32 { UInt32(truncatingIfNeeded: bits) }
-    /// Another number after each item that is taken.
+    /// Changes with each item that is taken.
     var taken: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
   }
 
@@ -48,7 +48,7 @@ package class Executor: @unchecked Sendable {
   @inline(__always)
   final var hasWaiting: Bool { waiting.count > 0 }
 
-  /// Whether something waits besides so many drainers of the lane that asks.
+  /// Whether something waits besides `drainers` drainers of the lane that asks.
   @inline(__always)
   final func hasWaiting(besides drainers: UInt16) -> Bool {
     let count = waiting.count
@@ -58,7 +58,7 @@ package class Executor: @unchecked Sendable {
     return false
   }
 
-  /// Why nothing of what waits is called, in words; asked when nothing was for a while.
+  /// Why nothing that waits is being called, in words; asked when nothing has been for a while.
   var standing: String { fatalError("a subclass says why") }
 
   /// How many items have been taken so far.

@@ -1,6 +1,6 @@
-/// An operation that has started, and was given to the host instead of its work being called.
+/// An operation that was started and given to the host rather than called.
 package struct GivenOperation {
-  /// The host's: the engine destroys it no more.
+  /// Owned by the host: the engine does not destroy it.
   package let context: UnsafeMutableRawPointer?
   package let token: Handle
 }

@@ -1,21 +1,21 @@
 import CInturnSystem
 import Synchronization
 
-/// An event loop that has taken an executor over: one at a time, and only its thread drains.
+/// Attaching an event loop to an executor: one at a time, and only its thread drains.
 extension HostExecutor {
-  /// Who has taken the executor over. The lock of `Executor` protects it.
+  /// The attached loop. The lock of `Executor` protects it.
   struct Attachment {
-    /// What kind of loop it is, so that another kind does not take `data` for its own.
+    /// The kind of loop, so that another kind does not use `data` as its own.
     let loop: String
-    /// The loop's own; never touched here.
+    /// The loop's data; never accessed here.
     let data: UnsafeMutableRawPointer?
 
-    /// By the bytes: see `Bytes`.
+    /// Compares bytes: see `Bytes`.
     func isOf(_ loop: String) -> Bool { self.loop.utf8.elementsEqual(loop.utf8) }
   }
 
-  /// Takes the executor over for the calling thread. Refused to a second loop, to other threads
-  /// than the main one for the main executor, and while another thread drains.
+  /// Attaches a loop on the calling thread. Refused if a loop is attached, if another thread
+  /// drains, and for the main executor on any thread but the main one.
   package func attach(loop: String, data: UnsafeMutableRawPointer?) -> Status {
     if isOffMainThread { return .wrongThread }
     lock.lock()
@@ -28,7 +28,7 @@ extension HostExecutor {
     return .ok
   }
 
-  /// The data of the loop of this kind; `.invalidArgument` when no such one is attached.
+  /// The data of an attached loop of this kind; `.invalidArgument` when there is none.
   package func attachedData(loop: String) -> (Status, UnsafeMutableRawPointer?) {
     lock.lock()
     let attachment = attachment
@@ -37,8 +37,8 @@ extension HostExecutor {
     return (.ok, attachment.data)
   }
 
-  /// Gives the executor back. From any thread, as a loop may end elsewhere than it ran; refused
-  /// while another thread drains.
+  /// Detaches the loop. May be called on any thread, as a loop may be closed elsewhere than it ran;
+  /// refused while another thread drains.
   package func detach(loop: String) -> Status {
     lock.lock()
     let old = attachment
@@ -50,7 +50,7 @@ extension HostExecutor {
       Engine.current.pointee.waits.attachments.wrappingSubtract(1, ordering: .relaxed)
     }
     lock.unlockAfterReadingObject()
-    // The name goes here, after the lock.
+    // The loop's name is released here, without the lock.
     withExtendedLifetime(old) {}
     if !isLoops { return .invalidArgument }
     return isInUse ? .wrongThread : .ok
@@ -60,7 +60,7 @@ extension HostExecutor {
     attachedThread != 0 && attachedThread != inturn_system_thread()
   }
 
-  /// Whether a drain of it is further up the caller's stack.
+  /// Whether a drain of this executor is further up the caller's stack.
   private var isDrainedByCaller: Bool {
     let own = Unmanaged<Executor>.passUnretained(self).toOpaque()
     return CallFrame.first { $0.executor?.toOpaque() == own } != nil

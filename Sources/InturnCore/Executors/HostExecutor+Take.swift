@@ -1,7 +1,7 @@
-/// Giving operations to a host whose language makes a call into it dear.
+/// Giving operations to a host whose language makes calls into it expensive.
 extension HostExecutor {
-  /// Does something that may make work wait here, and then drains until an operation is given or
-  /// the budget is over. The host is told of what is left, not of what came in between.
+  /// Runs a step that may submit work here, and then drains until an operation is given or the
+  /// budget is used up. The waker is called for what is left, not for what came in between.
   package func take(_ budget: inout DrainBudget, after step: () -> Void) -> Status {
     let refusal = beginDrain(looks: true)
     if refusal != .ok { return refusal }

@@ -3,10 +3,10 @@ import Synchronization
 
 /// An executor without a thread: the host drains it, from its event loop or by `run`.
 package final class HostExecutor: Executor, @unchecked Sendable {
-  // Safe to share: `lock` of `Executor` protects all that changes, but for `wakeups`.
+  // Safe to share: `lock` of `Executor` protects everything that changes, except `wakeups`.
 
-  /// What tells the host that something waits. Its context is destroyed with its last reference,
-  /// so never while a call of it is under way.
+  /// Tells the host that something waits. Its context is destroyed with the last reference, so
+  /// never during a call.
   package final class Waker: Sendable {
     private let call: @Sendable () -> Void
     private let onRelease: @Sendable () -> Void
@@ -21,32 +21,33 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     func wake() { call() }
   }
 
-  /// Only the main thread may drain it.
+  /// Whether only the main thread may drain it.
   let isMain: Bool
-  /// How many threads may drain it at the same time.
+  /// How many threads may drain it at a time.
   package let places: UInt32
-  /// The loop that has taken it over; see `attach`.
+  /// The attached loop; see `attach`.
   @exclusivity(unchecked) var attachment: Attachment?
   /// The attachment's thread, the only one that may drain; 0: any.
   @exclusivity(unchecked) var attachedThread: UInt = 0
   @exclusivity(unchecked) private var waker: Waker?
-  /// How many threads drain it just now, and how many of these by `run`.
+  /// How many threads are draining it, and how many of these in `run`.
   @exclusivity(unchecked) private var drainers: UInt32 = 0
   @exclusivity(unchecked) private var runners: UInt32 = 0
-  /// The runners are to return; the last one takes it back.
+  /// Whether the runners have to return; the last one clears it.
   @exclusivity(unchecked) private var isStopRequested = false
   @exclusivity(unchecked) private var eventReadEnd: Int32 = -1
   @exclusivity(unchecked) private var eventWriteEnd: Int32 = -1
   /// Whether the descriptor is readable.
   @exclusivity(unchecked) private var isSignalled = false
-  /// How many threads are about to look for themselves, and tell the host what they leave. It is not
-  /// told before, where no other thread may drain meanwhile.
+  /// How many threads are about to drain, and will wake the host for what they leave. The host is
+  /// not woken before that, unless other threads may drain meanwhile.
   @exclusivity(unchecked) private var lookers: UInt32 = 0
-  /// Changes when a sleeping thread must look again.
+  /// Changes when a sleeping thread has to look again.
   private let wakeups = WakeWord.make()
   /// Threads that sleep until something waits, or are about to.
   @exclusivity(unchecked) private var sleepers: UInt32 = 0
-  /// How many of them have been woken and have not looked yet; more where one left by its limit.
+  /// How many of them were woken and have not looked yet; too many after one that left on a
+  /// time-out.
   @exclusivity(unchecked) private var woken: UInt32 = 0
 
   package init(
@@ -86,11 +87,11 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let isDue = ring.count > 0
     lock.unlockAfterReadingObject()
     if isDue { new?.wake() }
-    // The old one goes here, after the lock.
+    // The old waker is released here, without the lock.
     withExtendedLifetime(old) {}
   }
 
-  /// A descriptor that is readable while something waits; nil when there is none to be had.
+  /// A descriptor that is readable while something waits; nil when none can be opened.
   package func descriptor() -> Int32? {
     lock.lock()
     defer { lock.unlock() }
@@ -114,7 +115,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     inturn_system_event_clear(eventReadEnd)
   }
 
-  /// Calls what waits, at most so many calls, and says how many it called.
+  /// Calls what waits, `maximumCalls` at most, and returns how many calls it made.
   @_optimize(speed)
   package func drain(maximumCalls: Int) -> (status: Status, calls: Int) {
     let refusal = beginDrain()
@@ -127,7 +128,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     return (.ok, maximumCalls - budget.remaining)
   }
 
-  /// Drains and sleeps in turn until it is stopped.
+  /// Alternately drains and sleeps until it is stopped.
   package func run() -> Status {
     let refusal = beginDrain()
     if refusal != .ok { return refusal }
@@ -161,8 +162,8 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     wakeups.advance()
   }
 
-  /// Waits until something waits, so that a drain would find it. Below zero: no limit. Says, too,
-  /// how many other threads wait.
+  /// Blocks until something waits, so that a drain would find it. A negative time-out means no
+  /// limit. Also returns how many other threads wait.
   package func waitForWork(timeoutNanoseconds: Int64) -> (status: Status, others: UInt32) {
     if isOffMainThread { return (.wrongThread, 0) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
@@ -176,7 +177,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     return (.ok, sleepers)
   }
 
-  /// Gives the lock up, sleeps until there may be something to see, and takes it again.
+  /// Releases the lock, sleeps until there may be something to do, and takes the lock again.
   private func sleepLocked(_ nanoseconds: Int64) {
     let seen = wakeups.pointee.load(ordering: .relaxed)
     sleepers += 1
@@ -184,11 +185,12 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     wakeups.wait(while: seen, timeoutNanoseconds: nanoseconds)
     lock.lock()
     sleepers -= 1
-    // One that left by its limit may take this from one that is woken: that one looks all the same.
+    // A thread that timed out may consume the wake-up of another one, which looks again all the
+    // same.
     if woken > 0 { woken -= 1 }
   }
 
-  /// Whether the thread that waits is the only one that could drain it.
+  /// Whether the waiting thread is the only one that could drain it.
   func isDrainedAlone(by wait: WaitGraph.Wait) -> Bool {
     isMain ? wait.isOnMainThread : lock.withLock { attachedThread == wait.thread }
   }
@@ -200,21 +202,21 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     return (isMain ? "the main thread does not drain" : "nobody drains") + " its executor"
   }
 
-  /// Whether the caller may never drain it.
+  /// Whether the calling thread may never drain it.
   var isOffMainThread: Bool { isMain && !inturn_system_is_main_thread() }
 
   var drainerCount: UInt32 { lock.withLock { drainers } }
 
-  /// Whether it is being drained just now.
+  /// Whether a thread is draining it.
   var isDrainedLocked: Bool { drainers > 0 }
 
-  /// Whether it is being drained or waited for just now, or a loop is attached that may drain it at
-  /// any time.
+  /// Whether a thread drains it or waits for work, or a loop is attached that may drain it at any
+  /// time.
   package var isBusy: Bool {
     lock.withLock { drainers > 0 || sleepers > 0 || attachedThread != 0 }
   }
 
-  /// Lets go of what waits; only lanes whose queues are gone do.
+  /// Runs what is left; only lanes whose queues are gone can wait here now.
   package func discardWaiting() {
     var budget = DrainBudget(remaining: Int.max)
     runWaiting(&budget)
@@ -237,7 +239,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Calls what waits. Who has begun the drain as one who looks for itself says so, once.
+  /// Calls what waits. `looks`: the drain was begun as a looker, which ends with the first item.
   @_optimize(speed)
   func runWaiting(_ budget: inout DrainBudget, looks: Bool = false) {
     var frame = CallFrame(executor: self)

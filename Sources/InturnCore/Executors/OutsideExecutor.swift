@@ -1,12 +1,12 @@
-/// Who drains a lane without being the engine's: it is told when the lane wants to be drained, and
-/// does so with a `LaneDrainer`.
+/// Drains a lane from outside the engine: it is told when the lane needs draining, and drains it
+/// with a `LaneDrainer`.
 package protocol LaneHost: AnyObject, Sendable {
-  /// The lane wants one drainer. Called without locks, by any thread, perhaps inside the host's own
-  /// calls of the engine.
+  /// The lane needs one drainer. Called without locks, on any thread, perhaps within the host's own
+  /// calls into the engine.
   func laneIsReady(_ turn: OutsideExecutor.Turn)
 
-  /// An operation of this context is offered: it is to be there when its host hears of that, even if
-  /// it is cancelled meanwhile. Called under the lane's lock.
+  /// The operation with this context is offered. The context has to be valid when the host learns
+  /// of the offer, even if the operation is cancelled meanwhile. Called under the lane's lock.
   func keep(_ context: UInt)
 
   /// The cancel handler of an operation is due.
@@ -15,7 +15,7 @@ package protocol LaneHost: AnyObject, Sendable {
 
 /// The executor of one lane that is drained from outside the engine.
 package final class OutsideExecutor: Executor, @unchecked Sendable {
-  // Safe to share: nothing of it changes; its ring stays empty.
+  // Safe to share: it never changes, and its ring stays empty.
 
   /// One drainer's turn at the lane, which somebody has to take.
   package struct Turn: Sendable {
@@ -31,7 +31,7 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
 
   let host: any LaneHost
 
-  /// The host lives as long as the queue.
+  /// The host has to live as long as the queue.
   package init(host: any LaneHost) {
     self.host = host
     super.init(label: nil)

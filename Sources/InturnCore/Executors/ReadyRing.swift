@@ -1,8 +1,8 @@
-/// What waits at an executor: lanes that want to be drained, and handlers of running work to be called.
+/// What waits at an executor: lanes to be drained, and handlers of running work to be called.
 ///
-/// A growing ring; it does not shrink. Its user's lock protects it.
+/// A ring that grows and never shrinks. Its user's lock protects it.
 struct ReadyRing: ~Copyable {
-  /// A lane, or an operation whose handlers are due: a pointer whose lowest bit tells which.
+  /// A lane, or an operation whose handlers are due: a pointer whose lowest bit says which.
   struct Item {
     fileprivate let bits: UInt
 
@@ -22,7 +22,7 @@ struct ReadyRing: ~Copyable {
         : .notices(of: OperationSlot.Pointer(bitPattern: bits & ~1).unsafelyUnwrapped)
     }
 
-    /// Calls what is due, as far as the budget goes.
+    /// Drains the lane or calls the handler, as far as the budget goes.
     func run(_ budget: inout DrainBudget) {
       switch content {
       case .lane(let lane): lane.drain(&budget)
@@ -34,7 +34,7 @@ struct ReadyRing: ~Copyable {
 
   private var storage: UnsafeMutablePointer<UInt>
   private var capacity: Int
-  /// How many have been taken out so far, which says where the first one is.
+  /// How many items have been taken out; also gives the position of the first one.
   private(set) var taken = 0
   private(set) var count = 0
 

@@ -1,62 +1,62 @@
 import CInturnSystem
 import Synchronization
 
-/// Threads of the library that take what waits, first come, first served.
+/// The library's threads, which take what waits, first come, first served.
 ///
-/// It starts a thread when an item finds none idle, up to `target`. When all of them are busy and
-/// for a while none has come to another call, those that have hardly used a processor meanwhile
-/// count as blocked in calls: one more is started each `pressureInterval`, up to `maximum`, until as
-/// many as the target compute. Threads above the target end when they have been idle
-/// for `surplusIdle`.
+/// The pool starts a thread when an item finds none idle, up to `target`. When all threads are busy
+/// and none has taken another item for a while, those that have hardly used a processor meanwhile
+/// count as blocked in calls. One more thread is then started each `pressureInterval`, up to
+/// `maximum`, until as many as the target compute. Threads above the target end after they have
+/// been idle for `surplusIdle`.
 ///
-/// A thread that runs out of work looks around for a few microseconds before it sleeps, because
-/// waking it costs more than that: one at a time, and only as long as it pays. One that has looked
-/// in vain does so again only after a sleep that turned out short; otherwise it would keep a
-/// processor from others and be moved to a colder one.
+/// A thread that runs out of work spins for a few microseconds before it sleeps, because waking it
+/// costs more than that. Only one thread spins at a time. After it has spun in vain, a thread spins
+/// again only after a short sleep; otherwise it would keep a processor from others and be moved to
+/// a colder one.
 ///
-/// While it looks around, it leaves what another thread has submitted in a call to that thread, if it
-/// comes back for it within a microsecond. So queues that start each other's operations stay on one
+/// What a thread of the pool submits from within a call, the spinning thread leaves to that thread, if
+/// it comes back within a microsecond. So queues that start each other's operations stay on one
 /// processor, whose caches have them.
 package final class WorkerPool: Executor, @unchecked Sendable {
-  // Safe to share: `lock` of `Executor` protects all that changes.
+  // Safe to share: `lock` of `Executor` protects everything that changes.
 
-  /// An idle thread's own word: raised when it is to look again.
+  /// An idle thread's own word: set when the thread has to look again.
   private typealias Parker = WakeWord
 
-  /// What a worker knows of itself.
+  /// A worker's own state.
   private struct Worker {
     let parker = Parker.make()
-    /// Whether looking around before it sleeps has paid lately.
+    /// Whether spinning before it sleeps has paid off lately.
     var looksAround = true
   }
 
   /// How many threads it starts at once; see `PoolMachine.target`.
   package let size: Int
   @exclusivity(unchecked) private var machine: PoolMachine
-  /// The parked threads' words, the last to park at the end.
+  /// The parked threads' words, in the order in which they parked.
   @exclusivity(unchecked) private var parked: [Parker] = []
-  /// The word of the thread that looks around.
+  /// The word of the thread that spins.
   @exclusivity(unchecked) private var spinner: Parker?
-  /// All threads: so that their words are found when a thread ends with the process.
+  /// All threads, so that their words can still be reached when a thread ends with the process.
   @exclusivity(unchecked) private var workers: [Listed] = []
 
   private struct Listed {
     let parker: Parker
     let clock: Int64
-    /// The processor time that it had used when the clock looked last, and how many looks ago that
-    /// was seen to grow.
+    /// The processor time that it had used at the clock's last look, and how many looks ago it last
+    /// grew.
     var used: Int64 = 0
     var looks = WorkerPool.looksOfBlocked
   }
-  /// No thread can be had, and that has been reported.
+  /// Whether a lack of threads has been reported.
   @exclusivity(unchecked) private var isShortOfThreads = false
   private let pressureTimer = TimerNode.Pointer.make()
   private let clock: Clock
 
   private static var pressureInterval: Int64 { 5_000_000 }
   private static var surplusIdle: Int64 { 1_000_000_000 }
-  /// A thread that computes uses as much of a processor at least once in so many looks, though others
-  /// want it, too.
+  /// A computing thread uses this much of a processor at least once in `looksOfBlocked` looks, even
+  /// when others compete for it.
   private static var computingTime: Int64 { pressureInterval / 20 }
   private static var looksOfBlocked: Int { 4 }
   private static var spinRounds: Int { 60 }
@@ -70,13 +70,13 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     machine = PoolMachine(target: target, maximum: maximum)
     self.clock = clock
     super.init(label: label)
-    // The first room of an array has its type made, under a lock of the Swift run time, where there is
-    // one: not in a thread of the pool, beside which another one may fork.
+    // An array's first allocation may create its type under a lock of the Swift run time. That must
+    // not happen on a pool thread, beside which another thread may fork.
     parked.reserveCapacity(min(machine.maximum, 64))
     workers.reserveCapacity(min(machine.maximum, 64))
   }
 
-  // An armed timer refers to the pool, so this one is not.
+  // An armed timer retains the pool, so this one is not armed.
   deinit { pressureTimer.deallocate() }
 
   package var threadCount: Int { lock.withLock { machine.threads } }
@@ -102,7 +102,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     unlockAndAct(on: machine.provide(for: ring.count))
   }
 
-  /// Lets the threads end when nothing waits any more.
+  /// Makes the threads end when nothing waits any more.
   package func stop() {
     lock.lock()
     machine.stop()
@@ -112,7 +112,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     for sleeper in sleepers { Self.wake(sleeper) }
   }
 
-  /// The clock's: looks whether anything moves.
+  /// Called by the clock: checks whether anything moves.
   func checkPressure() {
     lock.lock()
     let computing = machine.looksStuck(ring.count) ? countComputingLocked() : 0
@@ -123,7 +123,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     if isWatched { watchPressure() }
   }
 
-  /// How many threads have been computing since this was asked last. Gives the lock up and takes it
+  /// How many threads have been computing since the last call. Releases the lock and takes it
   /// again.
   private func countComputingLocked() -> Int {
     let clocks = workers.map { $0.clock }
@@ -131,7 +131,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     let times = clocks.map { inturn_system_thread_time($0) }
     lock.lock()
     var count = 0
-    // Those that have come or gone meanwhile are found in other places, and do not count.
+    // Threads that have come or gone meanwhile do not match their places and do not count.
     for place in 0..<min(clocks.count, workers.count) where workers[place].clock == clocks[place] {
       let hasGrown = times[place] - workers[place].used > Self.computingTime
       workers[place].looks = hasGrown ? 0 : workers[place].looks + 1
@@ -141,7 +141,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     return count
   }
 
-  /// Gives the lock up, and does what the machine has decided.
+  /// Releases the lock and carries out the machine's decision.
   @inline(__always)
   private func unlockAndAct(on provision: PoolMachine.Provision) {
     let sleeper = provision == .wake ? parked.removeLast() : nil
@@ -200,7 +200,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     worker.parker.deallocate()
   }
 
-  /// The next item, waited for. Nil when this thread is to end. Gives the lock up.
+  /// Waits for the next item. Nil when this thread has to end. Releases the lock.
   @_optimize(speed)
   private func nextLocked(_ worker: inout Worker) -> ReadyRing.Item? {
     let parker = worker.parker
@@ -237,7 +237,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
           continue
         }
         if hasIdledLong {
-          // Somebody is just about to wake it, and is to find the word in its place.
+          // Another thread is about to wake this one, and must still find its word.
           lock.unlock()
           hasIdledLong = !sleep(parker, isSurplus: false)
           lock.lock()
@@ -251,7 +251,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     }
   }
 
-  /// Returns when the word is raised, when something waits for which no thread comes back, or when
+  /// Returns when the word is set, when something waits for which no thread comes back, or when
   /// nothing has been taken for a while.
   ///
   /// What waits is looked at seldom: each look takes its cache line from the thread that changes it.
@@ -270,14 +270,14 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     }
   }
 
-  /// Sleeps until the word is raised. False when that has taken too long.
+  /// Sleeps until the word is set. False on a time-out.
   private func sleep(_ parker: Parker, isSurplus: Bool) -> Bool {
     let limit = WaitLimit(timeoutNanoseconds: isSurplus ? Self.surplusIdle : -1)
     while true {
       let seen = parker.pointee.load(ordering: .acquiring)
       if seen & 1 != 0 { return true }
       let rest = limit.remaining
-      // A process that exits wakes it no more.
+      // A process that exits wakes nobody.
       if rest == nil && !ProcessState.isExiting { return false }
       parker.wait(while: seen, timeoutNanoseconds: rest ?? -1)
     }
