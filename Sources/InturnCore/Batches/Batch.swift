@@ -4,7 +4,7 @@ import Synchronization
 package struct BatchOptions {
   package var policy = BatchPolicy.all
   package var enough = 0
-  /// Of each operation; without an end callback.
+  /// The options of each operation, without an end callback.
   package var operation: OperationOptions?
   package var onEnd: (@Sendable (Batch) -> Void)?
   /// Valid only while the batch is enqueued.
@@ -16,56 +16,56 @@ package struct BatchOptions {
 
 /// Operations of one queue with one completion.
 ///
-/// Each of them has an entry here, which is its context as far as its lane is concerned, and whose
-/// destruction is the last that happens to it: that is when its end is taken down. The batch keeps
-/// itself alive until the last one.
+/// Each operation has an entry here, which serves its lane as the operation's context. The context
+/// is destroyed last of all: that is when the batch records the end. The batch retains itself until
+/// its last end.
 ///
-/// Operations with options have slots from the start, and are cancelled as any operation is. The
-/// others are bare jobs, of which the lane can only take out all that wait; those that it cannot
-/// take out give up when they are started.
+/// Operations with options have slots from the start and are cancelled like any operation. The
+/// others are bare jobs, which the lane can only take out together, while they wait; those that it
+/// cannot take out any more give up when they are started.
 package final class Batch: @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes after the enqueue.
+  // Safe to share: `lock` protects everything that changes after the enqueue.
 
   /// Protects `decision`, `isComplete`, `states`, and the entries' slots and ends.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var decision: BatchDecision
   @exclusivity(unchecked) private var isComplete = false
-  /// Those that tell its progress.
+  /// The observed values of its progress.
   @exclusivity(unchecked) private var states: [StateTrail] = []
   private let entries: UnsafeMutablePointer<BatchEntry>
   package let count: Int
   let queue: Handle
   let site: Site
-  /// Of each operation. The slots have copies that do not live as long.
+  /// The label of each operation. Slots have copies, which do not live as long.
   private let label: UnsafeMutablePointer<CChar>?
   private let onEnd: (@Sendable (Batch) -> Void)?
   private let condition: RawCondition?
-  /// At hand, as each look at a static constant asks whether it is there yet.
+  /// A copy of the pointer, as each access to a static constant checks whether it is initialised.
   private let finished = BatchEntry.finished
   private let decide: RetryPolicy.RawDecide?
-  /// Operations that are started give up. Sequentially consistent, as the entries' tokens are: who
-  /// cancels sets this and then looks for tokens, who starts stores its token and then looks here,
-  /// so that one of the two sees the other.
+  /// Operations that are started now give up. Sequentially consistent, like the entries' tokens: a
+  /// canceller sets this and then looks for tokens, while a starter stores its token and then looks
+  /// here. So at least one of them sees the other.
   private let isStopped = Atomic<Bool>(false)
-  /// Changes when the batch is complete. Who waits for that sleeps on it.
+  /// Changes when the batch is complete; threads that wait for that sleep on it.
   private let wakeups = WakeWord.make()
-  /// Whether a thread waits for that, or once did. Relaxed: only a report depends on it.
+  /// Whether a thread waits, or once waited, for completion. Relaxed: only a report depends on it.
   private let hasWaiter = Atomic<Bool>(false)
-  /// The operations have no slots; set before they are enqueued.
+  /// Whether the operations have no slots; set before they are enqueued.
   @exclusivity(unchecked) var isBare = false
-  /// How many jobs that were taken out are still in the lane's buffers. The lane's lock protects it.
+  /// How many jobs that were taken out remain in the lane's buffers. The lane's lock protects it.
   @exclusivity(unchecked) private var tombstones = 0
-  /// Of operations that come after others; set before they are enqueued.
+  /// The graph of operations that depend on others; set before they are enqueued.
   @exclusivity(unchecked) private(set) var graph: BatchGraph.Pointer?
   /// Set before the operations are enqueued.
   @exclusivity(unchecked) package internal(set) var handle = Handle(bits: 0)
-  /// Who may use the handle; protected by the engine's object lock.
+  /// Who may use the handle. The engine's object lock protects it.
   @exclusivity(unchecked) var use = Use()
 
   struct Use {
-    /// Somebody asked for it, and has not given it back.
+    /// Somebody has asked for the handle and not released it.
     var isHeld = false
-    /// The completion is being called, to which it is told.
+    /// The completion, which is passed the handle, is being called.
     var isCompleting = false
     var isComplete = false
   }
@@ -85,7 +85,7 @@ package final class Batch: @unchecked Sendable {
   }
 
   deinit {
-    // The entries of a batch that was refused have no ends, or are no entries.
+    // The entries of a refused batch have no ends, or are not initialised.
     let last = isComplete ? count : 0
     for entry in entries..<entries + last { entry.destroyEnd() }
     Engine.current.pointee.batchMemory.giveBack(entries)
@@ -99,12 +99,12 @@ package final class Batch: @unchecked Sendable {
     return entries + index
   }
 
-  /// What a lane has of an operation without a slot.
+  /// The job by which a lane knows an operation without a slot.
   @inline(__always)
   func job(at place: Int) -> Job { Job(batch: entries + place, at: site) }
 
-  /// Those that come after others are to be held. `options` are those of their slots, if they have
-  /// any. False when memory runs out.
+  /// Sets up the graph by which dependent operations are held. `options` are those of their slots,
+  /// if they have any. False when memory runs out.
   func hold(_ edges: UnsafeBufferPointer<BatchEdge>, _ options: OperationOptions? = nil) -> Bool {
     if edges.isEmpty { return true }
     guard
@@ -126,10 +126,10 @@ package final class Batch: @unchecked Sendable {
     graph = nil
   }
 
-  /// The operations are about to be accepted: the batch keeps itself until it is complete.
+  /// The operations are about to be accepted: the batch retains itself until it is complete.
   func willBeEnqueued() { _ = Unmanaged.passRetained(self) }
 
-  /// They were not.
+  /// The operations were refused.
   func wasRefused() { Unmanaged.passUnretained(self).release() }
 
   // MARK: What the lanes call
@@ -146,8 +146,8 @@ package final class Batch: @unchecked Sendable {
     }
   }
 
-  /// Takes the token of an operation down that is about to be started, while its lane is locked: who
-  /// cancels the batch takes that lock between stopping it and looking for tokens.
+  /// Records the token of an operation that is about to start, under its lane's lock: a canceller
+  /// takes that lock after it stops the batch and before it looks for tokens.
   @inline(__always)
   static func willStart(_ job: Job, _ token: Handle) {
     guard let destroy = job.destroy, isDestroy(destroy) else { return }
@@ -157,14 +157,15 @@ package final class Batch: @unchecked Sendable {
 
   private var isStoppedNow: Bool { isStopped.load(ordering: .sequentiallyConsistent) }
 
-  /// A job stays in a buffer that was taken out. The batch keeps itself until the last such one goes.
+  /// A job that was taken out stays in a buffer as a tombstone. The batch retains itself until the
+  /// last tombstone is gone.
   static func addTombstoneLocked(_ job: Job) {
     let batch = of(job)
     if batch.tombstones == 0 { _ = Unmanaged.passRetained(batch) }
     batch.tombstones += 1
   }
 
-  /// Such a job goes. Gives what is to be destroyed once the lane's lock is given up.
+  /// A tombstone goes. Returns what has to be destroyed once the lane's lock is released.
   static func dropTombstoneLocked(_ job: Job) -> Job {
     let batch = of(job)
     batch.tombstones -= 1
@@ -172,7 +173,7 @@ package final class Batch: @unchecked Sendable {
     return Job(context: Unmanaged.passUnretained(batch).toOpaque(), destroy: letGo)
   }
 
-  /// The same where nobody can destroy anything: it is left to others.
+  /// The same for a caller that cannot destroy anything: the graveyard takes it.
   static func buryTombstoneLocked(_ job: Job, in graveyard: inout JobBuffer) {
     let rest = dropTombstoneLocked(job)
     if rest.destroy != nil { _ = graveyard.append(rest, isOwed: true) }
@@ -204,7 +205,7 @@ package final class Batch: @unchecked Sendable {
     entry.pointee.batch.takeUnretainedValue().takeDown(entry)
   }
 
-  /// Of a batch without operations: the end of an operation that was never one.
+  /// For a batch without operations: the destroy function of its placeholder.
   static let destroyEmpty: RawDestroy = { context in
     Unmanaged<Batch>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue().complete()
   }
@@ -217,7 +218,7 @@ package final class Batch: @unchecked Sendable {
     entry.note(end)
     let stops = decision.add(end.end.outcome, of: entry - entries)
     let isOver = decision.isOver
-    // Else those that come after it are cancelled, as all of the rest.
+    // If not, dependents are cancelled with the rest.
     let goesOn = !isOver && !decision.isStopped && !decision.isCancelled
     let staged = stageLocked()
     lock.unlockAfterReadingObject()
@@ -225,7 +226,7 @@ package final class Batch: @unchecked Sendable {
     staged.deliver()
     if goesOn, let graph {
       let isFinished = end.end.outcome == .finished
-      // Nobody is told when the queue is gone.
+      // Nobody is told once the queue is gone.
       _ = Engine.withLane(queue) {
         $0.tellLater(
           graph, entry - entries, isFinished: isFinished, generation: queue.generation)
@@ -235,8 +236,9 @@ package final class Batch: @unchecked Sendable {
     if isOver { complete() }
   }
 
-  /// Takes the end of a bare job down before its lane has settled it: its slot's word is this. False,
-  /// with nothing done, when it has not just finished, or more follows from it.
+  /// Records the end of a bare job whose slot has this word, before its lane has settled it.
+  /// Returns false, with nothing done, when the job has not simply finished, or more follows from
+  /// its end.
   @inline(__always)
   static func takeDownAtOnce(_ slot: OperationSlot.Pointer, _ word: OperationWord) -> Bool {
     guard let entry = justFinished(slot, word) else { return false }
@@ -245,8 +247,8 @@ package final class Batch: @unchecked Sendable {
     }
   }
 
-  /// The same for one that others may come after, which are told. Its lane is locked, and stays so:
-  /// the batch cannot be complete before those have been told.
+  /// The same for a job that may have dependents, which are told. Its lane is locked and stays so:
+  /// the batch cannot be complete before they have been told.
   @inline(__always)
   static func takeDownLocked(
     _ slot: OperationSlot.Pointer, _ word: OperationWord, in lane: Lane.Pointer
@@ -274,7 +276,7 @@ package final class Batch: @unchecked Sendable {
     return entry.pointee.item.destroy == nil ? entry : nil
   }
 
-  /// Once the lock is given up, the batch may be complete and gone; `body` comes before.
+  /// Calls `body` before it releases the lock; afterwards the batch may be complete and gone.
   @inline(__always)
   private func addFinished(
     _ entry: UnsafeMutablePointer<BatchEntry>, _ body: () -> Void = {}
@@ -297,7 +299,7 @@ package final class Batch: @unchecked Sendable {
   private func makeEnd(_ slot: OperationSlot.Pointer) -> BatchEntry.End {
     var end = BatchEntry.End(end: slot.makeEnd(), resultDestroy: slot.pointee.resultDestroy)
     end.end.label = label.map { UnsafePointer($0) }
-    // It is the batch's from now on.
+    // From here on, the result belongs to the batch.
     slot.pointee.resultDestroy = nil
     return end
   }
@@ -305,15 +307,15 @@ package final class Batch: @unchecked Sendable {
   private func makeEndOfBareJob(_ entry: UnsafeMutablePointer<BatchEntry>) -> BatchEntry.End {
     let token = Handle(bits: entry.pointee.token.load(ordering: .relaxed))
     guard token.bits != 0 && token.bits != BatchEntry.takenOut else {
-      // The lane has taken it out before its start.
+      // The lane took it out before its start.
       let cause: Cause = Engine.isAlive(queue) ? .request : .destroyed
       return BatchEntry.End(end: OperationEnd(outcome: .cancelled, cause: cause))
     }
-    // The slot is still the operation's while its context is destroyed.
+    // The slot still belongs to the operation while its context is destroyed.
     let slot = Engine.current.pointee.operations.pointer(at: token.index).unsafelyUnwrapped
     let word = slot.loadWord()
     var end = makeEnd(slot)
-    // What is in the slot besides may be of one that it served before.
+    // The slot may still contain data of an earlier operation.
     if !word.contains(.cutOff) {
       let isRequested =
         end.end.outcome == .cancelled && (word.contains(.cancelRequested) || isStoppedNow)
@@ -356,9 +358,9 @@ package final class Batch: @unchecked Sendable {
       }
     }
     var next = 0
-    // Of those that the batch has no slots of, what runs.
+    // The running operations, with the token's generation for those without slots of their own.
     var slots: [(slot: OperationSlot.Pointer, generation: UInt32?)] = []
-    // So many at a time, as the lock is to be held for a moment only.
+    // A portion at a time, so that the lock is only held for a moment.
     let portion = 64
     while next < count {
       lock.lock()
@@ -387,7 +389,7 @@ package final class Batch: @unchecked Sendable {
     package var outcome: Outcome
     package var code: Int32
     package var finished: Int
-    /// Nil when no operation's end is the batch's.
+    /// Nil when no single operation's end is the batch's.
     package var decidedBy: Int?
   }
 
@@ -402,7 +404,7 @@ package final class Batch: @unchecked Sendable {
       finished: decision.finished, decidedBy: index)
   }
 
-  /// Has a trail follow the progress from now on.
+  /// Makes a trail follow the progress from now on.
   func follow(_ trail: StateTrail) {
     lock.lock()
     trail.assume(.progress(progressLocked))
@@ -412,10 +414,10 @@ package final class Batch: @unchecked Sendable {
     staged.deliver()
   }
 
-  /// The slot of one that is just being enqueued.
+  /// The slot of an operation that is being enqueued.
   func newSlot(at place: Int) -> OperationSlot.Pointer { entries[place].slot.unsafelyUnwrapped }
 
-  /// The slot of one that has not ended, with a reference.
+  /// The slot of an operation that has not ended, with a reference.
   func slot(at place: Int) -> OperationSlot.Pointer? {
     lock.lock()
     defer { lock.unlock() }
@@ -424,8 +426,8 @@ package final class Batch: @unchecked Sendable {
     return slot
   }
 
-  /// One that has not ended and that an operation with a slot comes after, with a reference, as far as a
-  /// short look can tell. Their lane is locked.
+  /// An operation that has not ended and that this one, which has a slot, depends on, with a
+  /// reference; as far as a short search finds one. Their lane is locked.
   func earlierLocked(of entry: UnsafeMutablePointer<BatchEntry>) -> OperationSlot.Pointer? {
     var earlier: OperationSlot.Pointer?
     graph?.pointee.forEachEarlier(of: entry - entries, looks: 10_000) {
@@ -447,10 +449,10 @@ package final class Batch: @unchecked Sendable {
 
   var labelForReports: UnsafePointer<CChar>? { label.map { UnsafePointer($0) } }
 
-  /// How many have ended.
+  /// How many operations have ended.
   package var ended: Int { lock.withLock { decision.ended } }
 
-  /// How one of the operations has ended; nil while it has not.
+  /// How an operation has ended; nil while it has not.
   package func end(of index: Int) -> OperationEnd? {
     lock.lock()
     defer { lock.unlock() }
@@ -469,7 +471,7 @@ package final class Batch: @unchecked Sendable {
     defer { WaitGraph.leave(entry) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     while true {
-      // Before the look, so that no wake-up is missed after it.
+      // Loaded before the check, so that no wake-up is missed.
       let seen = wakeups.pointee.load(ordering: .acquiring)
       if isCompleteNow { return .ok }
       guard let rest = limit.remaining else { return .timedOut }

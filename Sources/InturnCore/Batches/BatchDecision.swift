@@ -1,10 +1,10 @@
-/// When a batch is over early, and how it has ended; see `inturn_batch_policy`.
+/// When a batch is over early, and how it ends; see `inturn_batch_policy`.
 package enum BatchPolicy: UInt8, CaseIterable {
   case all = 0
   case firstError, collect, enough
 }
 
-/// What a batch makes of the ends of its operations, as a value: they are told as they come, in any
+/// The outcome of a batch, computed from its operations' ends, as a value. Ends are added in any
 /// order, each once.
 package struct BatchDecision: Hashable {
   let policy: BatchPolicy
@@ -15,10 +15,10 @@ package struct BatchDecision: Hashable {
   private(set) var finished = 0
   /// Somebody has cancelled the batch.
   package var isCancelled = false
-  /// The operation whose end is the batch's; nil when none's is.
+  /// The operation whose end is the batch's; nil for none.
   package private(set) var decidedBy: Int?
   private(set) var outcome = Outcome.finished
-  /// The rest has been cancelled, or is just being.
+  /// The rest has been, or is being, cancelled.
   private(set) var isStopped = false
 
   package init(policy: BatchPolicy, count: Int, enough: Int) {
@@ -29,7 +29,7 @@ package struct BatchDecision: Hashable {
 
   package var isOver: Bool { ended == count }
 
-  /// Counts an end. True: the operations that have not ended are to be cancelled now.
+  /// Counts an end. When true, the caller cancels the operations that have not ended.
   package mutating func add(_ outcome: Outcome, of index: Int) -> Bool {
     ended += 1
     if outcome == .finished { finished += 1 }
@@ -41,7 +41,7 @@ package struct BatchDecision: Hashable {
       note(outcome, of: index, isBetter: isWhatWasAsked && decidedBy == nil)
     case .enough:
       note(outcome, of: index, isBetter: decidedBy.map { index < $0 } ?? true)
-      // What was cancelled as not needed any more says nothing.
+      // An operation that was cancelled because it is no longer needed decides nothing.
       if finished >= enough {
         decidedBy = nil
         self.outcome = .finished
@@ -50,7 +50,7 @@ package struct BatchDecision: Hashable {
     return stops
   }
 
-  /// Counts the end of one that has finished, if it is not the last and nothing else follows from it.
+  /// Counts an operation that has finished, unless it is the last one or more follows from it.
   mutating func addFinished() -> Bool {
     if ended + 1 == count || policy == .enough { return false }
     ended += 1

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one operation of a batch is to do.
+/// The work of one operation of a batch.
 package struct BatchItem {
   package let work: RawWork
   package let context: UnsafeMutableRawPointer?
@@ -19,7 +19,7 @@ struct BatchEntry: ~Copyable {
     var end: OperationEnd
     var resultDestroy: RawDestroy?
 
-    /// Of a bare job that has finished.
+    /// The end of a bare job that has finished.
     fileprivate static var finished: End {
       var end = OperationEnd(outcome: .finished, cause: .none)
       end.attempts = 1
@@ -35,24 +35,23 @@ struct BatchEntry: ~Copyable {
 
   let item: BatchItem
   let batch: Unmanaged<Batch>
-  /// The token's bits, once it has been started; the last attempt's. Stored by who starts it before
-  /// that looks whether the batch is stopped, and loaded by who has stopped the batch: sequentially
-  /// consistent, unless both take the lane's lock in between.
+  /// The token's bits once it has been started, for its last attempt. A starter stores it before it
+  /// checks whether the batch is stopped; a canceller loads it after it has stopped the batch.
+  /// Sequentially consistent, unless both take the lane's lock in between.
   let token = Atomic<UInt64>(0)
-  /// Stands for the token of one that its lane has taken out before its start.
+  /// Stands in for the token of an operation that its lane has taken out before its start.
   static var takenOut: UInt64 { UInt64.max }
-  /// With a reference, until the operation has ended; nil for a bare job.
+  /// With a reference until the operation has ended; nil for a bare job.
   var slot: OperationSlot.Pointer?
-  /// Nil until it has ended. Of most bare jobs the one that all of them share, as a large batch is
-  /// small then.
+  /// Nil until it has ended. Most bare jobs share one end, which keeps a large batch small.
   var end: UnsafeMutablePointer<End>?
 
-  /// The engine's: one that is made at its first use could be left half made by a fork.
+  /// The engine's: a lazily initialised one could be left half made by a fork.
   static var finished: UnsafeMutablePointer<End> {
     Engine.current.pointee.batchMemory.finished
   }
 
-  /// Of a bare job that has finished. It never changes.
+  /// The shared end of bare jobs that have finished. It never changes.
   static func makeFinished() -> UnsafeMutablePointer<End> {
     let end = UnsafeMutablePointer<End>.allocate(capacity: 1)
     end.initialize(to: .finished)
@@ -61,7 +60,7 @@ struct BatchEntry: ~Copyable {
 }
 
 extension UnsafeMutablePointer<BatchEntry> {
-  /// Takes down how it has ended. Its batch is locked.
+  /// Records how it has ended. Its batch is locked.
   func note(_ end: BatchEntry.End) {
     if end.isFinished {
       pointee.end = BatchEntry.finished
@@ -72,14 +71,14 @@ extension UnsafeMutablePointer<BatchEntry> {
     pointee.end = place
   }
 
-  /// Destroys its result, with the batch.
+  /// Destroys its result, when the batch is destroyed.
   func destroyEnd() {
     guard let end = pointee.end, end != BatchEntry.finished else { return }
     if let destroy = end.pointee.resultDestroy { destroy(end.pointee.end.result) }
     end.deallocate()
   }
 
-  /// The slot of a bare job that runs, with a reference, and which of the slot's operations it is.
+  /// The slot of a bare job that runs, with a reference, and the generation of its token.
   var running: (OperationSlot.Pointer, UInt32?)? {
     let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
     guard token.bits != 0, let slot = OperationSlot.Pointer.find(token: token).1

@@ -1,7 +1,7 @@
-/// One operation of a batch that comes after another one; see `inturn_batch_edge`.
+/// The dependency of one operation of a batch on another; see `inturn_batch_edge`.
 package struct BatchEdge {
   package let place: Int
-  /// The other one's place, which is smaller: so there is no ring.
+  /// The other operation's place, which is smaller, so that there can be no ring.
   package let after: Int
 
   package init(place: Int, after: Int) {
@@ -10,9 +10,9 @@ package struct BatchEdge {
   }
 }
 
-/// The places of a batch that come after each one.
+/// For each place of a batch, the places that depend on it.
 struct Adjacency: ~Copyable {
-  // Those of one place begin where those of the place before end.
+  // The range of one place begins where that of the previous one ends.
   private let starts: UnsafeMutablePointer<UInt32>
   private let places: UnsafeMutablePointer<UInt32>
 
@@ -28,7 +28,7 @@ struct Adjacency: ~Copyable {
       end += starts[place]
       starts[place] = end
     }
-    // Backwards, so that each start ends up where it belongs, and those of one place in order.
+    // Backwards, so that each start ends up where it belongs and each range is in order.
     for edge in edges.reversed() {
       starts[edge.after] -= 1
       places[Int(starts[edge.after])] = UInt32(edge.place)
@@ -45,29 +45,29 @@ struct Adjacency: ~Copyable {
   }
 }
 
-/// Which operations of a batch still wait for others of it: they are *held*. Its lane's lock
+/// Which operations of a batch still wait for others in it: they are *held*. The lane's lock
 /// protects it once the batch is accepted.
 ///
-/// A node is held until all that it comes after have told it of their ends; or until one of them
-/// did not finish, if it needs that; or until the graph is cancelled: then each one that is still
-/// held is taken out, once.
+/// A node is held until all its dependencies have ended. If it needs them finished, it is held
+/// until one of them did not finish. When the graph is cancelled, each node that is still held is
+/// taken out, once.
 struct BatchGraph: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<BatchGraph>
 
   enum Change { case ready, lost }
 
   private let later: Adjacency
-  /// How many each one waits for; zero of those that are not held.
+  /// How many dependencies each node waits for; zero when it is not held.
   private let blockers: UnsafeMutablePointer<UInt32>
   private let needsFinished: Bool
   private(set) var held: UInt32 = 0
   private(set) var isCancelled = false
-  /// Of a cancelled graph: nothing before this place is held.
+  /// In a cancelled graph: nothing before this place is held.
   private var swept = 0
-  /// Whose entries its nodes are.
+  /// The batch whose entries are the nodes.
   let batch: Unmanaged<Batch>
-  /// Whether those have slots, which their lane then has among what is blocked. Else the lane has
-  /// the graph, in a list of those that hold something, or of cancelled ones.
+  /// Whether the operations have slots, which their lane then keeps among the blocked ones.
+  /// Otherwise the lane lists the graph while it holds something or is being cancelled.
   let hasSlots: Bool
   var previous: Pointer?
   var next: Pointer?
@@ -99,8 +99,8 @@ struct BatchGraph: ~Copyable {
   @inline(__always)
   func laterCount(of place: Int) -> Int { later[place].count }
 
-  /// Calls `body` with each place that one which is held comes after, as far as a look at so many places
-  /// and edges can tell, until it has found what it wants.
+  /// Calls `body` with each place that a held node depends on, until it returns false. Examines
+  /// about `looks` places and edges at most.
   func forEachEarlier(of node: Int, looks: Int, _ body: (Int) -> Bool) {
     if isCancelled || !isHeld(node) { return }
     var left = looks
@@ -110,8 +110,8 @@ struct BatchGraph: ~Copyable {
     }
   }
 
-  /// Tells some of those that come after a place how that has ended: `body` gets each one that is
-  /// not held any more. `told` says which of them.
+  /// Tells the dependents `told` of a place how it has ended. Calls `body` for each one that is no
+  /// longer held.
   @inline(__always)
   mutating func tellLater(
     of place: Int, _ told: Range<Int>, isFinished: Bool = true, _ body: (Int, Change) -> Void
@@ -126,10 +126,10 @@ struct BatchGraph: ~Copyable {
     }
   }
 
-  /// Nothing is told any more; what is held is taken out.
+  /// Nothing is told any more; held nodes are taken out.
   mutating func cancel() { isCancelled = true }
 
-  /// Takes one out of a cancelled graph; nil when nothing is held any more.
+  /// Takes a held node out of a cancelled graph; nil when none is held.
   mutating func takeHeld() -> Int? {
     if held == 0 { return nil }
     while !isHeld(swept) { swept += 1 }

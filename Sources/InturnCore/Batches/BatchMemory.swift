@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Memory of batches' entries.
+/// Memory for batches' entries.
 ///
-/// That of a large batch comes from the system page by page, and goes back to it, which takes
-/// about as long as it takes to run its operations. So one piece stays here for the next batch.
+/// The system hands out and takes back a large batch's memory page by page, which costs about as
+/// much as running its operations. So one piece is kept here for the next batch.
 struct BatchMemory: ~Copyable {
-  /// The piece, as an address; zero for none. Whoever exchanges it has it alone: released with its
-  /// size in it, acquired before that is read.
+  /// The address of the spare piece; zero for none. Whoever exchanges it owns it. Its size is
+  /// written before the release and read after the acquire.
   private let spare = Atomic<UInt>(0)
-  /// The end that all bare jobs share which have just finished.
+  /// The end shared by all bare jobs that have just finished.
   let finished = BatchEntry.makeFinished()
 
   /// A larger piece is not kept.
   private static var limit: Int { 8 << 20 }
-  /// Before the entries: how many bytes there are for them. As long as keeps them aligned.
+  /// The size in bytes precedes the entries. Long enough to keep them aligned.
   private static var header: Int { 16 }
 
   deinit {
@@ -21,7 +21,7 @@ struct BatchMemory: ~Copyable {
     free(UnsafeMutableRawPointer(bitPattern: spare.load(ordering: .relaxed)))
   }
 
-  /// Memory of so many entries; nil when there is none.
+  /// Memory for `count` entries; nil when there is none.
   func take(_ count: Int) -> UnsafeMutablePointer<BatchEntry>? {
     let bytes = count * MemoryLayout<BatchEntry>.stride
     guard let piece = takeSpare(bytes) ?? Self.make(bytes) else { return nil }

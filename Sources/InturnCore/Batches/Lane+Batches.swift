@@ -1,10 +1,9 @@
 import CInturnSystem
 import Synchronization
 
-/// Adding a batch's operations to a lane.
+/// Adds a batch's operations to a lane.
 extension UnsafeMutablePointer<Lane> {
-  /// Adds them all, one after the other, or none. When this is refused, the caller destroys the
-  /// contexts.
+  /// Adds all of them, in order, or none. When refused, the caller destroys the contexts.
   func enqueue(
     _ batch: Batch, generation: UInt32, options: OperationOptions?,
     edges: UnsafeBufferPointer<BatchEdge>, item: (Int) -> BatchItem
@@ -20,16 +19,16 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Whether operations without options need slots all the same.
+  /// Whether operations need slots even without options.
   private func needsSlots(_ edges: UnsafeBufferPointer<BatchEdge>) -> Bool {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    // Whoever is told the queue's events is told of each operation.
+    // An observer of the queue's events is told of each operation.
     return pointee.machine.flags.contains(.isObserved)
       || (!edges.isEmpty && !(pointee.machine.traits.contains(.overtaking) && mayHoldLocked))
   }
 
-  /// Whether what a batch holds may just go on when the time comes: no barrier is before it.
+  /// Whether held operations can simply be appended when they become ready: there is no barrier.
   private var mayHoldLocked: Bool { order?.pointee.fence == nil }
 
   /// Adds operations without slots. Nil, with nothing done, when they need slots by now.
@@ -107,7 +106,7 @@ extension UnsafeMutablePointer<Lane> {
     return status
   }
 
-  /// A slot of an operation to come. The engine has a reference, the buffer, and the batch.
+  /// Takes a slot for a new operation, with references for the engine, the buffer and the batch.
   private func makeSlot(
     for entry: UnsafeMutablePointer<BatchEntry>, at site: Site, _ generation: UInt32,
     _ options: OperationOptions, _ earlier: Int, isHeld: Bool, _ now: Int64
@@ -132,7 +131,7 @@ extension UnsafeMutablePointer<Lane> {
 
   private static var referencesInBatch: UInt32 { 3 }
 
-  /// Each of the slots has a reference of the batch's, so that it stays while the lane is locked.
+  /// The batch holds a reference of each slot, so they stay while the lane is locked.
   private func acceptAll(
     _ jobs: inout JobBuffer, of batch: Batch, _ generation: UInt32, _ options: OperationOptions,
     _ earlier: UnsafeBufferPointer<OperationSlot.Pointer>
@@ -174,7 +173,7 @@ extension UnsafeMutablePointer<Lane> {
     unlock(&outbox)
     if earlier.isEmpty { return .ok }
     for place in 0..<batch.count {
-      // One that has ended meanwhile comes after nothing any more.
+      // An operation that has ended meanwhile needs no dependencies.
       guard let slot = batch.slot(at: place) else { continue }
       link(slot, slot.plan!, earlier)
       slot.dropReference()
@@ -182,8 +181,8 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// Takes the bare jobs of a batch out that wait, as cancelled ones, some at a time. They stay in the
-  /// lane's buffers, to be passed over. One that a drainer is just coming to may stay, too.
+  /// Takes the waiting bare jobs of a batch out as cancelled, a portion at a time. They stay in the
+  /// lane's buffers as tombstones. A job that a drainer is just reaching may be left.
   func removeJobs(of batch: Batch, generation: UInt32) {
     for first in stride(from: 0, to: batch.count, by: Self.portionOfGraph) {
       pointee.lock.lock()
@@ -211,7 +210,7 @@ extension UnsafeMutablePointer<Lane> {
     compactLocked()
   }
 
-  /// Whether a drainer has started it without the lock, and its work is about to take that down.
+  /// Whether a drainer has started it without the lock, and its work has not yet recorded that.
   private func isBeingStartedLocked(_ job: Job) -> Bool {
     guard pointee.machine.flags.contains(.bursting), let chunk = pointee.buffer.head,
       chunk.pointee.start > 0
@@ -219,8 +218,8 @@ extension UnsafeMutablePointer<Lane> {
     return chunk.jobs[Int(chunk.pointee.start) - 1].context == job.context
   }
 
-  /// Passes over a job that was taken out. Called with the lock, which it may give up and take again;
-  /// false when the process is not the same any more.
+  /// Drops a job that was taken out. Called with the lock, which it may release and take again;
+  /// false in a forked child, or when the process exits.
   func dropTombstoneLocked(_ job: Job, _ budget: inout DrainBudget) -> Bool {
     pointee.extra!.pointee.backlog.tombstones -= 1
     let rest = Batch.dropTombstoneLocked(job)
@@ -230,7 +229,7 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Lets a batch of nothing end as any batch does: by its queue's executor.
+  /// Makes a batch without operations end like any batch: through its queue's executor.
   func enqueueEmpty(_ batch: Batch, generation: UInt32) -> Status {
     guard let slot = OperationSlot.Pointer.take(for: self, generation, .observed) else {
       return .noMemory
@@ -245,7 +244,7 @@ extension UnsafeMutablePointer<Lane> {
     batch.willBeEnqueued()
     slot.pointee.context = Unmanaged.passUnretained(batch).toOpaque()
     slot.pointee.destroy = Batch.destroyEmpty
-    // It is none of the queue's operations.
+    // It is not one of the queue's operations.
     slot.pointee.flags.insert(.counted)
     var outbox = Outbox()
     _ = slot.cutOffLocked(.finished, cause: .none, &outbox)
@@ -262,23 +261,23 @@ extension Job {
       destroy: Batch.destroy)
   }
 
-  /// The entry, of a bare job of a batch.
+  /// The entry, if this is a bare job of a batch.
   @inline(__always)
   private var batchEntry: UnsafeMutablePointer<BatchEntry>? {
     guard let destroy, Batch.isDestroy(destroy) else { return nil }
     return context?.assumingMemoryBound(to: BatchEntry.self)
   }
 
-  /// Whether it was started, as far as its batch knows, or taken out.
+  /// Whether it was taken out, or started as far as its batch knows.
   fileprivate var hasStarted: Bool { batchEntry?.pointee.token.load(ordering: .relaxed) != 0 }
 
-  /// Whether it was taken out, and only waits to be passed over.
+  /// Whether it was taken out and only waits to be dropped.
   @inline(__always)
   var isTakenOut: Bool {
     batchEntry?.pointee.token.load(ordering: .relaxed) == BatchEntry.takenOut
   }
 
-  /// Of a batch's, which is not to be taken out any more; nothing of others.
+  /// Marks a batch's job as taken out. Does nothing to other jobs.
   func markTakenOut() {
     batchEntry?.pointee.token.store(BatchEntry.takenOut, ordering: .relaxed)
   }

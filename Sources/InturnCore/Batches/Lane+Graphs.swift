@@ -1,18 +1,18 @@
-/// Operations of batches that come after others of the same batch.
+/// Operations of batches that depend on others in the same batch.
 ///
-/// Those without slots, on a lane that runs several at a time, are in their batch's graph and
-/// nowhere else while they are held; they count among the lane's pending ones all the same. Those
-/// with slots are blocked as others are, by one thing more.
+/// On a lane that runs several at a time, held operations without slots exist only in their batch's
+/// graph, but count as pending on the lane. Those with slots are blocked like others, with one
+/// blocker more.
 extension UnsafeMutablePointer<Lane> {
-  /// An operation of a batch without slots has ended: tells some of those that come after it. What
-  /// is not held any more goes to where it can be started from.
+  /// An operation of a batch without slots has ended: tells some of its dependents. Those that are
+  /// no longer held become startable.
   @inline(__always)
   func tellLaterLocked(_ graph: BatchGraph.Pointer, _ place: Int, _ told: Range<Int>) {
     let before = graph.pointee.held
     let batch = graph.pointee.batch
     graph.pointee.tellLater(of: place, told) { node, _ in
       let job = batch._withUnsafeGuaranteedRef { $0.job(at: node) }
-      // Before a fence, as the batch has come before it.
+      // Goes before a fence, as the batch was enqueued before it.
       _ =
         order?.push(job, priority: 0, isOwed: true) ?? pointee.buffer.append(job, isOwed: true)
     }
@@ -20,8 +20,8 @@ extension UnsafeMutablePointer<Lane> {
       before - graph.pointee.held, of: graph)
   }
 
-  /// An operation of a batch has ended: tells those that come after it, some at a time. No lock is
-  /// held; somebody keeps the batch.
+  /// An operation of a batch has ended: tells its dependents, a portion at a time. Called without a
+  /// lock; the caller keeps the batch alive.
   func tellLater(
     _ graph: BatchGraph.Pointer, _ place: Int, isFinished: Bool, generation: UInt32
   ) -> Status {
@@ -45,8 +45,8 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// The same of a batch with slots. The caller drops a reference of each of the slots once it has
-  /// given the lock up.
+  /// The same for a batch with slots. The caller drops a reference of each slot once it has
+  /// released the lock.
   private func tellSlotsLocked(
     _ graph: BatchGraph.Pointer, _ place: Int, _ told: Range<Int>, _ isFinished: Bool,
     _ outbox: inout Outbox
@@ -65,13 +65,13 @@ extension UnsafeMutablePointer<Lane> {
     return slots
   }
 
-  /// How many are told before somebody else may have the lock.
+  /// How many dependents are told before the lock is released for others.
   static var portionOfGraph: Int { 64 }
 
   // MARK: Cancelling
 
-  /// Takes all that a graph without slots holds out of it, as cancelled. Takes no time for each:
-  /// deliveries do that, one by one.
+  /// Takes everything out that a graph without slots holds, as cancelled. The time does not depend
+  /// on how much that is: deliveries destroy the contexts, one by one.
   func cancelLocked(_ graph: BatchGraph.Pointer) {
     if graph.pointee.hasSlots || graph.pointee.isCancelled || graph.pointee.held == 0 { return }
     let extra = pointee.extra.unsafelyUnwrapped
@@ -81,11 +81,11 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.ends.add(.cancelled, UInt64(held))
   }
 
-  /// Destroys the context of one operation that was cancelled while it was held. Called with the
-  /// lock, which it gives up and takes again. False when the process is not the same any more.
+  /// Destroys the context of one operation that was cancelled while held. Called with the lock,
+  /// which it releases and takes again. False in a forked child, or when the process exits.
   func deliverHeldLocked(_ graph: BatchGraph.Pointer, _ budget: inout DrainBudget) -> Bool {
     let place = graph.pointee.takeHeld()
-    // The batch may be gone with the last one.
+    // The batch may be gone after its last operation.
     if graph.pointee.held == 0 {
       pointee.extra.unsafelyUnwrapped.pointee.graphs.firstCancelledIsEmpty()
       noteDeliveriesLocked()
