@@ -3,17 +3,19 @@ import Synchronization
 
 /// A lock for critical sections of a few dozen instructions.
 ///
-/// It spins, then yields, then takes naps, and never enters the kernel to hand over: for sections
-/// this short that costs a third of a lock that parks. Whoever comes takes it, which keeps it where
-/// its cache line is; but once somebody has waited for a few naps, those who have waited for less
-/// leave it alone. It is not recursive. No user code is ever called while one is held.
+/// It spins, then yields, then naps, and never enters the kernel to hand over: for sections this
+/// short, that costs a third of a lock that parks. Whoever comes first takes it, which keeps it
+/// where its cache line is. But once a thread has waited for a few naps, threads that have waited
+/// for less leave the lock alone. It is not recursive. No user code is ever called while one is
+/// held.
 @usableFromInline
 @frozen
 package struct BriefLock: ~Copyable {
-  /// 1 while it is held. Taken with acquiring, given back with releasing order: what one holder
-  /// wrote, the next one reads.
+  /// 1 while it is held. Acquiring when taken, releasing when released: each holder sees what the
+  /// one before it wrote.
   @usableFromInline let word = Atomic<UInt16>(0)
-  /// How many have waited for long. Relaxed: who does not see it in time only comes before them.
+  /// How many threads have waited for long. Relaxed: a thread that sees it late only goes before
+  /// them.
   @usableFromInline let impatient = Atomic<UInt16>(0)
 
   @inlinable
@@ -30,10 +32,10 @@ package struct BriefLock: ~Copyable {
       && word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
   }
 
-  /// The same for a thread that only gets on with what others bring. When one of them has the lock,
-  /// it is likely to be back for it at once, and each look in between would take the lock's cache
-  /// line, and with it all that lies there, from under its hands. So this waits for some
-  /// microseconds before each look: both get on faster, one after the other.
+  /// The same for a thread that depends on other threads' work. A thread that holds the lock is
+  /// likely to take it again at once, and each look in between would steal the cache line of the
+  /// lock and its neighbours. So this waits for some microseconds before each look, and both
+  /// threads get on faster in turn.
   @inline(__always)
   borrowing func lockPatiently() {
     if !take() { waitPatiently() }
@@ -44,11 +46,11 @@ package struct BriefLock: ~Copyable {
     word.store(0, ordering: .releasing)
   }
 
-  /// Gives the lock up after a section that has read a reference to an object which another thread
+  /// Releases the lock after a section that has read a reference to an object which another thread
   /// may drop as soon as it has the lock.
   ///
-  /// The optimizer knows that an atomic store releases nothing, and may retain such an object
-  /// only after it, when it is first used: too late. It does not know that of this call.
+  /// The optimizer knows that an atomic store releases no object, so it may retain the object only
+  /// after the store, when it is first used: too late. It does not know that about this call.
   @inlinable
   package borrowing func unlockAfterReadingObject() {
     BriefLock.objectBarrier()
@@ -70,7 +72,7 @@ package struct BriefLock: ~Copyable {
       inturn_system_spin(3_000)
       if take() { return }
     }
-    // The holder may have been preempted.
+    // The holder may be preempted.
     lockSlowly()
   }
 
@@ -101,7 +103,7 @@ package struct Backoff {
 
   package init() {}
 
-  /// Whether the other thread has had but little time so far.
+  /// Whether the other thread has had only little time so far.
   package var isShort: Bool { round < 128 }
 
   /// Whether it has taken a few naps.
@@ -114,7 +116,7 @@ package struct Backoff {
     } else if round <= 256 {
       sched_yield()
     } else {
-      // Whoever is waited for was preempted. Sleeping lets it run, whatever its priority.
+      // The thread that is waited for was preempted. Sleeping lets it run, whatever its priority.
       var request = timespec(tv_sec: 0, tv_nsec: 50_000)
       nanosleep(&request, nil)
     }

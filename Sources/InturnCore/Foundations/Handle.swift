@@ -10,8 +10,8 @@ package enum HandleKind: UInt8, CaseIterable {
 
 /// A 64-bit name: kind (4 bits), process epoch (4), index (26), generation (30).
 ///
-/// The generation tells the objects apart that live in one slot one after the other. It is never
-/// zero in a handle, so no handle is all zero; a slot whose generation is used up is retired.
+/// The generation tells apart the objects that use one slot one after the other. In a handle it is
+/// never zero, so no handle is all zero. A slot whose generation is used up is retired.
 @usableFromInline
 package struct Handle: Hashable, Sendable {
   package let bits: UInt64
@@ -37,26 +37,25 @@ package struct Handle: Hashable, Sendable {
   @inline(__always)
   package var generation: UInt32 { UInt32(truncatingIfNeeded: bits) & Self.maximumGeneration }
 
-  /// The top byte of the handles of a kind that are made in this process.
+  /// The top byte of handles of this kind, as created in this process.
   @inline(__always)
   static func tag(_ kind: HandleKind) -> UInt64 {
     UInt64(kind.rawValue) << 4 | UInt64(ProcessState.epoch)
   }
 
-  /// Whether two handles, of whatever kinds, are of the same object.
+  /// Whether two handles, of whatever kinds, name the same object.
   package func isOfSame(as other: Handle) -> Bool { (bits ^ other.bits) << 8 == 0 }
 
   @inline(__always)
   func isOf(_ kind: HandleKind) -> Bool { bits >> 56 == Self.tag(kind) }
 
-  /// Why a handle that is not of the kind that a call needs, or whose slot does not know it, is
-  /// refused.
+  /// Why a handle is refused that has not the kind that a call needs, or is unknown to its slot.
   @inline(never)
   package func refusal(for kind: HandleKind) -> Status {
     if bits == 0 { return .nullHandle }
     guard let own = HandleKind(rawValue: UInt8(bits >> 60)), generation != 0 else { return .stale }
     let epoch = UInt8(bits >> 56 & 15)
-    // What has no engine has given no handles out.
+    // A process without an engine has given out no handles.
     let floor = Engine.existing?.pointee.indexFloor ?? UInt32.max
     if epoch != ProcessState.epoch || index < floor {
       return ProcessState.wasForked && epoch != 0 ? .forked : .stale

@@ -1,13 +1,13 @@
-/// What a hash table finds by its key: its user's memory.
+/// A node of a hash table, found by its key. Its memory belongs to the table's user.
 protocol HashNode {
   associatedtype Key: Hashable
   var key: Key { get }
   var nextInBucket: UnsafeMutablePointer<Self>? { get set }
 }
 
-/// Nodes by their keys, no two of which are equal. Where there is no memory, it only gets slower: its
-/// buckets stay as few as they are. It grows by and by, a few buckets at a time, so that nobody waits
-/// long for its user's lock, which protects it.
+/// Nodes by their keys, which are all different. Without memory it only gets slower, because the
+/// number of buckets stays the same. It grows gradually, a few buckets at a time, so that nobody
+/// waits long for the user's lock, which protects it.
 struct HashTable<Node: HashNode>: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Node>
 
@@ -26,9 +26,9 @@ struct HashTable<Node: HashNode>: ~Copyable {
     func place(_ hash: Int) -> Int { hash & (count - 1) }
   }
 
-  /// Nil while there are few.
+  /// Nil while there are few nodes.
   private var buckets: Buckets?
-  /// Those that there were before, from the place on that is moved next.
+  /// The previous buckets, of which those from `moved` on are still to be moved.
   private var old: Buckets?
   private var moved = 0
   /// The only bucket while there are no others.
@@ -78,7 +78,7 @@ struct HashTable<Node: HashNode>: ~Copyable {
     count -= 1
   }
 
-  /// Tells all, each of which may go away by that when it is the last time.
+  /// Calls `body` with each node, which may then be freed if the table is no longer used.
   func forEach(_ body: (Pointer) -> Void) {
     func tell(_ first: Pointer?) {
       var next = first
@@ -92,7 +92,7 @@ struct HashTable<Node: HashNode>: ~Copyable {
     for place in 0..<(old?.count ?? 0) { tell(old!.first[place]) }
   }
 
-  /// Nil: there is but one.
+  /// Nil while all nodes are in `few`.
   private func bucket(of key: Node.Key) -> UnsafeMutablePointer<Pointer?>? {
     guard let buckets else { return nil }
     let hash = key.hashValue
@@ -120,7 +120,8 @@ struct HashTable<Node: HashNode>: ~Copyable {
     few = nil
   }
 
-  /// More than one for each that is added, so that all are moved before it grows again.
+  /// Moves more than one bucket for each node that is added, so that all are moved before the table
+  /// grows again.
   @inline(never)
   private mutating func moveSome() {
     guard let from = old else { return }

@@ -7,7 +7,7 @@
 #endif
 
 extension UnsafePointer<CChar> {
-  /// A copy of a text, to be deallocated.
+  /// A copy of the text, to be deallocated.
   func copied() -> UnsafeMutablePointer<CChar> {
     let size = strlen(self) + 1
     let copy = UnsafeMutablePointer<CChar>.allocate(capacity: size)

@@ -1,9 +1,8 @@
-/// A value that is read and changed under a lock, in a few dozen instructions: nothing is called and
-/// nothing waited for meanwhile.
+/// A value that is read and changed under a lock, in a few dozen instructions: nothing is called or
+/// waited for meanwhile.
 ///
-/// `Synchronization.Mutex` would do the same, but where threads meet, it locks inside the toolchain's
-/// library, of which ThreadSanitizer sees nothing: programs that use these modules would be told of
-/// races that they do not have.
+/// `Synchronization.Mutex` would do the same, but under contention it locks inside the toolchain's
+/// library, which ThreadSanitizer does not see: it would report races in programs that have none.
 package final class Locked<Value>: @unchecked Sendable {
   // Safe to share: `lock` protects `value`.
 

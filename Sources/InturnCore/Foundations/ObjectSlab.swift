@@ -1,6 +1,6 @@
-/// Objects that are many and named by handles: a slab of references.
+/// Many objects with handles: a slab of references.
 ///
-/// A handle is checked, and its object retained, under the lock of its own slot.
+/// A handle is checked, and its object retained, under the lock of its slot.
 struct ObjectSlab<Object: AnyObject>: ~Copyable {
   struct Slot: ~Copyable {
     // First, for the thread sanitizer; see `Lane`.
@@ -23,7 +23,7 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
 
   var highestIndex: UInt32 { slots.highestIndex }
 
-  /// Nil without memory.
+  /// Nil when memory runs out.
   func add(_ object: Object) -> Handle? {
     guard let (index, slot) = slots.take() else { return nil }
     slot.pointee.lock.lock()
@@ -50,7 +50,7 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
     return (.ok, found)
   }
 
-  /// Makes the handle stale, and gives its object; nil when it was stale already.
+  /// Makes the handle stale and returns its object; nil when it was stale already.
   func remove(_ handle: Handle) -> Object? {
     guard handle.isOf(kind), let slot = slots.pointer(at: handle.index) else { return nil }
     slot.pointee.lock.lock()

@@ -1,4 +1,4 @@
-/// Objects that are few and named by handles: executors, clocks. Its user's lock protects it.
+/// A few objects with handles, such as executors and clocks. Its user's lock protects it.
 struct ObjectTable<Object: AnyObject>: ~Copyable {
   private struct Entry {
     var generation: UInt32
@@ -7,7 +7,7 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
 
   private let kind: HandleKind
   private let floor: UInt32
-  /// The entry of the index above the floor comes first.
+  /// The first entry has the index directly above the floor.
   private var entries: [Entry] = []
   private var free: [UInt32] = []
 
@@ -16,7 +16,7 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
     self.floor = floor
   }
 
-  /// None above it has been given out.
+  /// No index above this one has been given out.
   var highestIndex: UInt32 { floor + UInt32(entries.count) }
 
   private func place(of index: UInt32) -> Int { Int(index) - Int(floor) - 1 }
@@ -50,14 +50,14 @@ struct ObjectTable<Object: AnyObject>: ~Copyable {
   /// How many indices have been given out.
   var room: Int { entries.count }
 
-  /// What is at one of them, if something is.
+  /// The object at one of them, if there is one.
   func object(at place: Int) -> (handle: Handle, object: Object)? {
     guard let object = entries[place].object else { return nil }
     let index = floor + UInt32(place) + 1
     return (Handle(kind, index: index, generation: entries[place].generation), object)
   }
 
-  /// Removes what the handle names; it does.
+  /// Removes the object that the handle names; there must be one.
   mutating func remove(_ handle: Handle) -> Object {
     let place = place(of: handle.index)
     let object = entries[place].object!

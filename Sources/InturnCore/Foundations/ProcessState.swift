@@ -3,11 +3,11 @@ import Synchronization
 
 /// Which process this is, counted by forks, and whether it is exiting.
 ///
-/// Bits 0 to 3 are the epoch, 1 to 15, which every handle carries: a child of a fork has another
-/// one than its parent, so that it knows inherited handles by their bits. Bits 4 to 30 are the round,
-/// which counts how often the epochs began anew; see `EngineStorage.indexFloor`. Bit 31 is set once
-/// the process exits. Relaxed order is enough: a fork's child has one thread, and exiting only asks
-/// others to stop soon.
+/// Bits 0 to 3 are the epoch, 1 to 15, which every handle carries. A forked child has a different
+/// one than its parent, so it recognises inherited handles by their bits. Bits 4 to 30 are the
+/// round, which counts how often the epochs have started over; see `EngineStorage.indexFloor`. Bit
+/// 31 is set once the process exits. Relaxed order is enough: a forked child has one thread, and
+/// exiting only asks others to stop soon.
 package enum ProcessState {
   static var exitingBit: UInt32 { 1 << 31 }
 
@@ -19,7 +19,7 @@ package enum ProcessState {
   @inline(__always)
   static var current: UInt32 { word.pointee.load(ordering: .relaxed) }
 
-  /// The epoch of handles that are made now.
+  /// The epoch of newly created handles.
   @inline(__always)
   static var epoch: UInt8 { UInt8(truncatingIfNeeded: current & 15) }
 

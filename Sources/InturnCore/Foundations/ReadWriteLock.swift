@@ -3,19 +3,19 @@ import Synchronization
 
 /// A lock that many readers or one writer hold, for as long as they like.
 ///
-/// It spins for a moment and then sleeps. A writer that finds it taken says so before it does
-/// either, and keeps new readers out, so that it has its turn. It is not recursive: a reader that
-/// reads again may wait for a writer that waits for it.
+/// It spins for a moment and then sleeps. A writer that finds it taken first sets a flag that keeps
+/// new readers out, so that it gets its turn. It is not recursive: a reader that reads again may
+/// wait for a writer that waits for it.
 package final class ReadWriteLock: @unchecked Sendable {
   // Safe to share: what changes is atomic.
 
   private static var writing: UInt32 { 1 << 31 }
-  /// Somebody sleeps, or is about to.
+  /// Some thread sleeps, or is about to.
   private static var awaited: UInt32 { 1 << 30 }
   private static var writerWaits: UInt32 { 1 << 29 }
 
-  /// How many readers hold it, and the flags above. Taken with acquiring, given back with
-  /// releasing order: what one holder wrote, the next one reads.
+  /// The number of readers, and the flags above. Acquiring when taken, releasing when released:
+  /// each holder sees what the one before it wrote.
   private let word = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
 
   package init() { word.initialize(to: Atomic(0)) }
@@ -39,7 +39,7 @@ package final class ReadWriteLock: @unchecked Sendable {
   package func lockForWriting() {
     if exchange(0, Self.writing) { return }
     take(marking: Self.writerWaits) {
-      // Others that wait to write are marked again when they find it taken.
+      // Other waiting writers set the flag again when they find the lock taken.
       $0 & ~(Self.awaited | Self.writerWaits) == 0
         ? $0 & Self.awaited | Self.writing : nil
     }
@@ -56,7 +56,7 @@ package final class ReadWriteLock: @unchecked Sendable {
     word.pointee.compareExchange(expected: old, desired: new, ordering: .acquiring).exchanged
   }
 
-  /// Takes the lock when the step gives the word that says so.
+  /// Takes the lock as soon as `step` returns the word for that.
   @inline(never)
   private func take(marking mark: UInt32 = 0, _ step: (UInt32) -> UInt32?) {
     var backoff = Backoff()

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A line of the program from which the library was called, as the number that it has in this process:
-/// 16 bits, which an operation carries and a report turns into a file and a line.
+/// A line of the program that has called the library, by its number in this process: 16 bits, which
+/// an operation carries and a report turns into a file and a line.
 package struct Site: Sendable {
-  /// In the lower 16 bits: who has no use for the others shifts them out.
+  /// In the lower 16 bits: users who have no room for the others shift them out.
   let bits: UInt32
 
-  /// Of what nobody has said where it comes from.
+  /// The site of something whose origin nobody has stated.
   package static var unknown: Site { Site(bits: 0) }
 
   @inline(__always)
@@ -14,27 +14,27 @@ package struct Site: Sendable {
 
   private var number: UInt16 { UInt16(truncatingIfNeeded: bits) }
 
-  /// A place in memory that keeps the number of a line once it has one; 0 before that.
+  /// Memory that keeps a line's number once it has one; 0 before that.
   package typealias Cache = UnsafeMutablePointer<UInt32>
 
-  /// What is in a cache. Nil when it has none yet.
+  /// The site in a cache. Nil when there is none yet.
   @inline(__always)
   package init?(in cache: Cache) {
-    // Acquiring: who has the number finds the line in the table.
+    // Acquiring: whoever has the number finds the line in the table.
     let bits = Self.atomic(cache).pointee.load(ordering: .acquiring)
     if bits == 0 { return nil }
     self.init(bits: bits)
   }
 
-  /// Of a line that there was no room for.
+  /// In the cache of a line for which there was no room.
   private static var full: UInt32 { 1 << 16 }
 
   private static func atomic(_ cache: Cache) -> UnsafeMutablePointer<Atomic<UInt32>> {
     UnsafeMutableRawPointer(cache).assumingMemoryBound(to: Atomic<UInt32>.self)
   }
 
-  /// The number of a line, which its cache gets. Where memory runs out it is unknown until the next
-  /// time.
+  /// Looks up or assigns a line's number and stores it in the cache. When memory runs out, the site
+  /// is unknown until the next time.
   package init(
     file: UnsafePointer<CChar>, _ function: UnsafePointer<CChar>?, line: UInt32, cache: Cache?
   ) {
@@ -48,8 +48,8 @@ package struct Site: Sendable {
     Self.atomic(cache).pointee.store(number == 0 ? Self.full : bits, ordering: .releasing)
   }
 
-  /// The same for a line whose file is named by a literal of the program, by whose address it is found
-  /// again.
+  /// The same for a line whose file is named by a literal of the program, by whose address it is
+  /// found again.
   package init(_ fileID: StaticString, _ line: UInt) {
     if !fileID.hasPointerRepresentation {
       self = .unknown
@@ -62,17 +62,17 @@ package struct Site: Sendable {
     self.init(bits: SiteTable()?.number(ofLiteral: file, line: line) ?? 0)
   }
 
-  /// The line; nil where it is unknown. It stays as long as the process does.
+  /// The line, which stays as long as the process; nil when it is unknown.
   package var line: SiteTable.Line? {
     number == 0 ? nil : SiteTable()?.line(number)
   }
 
-  /// As a message has it, such as ` (app.c:88)`; empty where it is unknown.
+  /// As in a message, such as ` (app.c:88)`; empty when it is unknown.
   var inBrackets: String {
     @inline(never) get { line.map { " (" + $0.text + ")" } ?? "" }
   }
 
-  /// The same after a label, which in Swift ends with the line itself.
+  /// The same after a label; empty if the label ends with the line, as labels in Swift may.
   func inBrackets(after label: String?) -> String {
     guard let text = line?.text else { return "" }
     return label?.utf8.suffix(text.utf8.count).elementsEqual(text.utf8) == true

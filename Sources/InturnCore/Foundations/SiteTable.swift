@@ -1,9 +1,9 @@
 import CInturnSystem
 import Synchronization
 
-/// The lines of the program that have called the library: each one once, whoever says it how often. It
-/// only grows, without a lock, and is a forked child's as it was its parent's. So it is no part of the
-/// engine, which a child has anew: the numbers are in the program's memory.
+/// The lines of the program that have called the library, each one once. The table only grows,
+/// without a lock. It is not part of the engine, because a forked child starts a new engine but
+/// inherits this table: the numbers are stored in the program's memory.
 package struct SiteTable {
   package struct Line {
     package let file: UnsafePointer<CChar>
@@ -13,21 +13,21 @@ package struct SiteTable {
     var text: String { String(cString: file).inOneLine + ":" + String(number) }
   }
 
-  /// Addresses of lines, zero where there is none: exchanged with releasing order once a line is
-  /// complete, loaded with acquiring order. The first one has no line.
+  /// Addresses of lines, or zero. Exchanged with releasing order once a line is complete, loaded
+  /// with acquiring order. The first entry stays empty.
   private let entries: UnsafeMutablePointer<Atomic<UInt>>
 
   private static var count: Int { 1 << 16 }
-  /// So many entries are looked at for a line; the first ones in a few pages of memory.
+  /// How many entries are examined for a line. The first ones lie in a few pages of memory.
   private static var looks: Int { 64 }
   private static var firstLooks: Int { 16 }
   private static var firstCount: Int { 1 << 10 }
-  /// Behind the entries are so many words by which lines are found by the addresses of literals. Each
-  /// has the number of one in its lower 16 bits, and in the others of which one. Releasing and acquiring,
-  /// as the line is to be found by who has the number.
+  /// This many words follow the entries and find lines by the addresses of their literals. The
+  /// lower 16 bits of a word are a line's number; the upper bits say which line. Releasing and
+  /// acquiring: whoever has the number must find the line.
   private static var knownCount: Int { 1 << 8 }
 
-  /// The process's. Nil when there is no memory for it.
+  /// The process's table. Nil when memory runs out.
   @inline(never)
   init?() {
     let address = UnsafeMutableRawPointer(inturn_system_sites())
@@ -47,7 +47,7 @@ package struct SiteTable {
     entries = UnsafeMutablePointer(bitPattern: isFirst ? UInt(bitPattern: memory) : other)!
   }
 
-  /// The number of a line, 0 where it has none.
+  /// The number of a line; 0 when it has none.
   func number(ofLiteral file: UnsafePointer<UInt8>, line: UInt32) -> UInt32 {
     let mark = Mark().adding(UInt64(UInt(bitPattern: file))).adding(UInt64(line)).bits
     let known = entries + Self.count + Int(mark >> 8 & UInt64(Self.knownCount - 1))
@@ -68,7 +68,7 @@ package struct SiteTable {
     UnsafePointer<Line>(bitPattern: entries[place].load(ordering: .acquiring))?.pointee
   }
 
-  /// The number of a line, which is copied when it is a new one: what it is part of may be unloaded. 0
+  /// The number of a line. A new line is copied, as the module that contains it may be unloaded. 0
   /// when there is no room; nil when memory runs out.
   func number(of line: Line) -> UInt16? {
     let hash = Int(truncatingIfNeeded: line.hash >> 16)
@@ -113,7 +113,7 @@ extension SiteTable.Line {
     return strcmp(function, others) == 0
   }
 
-  /// A copy in one piece of memory with its texts.
+  /// A copy of the line and its texts in one piece of memory.
   fileprivate func copy() -> UnsafeMutablePointer<Self>? {
     let head = MemoryLayout<Self>.stride
     let fileSize = strlen(file) + 1

@@ -1,22 +1,22 @@
 import CInturnSystem
 import Synchronization
 
-/// A growing table of elements that never move and whose memory is never given back.
+/// A growing table of elements that never move and whose memory is never freed.
 ///
 /// Indices start at 1, or above a floor. Any index ever given out can be turned into a pointer
-/// without a lock and read at any time, also after its element is gone; that is what lets a stale
-/// handle be checked by looking at the slot itself. New memory is all zero. The engine's state makes
-/// use of both.
+/// without a lock and read at any time, even after its element is gone. That is how a stale handle
+/// is checked: by looking at the slot itself. New memory is all zero, and the engine relies on it.
 struct Slab<Element: ~Copyable>: ~Copyable {
   private static var segmentShift: UInt32 { 12 }
   private static var segmentSize: UInt32 { 1 << segmentShift }
   private static var directorySize: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
-  /// Elements begin at a multiple of this, so that none lies in two pages, which would be mapped both.
+  /// Elements begin at a multiple of this, so that none lies in two pages, both of which would be
+  /// mapped.
   private static var block: Int { 128 }
-  /// A slab of this many bytes grows by as many at a time. The system has large pages for those.
+  /// A slab of this size grows by this many bytes at a time, for which the system has large pages.
   private static var large: Int { 8 << 20 }
 
-  /// One allocation, of one or more segments. This lies just before its first element.
+  /// One allocation of one or more segments. This header lies directly before the first element.
   private struct Piece {
     let memory: UnsafeMutableRawPointer
     let earlier: UnsafeMutablePointer<Piece>?
@@ -24,17 +24,17 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   private struct Indices {
     var live: UInt64 = 0
-    /// The first one that there ever was, and the first that there is no memory of yet.
+    /// The first index of all, and the first index for which there is no memory yet.
     let begin: UInt32
     var end: UInt32
-    /// The first one that was never given out.
+    /// The first index that was never given out.
     var unused: UInt32
-    /// Those that were given back, the last one at the end: with room for all that there are.
+    /// Indices that were given back, the latest at the end. Has room for all indices.
     var free: UnsafeMutablePointer<UInt32>?
     var freeCount = 0
-    /// How many are to be left for those who cannot be refused.
+    /// How many elements are reserved for callers that cannot be refused.
     var kept: UInt32 = 0
-    /// The newest of them, for who frees them all.
+    /// The newest piece; the others are linked from it.
     var lastPiece: UnsafeMutablePointer<Piece>?
 
     init(above floor: UInt32) {
@@ -43,14 +43,14 @@ struct Slab<Element: ~Copyable>: ~Copyable {
       unused = floor + 1
     }
 
-    /// How many may be given out before there has to be more memory.
+    /// How many elements can be given out without more memory.
     var spare: Int { freeCount + Int(end) - Int(unused) }
   }
 
   /// Protects `indices`.
   private let lock = BriefLock()
   private let indices = UnsafeMutablePointer<Indices>.allocate(capacity: 1)
-  /// The segments' addresses. Stored with releasing order after the memory was made, loaded with
+  /// The segments' addresses. Stored with releasing order once the memory is ready; loaded with
   /// acquiring order by readers that hold no lock.
   private let directory: UnsafeMutablePointer<Atomic<UInt>>
 
@@ -61,7 +61,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     indices.initialize(to: Indices(above: floor))
   }
 
-  /// For a slab that nobody has used; the engine's live as long as the process.
+  /// Only for a slab that nobody has used; the engine's live as long as the process.
   deinit {
     while let piece = indices.pointee.lastPiece {
       indices.pointee.lastPiece = piece.pointee.earlier
@@ -74,7 +74,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   var liveCount: UInt64 { lock.withLock { indices.pointee.live } }
 
-  /// The indices that may have been given out so far. There need not be memory of each.
+  /// The indices that may have been given out so far. Not each of them has memory.
   var givenOut: Range<UInt32> {
     lock.withLock { indices.pointee.begin..<indices.pointee.unused }
   }
@@ -92,8 +92,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     return nil
   }
 
-  /// None above it has been given out. Without the lock: for a forked child, in which nobody
-  /// changes it any more.
+  /// No index above this one has been given out. Read without the lock: for a forked child, in
+  /// which nobody changes it any more.
   var highestIndex: UInt32 { indices.pointee.unused - 1 }
 
   /// The element at an index, or nil for an index that was never given out.
@@ -105,8 +105,9 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     }
   }
 
-  /// An element that nobody uses, as its last user left it, or nil when memory runs out. `isKept`: the
-  /// caller may take one of those that are kept. `mayGrow` is asked before there is memory for so many.
+  /// An unused element, as its last user left it, or nil when memory runs out. With `isKept`, the
+  /// caller may take a reserved one. `mayGrow` is asked before memory for that many elements is
+  /// added.
   func take(
     isKept: Bool = false, mayGrow: (UInt32) -> Bool = { _ in true }
   ) -> (index: UInt32, element: UnsafeMutablePointer<Element>)? {
@@ -123,14 +124,15 @@ struct Slab<Element: ~Copyable>: ~Copyable {
       index = indices.pointee.unused
       if index == indices.pointee.end { return nil }
       indices.pointee.unused += 1
-      // The system maps a page that is read first a second time when it is written to.
+      // A page that is read first would be mapped a second time when it is written.
       UnsafeMutableRawPointer(pointer(at: index)!).storeBytes(of: 0, as: UInt8.self)
     }
     indices.pointee.live += 1
     return (index, pointer(at: index)!)
   }
 
-  /// Keeps so many, or more, for those who cannot be refused. False when memory runs out.
+  /// Reserves at least `count` elements for callers that cannot be refused. False when memory runs
+  /// out.
   func keep(_ count: UInt32) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -141,7 +143,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     return true
   }
 
-  /// Has an element that is to be given back later not count any more.
+  /// Stops counting an element that will be given back later.
   func countOut() { lock.withLock { indices.pointee.live -= 1 } }
 
   /// Gives an element back. A retired one is not used again.
@@ -154,8 +156,9 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     indices.pointee.freeCount += 1
   }
 
-  /// Allocates more elements: one segment at a time while the slab is small, many in large pages later,
-  /// as to map a small page takes longer than to use what is in it. One again where many are refused.
+  /// Allocates more elements: one segment at a time while the slab is small, many in large pages
+  /// later, as mapping a small page takes longer than using its elements. Falls back to one segment
+  /// when many are refused.
   @inline(never)
   private func growLocked(_ mayGrow: (UInt32) -> Bool) -> Bool {
     let many = UInt32(Self.large / (Int(Self.segmentSize) * MemoryLayout<Element>.stride))
@@ -165,7 +168,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   }
 
   private func growLocked(by segments: UInt32, _ mayGrow: (UInt32) -> Bool) -> Bool {
-    // The first index of all is none's.
+    // The very first index is not used.
     let room = indices.pointee.end - indices.pointee.begin + segments * Self.segmentSize - 1
     return mayGrow(room) && addSegmentsLocked(segments)
   }
@@ -178,7 +181,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     guard let free = realloc(indices.pointee.free, room * MemoryLayout<UInt32>.stride)
     else { return false }
     indices.pointee.free = free.bindMemory(to: UInt32.self, capacity: room)
-    // Zeroed memory from the allocator is untouched pages. The elements begin at a block.
+    // Zeroed memory from the allocator is untouched pages. The elements begin at a multiple of
+    // `block`.
     let segment = Int(Self.segmentSize) * MemoryLayout<Element>.stride
     let size = Int(count) * segment + Self.block + MemoryLayout<Piece>.size
     guard let memory = calloc(1, size) else { return false }

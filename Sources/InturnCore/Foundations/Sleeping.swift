@@ -5,7 +5,7 @@ import Synchronization
 typealias WakeWord = UnsafeMutablePointer<Atomic<UInt32>>
 
 extension WakeWord {
-  /// One with memory of its own, to be deallocated.
+  /// A word with its own memory, to be deallocated.
   static func make() -> Self {
     let word = allocate(capacity: 1)
     word.initialize(to: Atomic(0))
@@ -16,12 +16,14 @@ extension WakeWord {
     UnsafeRawPointer(self).assumingMemoryBound(to: UInt32.self)
   }
 
-  /// Sleeps while the word has this value; may wake for no reason. Below zero: no limit.
+  /// Sleeps while the word has this value; may wake for no reason. A negative time-out means no
+  /// limit.
   func wait(while value: UInt32, timeoutNanoseconds: Int64 = -1) {
     inturn_system_wait(word, value, timeoutNanoseconds)
   }
 
-  /// Changes the word and wakes all. Releasing: who sees the change sees what was done before.
+  /// Changes the word and wakes all. Releasing: whoever sees the change sees what was done before
+  /// it.
   func advance() {
     pointee.wrappingAdd(1, ordering: .releasing)
     wakeAll()
@@ -32,11 +34,11 @@ extension WakeWord {
   func wakeAll() { inturn_system_wake_all(word) }
 }
 
-/// How long a caller is ready to wait, in the system's time.
+/// How long a caller is willing to wait, in the system's time.
 struct WaitLimit {
   private let deadline: Int64?
 
-  /// Below zero: no limit.
+  /// A negative time-out means no limit.
   init(timeoutNanoseconds: Int64) {
     if timeoutNanoseconds < 0 {
       deadline = nil
@@ -46,8 +48,8 @@ struct WaitLimit {
     }
   }
 
-  /// What is left in nanoseconds, below zero for no limit; nil when the time is over, or when the
-  /// process exits and nothing more will happen.
+  /// The remaining nanoseconds, negative for no limit. Nil on a time-out, and when the process
+  /// exits, as nothing more will happen.
   var remaining: Int64? {
     if ProcessState.isExiting { return nil }
     guard let deadline else { return -1 }

@@ -1,6 +1,6 @@
-/// Why a call was refused, or that it was not. The numbers are those of `inturn_status`.
+/// The result of a call: ok, or why it was refused. The numbers are those of `inturn_status`.
 ///
-/// A struct rather than an enum, so that other modules take its number inline.
+/// A struct rather than an enum, so that other modules inline access to its number.
 package struct Status: Equatable {
   package let rawValue: Int32
 
@@ -35,13 +35,14 @@ package enum Outcome: UInt8, CaseIterable {
   case failed, cancelled, timedOut, abandoned
 }
 
-/// Why an operation ended otherwise than by its token alone. The numbers are those of `inturn_cause`.
+/// Why an operation ended, unless its token alone ended it. The numbers are those of
+/// `inturn_cause`.
 package enum Cause: UInt8, CaseIterable {
   case none, request, grace, destroyed, maxWait, maxRun, dependency, skipped, condition,
     resolved, joined, owner
 }
 
-/// Where an operation is. The numbers are those of `inturn_operation_state`.
+/// The state of an operation. The numbers are those of `inturn_operation_state`.
 package enum OperationState: Int32 {
   case pending = 1
   case running, ended

@@ -1,5 +1,5 @@
 extension String {
-  /// The same with a space for each control character, such as the end of a line.
+  /// The string with each control character, such as a line feed, replaced by a space.
   var inOneLine: String {
     var line = UnicodeScalarView()
     for scalar in unicodeScalars {

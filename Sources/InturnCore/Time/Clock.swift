@@ -1,40 +1,39 @@
 import CInturnSystem
 import Synchronization
 
-/// The source of delays and deadlines: the system's monotonic clock, or one that is advanced by
-/// hand.
+/// The source of delays and deadlines: the system's monotonic clock, or a manual one.
 ///
 /// Timers fire on the clock's own thread, or on the thread that advances it. Firing changes the
 /// engine's state and hands work to executors; user code runs there, not here.
 package final class Clock: @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes.
+  // Safe to share: `lock` protects everything that changes.
 
   /// Protects `timers`, the manual times and `firing`.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var timers = TimerHeap()
   @exclusivity(unchecked) private var manualTime: Int64 = 0
-  /// Where the advances lead to that have been begun.
+  /// The target of all advances that have begun.
   @exclusivity(unchecked) private var advancedTo: Int64 = 0
-  /// Threads that fire what is due just now, and find what is armed late.
+  /// Threads that are firing due timers; they also find timers that are armed late.
   @exclusivity(unchecked) private var firing = 0
-  /// The system clock's thread while it fires what was armed late; else 0.
+  /// The system clock's thread while it fires a manual clock's late timers; otherwise 0.
   @exclusivity(unchecked) private var lateThread: UInt = 0
-  /// Of a manual clock: armed on the system's when a timer came too late for the advance past its
+  /// For a manual clock: armed on the system clock when a timer is armed after the advance past its
   /// moment.
   private let lateTimer: TimerNode.Pointer?
   private enum ThreadState {
     static let none = 0
-    /// One has been started and has not begun.
+    /// A thread was started and is not running yet.
     static let promised = 1
     static let running = 2
   }
-  /// Nothing is handed over by it: relaxed.
+  /// Relaxed: it publishes no other data.
   private let threadState = Atomic(ThreadState.none)
-  /// Changes when the thread must look again. Sleeping on it, the thread misses no change.
+  /// Changes when the thread has to look again. A sleeping thread misses no change.
   private let wakeups = WakeWord.make()
 
   package let isManual: Bool
-  /// Set before anybody has it; null of the system's.
+  /// Set before the clock is shared; null for the system's.
   @exclusivity(unchecked) var handle = Handle(bits: 0)
   /// How many queues use the clock; protected by the engine's object lock.
   @exclusivity(unchecked) var users = 0
@@ -46,7 +45,7 @@ package final class Clock: @unchecked Sendable {
 
   deinit {
     wakeups.deallocate()
-    // An armed one keeps the clock.
+    // An armed timer retains the clock, so this one is not armed.
     lateTimer?.deallocate()
   }
 
@@ -58,14 +57,15 @@ package final class Clock: @unchecked Sendable {
   /// How many timers are armed.
   var armed: Int { lock.withLock { timers.count } }
 
-  /// A moment so many nanoseconds from now, or the end of time.
+  /// The moment `nanoseconds` from now, or the end of time.
   package func moment(after nanoseconds: Int64) -> Int64 {
     let (sum, overflow) = now.addingReportingOverflow(nanoseconds)
     return overflow ? Int64.max : sum
   }
 
-  /// Arms a timer, or sets another deadline for an armed one. When a manual clock has passed the
-  /// deadline meanwhile, the system clock's thread fires the timer: the caller may hold a lock.
+  /// Arms a timer, or gives an armed one another deadline. If a manual clock has passed the
+  /// deadline meanwhile, the system clock's thread fires the timer, because the caller may hold a
+  /// lock.
   @_optimize(speed)
   func arm(_ node: TimerNode.Pointer, at deadline: Int64, for owner: TimerNode.Owner) {
     lock.lock()
@@ -87,12 +87,12 @@ package final class Clock: @unchecked Sendable {
     let owner = node.pointee.owner
     node.pointee.owner = .nobody
     lock.unlockAfterReadingObject()
-    // Let go of after the lock.
+    // Released without the lock.
     withExtendedLifetime(owner) {}
   }
 
-  /// Advances a manual clock. What was due before is handed over when this returns, be it by the
-  /// system clock's thread. False when that would pass the end of time.
+  /// Advances a manual clock. When this returns, timers due by then have fired, on this thread or
+  /// the system clock's. False when it would pass the end of time.
   package func advance(by nanoseconds: Int64) -> Bool {
     lock.lock()
     let (target, overflow) = advancedTo.addingReportingOverflow(nanoseconds)
@@ -100,7 +100,7 @@ package final class Clock: @unchecked Sendable {
     lock.unlock()
     if overflow { return false }
     fireDue(upTo: target)
-    // Nobody's code runs there but what wakes a host, and no lock is held here.
+    // Safe to wait: no lock is held here, and firing calls no user code but a host's waker.
     var backoff = Backoff()
     while lock.withLock({ lateThread != 0 && lateThread != inturn_system_thread() }) {
       backoff.pause()
@@ -108,7 +108,8 @@ package final class Clock: @unchecked Sendable {
     return true
   }
 
-  /// What was armed on a manual clock as that passed its moment. By the system clock's thread.
+  /// Fires timers that were armed on a manual clock after it had passed their moments. Called on
+  /// the system clock's thread.
   private func fireLate() {
     lock.withLock { lateThread = inturn_system_thread() }
     fireDue(upTo: now)
@@ -122,7 +123,8 @@ package final class Clock: @unchecked Sendable {
     lock.lock()
     firing += 1
     while true {
-      // What another thread has advanced meanwhile counts, too: it may have left the rest to this one.
+      // Includes what another thread has advanced meanwhile, as it may have left the rest to this
+      // one.
       let limit = isManual ? max(limit, manualTime) : limit
       guard let first = timers.first, first.pointee.deadline <= limit else {
         if isManual { manualTime = limit }
@@ -149,9 +151,9 @@ package final class Clock: @unchecked Sendable {
     }
   }
 
-  /// Starts the clock's thread unless there is one. False when it cannot be had.
+  /// Starts the clock's thread unless there is one. False when that fails.
   ///
-  /// Each queue asks for it when it is made, so that what is accepted never lacks it.
+  /// Creating a queue calls this, so that accepted operations never lack the thread.
   func ensureThread() -> Bool {
     if threadState.load(ordering: .relaxed) != ThreadState.none { return true }
     let context = Unmanaged.passRetained(self)
@@ -167,13 +169,13 @@ package final class Clock: @unchecked Sendable {
     return true
   }
 
-  /// How long nothing is due, at most; nil when nothing is armed.
+  /// How long nothing will be due; nil when nothing is armed.
   private var pauseUntilNext: Int64? {
     lock.withLock { timers.first?.pointee.deadline }.map { max(0, $0 - inturn_system_now()) }
   }
 
   private func runThread() {
-    // Two that asked at once have started one each.
+    // Two callers at once may have started a thread each.
     if threadState.exchange(ThreadState.running, ordering: .relaxed) == ThreadState.running {
       return
     }

@@ -1,13 +1,13 @@
-/// A moment on a clock at which somebody outside the engine is told.
+/// Calls back outside the engine at a moment on a clock.
 package final class ClockAlarm: @unchecked Sendable {
-  // Safe to share: the node is the clock's, whose lock protects it; the rest never changes.
+  // Safe to share: the clock's lock protects the node, and the rest never changes.
 
   private let clock: Clock
   private let action: @Sendable () -> Void
   private let node = TimerNode.Pointer.make()
 
-  /// `action` is called once, by the clock's thread or by who advances it, unless the alarm is
-  /// cancelled before. It must be short.
+  /// `action` is called once, on the clock's thread or the one that advances it, unless the alarm
+  /// is cancelled before. It must be short.
   package init(
     on clock: Clock, afterNanoseconds delay: Int64, action: @escaping @Sendable () -> Void
   ) {
@@ -16,10 +16,10 @@ package final class ClockAlarm: @unchecked Sendable {
     clock.arm(node, at: clock.moment(after: max(0, delay)), for: .alarm(self))
   }
 
-  // An armed node refers to the alarm, so this one is not.
+  // An armed node retains the alarm, so this one is not armed.
   deinit { node.deallocate() }
 
-  /// The action may still be called by a thread that is just about to.
+  /// The action may still be called by a thread that has begun to fire it.
   package func cancel() { clock.disarm(node) }
 
   func ring() { action() }

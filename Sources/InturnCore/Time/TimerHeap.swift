@@ -1,18 +1,18 @@
-/// The timers that are armed on a clock. Its clock's lock protects it, and every node in it.
+/// The armed timers of a clock. The clock's lock protects it and every node in it.
 ///
-/// Most are due no earlier than one that was armed shortly before, as the limits of a program are but a
-/// few. Such timers make a *run*: a list in the order in which they are due, which is lengthened, and
-/// left by any of its timers, at a price that does not depend on the others. A heap has the first timer
-/// of each run. At worst, each run is of one timer.
+/// Most timers are due no earlier than one that was armed shortly before, as a program has only a
+/// few different time-outs. Such timers form a *run*: a list in the order in which they are due.
+/// Appending to a run, or removing any of its timers, costs the same however long it is. The heap
+/// contains the first timer of each run. In the worst case, each run has one timer.
 struct TimerHeap: ~Copyable {
-  /// As many as a program's limits that are in use at a time: runs beyond them are not lengthened.
+  /// As many as the different time-outs in use at a time; older runs are no longer appended to.
   private static var openRuns: Int { 4 }
 
-  /// Four side by side are looked at for the price of two that are apart.
+  /// Examining four adjacent entries costs as much as two that are apart.
   private static var children: Int { 4 }
 
   private struct Entry {
-    /// The node's, which is elsewhere in memory.
+    /// A copy: the node is elsewhere in memory.
     let deadline: Int64
     let node: TimerNode.Pointer
 
@@ -24,7 +24,7 @@ struct TimerHeap: ~Copyable {
 
   /// The first timer of each run; the one that is due first comes first.
   private var heap: [Entry] = []
-  /// The last timers of the runs that can be lengthened.
+  /// The last timers of the runs that can still be appended to.
   private let ends = UnsafeMutablePointer<TimerNode.Pointer?>.allocate(capacity: openRuns)
   private var oldestEnd = 0
   private var nextOrder: UInt64 = 0
@@ -32,16 +32,16 @@ struct TimerHeap: ~Copyable {
 
   init() {
     ends.initialize(repeating: nil, count: Self.openRuns)
-    // For the same reason as in `WorkerPool`.
+    // See `WorkerPool.init`.
     heap.reserveCapacity(16)
   }
 
   deinit { ends.deallocate() }
 
-  /// The timer that is due first; of those of one deadline, the one that was armed first.
+  /// The timer that is due first; among equal deadlines, the one that was armed first.
   var first: TimerNode.Pointer? { heap.first?.node }
 
-  /// Adds a timer, which is not armed, with its deadline set. True when it is due first.
+  /// Adds an unarmed timer whose deadline is set. True when it is due first.
   @_optimize(speed)
   mutating func insert(_ node: TimerNode.Pointer) -> Bool {
     node.pointee.order = nextOrder
@@ -62,7 +62,7 @@ struct TimerHeap: ~Copyable {
     return node.pointee.position == 0
   }
 
-  /// Takes a timer out, which is armed.
+  /// Removes an armed timer.
   @_optimize(speed)
   mutating func remove(_ node: TimerNode.Pointer) {
     let (previous, next, position) =
@@ -85,7 +85,7 @@ struct TimerHeap: ~Copyable {
     if last.node != node { settle(last, at: position) }
   }
 
-  /// Which of the runs leaves the least time before a timer that is to be added to it.
+  /// The run whose end is nearest before the timer, if there is any.
   private func endBefore(_ node: TimerNode.Pointer) -> Int? {
     var found: Int?
     var latest = Int64.min
@@ -112,7 +112,7 @@ struct TimerHeap: ~Copyable {
     entry.node.pointee.position = position
   }
 
-  /// Puts an entry there, or further up or down, where it belongs.
+  /// Puts an entry at a position, and moves it up or down to where it belongs.
   private mutating func settle(_ entry: Entry, at position: Int) {
     var position = position
     while position > 0 {
