@@ -1,21 +1,22 @@
-/// A state of a queue that is told as a value. The numbers are those of `inturn_queue_aspect`.
+/// A state of a queue that can be observed as a value. The numbers are those of
+/// `inturn_queue_aspect`.
 package enum QueueAspect: UInt32, CaseIterable, Sendable {
   case pending = 1
   case running, suspended, progress, nextStart
 }
 
-/// What is known of a lane whose states are told. The lane's lock protects it.
+/// The observed states of a lane. The lane's lock protects it.
 ///
-/// While there is one, the lane starts each operation under its lock, so that each start and each
+/// While this exists, the lane starts each operation under its lock, so that each start and each
 /// end is a change.
 struct LaneStates {
   var trails: [StateTrail] = []
-  /// What all of those have been told, or are to be.
+  /// The states that all trails have been told, or are about to be.
   var staged: Moment?
 
   /// The states at one moment.
   struct Moment: Equatable {
-    /// Operations that were started and whose ends the lane has not heard of.
+    /// Operations that were started and that the lane does not know to have ended.
     let running: Int64
     /// Operations that have ended.
     let ended: Int64
@@ -38,13 +39,13 @@ struct LaneStates {
 extension UnsafeMutablePointer<Lane> {
   // MARK: Following
 
-  /// Has a trail follow a state of the queue from now on.
+  /// Makes a trail follow a state of the queue from now on.
   func followLocked(_ trail: StateTrail, _ outbox: inout Outbox) {
     let extra = needExtra()
-    // The others are told before what has changed before.
+    // The other trails are told first of earlier changes.
     stageStatesLocked(&outbox)
     if extra.pointee.states == nil {
-      // From now on, each start and each end is seen.
+      // From now on, every start and end is seen.
       stopBurstLocked()
       let states = UnsafeMutablePointer<LaneStates>.allocate(capacity: 1)
       states.initialize(to: LaneStates())
@@ -57,7 +58,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Telling
 
-  /// Stages what has changed of the queue, if anybody is told of that.
+  /// Stages changes of the queue's states, if they are observed.
   @inline(__always)
   func stageStatesLocked(_ outbox: inout Outbox) {
     if pointee.machine.flags.contains(.watched) { stageStatesSlowlyLocked(&outbox) }
@@ -79,8 +80,8 @@ extension UnsafeMutablePointer<Lane> {
     let ends = pointee.extra!.pointee.ends
     var running = Int64(pointee.machine.running - ends.keepingPlaces)
     var ended = Int64(pointee.finished + ends.sum)
-    // A burst that was under way when the lane was watched first has counted the operation that its
-    // gate still has as finished; between two operations, the gate has none.
+    // A burst that was under way when the lane was first watched has counted its gate's present
+    // operation as finished. Between two operations, the gate has none.
     if let slot = firstRunningSlot, isGateOfBurstLocked(slot) {
       if slot.loadWord().contains([.ended, .returned]) { running -= 1 } else { ended -= 1 }
     }
@@ -89,8 +90,8 @@ extension UnsafeMutablePointer<Lane> {
       isSuspended: pointee.machine.flags.contains(.suspended), nextStart: nextStartLocked)
   }
 
-  /// The queue is gone, and nothing of it is pending or running: tells the last that there is to
-  /// tell. Gives the lock up and takes it again.
+  /// The queue is gone, and nothing of it is pending or running: tells the last states. Releases
+  /// the lock and takes it again.
   func tellLastStatesLocked() {
     let extra = pointee.extra!
     var outbox = Outbox()
@@ -102,7 +103,7 @@ extension UnsafeMutablePointer<Lane> {
     performLocked(&outbox)
   }
 
-  /// Nobody is told of the states any more.
+  /// The states are no longer observed.
   private func dropStatesLocked() {
     let states = pointee.extra!.pointee.states.take().unsafelyUnwrapped
     states.deinitialize(count: 1)
@@ -110,13 +111,13 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.remove(.watched)
   }
 
-  /// Stages what has changed of one of its operations.
+  /// Stages changes of an operation's states.
   @inline(__always)
   func stageStatesLocked(of slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
     if slot.loadWord().contains(.watched) { outbox.deliver(slot.stageStatesLocked()) }
   }
 
-  /// What is to be told before a drainer calls work. Nil: nothing.
+  /// What has to be told before a drainer calls work. Nil for nothing.
   @inline(__always)
   func stagedBeforeCallLocked(_ outbox: inout Outbox) -> [StagedState]? {
     stageStatesLocked(&outbox)

@@ -1,4 +1,4 @@
-/// A state of an operation that is told as a value. The numbers are those of
+/// A state of an operation that can be observed as a value. The numbers are those of
 /// `inturn_operation_aspect`.
 package enum OperationAspect: UInt32, CaseIterable, Sendable {
   case state = 1
@@ -6,14 +6,15 @@ package enum OperationAspect: UInt32, CaseIterable, Sendable {
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
-  /// Has a trail follow a state of the operation from now on. The caller holds a reference.
+  /// Makes a trail follow a state of the operation from now on. The caller holds a reference.
   func follow(_ trail: StateTrail) -> Status {
     let lane = self.lane
     lane.pointee.lock.lock()
-    // An end that is not in this word is told by who brings it about, once the lock is free.
+    // An end that this word does not contain is told by whoever ends the operation, once the lock
+    // is free.
     let word = set(.watched).adding(.watched)
     let details = needDetailsLocked()
-    // Its end is decided, and its progress stays.
+    // If it has ended, this is final; its progress stays.
     trail.assume(state(trail.aspect, word))
     if word.isEnded {
       lane.pointee.lock.unlock()
@@ -32,7 +33,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
-  /// Stages what has changed. The lane is locked.
+  /// Stages changes. The lane is locked.
   func stageStatesLocked() -> [StagedState] {
     guard let details = pointee.details, !details.pointee.states.isEmpty else { return [] }
     let word = loadWord()
@@ -45,7 +46,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     return staged
   }
 
-  /// The operation has ended while its work is being called: its lane hears of that later.
+  /// The operation has ended while its work is being called; its lane will not know before the call
+  /// returns.
   func tellStates() {
     let lane = self.lane
     lane.pointee.lock.lock()

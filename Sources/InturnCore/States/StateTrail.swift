@@ -1,19 +1,19 @@
-/// A trail that tells a state of the engine's: of a queue, of an operation, of a batch.
+/// A trail that shows a state of the engine's: of a queue, an operation or a batch.
 ///
 /// Its owner's lock protects what changes. The owner *stages* each change under that lock, so that
-/// the trail has the changes in the order in which they were made, and *delivers* after the lock.
-/// Nobody else changes the trail.
+/// the trail gets the changes in the order in which they were made, and *delivers* them without the
+/// lock. Nobody else changes the trail.
 package final class StateTrail: @unchecked Sendable {
   // Safe to share: as above.
 
   let trail: TrailBase
-  /// Which of its owner's states it is.
+  /// Which of its owner's states it shows.
   let aspect: UInt32
   private let begin: (RawValue) -> Void
   private let change: (RawValue) -> TrailStaging
   private let tell: (_ isLast: Bool) -> Void
   private let hasNobody: () -> Bool
-  /// What was told last.
+  /// The state that was staged last.
   @exclusivity(unchecked) private var state = RawValue.boolean(false)
 
   private init(
@@ -29,8 +29,8 @@ package final class StateTrail: @unchecked Sendable {
     self.hasNobody = hasNobody
   }
 
-  /// `convert` makes a state the trail's kind of value. It is called under locks.
-  // Not an initialiser: in embedded mode a class has no generic ones.
+  /// `convert` turns a state into the trail's type of value. It is called under locks.
+  // Not an initialiser: in embedded mode, a class has no generic ones.
   package static func make<Value>(
     _ trail: Trail<Value>, aspect: UInt32, _ convert: @escaping (RawValue) -> Value
   ) -> StateTrail {
@@ -45,10 +45,10 @@ package final class StateTrail: @unchecked Sendable {
       hasNobody: { trail.isClosed })
   }
 
-  /// Whether nobody has it any more.
+  /// Whether nobody uses it any more.
   var isClosed: Bool { hasNobody() }
 
-  /// Says what the state is, before anybody else knows the trail.
+  /// Sets the state, before anybody else knows the trail.
   func assume(_ state: RawValue) {
     self.state = state
     begin(state)
@@ -62,29 +62,29 @@ package final class StateTrail: @unchecked Sendable {
     return change(state)
   }
 
-  /// The state will not change any more. No lock is held.
+  /// The state will not change any more. Called without a lock.
   package func finish() { tell(true) }
 
-  /// Tells what was staged; the state will not change any more, if this is the last. No lock is
-  /// held.
+  /// Tells what was staged; if this is the last, the state will not change any more. Called without
+  /// a lock.
   fileprivate func deliver(isLast: Bool) { tell(isLast) }
 }
 
-/// What is to be told of a state once the lock is given up.
+/// A state to be told once the lock is released.
 struct StagedState {
   let trail: StateTrail
-  /// It will not change any more.
+  /// Whether it will not change any more.
   var isLast = false
 }
 
 extension [StagedState] {
-  /// Tells all of it. No lock is held.
+  /// Tells all of them. Called without a lock.
   func deliver() { for staged in self { staged.trail.deliver(isLast: staged.isLast) } }
 }
 
 extension [StateTrail] {
-  /// Makes those of them that are behind follow, all at one moment. Those that nobody has any more
-  /// are dropped. Called under the owner's lock.
+  /// Stages the trails whose state has changed, all at one moment, and drops those that are closed.
+  /// Called under the owner's lock.
   mutating func stage(_ state: (UInt32) -> RawValue) -> [StagedState] {
     let behind = filter { $0.isBehind(state($0.aspect)) }
     if behind.isEmpty { return [] }
@@ -110,8 +110,8 @@ extension [StateTrail] {
     return map { StagedState(trail: $0, isLast: true) }
   }
 
-  /// Adds one. Those that nobody has any more are looked for when there is no room: so each costs the
-  /// same, however many there are.
+  /// Adds a trail. Closed ones are only looked for when there is no room, so that adding one costs
+  /// the same however many there are.
   mutating func add(_ trail: StateTrail) {
     if count == capacity {
       removeClosed()
@@ -120,6 +120,6 @@ extension [StateTrail] {
     append(trail)
   }
 
-  /// Drops those that nobody has any more.
+  /// Drops the trails that are closed.
   mutating func removeClosed() { removeAll { $0.isClosed } }
 }

@@ -1,6 +1,6 @@
-/// What has come of a change that was to be staged.
+/// The result of staging a change.
 enum TrailStaging {
-  /// Nobody has the trail any more.
+  /// The trail is closed: nobody uses it any more.
   case closed
   /// Nobody observes it.
   case untold
@@ -8,12 +8,12 @@ enum TrailStaging {
   case staged
 }
 
-/// What a trail that tells a state needs; see `StateTrail`.
+/// What a trail needs to show a state; see `StateTrail`.
 extension Trail {
   /// Whether its owner has closed it.
   var isClosed: Bool { lock.withLock { machine.isClosed } }
 
-  /// Says what the value is to begin with, before anybody else knows the trail.
+  /// Sets the initial value, before anybody else knows the trail.
   func assume(_ value: Value) {
     lock.lock()
     let before = replaceLocked(value)
@@ -22,7 +22,7 @@ extension Trail {
     withExtendedLifetime(before) {}
   }
 
-  /// Changes the value inside `withLocks`. Letting go of the old one must not call anything.
+  /// Changes the value inside `withLocks`. Dropping the old value must not call anything.
   func stageLocked(_ new: Value) -> TrailStaging {
     if machine.isClosed { return .closed }
     let old = replaceLocked(new)
@@ -32,7 +32,7 @@ extension Trail {
     return .staged
   }
 
-  /// There will be no change any more: observations end once they have been told what is left, and
+  /// There will be no more changes: observations end after the remaining ones have been told, and
   /// so do waits. The value can still be read, and observed as it is.
   package func finish() {
     lock.lock()

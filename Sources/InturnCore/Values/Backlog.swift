@@ -1,4 +1,4 @@
-/// What waits, first in, first out.
+/// A first-in, first-out buffer.
 ///
 /// Taking an element moves it out and destroys nothing, so that it may be done under a lock.
 @usableFromInline
@@ -36,7 +36,7 @@ package struct Backlog<Element> {
       items.removeAll(keepingCapacity: items.capacity <= 1024)
       head = 0
     } else if head >= 64 && 2 * head >= items.count {
-      // Each element is moved once for each time that it is added, on average.
+      // On average, each element is moved once for each time that it is added.
       items.removeFirst(head)
       head = 0
     }

@@ -1,4 +1,4 @@
-/// What a value of the C API holds. The numbers of the types are those of `inturn_datum_type`.
+/// The contents of a value of the C API. The numbers of the types are those of `inturn_datum_type`.
 package enum RawValue {
   package enum Kind: UInt32 {
     case integer = 1
@@ -25,8 +25,8 @@ package enum RawValue {
     }
   }
 
-  /// Whether both hold the same: numbers the same bits, strings and bytes the same bytes, pointers
-  /// the same address.
+  /// Whether both are identical: numbers bit for bit, strings and bytes byte for byte, pointers by
+  /// their addresses.
   package func isIdentical(to other: RawValue) -> Bool {
     switch (self, other) {
     case (.integer(let one), .integer(let two)): one == two
@@ -40,12 +40,12 @@ package enum RawValue {
     }
   }
 
-  /// Gives up what was to become a value's and has not, to the caller.
+  /// Returns to the caller what was meant for a value but was not taken.
   package func disown() {
     if case .pointer(let pointer) = self { pointer.disown() }
   }
 
-  /// What keeps the memory that this refers to.
+  /// The object that keeps the referenced memory alive.
   package var owner: AnyObject? {
     switch self {
     case .integer, .double, .boolean, .progress: nil
@@ -55,14 +55,14 @@ package enum RawValue {
   }
 }
 
-/// Bytes that never change, with a zero behind them.
+/// Immutable bytes, followed by a zero.
 package final class RawBytes: @unchecked Sendable {
   // Safe to share: nothing changes.
 
   package let start: UnsafeRawPointer
   package let count: Int
 
-  /// A copy. Nil without memory.
+  /// Copies bytes. Nil when memory runs out.
   package init?(copying source: UnsafeRawPointer?, count: Int) {
     let (size, isTooLarge) = count.addingReportingOverflow(1)
     guard count >= 0, !isTooLarge, let memory = malloc(size) else { return nil }
@@ -79,13 +79,13 @@ package final class RawBytes: @unchecked Sendable {
   }
 }
 
-/// A pointer of the user's, and how to give it back.
+/// A pointer of the user's, and how to release it.
 package final class RawPointer: @unchecked Sendable {
   // Safe to share: nothing changes, and the header says that the function may be called anywhere.
 
   package let address: UnsafeMutableRawPointer?
   private let retains: Bool
-  /// Changed, if at all, by who has made it and has not shared it.
+  /// Changed only by whoever has created it, before it is shared.
   private var release: RawDestroy?
 
   package init(_ address: UnsafeMutableRawPointer?, _ references: ReferenceFunctions) {
@@ -95,16 +95,16 @@ package final class RawPointer: @unchecked Sendable {
     references.retain?(address)
   }
 
-  /// What has not become anybody's stays the caller's, unless it was retained.
+  /// A pointer that no value has taken stays the caller's, unless it was retained.
   fileprivate func disown() {
     if !retains { release = nil }
   }
 
-  /// With the last value, change and datum that refers to it. No lock is held there.
+  /// With the last value, change and datum that refers to it. No lock is held then.
   deinit { release?(address) }
 }
 
-/// What a value does with the pointers that it holds.
+/// How a value retains and releases the pointers that it holds.
 package struct ReferenceFunctions: Sendable {
   let retain: RawDestroy?
   let release: RawDestroy?

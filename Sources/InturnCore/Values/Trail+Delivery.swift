@@ -1,14 +1,14 @@
 /// Telling the observers.
 extension Trail {
-  /// So many changes that answer one another are a run-away loop, which is reported.
+  /// This many changes that answer one another are a runaway loop, which is reported.
   @usableFromInline
   static var runawayDepth: UInt32 { 1000 }
 
   @usableFromInline
   func reportRunaway() { Report.runaway(value: label, changes: Self.runawayDepth).send() }
 
-  /// Tells of a change, or leaves that to whoever delivers just now, or to `deliver`. Gives the
-  /// lock up.
+  /// Tells of a change, or leaves that to the thread that is delivering, or to `deliver`. Releases
+  /// the lock.
   @inlinable @inline(never)
   func tellLocked(old: Value, new: Value, delivers: Bool) {
     let depth = TrailCall.depth(in: self) &+ 1
@@ -18,7 +18,7 @@ extension Trail {
     if let first { deliverLocked(first) } else { lock.unlock() }
   }
 
-  /// The same when there is but one observer, a plain one, and nobody delivers: its call has begun.
+  /// The same with a single plain observer and nobody delivering: its call has begun.
   @inlinable @inline(never)
   func tellPlainLocked(_ observer: UnsafeRawPointer, _ id: UInt64, old: Value, new: Value) {
     let number = machine.number
@@ -37,8 +37,8 @@ extension Trail {
     }
   }
 
-  /// Tells an entry, and then what waits, until nothing does. The caller is the one who delivers.
-  /// Gives the lock up.
+  /// Tells an entry, and then what waits, until nothing does. The caller is the delivering thread.
+  /// Releases the lock.
   @inlinable
   func deliverLocked(_ first: TrailEntry<Value>, isFirst: Bool = true) {
     var entry = first
@@ -47,7 +47,7 @@ extension Trail {
       var step = machine.next(for: entry)
       if step.action == .over {
         guard let next = machine.nextEntry() else { break }
-        // Gives up the one before, which must not be under the lock.
+        // Drops the previous entry, which must not happen under the lock.
         giveUpLock {
           entry = next
           if entry.depth == Self.runawayDepth { reportRunaway() }
@@ -60,7 +60,7 @@ extension Trail {
         case .post: post(step)
         case .discard, .over: break
         }
-        // Let go of here, as that may run code of the user's.
+        // Dropped here, as that may run user code.
         step.heldOld = nil
         step.garbage = nil
       }
@@ -74,11 +74,12 @@ extension Trail {
     for place in pulled { wake(pulled: place) }
   }
 
-  /// A call of an observer is over.
+  /// An observer's call has returned.
   @inlinable
   func endCallLocked() {
     if !machine.callEnded() {
-      // In this order, so that who waits for the call's end waits for the context's, too.
+      // In this order, so that whoever waits for the call to end also waits for the context to be
+      // destroyed.
       let observer = machine.places[machine.cursor].observer
       let id = machine.places[machine.cursor].id
       giveUpLock { release(observer, id) }
@@ -90,7 +91,7 @@ extension Trail {
     if isAwaited { wakeLocked() }
   }
 
-  /// Does something in the middle of a time under the lock without it.
+  /// Releases the lock while it calls `body`, and takes it again.
   @inlinable @inline(__always)
   func giveUpLock(_ body: () -> Void) {
     lock.unlock()
@@ -100,7 +101,7 @@ extension Trail {
 
   @inlinable
   func tell(_ entry: TrailEntry<Value>, _ step: TrailMachine<Value>.Step) {
-    // The observer stays as long as its place is a running one.
+    // The observer stays while its place is running.
     let observer = step.observer.unsafelyUnwrapped.observer(of: Value.self)
     TrailCall.enter(self, step.id, entry.depth, isInline: true) {
       observer._withUnsafeGuaranteedRef { observer in
@@ -116,7 +117,7 @@ extension Trail {
     }
   }
 
-  /// Asks for a mailbox to be looked into. When nobody will, the observation ends.
+  /// Asks for a mailbox to be emptied. If nobody will, the observation ends.
   @usableFromInline
   func post(_ step: TrailMachine<Value>.Step) { postAgain(step.id) }
 
@@ -125,10 +126,10 @@ extension Trail {
     if cancel(id, timeoutNanoseconds: 0) != .stale { Report.lostObserver(value: label).send() }
   }
 
-  /// False when nobody will look into the mailbox. True, too, when the observation is gone.
+  /// False when nobody will empty the mailbox. True also when the observation is gone.
   private func postMail(_ id: UInt64) -> Bool {
     lock.lock()
-    // Not the observer: whoever cancels it meanwhile lets go of it, and of nothing later than that.
+    // Not the observer: whoever cancels it meanwhile releases it, and must be the last to do so.
     var post: TrailObserver<Value>.Post?
     if let index = machine.index(of: id), !machine.places[index].isCancelled {
       post = machine.places[index].observer.observer(of: Value.self)._withUnsafeGuaranteedRef {
@@ -139,9 +140,9 @@ extension Trail {
     return post?(self, id) ?? true
   }
 
-  /// Calls an observer with what is in its mailbox, as its `post` has asked for.
+  /// Calls an observer with the contents of its mailbox, as its `post` has arranged.
   package func runMail(_ id: UInt64) {
-    // So many at most, then others' work has its turn.
+    // Makes a limited number of calls, then lets other work have its turn.
     for _ in 0..<64 {
       lock.lock()
       guard let (observer, entry) = machine.beginRun(id) else {
@@ -169,14 +170,14 @@ extension Trail {
     postAgain(id)
   }
 
-  /// Lets go of the observer of a place that is none any more. No lock is held.
+  /// Releases the observer of a removed place. Called without a lock.
   @inlinable
   func release(_ place: TrailMachine<Value>.Place) {
     place.observer.observer(of: Value.self).release()
   }
 
-  /// The same for an observation that was cancelled during its call: its context's end counts as
-  /// part of that.
+  /// The same for an observation that was cancelled during its call: destroying its context counts
+  /// as part of the call.
   @inlinable
   func release(_ observer: UnsafeRawPointer, _ id: UInt64) {
     TrailCall.enter(self, id, 0, isInline: false) { observer.observer(of: Value.self).release() }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Observing, and ending that.
+/// Beginning and ending observations.
 extension Trail {
-  /// Begins to observe, in the middle of the changes: between the one that the caller gets the
-  /// number of, with the value as it is then, and the next. Nil when the trail is closed.
+  /// Begins to observe between two changes: after the one whose number is returned, with the value
+  /// at that point, and before the next. Nil when the trail is closed.
   @inlinable
   package func observe(
     _ manner: TrailManner, _ observer: TrailObserver<Value>
@@ -25,7 +25,7 @@ extension Trail {
       if !manner.hasMailbox {
         if let first = machine.begin(entry) { deliverLocked(first) } else { lock.unlock() }
       } else {
-        // Nothing can be in its mailbox before.
+        // Its mailbox is still empty, so this comes first.
         let step = machine.mail(entry, at: machine.places.count - 1)
         lock.unlock()
         if let step { post(step) }
@@ -38,10 +38,10 @@ extension Trail {
     return (id, value, number)
   }
 
-  /// Ends an observation: its observer is never called again, and when this has returned `ok` it
-  /// is not being called either, unless by the caller's own callers.
+  /// Ends an observation: its observer is never called again. When this has returned `ok`, it is
+  /// not being called either, except further up the caller's stack.
   ///
-  /// `deadlock` and `timedOut`: it is still being called. `stale`: it has ended before.
+  /// `deadlock` and `timedOut`: it is still being called. `stale`: it had ended already.
   package func cancel(_ id: UInt64, timeoutNanoseconds: Int64) -> Status {
     lock.lock()
     switch machine.cancel(id) {
@@ -62,8 +62,8 @@ extension Trail {
     }
   }
 
-  /// Ends everything: observations, and waits. A change is still possible, and nobody is told of
-  /// it. Those who pull get what they have not taken yet, and then the end.
+  /// Ends all observations and waits. Changes are still possible, but nobody is told. Consumers
+  /// that pull get what they have not taken yet, and then the end.
   package func close() {
     lock.lock()
     let gone = machine.close()
@@ -74,9 +74,9 @@ extension Trail {
     for place in pulled { wake(pulled: place) }
   }
 
-  /// Closes the trail for its owner, if that says so under no lock, and waits until no observer is
-  /// being called; inside one of them, it does not wait. `stale`: the owner has said no.
-  /// `deadlock`: nothing has changed.
+  /// Closes the trail if its owner agrees (`mayEnd`, called without a lock), and waits until no
+  /// observer is being called; when called by one of them, it does not wait. `stale`: the owner has
+  /// refused. `deadlock`: nothing has changed.
   package func end(_ mayEnd: () -> Bool) -> Status {
     if TrailCall.isInside(self, observation: nil) {
       if !mayEnd() { return .stale }
@@ -90,21 +90,20 @@ extension Trail {
     return sleep(WaitLimit(timeoutNanoseconds: -1)) { machine.isAnyRunning ? nil : .ok }
   }
 
-  /// Waits until each change that was made before has been told to everybody: those who pull
-  /// excepted.
+  /// Waits until every change so far has been told to every observer, except those that pull.
   package func drain(timeoutNanoseconds: Int64) -> Status {
     lock.lock()
     let number = machine.number
     lock.unlock()
-    // What was staged may be this thread's to deliver, further up its stack.
+    // Delivering what was staged may be up to this thread, further up its stack.
     deliver()
     return sleep(.observers(of: self, .calls), timeoutNanoseconds) {
       machine.hasTold(number) ? .ok : nil
     }
   }
 
-  /// Sleeps until the check, which is made under the lock, gives a status. A timeout of zero just
-  /// asks.
+  /// Sleeps until the check, which is made under the lock, returns a status. A time-out of zero
+  /// only checks.
   private func sleep(
     _ target: WaitGraph.Target, _ timeoutNanoseconds: Int64, until check: () -> Status?
   ) -> Status {

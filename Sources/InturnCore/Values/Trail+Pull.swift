@@ -2,7 +2,7 @@ import Synchronization
 
 /// Taking changes from a mailbox, and waiting for one.
 extension Trail {
-  /// What is next in the mailbox of somebody who pulls. After `nothing`, its `post` says when
+  /// The next entry in the mailbox of a consumer that pulls. After `nothing`, its `post` says when
   /// there is something; after `end`, the observation is over.
   package func pull(_ id: UInt64) -> TrailMachine<Value>.Pull {
     lock.lock()
@@ -11,11 +11,11 @@ extension Trail {
     return pull
   }
 
-  /// Waits until the value is one that the predicate takes: the value as it is now, or that of a
-  /// change from now on, none of which is left out. The predicate is called on this thread.
+  /// Waits until the predicate accepts the value: the present one, or that of a later change, none
+  /// of which is skipped. The predicate is called on this thread.
   ///
-  /// `stale`: the trail was closed. `closed`: the value will not change any more. A timeout of zero
-  /// asks about the value as it is now.
+  /// `stale`: the trail was closed. `closed`: the value will not change any more. A time-out of
+  /// zero only checks the present value.
   package func wait<Failure: Error>(
     timeoutNanoseconds: Int64, until predicate: (Value) throws(Failure) -> Bool
   ) throws(Failure) -> (Status, Value?) {
@@ -33,7 +33,7 @@ extension Trail {
     if timeoutNanoseconds == 0 { return (.timedOut, nil) }
     guard let entry = WaitGraph.enter(.observers(of: self, .mail)) else { return (.deadlock, nil) }
     defer { WaitGraph.leave(entry) }
-    // What was staged may be this thread's to deliver, further up its stack.
+    // Delivering what was staged may be up to this thread, further up its stack.
     deliver()
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     while true {
@@ -51,9 +51,9 @@ extension Trail {
 
 /// Where a thread sleeps until somebody signals.
 final class WaitPort: @unchecked Sendable {
-  // Safe to share: what is there is atomic.
+  // Safe to share: its contents are atomic.
 
-  /// Counts signals. What happened before a signal is seen after it.
+  /// Counts signals. What happened before a signal is visible after it.
   private let count = WakeWord.make()
 
   deinit { count.deallocate() }

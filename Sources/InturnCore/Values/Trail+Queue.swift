@@ -1,7 +1,7 @@
-/// Observers that are called by a queue.
+/// Observers that are called on a queue.
 extension TrailObserver {
-  /// A post that enqueues an operation which looks into the mailbox. One that is cancelled is
-  /// enqueued again.
+  /// A post that enqueues an operation which empties the mailbox. If that operation is cancelled,
+  /// another one is enqueued.
   package static func post(on queue: Handle) -> Post {
     { trail, id in
       let call = QueuedCall(work: { trail.runMail(id) }, onLoss: { trail.postAgain(id) })
@@ -9,8 +9,8 @@ extension TrailObserver {
     }
   }
 
-  /// An observer that an executor calls, through a queue of its own. Nil when there is none to be
-  /// had, and why.
+  /// An observer that is called on an executor, through a queue of its own. Nil, with a status,
+  /// when that cannot be created.
   package static func make(
     on executor: Handle, call: @escaping Call
   ) -> (Status, TrailObserver?) {
@@ -25,17 +25,17 @@ extension TrailObserver {
 package final class QueuedCall {
   private let work: () -> Void
   private let onLoss: () -> Void
-  /// Whether there is nothing to be told of its loss. Changed before it is enqueued, and by the
-  /// operation, which is over then; read when it is let go of.
+  /// Whether its loss need not be reported. Changed before it is enqueued and by the operation,
+  /// which is then over; read when it is released.
   private var isDone = false
 
-  /// `onLoss` is called when the work was accepted and is never called.
+  /// `onLoss` is called if the work was accepted and will never be called.
   package init(work: @escaping () -> Void, onLoss: @escaping () -> Void = {}) {
     self.work = work
     self.onLoss = onLoss
   }
 
-  /// Enqueues it as an operation that is over when its work returns.
+  /// Enqueues it as an operation that ends when its work returns.
   package func enqueue(on queue: Handle) -> Status {
     let context = Unmanaged.passRetained(self)
     let status = Engine.enqueue(

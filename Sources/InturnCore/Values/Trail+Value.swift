@@ -2,8 +2,7 @@ import Synchronization
 
 /// Reading and changing the value.
 extension Trail {
-  /// The value as it is. Reads never wait for an observer, and only for a moment, if at all, for a
-  /// change.
+  /// The present value. Reads never wait for an observer, and at most for a moment for a change.
   @inlinable
   package var value: Value {
     if ValueBits<Value>.areWord { return ValueBits<Value>.value(word.load(ordering: .acquiring)) }
@@ -33,36 +32,36 @@ extension Trail {
 
   @inlinable
   package func set(_ new: Value) {
-    // What is let go of here may run code of the user's: after the lock.
+    // Dropping the old value may run user code, so it happens without the lock.
     withExtendedLifetime(exchange(new)) {}
   }
 
-  /// Changes the value, and gives the old one.
+  /// Changes the value and returns the old one.
   @inlinable
   package func exchange(_ new: Value) -> Value {
     lockForChange()
     return changeLocked(new, delivers: true).old
   }
 
-  /// Changes the value under a lock of the caller's. After that lock, `deliver` is due if this says
-  /// so, and so is letting go of the old value.
+  /// Changes the value under a lock of the caller's. After releasing that lock, the caller drops
+  /// the old value, and calls `deliver` if told to.
   @inlinable
   package func stage(_ new: Value) -> (old: Value, isToBeDelivered: Bool) {
     lockForChange()
     return changeLocked(new, delivers: false)
   }
 
-  /// What has come of a change that depended on what the value was.
+  /// The result of a conditional change.
   @usableFromInline
   package enum Replacement {
     /// Another change was faster.
     case failed
     case done
-    /// It is done, and `deliver` is due.
+    /// Done, and `deliver` is due.
     case staged
   }
 
-  /// Changes the value unless it has been changed since it had this number.
+  /// Changes the value if it still has this number.
   @inlinable
   package func replace(
     _ new: Value, ifNumber number: UInt64, delivers: Bool = true
@@ -77,15 +76,15 @@ extension Trail {
     return isToBeDelivered ? .staged : .done
   }
 
-  /// Tells of what was staged.
+  /// Tells the staged changes.
   @inlinable
   package func deliver() {
     lock.lock()
     if let entry = machine.resume() { deliverLocked(entry) } else { lock.unlock() }
   }
 
-  /// Begins a change in place, and gives a copy of the value to change. Until `endInPlace`, reads
-  /// get the value as it was, and other changes wait.
+  /// Begins a change in place and returns a copy of the value to change. Until `endInPlace`, reads
+  /// get the old value, and other changes wait.
   @inlinable
   package func beginInPlace() -> Value {
     lockForChange()
@@ -95,7 +94,7 @@ extension Trail {
     return value
   }
 
-  /// Ends a change in place. `deliver` is due when this says so.
+  /// Ends a change in place. When true, `deliver` is due.
   @inlinable
   package func endInPlace(_ new: Value, delivers: Bool) -> Bool {
     lock.lock()
@@ -106,7 +105,7 @@ extension Trail {
     return isToBeDelivered
   }
 
-  /// Changes the value, tells of that or leaves it for `deliver`, and gives the lock up.
+  /// Changes the value, tells of it or leaves that to `deliver`, and releases the lock.
   @inlinable @inline(__always)
   func changeLocked(_ new: Value, delivers: Bool) -> (old: Value, isToBeDelivered: Bool) {
     let old = replaceLocked(new)
@@ -122,7 +121,7 @@ extension Trail {
     return (old, !delivers)
   }
 
-  /// Puts a new value in the place of the old one, and gives that.
+  /// Replaces the value and returns the old one.
   @inlinable @inline(__always)
   func replaceLocked(_ new: Value) -> Value {
     var value = new

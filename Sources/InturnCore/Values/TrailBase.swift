@@ -1,24 +1,24 @@
 import CInturnSystem
 import Synchronization
 
-/// What all trails have, whatever the type of the value.
+/// The part of a trail that does not depend on the value's type.
 @usableFromInline
 package class TrailBase: @unchecked Sendable {
-  // Safe to share: what `Trail` says.
+  // Safe to share: see `Trail`.
 
   /// Protects the value, its machine, `isAwaited` and `holder`.
   @usableFromInline final let lock = BriefLock()
-  /// The bits of a value that is at most one word. Written under the lock, with releasing order;
-  /// read with acquiring order and without the lock.
+  /// The bits of a value of one word at most. Written under the lock, with releasing order; read
+  /// without the lock, with acquiring order.
   @usableFromInline final let word: Atomic<UInt64>
-  /// What reports call it.
+  /// Its name in reports.
   package final let label: String?
-  /// Counts wake-ups of those who wait for a call's end, or for everybody to have been told.
+  /// Counts wake-ups of threads that wait for a call to end, or for everybody to have been told.
   final let wakeups = WakeWord.make()
-  /// Whether somebody sleeps on `wakeups`, or is about to.
+  /// Whether a thread sleeps on `wakeups`, or is about to.
   @exclusivity(unchecked) @usableFromInline final var isAwaited = false
 
-  /// The thread that changes the value in place, see `beginInPlace`; zero: none does.
+  /// The thread that is changing the value in place, see `beginInPlace`; zero for none.
   @exclusivity(unchecked) @usableFromInline final var holder: UInt = 0
 
   @usableFromInline
@@ -29,14 +29,14 @@ package class TrailBase: @unchecked Sendable {
 
   deinit { wakeups.deallocate() }
 
-  /// Wakes those who sleep on `wakeups`.
+  /// Wakes the threads that sleep on `wakeups`.
   @usableFromInline
   final func wakeLocked() {
     isAwaited = false
     wakeups.advance()
   }
 
-  /// Takes the lock, for a change: when nobody changes the value in place.
+  /// Takes the lock for a change, once nobody is changing the value in place.
   @inlinable @inline(__always)
   final func lockForChange() {
     lock.lock()
@@ -49,7 +49,7 @@ package class TrailBase: @unchecked Sendable {
       holder != Self.thisThread,
       "A value cannot be changed in the middle of a change in place of its own, such as that of"
         + " `value += f()`, where `f` sets the value. Use `modify`, or set it before or after.")
-    // It mostly takes a moment only.
+    // It usually takes only a moment.
     var backoff = Backoff()
     while holder != 0 {
       if backoff.isShort {

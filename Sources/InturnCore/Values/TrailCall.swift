@@ -1,27 +1,29 @@
 import CInturnSystem
 
-/// That a thread is inside a call of an observer: what its `CallFrame` says of it.
+/// A call of an observer that a thread is in, as stored in its `CallFrame`.
 @usableFromInline
 package struct TrailCall {
-  /// It stays while it is being called.
+  /// Valid while the observer is being called.
   let trail: Unmanaged<TrailBase>
   let observation: UInt64
-  /// Of the entry that it is called with; see `TrailEntry`.
+  /// The depth of the entry that it was called with; see `TrailEntry`.
   let depth: UInt32
-  /// Whether this thread is the one that delivers, so that nothing more is told until it returns.
+  /// Whether this thread is the delivering one, so that nothing else is told until the call
+  /// returns.
   let isInline: Bool
 
   func isOf(_ other: TrailBase) -> Bool {
     trail.toOpaque() == Unmanaged.passUnretained(other).toOpaque()
   }
 
-  /// How many changes of a trail, the last of which the caller is being told, answer one another.
+  /// The length of the chain of changes answering one another that the calling thread is in: the
+  /// depth of the change that it is being told, or 0.
   @usableFromInline
   static func depth(in trail: TrailBase) -> UInt32 {
     CallFrame.first { $0.call?.isOf(trail) == true }?.pointee.call?.depth ?? 0
   }
 
-  /// Whether the caller is inside a call of this observation, or, for nil, of any of the trail's.
+  /// Whether the caller is inside a call of this observation or, for nil, of any of the trail's.
   static func isInside(_ trail: TrailBase, observation: UInt64?) -> Bool {
     let found = CallFrame.first {
       guard let call = $0.call, call.isOf(trail) else { return false }
@@ -30,8 +32,7 @@ package struct TrailCall {
     return found != nil
   }
 
-  /// Calls `body` as an inline call of an observer, with the depth of what is told: a change that
-  /// is made now.
+  /// Calls `body` as an inline call of an observer about a new change, with that change's depth.
   @usableFromInline
   static func enterAtOnce(_ trail: TrailBase, _ observation: UInt64, _ body: (UInt32) -> Void) {
     let outer = CallFrame.innermost
@@ -64,18 +65,18 @@ package struct TrailCall {
   }
 }
 
-/// What somebody waits for who waits for a value's observers.
+/// What a thread waits for that waits for a value's observers.
 enum TrailWait {
-  /// One observation's call that is under way.
+  /// The call of one observation that is under way.
   case call(UInt64)
-  /// All calls that are under way, or are still to be made.
+  /// All calls that are under way or still to be made.
   case calls
-  /// Changes getting into a mailbox, which is up to the thread that delivers.
+  /// A change in its mailbox, for which it depends on the delivering thread.
   case mail
 }
 
 extension TrailCall {
-  /// Whether that must return before the wait can end.
+  /// Whether this call has to return before the wait can end.
   func isAwaited(by wait: TrailWait, of other: TrailBase) -> Bool {
     if !isOf(other) { return false }
     switch wait {

@@ -1,23 +1,23 @@
-/// What an observer is told. The numbers are those of `inturn_change_kind`.
+/// What an observer is told of. The numbers are those of `inturn_change_kind`.
 @usableFromInline
 package enum TrailKind: UInt8 {
   /// The value has been changed.
   case change = 1
-  /// What the value was when the observation began; there is no old value.
+  /// The value when the observation began; there is no old value.
   case initial
-  /// Before anybody is told of a change, for those who asked for that.
+  /// A change, before anybody else is told of it, for observers that asked for that.
   case prior
 }
 
-/// One notification that is due: a change, or the value that an observation begins with.
+/// One notification to be made: a change, or an observation's initial value.
 @usableFromInline
 @frozen
 package struct TrailEntry<Value> {
-  /// The number of the change, from 1; of an initial value, that of the change that made it.
+  /// The number of the change, from 1; for an initial value, that of the change that made it.
   @usableFromInline package let number: UInt64
-  /// Of an initial value, the observation that alone is told. Zero: all of them.
+  /// For an initial value, the only observation to be told. Zero for all of them.
   @usableFromInline let target: UInt64
-  /// How many changes, the last of which is this one, answer one another.
+  /// How many changes answer one another, up to and including this one.
   @usableFromInline let depth: UInt32
   @usableFromInline package var kind: TrailKind
   @usableFromInline package var old: Value?
@@ -44,23 +44,23 @@ extension TrailEntry: Hashable where Value: Hashable {}
 @usableFromInline
 @frozen
 package struct TrailManner: Hashable, Sendable {
-  /// What happens to changes that nobody has taken from the mailbox yet.
+  /// What happens when a mailbox is full.
   @usableFromInline
   package enum Overflow: UInt8, Hashable, Sendable {
     case dropsOldest, dropsNewest
   }
 
-  /// Begins with the value as it is.
+  /// Begins with the present value.
   @usableFromInline package var initial = false
-  /// Is told of each change before the others are, too.
+  /// Is also told of each change before the others are.
   @usableFromInline package var prior = false
-  /// Changes that are out of date by the time that they would be told are joined with the next.
+  /// Changes that are out of date when they would be told are joined with the next one.
   @usableFromInline package var latest = false
-  /// What is told goes to a mailbox; whoever the observer's `post` calls takes it from there.
+  /// Entries go to a mailbox, from which whoever the observer's `post` calls takes them.
   @usableFromInline package var hasMailbox = false
-  /// Its mailbox is emptied by a consumer's `take`, not by `runMail`.
+  /// Its mailbox is emptied by a consumer, with `pull`, rather than by `runMail`.
   @usableFromInline package var isPulled = false
-  /// How much a mailbox takes; zero: anything.
+  /// The capacity of the mailbox; zero for no limit.
   @usableFromInline package var capacity = 0
   @usableFromInline package var overflow = Overflow.dropsOldest
 

@@ -1,7 +1,7 @@
-/// Telling what has changed.
+/// Telling changes.
 extension TrailMachine {
-  /// Somebody is to be told. Gives what the caller has to begin with, who is the one to deliver;
-  /// nil when somebody else does already.
+  /// An entry has to be told. Returns the first entry to tell if the caller becomes the delivering
+  /// thread; nil when another thread delivers already.
   @inlinable
   package mutating func begin(_ entry: Entry) -> Entry? {
     if isDelivering || !waiting.isEmpty {
@@ -20,7 +20,7 @@ extension TrailMachine {
     isPriorPhase = priors > 0 && entry.kind == .change
   }
 
-  /// What to do next to tell this entry.
+  /// The next step in telling this entry.
   @inlinable
   package mutating func next(for entry: Entry) -> Step {
     while true {
@@ -34,8 +34,8 @@ extension TrailMachine {
     }
   }
 
-  /// What to do at the place under the cursor. Nil: nothing. The cursor stays with a call, and
-  /// goes on with any other step.
+  /// The step at the place under the cursor. Nil: none. The cursor stays at a call and moves on
+  /// after any other step.
   @inlinable
   mutating func visit(_ entry: Entry) -> Step? {
     let isMeant =
@@ -53,7 +53,7 @@ extension TrailMachine {
     var step = Step(.call)
     if places[cursor].manner.latest && entry.kind == .change {
       if entry.number < number {
-        // A later change waits and will be told; what this one began with is kept until then.
+        // A later change waits and will be told; the old value of this one is kept until then.
         if places[cursor].heldOld == nil { places[cursor].heldOld = entry.old }
         return nil
       }
@@ -66,8 +66,8 @@ extension TrailMachine {
     return step
   }
 
-  /// The call of the last step is over. False when the observation was cancelled meanwhile: then
-  /// it still counts as being called, until its observer has been let go of and `callLeft`.
+  /// The call of the last step has returned. False when the observation was cancelled meanwhile: it
+  /// still counts as being called until the caller has released its observer and calls `callLeft`.
   @inlinable
   package mutating func callEnded() -> Bool {
     if places[cursor].isCancelled { return false }
@@ -76,15 +76,15 @@ extension TrailMachine {
     return true
   }
 
-  /// The observer of a cancelled observation has been let go of. The place is the caller's.
+  /// The observer of a cancelled observation has been released. The place belongs to the caller.
   @inlinable
   package mutating func callLeft() -> Place {
     isInCall = false
     return remove(at: cursor)
   }
 
-  /// The same as `begin` and `next`, when there is nobody to be told but one plain observer, and
-  /// nobody delivers. Nil, with nothing changed, when that is not so.
+  /// The same as `begin` and `next` when there is a single plain observer and nobody delivers.
+  /// Otherwise nil, with nothing changed.
   @inlinable @inline(__always)
   package mutating func beginPlainCall() -> (observer: UnsafeRawPointer, id: UInt64)? {
     guard let plain, !isDelivering, waiting.isEmpty else { return nil }
@@ -95,8 +95,8 @@ extension TrailMachine {
     return (plain, places[0].id)
   }
 
-  /// The same as `callEnded` and `nextEntry`, when it is still so. False, with nothing changed,
-  /// when it is not.
+  /// The same as `callEnded` and `nextEntry` if that still holds. Otherwise false, with nothing
+  /// changed.
   @inlinable @inline(__always)
   package mutating func endPlainCall() -> Bool {
     if plain == nil || !waiting.isEmpty { return false }
@@ -105,7 +105,7 @@ extension TrailMachine {
     return true
   }
 
-  /// The round is over: the next entry, or nil when there is none and nobody delivers any more.
+  /// The round is over: returns the next entry, or nil, and then nobody delivers any more.
   @inlinable
   package mutating func nextEntry() -> Entry? {
     guard let entry = waiting.popFirst() else {
@@ -116,11 +116,11 @@ extension TrailMachine {
     return entry
   }
 
-  /// A change is to be told later, by `resume`.
+  /// Keeps a change to be told later, by `resume`.
   @inlinable
   package mutating func postpone(_ entry: Entry) { waiting.append(entry) }
 
-  /// Begins to deliver what was postponed. Nil when there is nothing, or somebody delivers.
+  /// Begins to deliver postponed changes. Nil when there are none, or another thread delivers.
   @inlinable
   package mutating func resume() -> Entry? {
     if isDelivering || waiting.isEmpty { return nil }
@@ -128,13 +128,13 @@ extension TrailMachine {
     return nextEntry()
   }
 
-  /// Whether everybody has been told all changes up to this one.
+  /// Whether every observer has been told all changes up to this one.
   @inlinable
   package func hasTold(_ number: UInt64) -> Bool {
     if isDelivering ? delivered <= number : !waiting.isEmpty { return false }
     return places.allSatisfy { place in
       if place.manner.isPulled { return true }
-      // One that is told joined changes may still have to be told of an early one with a late one.
+      // With joined changes, an early one may still have to be told together with a later one.
       if place.heldOld != nil { return false }
       if place.isRunning && (place.current <= number || place.manner.latest) { return false }
       guard let first = place.mail.first else { return true }

@@ -1,6 +1,6 @@
 /// Observers and their mailboxes.
 extension TrailMachine {
-  /// Where an observation stands.
+  /// The index of an observation's place.
   @inlinable
   package func index(of id: UInt64) -> Int? {
     var low = 0
@@ -12,7 +12,7 @@ extension TrailMachine {
     return low < places.count && places[low].id == id && !places[low].isGone ? low : nil
   }
 
-  /// A new observation, which is told what changes from now on. Nil when there can be none.
+  /// Adds an observation, which is told changes from now on. Nil when the trail is closed.
   @inlinable
   package mutating func add(_ observer: UnsafeRawPointer, _ manner: TrailManner) -> UInt64? {
     if isClosed { return nil }
@@ -31,7 +31,7 @@ extension TrailMachine {
     if !manner.hasMailbox && !manner.latest && !manner.prior { plain = place.observer }
   }
 
-  /// Whether an observer is being called.
+  /// Whether the observer at this place is being called.
   @inlinable
   package func isRunning(at index: Int) -> Bool {
     places[index].isRunning || isInCall && index == cursor
@@ -41,14 +41,14 @@ extension TrailMachine {
   @inlinable
   package var isAnyRunning: Bool { isInCall || places.contains { $0.isRunning } }
 
-  /// What comes of cancelling.
+  /// The result of a cancellation.
   @usableFromInline
   package enum Cancellation {
-    /// There is no such observation any more.
+    /// The observation has ended already.
     case gone
-    /// It will not be called again, and is not being called. The place is the caller's.
+    /// It will not be called again and is not being called. The place belongs to the caller.
     case removed(Place)
-    /// It will not be called again, but is being called just now.
+    /// It will not be called again, but is being called at this moment.
     case runs
   }
 
@@ -72,7 +72,7 @@ extension TrailMachine {
     place.isGone = true
     swap(&place, &places[index])
     gone += 1
-    // Each is moved once for each one that goes, on average.
+    // On average, each place is moved once for each one that goes.
     if 2 * gone >= places.count {
       cursor -= places[..<Swift.min(cursor, places.count)].count { $0.isGone }
       places.removeAll { $0.isGone }
@@ -82,8 +82,9 @@ extension TrailMachine {
     return place
   }
 
-  /// There will be no change and no observation any more. Those that are being called go when the
-  /// call is over, those that are pulled when they have taken what is left; gives the others.
+  /// From now on, observers are told no changes, and there are no new observations. Returns the
+  /// places of those that end now; one that is being called ends after its call, and one that pulls
+  /// after it has taken what is left.
   @inlinable
   package mutating func close() -> [Place] {
     isClosed = true
@@ -94,12 +95,12 @@ extension TrailMachine {
     return gone
   }
 
-  /// Whether nothing more will get into any mailbox.
+  /// Whether nothing more will enter any mailbox.
   @inlinable
   var isAtEnd: Bool { (isClosed || isFinal) && !isDelivering && waiting.isEmpty }
 
-  /// Those that are told nothing more, as there will be no change; they are the caller's. Those who
-  /// pull see for themselves.
+  /// Takes out the observations that will be told nothing more, as there will be no change; they
+  /// belong to the caller. Those that pull see the end for themselves.
   @inlinable
   package mutating func takeOver() -> [Place] {
     if !isFinal || isDelivering || !waiting.isEmpty { return [] }
@@ -111,7 +112,7 @@ extension TrailMachine {
     return gone
   }
 
-  /// Those who pull and are to be told that nothing more will come.
+  /// The observations that pull and have to be told that nothing more will come.
   @inlinable
   package mutating func pulledToEnd() -> [Place] {
     if !isAtEnd { return [] }
@@ -120,18 +121,18 @@ extension TrailMachine {
 
   // MARK: Mailboxes
 
-  /// Puts an entry into a mailbox. What is to be done about that, if anything.
+  /// Puts an entry into a mailbox. Returns the step that follows, if there is one.
   @inlinable
   package mutating func mail(_ entry: Entry, at index: Int) -> Step? {
     var garbage: Entry?
     let manner = places[index].manner
     if manner.latest, let waiting = places[index].mail.popLast() {
-      // One that tells an initial value goes on to tell one.
+      // If the waiting entry tells an initial value, so does the joined one.
       var joined = entry
       joined.old = waiting.old
       joined.kind = waiting.kind
       garbage = waiting
-      // What both hold of the old value is only let go of after the lock.
+      // The old values that both hold are only dropped after the lock.
       places[index].mail.append(joined)
     } else if manner.capacity > 0 && places[index].mail.count >= manner.capacity {
       if manner.overflow == .dropsOldest {
@@ -153,7 +154,7 @@ extension TrailMachine {
     return step
   }
 
-  /// The next entry to call an observer with, from its mailbox; then `runEnded` is due. Nil when
+  /// The next entry in an observer's mailbox, to call it with; `runEnded` is then due. Nil when
   /// there is none, or no such observation.
   @inlinable
   package mutating func beginRun(_ id: UInt64) -> (observer: UnsafeRawPointer, entry: Entry)? {
@@ -167,24 +168,24 @@ extension TrailMachine {
     return (places[index].observer, entry)
   }
 
-  /// The call is over. False when the observation was cancelled meanwhile: then it still counts
-  /// as being called, until its observer has been let go of and `runLeft`.
+  /// The call has returned. False when the observation was cancelled meanwhile: it still counts as
+  /// being called until the caller has released its observer and calls `runLeft`.
   @inlinable
   package mutating func runEnded(_ id: UInt64) -> Bool {
-    // It is there: nobody else removes one that is being called.
+    // It exists: nobody else removes an observation that is being called.
     let index = index(of: id).unsafelyUnwrapped
     if places[index].isCancelled { return false }
     places[index].isRunning = false
     return true
   }
 
-  /// The observer of a cancelled observation has been let go of. The place is the caller's.
+  /// The observer of a cancelled observation has been released. The place belongs to the caller.
   @inlinable
   package mutating func runLeft(_ id: UInt64) -> Place {
     remove(at: index(of: id).unsafelyUnwrapped)
   }
 
-  /// What somebody who pulls gets.
+  /// The result of pulling.
   @usableFromInline
   package enum Pull {
     case entry(Entry)

@@ -1,18 +1,18 @@
-/// What a trail calls. The trail owns it, from the observation's begin to its end, and lets go of
-/// it outside its lock; its `deinit` is where an observation's context ends.
+/// An observer, as a trail calls it. The trail owns it from the beginning of the observation to its
+/// end and releases it without its lock. Its `deinit` destroys the observation's context.
 @usableFromInline
 package final class TrailObserver<Value> {
   @usableFromInline
   package typealias Call = (TrailEntry<Value>) -> Void
-  /// Asks somebody to look into the mailbox of an observation: to call `runMail`, or to pull.
-  /// False when nobody does: then the observation ends.
+  /// Asks somebody to empty an observation's mailbox, with `runMail` or by pulling. False when
+  /// nobody will: the observation then ends.
   @usableFromInline
   package typealias Post = (Trail<Value>, UInt64) -> Bool
 
   @usableFromInline let call: Call
   @usableFromInline let post: Post?
 
-  /// The queue that calls it, when that is its own.
+  /// The queue that calls it, if it owns one.
   @usableFromInline let ownQueue: Handle?
 
   @usableFromInline
@@ -28,7 +28,7 @@ package final class TrailObserver<Value> {
 }
 
 extension UnsafeRawPointer {
-  /// An observer by the name that the machine has of it.
+  /// The observer that the machine knows by this name.
   @inlinable
   func observer<Value>(of type: Value.Type) -> Unmanaged<TrailObserver<Value>> {
     Unmanaged.fromOpaque(self)

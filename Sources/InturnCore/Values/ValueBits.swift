@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A copy of a value that can be read without a lock, where the type allows for one.
+/// A copy of a value that can be read without a lock, if the type allows it.
 ///
-/// Plain bits up to one word are an atomic word. Up to sixteen words they are atomic words behind
-/// a sequence number, which is odd while they are written: a reader that finds another one after
-/// it has read reads again. Other types have no such copy; `Trail` reads them under its lock.
+/// Plain bits of up to one word are an atomic word. Up to sixteen words are atomic words behind a
+/// sequence number, which is odd while they are written. A reader whose sequence number changes
+/// while it reads has failed. Other types have no such copy; `Trail` reads them under its lock.
 @usableFromInline
 package enum ValueBits<Value> {
   @inlinable @inline(__always)
@@ -36,7 +36,7 @@ package enum ValueBits<Value> {
     withUnsafeBytes(of: word) { $0.loadUnaligned(as: Value.self) }
   }
 
-  /// Words for the bits, behind one for the sequence number.
+  /// Words for the bits, preceded by one for the sequence number.
   @inlinable
   static func makeWords(_ value: Value) -> UnsafeMutablePointer<Atomic<UInt64>> {
     let words = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: 1 + count)
@@ -45,10 +45,10 @@ package enum ValueBits<Value> {
     return words
   }
 
-  /// One writer at a time.
+  /// Only one writer at a time.
   ///
-  /// Releasing: a reader that gets one of the new words gets, with acquiring order, the odd number
-  /// before it, and one that gets the even number after it all of them.
+  /// Releasing: a reader that loads one of the new words also sees the odd number before it, and
+  /// one that loads the following even number sees all new words.
   @inlinable
   static func store(_ value: Value, in words: UnsafeMutablePointer<Atomic<UInt64>>) {
     let sequence = words.pointee.load(ordering: .relaxed)
@@ -61,13 +61,13 @@ package enum ValueBits<Value> {
     words.pointee.store(sequence &+ 2, ordering: .releasing)
   }
 
-  /// The value, or nil when a writer was in the way.
+  /// The value, or nil when a writer interfered.
   @inlinable
   static func load(from words: UnsafeMutablePointer<Atomic<UInt64>>) -> Value? {
     let sequence = words.pointee.load(ordering: .acquiring)
     if sequence & 1 != 0 { return nil }
     return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: count) { buffer in
-      // Acquiring: the second look at the sequence number comes after them.
+      // Acquiring: the second look at the sequence number comes after these loads.
       for place in 0..<count { buffer[place] = words[1 + place].load(ordering: .acquiring) }
       if words.pointee.load(ordering: .relaxed) != sequence { return nil }
       return UnsafeRawBufferPointer(buffer).loadUnaligned(as: Value.self)

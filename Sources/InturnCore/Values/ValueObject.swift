@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What a value's handle names.
+/// The object behind a value's handle.
 final class ValueObject: Sendable {
   let trail: Trail<RawValue>
-  /// Of all that it ever holds.
+  /// The type of everything that it ever holds.
   let kind: RawValue.Kind
   let references: ReferenceFunctions
-  /// It tells a state of the engine's, which its holder cannot change.
+  /// Whether it shows a state of the engine's, which its holder cannot change.
   let isState: Bool
 
   init(_ value: RawValue, _ references: ReferenceFunctions, label: String?) {
@@ -16,26 +16,26 @@ final class ValueObject: Sendable {
     isState = false
   }
 
-  /// A value that is to tell a state.
+  /// A value that will show a state.
   init(stateOf kind: RawValue.Kind) {
     references = ReferenceFunctions()
-    // Until it follows.
+    // A placeholder until it follows the state.
     trail = Trail(.boolean(false))
     self.kind = kind
     isState = true
   }
 }
 
-/// What an observation's handle names.
+/// The object behind an observation's handle.
 final class ObservationObject: Sendable {
   let trail: Trail<RawValue>
-  /// Zero until the observation has begun. Relaxed: whoever has the handle got it afterwards.
+  /// Zero until the observation has begun. Relaxed: its handle is given out afterwards.
   let id = Atomic<UInt64>(0)
 
   init(_ trail: Trail<RawValue>) { self.trail = trail }
 }
 
-/// Ends what goes with an observation when its observer is let go of.
+/// Cleans up after an observation when its observer is released.
 private final class ObservationEnd: Sendable {
   private let handle: Handle
   private let onEnd: @Sendable () -> Void
@@ -54,17 +54,17 @@ private final class ObservationEnd: Sendable {
 /// How a value is observed through its handle.
 package struct ObserveOptions {
   package var manner = TrailManner()
-  /// The queue or the executor that calls the observer; both null: who changes the value does.
+  /// The queue or executor that calls the observer. If both are null, the changing thread calls it.
   package var queue = Handle(bits: 0)
   package var executor = Handle(bits: 0)
 
   package init() {}
 }
 
-/// What is called of an observer of a handle's value.
+/// The callbacks of an observer of a value with a handle.
 package struct ObserverCallback: Sendable {
   let call: @Sendable (TrailEntry<RawValue>) -> Void
-  /// Called once, after the last call; also when there is no observation.
+  /// Called once, after the last call; also when the observation could not begin.
   let onEnd: @Sendable () -> Void
 
   package init(
@@ -74,7 +74,7 @@ package struct ObserverCallback: Sendable {
     self.onEnd = onEnd
   }
 
-  /// The observer, in the options' place; nil, after `onEnd`, when there can be none.
+  /// Creates the observer, and completes the options. Nil, after `onEnd`, when that fails.
   func observer(
     _ observation: Handle, _ options: inout ObserveOptions
   ) -> (Status, TrailObserver<RawValue>?) {
@@ -83,7 +83,7 @@ package struct ObserverCallback: Sendable {
       withExtendedLifetime(end) { call(entry) }
     }
     if options.queue.bits != 0 {
-      // Refuses a handle that is none; later, a queue that is gone ends the observation.
+      // Refuses a handle that names no queue. A queue that is destroyed later ends the observation.
       let (status, _) = Engine.statistics(of: options.queue)
       if status != .ok { return (status, nil) }
       options.manner.hasMailbox = true
