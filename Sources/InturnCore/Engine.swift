@@ -1,10 +1,10 @@
 import CInturnSystem
 import Synchronization
 
-/// The process's engine: its tables, its pool, its clock. Made at the first use; a forked child
-/// makes its own and leaves its parent's alone.
+/// The process's engine: its tables, its pool, its clock. Created on first use; a forked child
+/// creates its own and leaves its parent's alone.
 ///
-/// Nothing in it changes but behind the members' own locks.
+/// Nothing in it changes except under its members' own locks.
 package struct EngineStorage: ~Copyable {
   let operations: Slab<OperationSlot>
   let lanes: Slab<Lane>
@@ -13,27 +13,27 @@ package struct EngineStorage: ~Copyable {
   let chunks = ChunkPool()
   let leanDetails = LeanDetailsPool()
   let batchMemory = BatchMemory()
-  /// How many slots are gates, not operations. Only a statistic: relaxed.
+  /// How many slots are gates rather than operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
   let waits = WaitGraph.Storage()
   let names = NameRegistry()
   let reportHandler = ReportHandler.Holder()
   let watchdog = Watchdog(.ofEnvironment)
-  /// Whether the watchdog looks. Relaxed: who does not see that it has just ended holds the lock of a
-  /// lane or of the lanes that it has held before it ended.
+  /// Whether the watchdog looks. Relaxed: after the watchdog has cleared it, it takes the lock of
+  /// the lanes' slab and of each lane, so whoever takes one of them later sees that.
   let isAttended = Atomic<Bool>(false)
   let systemClock: Clock
   let pool: WorkerPool
-  /// The same, to be looked at without a reference.
+  /// The same, to be read without retaining it.
   let systemClockReference: Unmanaged<Clock>
   let poolReference: Unmanaged<WorkerPool>
   let mainExecutor: HostExecutor
   let objects: EngineObjects
-  /// The engine of the last process before this one that had one; kept, not used.
+  /// The engine of the nearest ancestor process that had one; kept, not used.
   let inherited: UInt
-  /// The round of the epochs that it was made in.
+  /// The round of epochs in which it was created.
   let round = ProcessState.round
-  /// Handles have indices above this, those of earlier rounds below: epochs come again, and no
+  /// Handles have indices above this, and those of earlier rounds below. Epochs repeat, but no
   /// handle ever does. A multiple of `indexStep`.
   let indexFloor: UInt32
   let poolHandle: Handle
@@ -42,7 +42,7 @@ package struct EngineStorage: ~Copyable {
   fileprivate init?() {
     inherited = Engine.inherited.pointee.load(ordering: .relaxed)
     indexFloor = Self.indexFloor(after: Engine.Pointer(bitPattern: inherited))
-    // After some hundred thousand forks, each of the one before, the indices are used up, too.
+    // After some hundred thousand nested forks, the indices are used up as well.
     guard indexFloor < Handle.maximumIndex,
       let operations = Slab<OperationSlot>(above: indexFloor),
       let lanes = Slab<Lane>(above: indexFloor),
@@ -66,8 +66,9 @@ package struct EngineStorage: ~Copyable {
 
   private static var indexStep: UInt32 { 1 << 12 }
 
-  /// Within a round the floor stays. In a new one it is above all that any process of the last round
-  /// has used; one step more, as the memory of a fork's child is not of one moment.
+  /// Within a round, the floor stays. A new round's floor is above every index that a process of
+  /// the last round has used, and one step more, as the memory of a forked child is not a
+  /// consistent snapshot.
   private static func indexFloor(after parent: Engine.Pointer?) -> UInt32 {
     guard let parent else { return 0 }
     let round = parent.pointee.round
@@ -88,9 +89,9 @@ package struct EngineStorage: ~Copyable {
   }
 }
 
-/// What is named by handles and is not in a slab.
+/// Objects with handles that are not in a slab.
 final class EngineObjects: @unchecked Sendable {
-  // Safe to share: `lock` protects the tables, and the `users` of what is in them.
+  // Safe to share: `lock` protects the tables, and the `users` of the objects in them.
 
   let lock = BriefLock()
   @exclusivity(unchecked) var executors: ObjectTable<Executor>
@@ -118,7 +119,7 @@ final class EngineObjects: @unchecked Sendable {
 package enum Engine {
   package typealias Pointer = UnsafeMutablePointer<EngineStorage>
 
-  /// The engine in use.
+  /// The engine in use, created if there is none.
   @inline(__always)
   package static var current: Pointer {
     existing ?? begin()
@@ -128,15 +129,15 @@ package enum Engine {
   @inline(__always)
   static var existing: Pointer? { Pointer(bitPattern: address.pointee.load(ordering: .acquiring)) }
 
-  /// Whether there is an engine, which may be made for that.
+  /// Whether there is an engine; creates one if possible.
   package static var isThere: Bool { (existing ?? make()) != nil }
 
-  /// Whether a call that can be refused may go on; asked before it has changed anything.
+  /// Whether a call that can be refused may go on; checked before it changes anything.
   @inline(__always)
   package static var hasMemory: Bool { inturn_system_has_memory() && isThere }
 
   /// The address of the engine, exchanged with releasing order once it is complete. Zero before the
-  /// first use; in a forked child, too, where `inherited` is its parent's.
+  /// first use, also in a forked child, where `inherited` is the parent's.
   private static var address: UnsafeMutablePointer<Atomic<UInt>> {
     atomic(inturn_system_engine())
   }
@@ -169,12 +170,12 @@ package enum Engine {
     let (exchanged, existing) = address.pointee.compareExchange(
       expected: 0, desired: UInt(bitPattern: new), ordering: .acquiringAndReleasing)
     if !exchanged {
-      // Another thread was first; nothing refers to this one yet.
+      // Another thread was first, and nothing refers to this engine yet.
       new.deinitialize(count: 1)
       new.deallocate()
       return Pointer(bitPattern: existing)!
     }
-    // A child has its parent's; there it is begun a second time, which changes nothing.
+    // A child inherits its parent's handler and registers another one, which changes nothing.
     atexit {
       ProcessState.beginExit()
       inturn_system_answers_end()

@@ -1,6 +1,6 @@
-/// What can be asked of a batch by its handle.
+/// Calls about batches, by handle.
 extension Engine {
-  /// Enqueues a batch. `item` gives the operations in order. When this is refused, the caller
+  /// Enqueues a batch. `item` returns the operations in order. When this is refused, the caller
   /// destroys all contexts.
   package static func enqueueBatch(
     _ queue: Handle, _ options: BatchOptions, count: Int, wantsHandle: Bool,
@@ -54,7 +54,7 @@ extension Engine {
     return wasHeld ? .ok : .stale
   }
 
-  /// Changes who uses a batch's handle, and forgets the batch when nobody does or will.
+  /// Changes the use of a batch's handle, and forgets the batch when nobody uses it or will.
   static func withUse(of batch: Batch, _ change: (inout Batch.Use) -> Void) {
     withObjects { objects in
       let before = batch.use

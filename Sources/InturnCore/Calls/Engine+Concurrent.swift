@@ -1,7 +1,7 @@
-/// What only the Swift module of concurrent queues asks.
+/// Calls for the Swift module of concurrent queues only.
 extension Engine {
-  /// Of how many operations' places one has to become free before a pending one starts: all when it
-  /// is a barrier, or behind one. The caller has the handle, and so keeps the slot.
+  /// Of how many running operations one has to end before this pending operation can start: the
+  /// limit, or 1 if it is a barrier or behind one. The caller holds the handle, and so the slot.
   package static func places(for operation: Handle) -> Int {
     guard let slot = OperationSlot.Pointer.find(operation: operation).1 else { return 1 }
     let lane = slot.lane
@@ -13,7 +13,7 @@ extension Engine {
     return Int(limit)
   }
 
-  /// How reports call a queue.
+  /// How reports name a queue.
   static func describe(queue: Handle) -> String {
     var text = "a queue that is gone"
     _ = withLane(queue) {
@@ -23,8 +23,8 @@ extension Engine {
     return text
   }
 
-  /// Ends an operation as failed, with a result that says more than the code. The result is the
-  /// caller's to destroy when this is refused; else it is destroyed as that of a finish is, and if
+  /// Ends an operation as failed, with a result that says more than the code. When this is refused,
+  /// the caller destroys the result. Otherwise it is destroyed like the result of a finish or, if
   /// another attempt follows, when that has ended.
   package static func fail(
     _ token: Handle, code: Int32, result: UnsafeMutableRawPointer, destroy: @escaping RawDestroy

@@ -1,8 +1,8 @@
-/// What a queue is told to do, and what it says of itself.
+/// Controlling a queue, and reading its state.
 extension Engine {
   // MARK: Settings
 
-  /// Says how many operations of a concurrent queue may run at a time; 0 for the default.
+  /// Sets how many operations of a concurrent queue may run at a time; 0 for the default.
   package static func setLimit(_ limit: UInt32, of queue: Handle) -> Status {
     let limit = limit == 0 ? UInt32(current.pointee.pool.size) : limit
     return withLocked(queue) { lane, _ in
@@ -12,7 +12,7 @@ extension Engine {
     }
   }
 
-  /// How many operations of a queue may run at a time, as it was set.
+  /// The limit set for how many operations of a queue may run at a time.
   package static func limit(of queue: Handle) -> (Status, UInt32) {
     var limit: UInt32 = 0
     let status = withLocked(queue) { lane, _ in
@@ -22,7 +22,7 @@ extension Engine {
     return (status, limit)
   }
 
-  /// Says how many operations may start in a time; nil for any number.
+  /// Limits how many operations may start in an interval; nil for no limit.
   package static func setRate(_ rate: StartRate?, of queue: Handle) -> Status {
     guard hasMemory else { return .noMemory }
     return withLocked(queue) { lane, _ in
@@ -31,7 +31,7 @@ extension Engine {
     }
   }
 
-  /// The same for a Swift module, where a rate that is none stops the program.
+  /// The same for a Swift module; an invalid rate stops the program.
   package static func setRate(
     maxStarts: Int, nanoseconds: Int64, burst: Int?, of queue: Handle
   ) {
@@ -44,15 +44,15 @@ extension Engine {
     _ = setRate(rate, of: queue)
   }
 
-  /// Gives a queue another executor. What the old one has got already, it still calls, so it stays
-  /// with the queue.
+  /// Gives a queue another executor. The old one still calls what it was given already, so the
+  /// queue keeps it.
   package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
     if executor.bits == 0 { return executor.refusal(for: .executor) }
     guard hasMemory else { return .noMemory }
     var options = QueueOptions(kind: .fifo)
     let found = use(executor, Handle(bits: 0), in: &options)
     guard found == .ok, let new = options.executor else { return found }
-    // The use that was just counted is the queue's then.
+    // The use that was just counted belongs to the queue if the executor is new to it.
     var isNew = false
     let status = withLocked(queue) { lane, _ in
       isNew = lane.needExtra().pointee.executors.change(
@@ -63,8 +63,7 @@ extension Engine {
     return status
   }
 
-  /// Sets who is told the queue's events from now on. Nothing happens when somebody is told
-  /// already.
+  /// Sets the observer of the queue's events from now on. Does nothing if there is one already.
   package static func observe(
     _ queue: Handle, _ handler: @escaping @Sendable (QueueEvent) -> Void
   ) -> Status {
@@ -91,7 +90,7 @@ extension Engine {
     }
   }
 
-  /// Takes one suspend back, of this reason or of none.
+  /// Removes one suspension, with this reason or without one.
   package static func resume(_ queue: Handle, reason: UnsafePointer<CChar>? = nil) -> Status {
     withLocked(queue) { lane, outbox in
       guard let extra = lane.pointee.extra,
@@ -105,7 +104,7 @@ extension Engine {
     }
   }
 
-  /// The view has appeared, or disappears.
+  /// The view has appeared, or will disappear.
   package static func setVisible(_ queue: Handle, _ isVisible: Bool) -> Status {
     withLocked(queue) { lane, outbox in
       guard lane.pointee.machine.traits.contains(.view) else { return .wrongKind }
@@ -132,14 +131,14 @@ extension Engine {
     }
   }
 
-  /// Ends as finished what is pending of a key; gives how many there were.
+  /// Ends a key's pending operations as finished; returns how many there were.
   package static func resolve(
     _ key: UnsafePointer<CChar>, of queue: Handle
   ) -> (Status, UInt64) {
     withLane(queue, or: 0) { $0.resolve(Bytes(key), generation: queue.generation) }
   }
 
-  /// Cancels all of a key; gives how many there were.
+  /// Cancels a key's operations; returns how many there were.
   package static func cancel(
     _ key: UnsafePointer<CChar>, of queue: Handle
   ) -> (Status, UInt64) {
@@ -157,8 +156,8 @@ extension Engine {
     return (status, statistics)
   }
 
-  /// Tells each operation that has not ended, running ones first, until `body` says that it is
-  /// enough. `body` is called under the lock and must only copy.
+  /// Calls `body` with each operation that has not ended, running ones first, until it returns
+  /// false. `body` is called under the lock and must only copy.
   package static func list(_ queue: Handle, _ body: (OperationInfo) -> Bool) -> Status {
     withLocked(queue) { lane, _ in
       lane.listLocked(body)
@@ -166,8 +165,8 @@ extension Engine {
     }
   }
 
-  /// Calls something once, as soon as nothing of the queue is pending, running or to be delivered,
-  /// or the queue has been destroyed; inside this call when that is so already. It is called on any
+  /// Calls `body` once, as soon as nothing of the queue is pending, running or to be delivered, or
+  /// the queue has been destroyed; inside this call if that is so already. `body` is called on any
   /// thread, without a lock, and must neither wait nor destroy the queue.
   package static func whenQuiet(_ queue: Handle, _ body: @escaping @Sendable () -> Void) -> Status {
     withLocked(queue) { lane, _ in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Executors, clocks, and what concerns the whole library.
+/// Calls about executors, clocks, owners and the library as a whole.
 extension Engine {
   // MARK: Executors
 
@@ -22,7 +22,7 @@ extension Engine {
 
   package static var poolExecutor: Handle { current.pointee.poolHandle }
 
-  /// The host-driven executor that a handle names, or why not.
+  /// The host-driven executor that a handle names, or why there is none.
   package static func hostExecutor(_ handle: Handle) -> (Status, HostExecutor?) {
     let (status, executor) = withObjects { $0.executors.find(handle) }
     guard let executor else { return (status, nil) }
@@ -53,7 +53,7 @@ extension Engine {
     }
   }
 
-  /// The clock that a handle names; the system's for the null handle.
+  /// The clock that a handle names; the system's for a null handle.
   package static func clock(_ handle: Handle) -> (Status, Clock?) {
     if handle.bits == 0 { return (.ok, current.pointee.systemClock) }
     return withObjects { $0.clocks.find(handle) }
@@ -119,12 +119,12 @@ extension Engine {
   }
 
   package static func setReportHandler(_ handler: ReportHandler?) {
-    // The old one goes here, after the lock.
+    // The old handler is released here, without the lock.
     _ = current.pointee.reportHandler.replace(with: handler)
   }
 
-  /// Changes how long something may stand still before it is reported: 0 for the default, below zero
-  /// for ever.
+  /// Changes how long something may stand still before it is reported: 0 for the default, negative
+  /// for no reports.
   package static func setStallLimit(nanoseconds: Int64) {
     let setting: Watchdog.Setting =
       nanoseconds < 0 ? .off : nanoseconds == 0 ? .ofEnvironment : .nanoseconds(nanoseconds)

@@ -1,8 +1,8 @@
 import CInturnSystem
 
-/// What can be asked of an operation by its handle, or by its token.
+/// Calls about operations, by handle or token.
 extension Engine {
-  /// Calls `body` with the slot that a handle names, which cannot go away meanwhile.
+  /// Calls `body` with the slot that a handle names, which cannot be freed meanwhile.
   static func withSlot(
     operation: Handle, _ body: (OperationSlot.Pointer) -> Status
   ) -> Status {
@@ -23,7 +23,7 @@ extension Engine {
     return body(slot)
   }
 
-  /// More with handles there cannot be at a time.
+  /// How many operations with handles can exist at a time.
   package static var maximumOperations: Int { Int(Handle.maximumIndex) }
 
   package static func state(of operation: Handle) -> (Status, OperationState) {
@@ -35,7 +35,7 @@ extension Engine {
     return (status, state)
   }
 
-  /// Whether it waits for another one's end, which is its own, or has ended so.
+  /// Whether it waits for another operation's end, which will be its own, or has ended in that way.
   package static func hasJoined(_ operation: Handle) -> Bool {
     var hasJoined = false
     _ = withSlot(operation: operation) { slot in
@@ -64,13 +64,13 @@ extension Engine {
     return (status, end)
   }
 
-  /// What keeps an operation from ending, as the report of something stuck.
+  /// What keeps an operation from ending, as a report about something stuck.
   package static func reason(for operation: Handle) -> (Status, Report?) {
     guard hasMemory else { return (.noMemory, nil) }
     return reason(OperationSlot.Pointer.find(operation: operation))
   }
 
-  /// The same for one by the name that a snapshot tells.
+  /// The same for an operation by its id in a snapshot.
   static func reason(forTold id: Handle) -> (Status, Report?) {
     guard hasMemory else { return (.noMemory, nil) }
     return reason(OperationSlot.Pointer.find(told: id))
@@ -117,9 +117,9 @@ extension Engine {
     OperationSlot.Pointer.end(token, as: outcome)
   }
 
-  /// The same for who has more to say: why, and with which result, which is the caller's to destroy
-  /// when this is refused; or has to tell of it before the queue goes on. `announce` is called once,
-  /// with what this returns.
+  /// The same with a cause and a result, which the caller destroys when this is refused, and for
+  /// callers that must act before the queue goes on: `announce` is called once, with the status
+  /// that this returns.
   package static func end(
     _ token: Handle, as outcome: Outcome, cause: Cause, result: UnsafeMutableRawPointer?,
     destroy: RawDestroy?, announce: (Status) -> Void
@@ -139,7 +139,7 @@ extension Engine {
     end(token, as: .failed, payload: .init(code: code))
   }
 
-  /// Ends an operation with a result, which is the caller's to destroy when this is refused.
+  /// Ends an operation with a result, which the caller destroys when this is refused.
   package static func finish(
     _ token: Handle, result: UnsafeMutableRawPointer?, destroy: RawDestroy?
   ) -> Status {
@@ -153,7 +153,7 @@ extension Engine {
     return slot.end(token, as: outcome, payload: payload)
   }
 
-  /// Ends an operation whose token was lost, and reports it, with the place that it came from.
+  /// Ends an operation whose token was lost, and reports it with the place that enqueued it.
   package static func abandon(
     _ token: Handle, enqueuedAt place: UnsafePointer<CChar>? = nil
   ) -> Status {
@@ -183,7 +183,7 @@ extension Engine {
     }
   }
 
-  /// Ends an attempt of an operation that gives way: it is started again afterwards.
+  /// Ends an attempt of an operation that gives way; it is started again afterwards.
   package static func yield(_ token: Handle) -> Status {
     withSlot(token: token) { $0.yield(token) }
   }
@@ -196,7 +196,8 @@ extension Engine {
     guard let slot = slot(of: token) else { return (token.refusal(for: .token), false) }
     let word = slot.loadWord()
     if word.generation == token.generation && word.contains(.started) {
-      // The call of one that was cut off is told to stop; after that, it is over for its token, too.
+      // While a cut-off call goes on, it is told to stop. Afterwards the operation is over for its
+      // token, too.
       let isInCutOffCall = word.contains(.cutOff) && !word.contains(.returned)
       let isOver = word.contains(.claimed) && !isInCutOffCall
       return (
@@ -214,7 +215,7 @@ extension Engine {
     setHandler(NoticeHandler(function: handler, context: context, destroy: destroy), .cancel, token)
   }
 
-  /// The same for what is called when an urgent operation wants this one's place.
+  /// The same for the handler that is called when an urgent operation wants this one's place.
   package static func onPreempt(
     _ token: Handle, handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
   ) -> Status {

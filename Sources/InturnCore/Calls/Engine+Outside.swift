@@ -1,7 +1,8 @@
-/// What the modules ask that drain their lanes themselves.
+/// Calls for the modules that drain their lanes themselves.
 extension Engine {
-  /// Makes a queue that a host drains; see `OutsideExecutor`. The queue keeps the host. It is not to be
-  /// observed: what a drainer starts is no event of the engine's, and its host tells of it.
+  /// Creates a queue that a host drains; see `OutsideExecutor`. The queue retains the host. The
+  /// engine must not observe it: it does not see what a drainer starts, so the host reports the
+  /// events.
   package static func createQueue(
     _ options: QueueOptions, host: any LaneHost, clock: Clock?
   ) -> (Status, Handle) {
@@ -21,8 +22,8 @@ extension Engine {
     return (.ok, handle)
   }
 
-  /// Enqueues an operation with a slot. An obstinate one is not ended by a cancel of all before its
-  /// start, only asked to end.
+  /// Enqueues an operation with a slot. A cancel-all does not end an obstinate one before its
+  /// start, but only asks it to end.
   package static func enqueue(
     _ queue: Handle, at site: Site = .unknown, options: OperationOptions?,
     context: UnsafeMutableRawPointer, destroy: @escaping RawDestroy, isObstinate: Bool,
@@ -39,7 +40,7 @@ extension Engine {
     }
   }
 
-  /// Enqueues an operation without a slot, which a `LaneDrainer` gives back as it is. `work` is a
+  /// Enqueues an operation without a slot, which a `LaneDrainer` returns as it is. `work` is a
   /// function's address; `destroy` gets the context if the operation never starts.
   @inline(__always)
   package static func enqueuePlain(
@@ -51,9 +52,9 @@ extension Engine {
       context: UnsafeMutableRawPointer(bitPattern: context), destroy: destroy)
   }
 
-  /// Enqueues an operation without a slot that a cancel of all does not end before its start, but
-  /// only marks; its work is `LaneDrainer.obstinate`, or, once it is marked, `askedToEnd`. `destroy`
-  /// gets the context if the queue is destroyed before the start.
+  /// Enqueues an operation without a slot that a cancel-all does not end before its start, but only
+  /// marks. Its work is `LaneDrainer.obstinate` or, once marked, `askedToEnd`. `destroy` gets the
+  /// context if the queue is destroyed before the start.
   @inline(__always)
   package static func enqueueObstinate(
     _ queue: Handle, at site: Site = .unknown, context: UInt, destroy: @escaping RawDestroy
@@ -66,9 +67,9 @@ extension Engine {
     }
   }
 
-  /// Starts an operation that was offered, whose context this is, with the tag of a plain one. Nil when
-  /// it is not its turn, or not its turn any more: then it is offered again, or has ended. `whenPlain`
-  /// is called under the lane's lock before one without a slot is over for the lane.
+  /// Starts the offered operation with this context, including a plain one's tag. Nil when it is
+  /// not, or no longer, its turn: it is then offered again, or has ended. `whenPlain` is called
+  /// under the lane's lock before an operation without a slot is over for the lane.
   @inline(__always)
   package static func claim(
     _ context: UInt, of queue: Handle, whenPlain: () -> Void = {}
@@ -76,7 +77,7 @@ extension Engine {
     lane(queue)?.claim(generation: queue.generation, context, whenPlain: whenPlain)
   }
 
-  /// Begins an operation where the caller is. False when the queue is not free for that.
+  /// Begins an operation that runs in the caller. False when the queue is not free for it.
   @inline(__always)
   package static func enter(_ queue: Handle) -> Bool {
     lane(queue)?.enter(generation: queue.generation) ?? false
@@ -88,7 +89,7 @@ extension Engine {
     lane(queue).unsafelyUnwrapped.leaveVisit(as: outcome)
   }
 
-  /// Tells the contexts of operations that run; see `Lane.forEachRunning`.
+  /// Calls `body` with the contexts of running operations; see `Lane.forEachRunning`.
   package static func forEachRunning(
     of queue: Handle, areAskedToEnd: Bool, _ body: (UnsafeMutableRawPointer) -> Void
   ) {

@@ -1,6 +1,6 @@
-/// What can be asked of a queue by its handle.
+/// Calls about queues, by handle.
 extension Engine {
-  /// Makes a queue.
+  /// Creates a queue.
   @_optimize(speed)
   package static func createQueue(
     _ options: QueueOptions, executor: Handle, clock: Handle
@@ -22,7 +22,7 @@ extension Engine {
     return (.ok, handle)
   }
 
-  /// Makes a queue of which nothing is asked but a label.
+  /// Creates a queue without options other than a label.
   @_optimize(speed)
   package static func createQueue(
     _ kind: QueueKind, label: UnsafePointer<CChar>?
@@ -39,7 +39,7 @@ extension Engine {
     return (.ok, handle)
   }
 
-  /// Finds the executor and the clock that a queue is to use, and keeps them from being destroyed.
+  /// Finds the executor and clock for a queue, and keeps them from being destroyed.
   static func use(
     _ executor: Handle, _ clock: Handle, in options: inout QueueOptions
   ) -> Status {
@@ -63,7 +63,7 @@ extension Engine {
     return .ok
   }
 
-  /// A queue does not use its executor and its clock any more.
+  /// A queue no longer uses its executor and clock.
   static func releaseUse(of executor: Executor?, _ clock: Clock?) {
     if executor == nil && clock == nil { return }
     let objects = current.pointee.objects
@@ -81,7 +81,7 @@ extension Engine {
     return current.pointee.mainExecutor.users > 0
   }
 
-  /// The lane that a handle names, as far as that can be told without its lock.
+  /// The lane that a handle names, as far as can be told without its lock.
   @inline(__always)
   static func lane(_ queue: Handle) -> Lane.Pointer? {
     guard queue.isOf(.queue) else { return nil }
@@ -95,11 +95,11 @@ extension Engine {
   ) -> Status {
     guard let lane = lane(queue) else { return queue.refusal(for: .queue) }
     let status = body(lane)
-    // The lane's word for "another generation" becomes what is wrong with the handle.
+    // The lane says `stale` for "another generation"; the handle says what exactly is wrong.
     return status == .stale ? queue.refusal(for: .queue) : status
   }
 
-  /// The same for what gives more than a status; `none` when there is no such lane.
+  /// The same for calls that return more than a status; `none` when there is no such lane.
   static func withLane<Result>(
     _ queue: Handle, or none: Result, _ body: (Lane.Pointer) -> (Status, Result)
   ) -> (Status, Result) {
@@ -112,8 +112,8 @@ extension Engine {
     return (status, result)
   }
 
-  /// Has the lane that a handle names take a step under its lock. What follows from that is done once
-  /// the lock is given up.
+  /// Calls `step` with the lane that a handle names, locked. Its consequences are carried out once
+  /// the lock is released.
   static func withLocked(
     _ queue: Handle, _ step: (Lane.Pointer, inout Outbox) -> Status
   ) -> Status {
@@ -133,7 +133,7 @@ extension Engine {
     return nil
   }
 
-  /// `isOwed`: to somebody who was not refused; see `ChunkPool`.
+  /// `isOwed`: to somebody who cannot be refused; see `ChunkPool`.
   @inline(__always)
   package static func enqueue(
     _ queue: Handle, at site: Site = .unknown, work: RawWork?, context: UnsafeMutableRawPointer?,
@@ -158,7 +158,7 @@ extension Engine {
     }
   }
 
-  /// The same for who has the options in memory: they are large, and to copy them takes time.
+  /// The same for options in memory: they are large, and copying them takes time.
   package static func enqueue(
     _ queue: Handle, at site: Site, optionsAt options: UnsafePointer<OperationOptions>?,
     work: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
@@ -173,7 +173,7 @@ extension Engine {
     }
   }
 
-  /// The same for an operation of which little is asked.
+  /// The same for an operation with few options.
   package static func enqueue(
     _ queue: Handle, at site: Site = .unknown, lean: LeanOptions, work: RawWork?,
     context: UnsafeMutableRawPointer?, destroy: RawDestroy?, wantsHandle: Bool
@@ -188,7 +188,7 @@ extension Engine {
     }
   }
 
-  /// `left` is told what is left when the time is over; under the lock, so it must only copy.
+  /// On a time-out, `left` is called with what remains, under the lock, so it must only copy.
   package static func drain(
     _ queue: Handle, timeoutNanoseconds: Int64,
     left: (OperationInfo) -> Bool = { _ in false }

@@ -1,6 +1,6 @@
-/// States of the engine's objects that are told as values.
+/// States of the engine's objects that can be observed as values.
 extension Engine {
-  /// Has a trail, which nobody else knows yet, follow a state of a queue.
+  /// Makes a trail, which nobody else knows yet, follow a state of a queue.
   package static func follow(_ trail: StateTrail, queue: Handle) -> Status {
     withLocked(queue) { lane, outbox in
       lane.followLocked(trail, &outbox)
@@ -8,12 +8,12 @@ extension Engine {
     }
   }
 
-  /// The same of an operation.
+  /// The same for a state of an operation.
   package static func follow(_ trail: StateTrail, operation: Handle) -> Status {
     withSlot(operation: operation) { $0.follow(trail) }
   }
 
-  /// The same of a batch's progress.
+  /// The same for a batch's progress.
   package static func follow(_ trail: StateTrail, batch: Handle) -> Status {
     let (status, found) = self.batch(batch)
     found?.follow(trail)
@@ -22,7 +22,7 @@ extension Engine {
 
   // MARK: By handle
 
-  /// A value that tells a state. Its holder can only read and observe it.
+  /// Creates a value that shows a state. Its holder can only read and observe it.
   private static func createValue(
     _ kind: RawValue.Kind, aspect: UInt32, follow: (StateTrail) -> Status
   ) -> (Status, Handle) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What can be asked of a value by its handle.
+/// Calls about values, by handle.
 extension Engine {
   package static func createValue(
     _ value: RawValue, _ references: ReferenceFunctions, label: String?
@@ -13,7 +13,7 @@ extension Engine {
     return (.ok, handle)
   }
 
-  /// The trail that a handle names, if it holds what the caller expects.
+  /// The trail that a handle names, if it holds the type that the caller expects.
   @inline(__always)
   private static func trail(
     _ handle: Handle, of kind: RawValue.Kind? = nil, forChange: Bool = false
@@ -26,7 +26,7 @@ extension Engine {
     return (.ok, object.trail)
   }
 
-  /// What a value does with the pointers that it holds.
+  /// How a value retains and releases the pointers that it holds.
   package static func references(of handle: Handle) -> (Status, ReferenceFunctions?) {
     let (status, object) = current.pointee.values.find(handle)
     return (status, object?.references)
@@ -50,7 +50,7 @@ extension Engine {
     return (status, trail?.exchange(new))
   }
 
-  /// Changes a value that holds what is expected. Gives what it held.
+  /// Changes a value if it holds what is expected. Returns what it held.
   package static func compareExchange(
     _ handle: Handle, expected: RawValue, desired: RawValue
   ) -> (Status, exchanged: Bool, original: RawValue?) {
@@ -58,14 +58,14 @@ extension Engine {
     guard let trail = found else { return (status, false, nil) }
     if expected.kind != desired.kind { return (.wrongKind, false, nil) }
     while true {
-      // Compared without the lock, as it may be long.
+      // Compared without the lock, as the contents may be large.
       let (value, number) = trail.snapshot
       if !value.isIdentical(to: expected) { return (.ok, false, value) }
       if trail.replace(desired, ifNumber: number) != .failed { return (.ok, true, value) }
     }
   }
 
-  /// Adds to an integer, and gives the sum. One that is too large is refused.
+  /// Adds to an integer and returns the sum. A sum that is too large is refused.
   package static func add(_ handle: Handle, _ difference: Int64) -> (Status, Int64) {
     change(handle, .integer) { value -> (RawValue, Int64)? in
       guard case .integer(let number) = value else { return nil }
@@ -81,7 +81,7 @@ extension Engine {
     } ?? (.invalidArgument, 0)
   }
 
-  /// Nil when the step gives nothing.
+  /// Nil when the step returns nil.
   private static func change<Number: AdditiveArithmetic>(
     _ handle: Handle, _ kind: RawValue.Kind, _ step: (RawValue) -> (RawValue, Number)?
   ) -> (Status, Number)? {
@@ -96,8 +96,8 @@ extension Engine {
 
   // MARK: Observing
 
-  /// Begins to observe. The observation's handle is stale when the observation is over; there is
-  /// none unless it is wanted.
+  /// Begins to observe. The observation's handle becomes stale when the observation ends; it is
+  /// null unless it is wanted.
   package static func observe(
     _ handle: Handle, _ options: ObserveOptions, wantsHandle: Bool, _ callback: ObserverCallback
   ) -> (Status, Handle) {
@@ -120,7 +120,7 @@ extension Engine {
     var options = options
     let (made, observer) = callback.observer(observation, &options)
     guard let observer else { return (made, none) }
-    // None when the value is being destroyed: then the observer is let go of, here.
+    // Nil when the value is being destroyed; the observer is then released here.
     guard let (id, _, _) = trail.observe(options.manner, observer) else { return (.stale, none) }
     object.id.store(id, ordering: .relaxed)
     return (.ok, observation)
