@@ -1,5 +1,5 @@
-// The sizes that the ABI fixes. Being a source file that includes the header,
-// this also makes the package manager rebuild Swift when the header changes.
+// The sizes that the ABI fixes. As a source file that includes the header, this
+// also makes the package manager rebuild Swift when the header changes.
 #include "CInturn.h"
 
 _Static_assert(sizeof(inturn_queue) == 8, "handles are 64 bits");

@@ -1,7 +1,7 @@
-// How a process answers by itself what is asked from outside: a signal asks for
-// a dump (INTURN_DUMP), a line over a socket for one or why (INTURN_SOCKET). A
-// thread of its own answers, so that it does while all others are blocked.
-// There is none, and nothing is opened, where neither is set.
+// Lets a process answer questions from outside: a signal asks for a dump
+// (INTURN_DUMP), and a line sent to a socket asks for a dump or a reason
+// (INTURN_SOCKET). A separate thread answers, so that it works while all others
+// are blocked. When neither is set, there is no thread, and nothing is opened.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 #include "CInturnSystem.h"
 #include "Internal.h"
 
-/// How long a client may take to send its request, or what it does not read.
+/// How long a client may take to send its request, or to read the answer.
 enum { CLIENT_SECONDS = 5 };
 
-/// What a program may handle, and no thread brings upon itself: neither by a
-/// fault, nor by writing, as the one that answers does.
+/// Signals that a program may handle and that no thread raises itself: not by a
+/// fault, nor by writing, as the answering thread does.
 static const struct {
   char name[10];
   unsigned char number;
@@ -39,7 +39,7 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 struct text {
   uintptr_t length;
-  bool is_cut; // it is too long for its room
+  bool is_cut; // the text was too long for its room
   char bytes[512];
 };
 
@@ -60,28 +60,29 @@ static void add_number(struct text *text, unsigned number) {
   add(text, first);
 }
 
-/// What the environment said when the library was loaded, which the program may
-/// change. The paths still have their %p.
+/// What the environment said when the library was loaded; the program may
+/// change it later. The paths still contain their %p.
 static int signal_of_dump;
 static struct text dump_path;   // empty: the standard error
-static struct text socket_path; // empty: there is none
-/// What is wrong with it, until that is said.
+static struct text socket_path; // empty: no socket
+/// What is wrong with INTURN_DUMP, until it is reported.
 static const char *dump_fault;
 
-/// Called by the thread; set before it begins.
+/// Called by the thread; set before it starts.
 static inturn_system_dump_fn write_dump;
 static inturn_system_why_fn write_why;
 
-/// The process whose thread answers, or 0: a child's is not its parent's. With
-/// releasing order once the descriptors and the socket's file are known.
+/// The process whose thread answers, or 0: a child does not share its parent's.
+/// Stored with releasing order once the descriptors and the socket's file are
+/// known.
 static pid_t answering;
 static int event = -1; // the end to poll
 static int event_write_end = -1;
 static int listener = -1;
 static struct inturn_system_file socket_file;
-/// The signal has come, and has not been answered. Who sets it looks at
-/// `answering` after that, and the thread that answers at this after it is
-/// named there: both in one order of all, so that one of them sees the other.
+/// The signal has come and has not been answered. The handler sets this and
+/// then reads `answering`; the thread sets `answering` and then reads this.
+/// Both are sequentially consistent, so at least one of them sees the other.
 static bool is_asked;
 
 static void say(const char *name, const char *first, const char *second) {
@@ -112,18 +113,18 @@ static struct text this_process(const struct text *path) {
 
 // Being asked
 
-/// Takes the signal, on whichever thread: it only wakes the one that answers.
+/// Handles the signal, on any thread: it only wakes the answering thread.
 static void ask(int number) {
   (void)number;
   int error = errno;
   __atomic_store_n(&is_asked, true, __ATOMIC_SEQ_CST);
-  // Not its parent's, where a child has none of its own.
+  // A child without its own thread must not wake its parent's.
   if (__atomic_load_n(&answering, __ATOMIC_SEQ_CST) == getpid())
     inturn_system_event_signal(event_write_end);
   errno = error;
 }
 
-/// Whether it is the program that handles it.
+/// Whether the program handles the signal itself.
 static bool is_taken(int number) {
   struct sigaction action;
   return sigaction(number, NULL, &action) != 0 ||
@@ -160,7 +161,7 @@ void inturn_system_answers_load(void) {
 
 // Answering
 
-/// The number of the format of this name, or 0.
+/// The number of the format with this name, or 0.
 static int format_of(const char *name) {
   for (int i = 0; i < FORMATS; i++)
     if (strcmp(name, formats[i]) == 0)
@@ -168,8 +169,8 @@ static int format_of(const char *name) {
   return 0;
 }
 
-/// Writes to a file beside it, which then takes its place: whoever opens it has
-/// a whole dump.
+/// Writes to a temporary file next to the target and renames it, so that
+/// whoever opens the target finds a complete dump.
 static void dump(void) {
   if (dump_path.length == 0) {
     (void)write_dump(STDERR_FILENO, 1);
@@ -200,7 +201,7 @@ static void refuse(int client, const char *why) {
   (void)inturn_system_write(client, line.bytes, line.length);
 }
 
-/// What a name in a dump, such as 0x21000000001, stands for; 0 if it is none.
+/// The id that a dump shows as, for example, 0x21000000001; 0 if it is invalid.
 static uint64_t number_of(const char *text) {
   static const char digits[] = "0123456789abcdef";
   if (text[0] == '0' && text[1] == 'x')
@@ -231,7 +232,7 @@ static void answer_request(int client, const char *request) {
   }
 }
 
-/// Answers one client. False: there is none to be had just now.
+/// Answers one client. False when none can be accepted at this moment.
 static bool serve(void) {
   int client = inturn_system_accept(listener);
   if (client < 0)
@@ -260,7 +261,7 @@ static bool serve(void) {
 
 static void answer(void *unused) {
   (void)unused;
-  // It is there to take the signal where all of the program's threads block it.
+  // This thread takes the signal if all of the program's threads block it.
   sigset_t set;
   sigemptyset(&set);
   if (signal_of_dump)
@@ -271,13 +272,13 @@ static void answer(void *unused) {
   for (;;) {
     if (__atomic_exchange_n(&is_asked, false, __ATOMIC_SEQ_CST))
       dump();
-    // A client that cannot be had yet would have it look again at once.
+    // After a failed accept, the listener would end each poll at once.
     polled[1].fd = pause < 0 ? listener : -1;
     polled[0].revents = polled[1].revents = 0;
     if (poll(polled, 2, pause) < 0 && errno != EINTR)
       break;
     if ((polled[0].revents | polled[1].revents) & ~POLLIN)
-      break; // The program has closed what is not its own.
+      break; // The program has closed the descriptors.
     if (polled[0].revents)
       inturn_system_event_clear(event);
     pause = polled[1].revents && !serve() ? 100 : -1;
@@ -287,12 +288,12 @@ static void answer(void *unused) {
 
 // The life of both
 
-/// Nobody listens to it: the process that made it is gone.
+/// Whether nobody listens on the socket because its process is gone.
 static bool is_left_over(const struct sockaddr_un *address) {
   struct inturn_system_file file;
   if (!inturn_system_find_file(address->sun_path, &file) || !file.is_socket)
     return false;
-  // Without waiting: others may wait for whoever listens.
+  // Non-blocking: whoever listens may have other clients waiting.
   int probe = inturn_system_socket();
   if (probe < 0)
     return false;
@@ -326,7 +327,7 @@ static void listen_for_clients(void) {
   }
 }
 
-/// Unless something else has taken its place.
+/// Removes the socket's file, unless something else has taken its place.
 static void remove_socket(void) {
   struct text path = this_process(&socket_path);
   struct inturn_system_file file;
@@ -342,7 +343,7 @@ void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
   dump_fault = NULL;
   write_dump = dump;
   write_why = why;
-  // A path that is not each process's own is the parent's.
+  // In a child, a path without %p belongs to the parent.
   if (socket_path.length > 0 &&
       (!was_forked || strstr(socket_path.bytes, "%p")))
     listen_for_clients();

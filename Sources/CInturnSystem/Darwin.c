@@ -79,7 +79,7 @@ int64_t inturn_system_thread_time(int64_t thread_clock) {
   return seconds * 1000000000 + microseconds * 1000;
 }
 
-// The system does so by itself, where it does.
+// The system decides this by itself.
 void inturn_system_expect_use(void *memory, uintptr_t size) {
   (void)memory, (void)size;
 }
@@ -106,7 +106,7 @@ int inturn_system_socket(void) {
 
 int inturn_system_listen(const struct sockaddr_un *address) {
   int listener = inturn_system_socket();
-  // Nobody gets in before it listens, so before it has its mode.
+  // Nobody can connect before it listens, and by then it has its mode.
   if (listener >= 0 &&
       (bind(listener, (const struct sockaddr *)address, sizeof *address) != 0 ||
        chmod(address->sun_path, 0600) != 0 || listen(listener, 16) != 0)) {
@@ -122,7 +122,7 @@ int inturn_system_accept(int listener) {
   int client = accept(listener, NULL, NULL);
   if (client >= 0) {
     fcntl(client, F_SETFD, FD_CLOEXEC);
-    fcntl(client, F_SETFL, 0); // here it inherits that the listener never waits
+    fcntl(client, F_SETFL, 0); // the non-blocking mode is inherited here
   }
   return client;
 }

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-/// Monotonic, standing still while the machine sleeps.
+/// Monotonic; stands still while the machine sleeps.
 #ifdef __APPLE__
 #define INTURN_SYSTEM_CLOCK CLOCK_UPTIME_RAW
 #else
@@ -16,34 +16,34 @@
 /// Names the calling thread for debuggers.
 void inturn_system_name_thread(const char *name);
 
-/// Keeps the library that holds this code loaded for the rest of the process:
-/// its threads and what it has registered at exit refer to it.
+/// Keeps the library that contains this code loaded for the rest of the
+/// process: its threads and exit handlers refer to it.
 void inturn_system_stay_loaded(void);
 
-/// What the environment says under a name; NULL where the program has rights
-/// that whoever has set that does not have.
+/// A setting in the environment; NULL if unset, or if the program has
+/// privileges that whoever set the environment may not have.
 const char *inturn_system_setting(const char *name);
 
-/// A Unix socket that never waits and is closed by exec, or -1.
+/// A non-blocking Unix socket that exec closes, or -1.
 int inturn_system_socket(void);
 
-/// The same, which is bound to the path and listens, for this user alone. -1,
-/// and why in `errno`, where there is none.
+/// The same, bound to the path and listening, for this user only. -1, with the
+/// reason in `errno`, on failure.
 int inturn_system_listen(const struct sockaddr_un *address);
 
-/// The next client of such a socket, closed by exec, or -1; it waits for what
-/// the client is to send or take.
+/// Accepts the next client of such a socket, or -1. The client's socket is
+/// blocking, and exec closes it.
 int inturn_system_accept(int listener);
 
-/// Which file is at a path, not following a link. False: none.
+/// Which file is at a path, without following a link. False when there is none.
 struct inturn_system_file {
   uint64_t device, number;
   bool is_socket;
 };
 bool inturn_system_find_file(const char *path, struct inturn_system_file *file);
 
-/// When the library is loaded; in a forked child, which has none of its
-/// parent's descriptors then.
+/// Called when the library is loaded, and in a forked child, which then closes
+/// its copies of its parent's descriptors.
 void inturn_system_answers_load(void);
 void inturn_system_answers_forked(void);
 

@@ -58,8 +58,8 @@ bool inturn_system_is_main_thread(void) {
   return syscall(SYS_gettid) == getpid();
 }
 
-// What pthread_getcpuclockid makes of a thread, which not each C library has
-// under the same version.
+// As pthread_getcpuclockid computes it; that function has not the same version
+// in every C library.
 int64_t inturn_system_thread_clock(void) {
   return ~(int64_t)syscall(SYS_gettid) * 8 + 6;
 }
@@ -71,7 +71,7 @@ int64_t inturn_system_thread_time(int64_t thread_clock) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// Where the system refuses, only time is lost.
+// If the system refuses, only time is lost.
 void inturn_system_expect_use(void *memory, uintptr_t size) {
   int error = errno;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -103,7 +103,7 @@ int inturn_system_socket(void) {
 
 int inturn_system_listen(const struct sockaddr_un *address) {
   int listener = inturn_system_socket();
-  // The file that is bound has the mode of the socket, so it never has another.
+  // The file gets the mode of the socket, so it never has another one.
   if (listener >= 0 &&
       (fchmod(listener, 0600) != 0 ||
        bind(listener, (const struct sockaddr *)address, sizeof *address) != 0 ||
@@ -120,7 +120,7 @@ int inturn_system_accept(int listener) {
   return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
-// Not by `lstat`, which older C libraries have under another name.
+// Not with `lstat`, which older C libraries have under another name.
 bool inturn_system_find_file(const char *path,
                              struct inturn_system_file *file) {
   struct stat found;

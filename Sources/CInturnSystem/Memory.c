@@ -1,13 +1,14 @@
-// Memory that is there when the system has none left.
+// Memory for when the system has none left.
 //
-// Swift cannot say no: an object or an array that finds no memory ends the
-// process. So in the C library, Swift's memory comes from here. When the system
-// refuses, it comes from a store that is part of the library; and calls that
-// can be refused ask before they change anything whether the store is full
-// enough for them and for those that cannot. What grows with what a program
-// does comes from `malloc`, which may say no.
+// Swift cannot report a failed allocation: an object or array that finds no
+// memory ends the process. So in the C library, Swift's memory comes from here.
+// When the system refuses, it comes from a store that is part of the library.
+// Before they change anything, calls that can be refused check that the store
+// has enough left for them and for those that cannot be refused. Memory that
+// grows with what a program does comes from `malloc`, whose failure is
+// reported.
 //
-// Nothing here takes a lock, so that a fork leaves none locked.
+// Nothing here takes a lock, so a fork cannot leave one locked.
 #define _GNU_SOURCE
 #include "CInturnSystem.h"
 
@@ -19,26 +20,27 @@ enum {
   BLOCK = 128, // bytes
   WORDS = 32,  // of 64 blocks each
   BLOCKS = WORDS * 64,
-  // What may be in use while refusable calls go on without asking the system.
+  // How many blocks may be in use while refusable calls go on without asking
+  // the system.
   SPARE = BLOCKS / 8,
-  // What the system has to have for one that goes on nevertheless.
+  // How much memory the system must have for a call to go on beyond that.
   PROBE = 1 << 16,
 };
 
-// The first block of a piece knows how many there are.
+// The length of a piece is stored for its first block.
 static _Alignas(BLOCK) unsigned char store[BLOCKS][BLOCK];
 static uint8_t lengths[BLOCKS];
-// One bit for each block that is in use; set with acquiring, cleared with
-// releasing order, as a piece's next user writes after its last one.
+// One bit for each block in use. Set with acquiring, cleared with releasing
+// order, so that a piece's next user writes after its last one.
 static uint64_t used[WORDS];
-// How many blocks there are; only to be compared.
+// How many blocks are in use; only to be compared.
 uint32_t inturn_system_store_used;
 
 static uint64_t bits(unsigned count) {
   return count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-// Takes `count` blocks of a word; their place in it, or -1.
+// Takes `count` adjacent blocks of a word; returns their place in it, or -1.
 static int take(uint64_t *word, unsigned count) {
   uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
   for (unsigned place = 0; place + count <= 64; place++) {
@@ -69,7 +71,7 @@ static void *take_from_store(size_t alignment, size_t size) {
 }
 
 int inturn_system_allocate(void **memory, uintptr_t alignment, uintptr_t size) {
-  // What is aligned for any type costs less.
+  // `malloc` is cheaper, if its alignment is enough.
   if (alignment <= _Alignof(max_align_t))
     *memory = malloc(size);
   else if (posix_memalign(memory, alignment, size) != 0)

@@ -1,5 +1,5 @@
-// What concerns the process as a whole: forks, the threads that the library
-// has started, and a main thread that leaves before them.
+// The process as a whole: forks, the threads that the library has started, and
+// a main thread that exits before them.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +15,7 @@ struct inturn_system_process inturn_system_this_process = {.state = 1};
 
 _Thread_local void *inturn_system_innermost_frame;
 
-/// The library has started a thread. Relaxed: it orders nothing.
+/// Whether the library has started a thread. Relaxed: it orders nothing.
 static bool has_threads;
 
 /// Set on the main thread, for its destructor.
@@ -26,7 +26,7 @@ static void in_child(void) {
   struct inturn_system_process *process = &inturn_system_this_process;
   uint32_t epochs = INTURN_SYSTEM_EPOCHS;
   uint32_t state = process->state & ~INTURN_SYSTEM_EXITING;
-  // The epochs are 1 to 15, so one step more where they begin anew.
+  // The epochs are 1 to 15, so 0 is skipped when they start over.
   state += (state & epochs) == epochs ? 2 : 1;
   process->state = state & ~INTURN_SYSTEM_EXITING;
   if (process->engine)
@@ -47,9 +47,9 @@ static void *take_signals(void *unused) {
 }
 
 /// The main thread takes the signals of the process, and the library's threads
-/// block them: without it, SIGTERM would end nothing. So a thread with its mask
-/// takes its place, or where none can be had, it stays. The process lives on:
-/// the clock's thread does not end.
+/// block them: without the main thread, SIGTERM would end nothing. So a thread
+/// with its mask replaces it or, if none can be started, it stays. The process
+/// lives on, because the clock's thread does not end.
 static void main_thread_leaves(void *unused) {
   (void)unused;
   if (!__atomic_load_n(&has_threads, __ATOMIC_RELAXED))
@@ -61,7 +61,7 @@ static void main_thread_leaves(void *unused) {
     take_signals(NULL);
 }
 
-/// When the library is loaded, so that no fork comes before it.
+/// Runs when the library is loaded, so that no fork comes before it.
 __attribute__((constructor)) static void begin(void) {
   inturn_system_stay_loaded();
   pthread_atfork(NULL, NULL, in_child);
@@ -72,7 +72,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 struct thread_start {
-  char name[16]; // what the system allows
+  char name[16]; // the system's limit
   void (*body)(void *);
   void *context;
 };
@@ -85,8 +85,8 @@ static void *thread_main(void *argument) {
   return NULL;
 }
 
-/// All signals but those that a thread brings upon itself, which crash
-/// reporters take, and that of profilers.
+/// All signals except those that a thread raises itself, which crash reporters
+/// need, and the one that profilers use.
 static void fill_with_signals_of_others(sigset_t *set) {
   static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                             SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
@@ -107,7 +107,8 @@ bool inturn_system_start_thread(const char *name, void (*body)(void *),
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // A new thread inherits the mask: the host's handlers stay on its threads.
+  // A new thread inherits the mask, so the host's handlers stay on its own
+  // threads.
   sigset_t blocked, previous;
   fill_with_signals_of_others(&blocked);
   pthread_sigmask(SIG_SETMASK, &blocked, &previous);

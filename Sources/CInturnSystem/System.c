@@ -18,7 +18,7 @@ int64_t inturn_system_now(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-// A pause takes ten times longer on one processor than on another.
+// By the clock, as a pause takes ten times longer on some processors.
 void inturn_system_spin(int64_t nanoseconds) {
   int64_t begin = inturn_system_now();
   do

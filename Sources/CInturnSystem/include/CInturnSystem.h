@@ -1,4 +1,4 @@
-// What the engine needs of the operating system and Swift cannot express:
+// What the engine needs from the operating system and Swift cannot express:
 // waiting on an address, a pollable wake-up, a thread-local pointer.
 #ifndef CINTURN_SYSTEM_H
 #define CINTURN_SYSTEM_H
@@ -15,32 +15,32 @@ static inline void inturn_system_pause(void) {
 #endif
 }
 
-/// Has the processor fetch the cache line of an address, to write to it, while
-/// the caller goes on. Any address will do: nothing happens if it is not one.
+/// Makes the processor fetch an address's cache line for writing, without
+/// waiting for it. Does nothing if the address is invalid.
 static inline void inturn_system_prefetch(const void *_Nullable address) {
   __builtin_prefetch(address, 1);
 }
 
-/// Sleeps while `*word` is `expected`, at most `timeout_ns` (below zero: no
+/// Sleeps while `*word` is `expected`, at most `timeout_ns` (negative: no
 /// limit). May return early; the caller checks its condition again.
 void inturn_system_wait(const uint32_t *_Nonnull word, uint32_t expected,
                         int64_t timeout_ns);
 
-/// Wakes one, or all, of those that sleep in `inturn_system_wait(word, ...)`.
+/// Wakes one of, or all, threads that sleep in `inturn_system_wait(word, ...)`.
 void inturn_system_wake_one(const uint32_t *_Nonnull word);
 void inturn_system_wake_all(const uint32_t *_Nonnull word);
 
 /// Nanoseconds of the monotonic clock.
 int64_t inturn_system_now(void);
 
-/// Spins for about so long.
+/// Spins for about this long.
 void inturn_system_spin(int64_t nanoseconds);
 
-/// A name of the calling thread for `inturn_system_thread_time`.
+/// An id of the calling thread, for `inturn_system_thread_time`.
 int64_t inturn_system_thread_clock(void);
 
-/// The processor time, in nanoseconds, that the thread of this name has used;
-/// -1 when that is not known, as of one that has ended.
+/// The processor time, in nanoseconds, that the thread with this id has used;
+/// -1 when it is not known, as after the thread has ended.
 int64_t inturn_system_thread_time(int64_t thread_clock);
 
 /// A file descriptor that becomes readable by `signal` and unreadable by
@@ -51,22 +51,22 @@ void inturn_system_event_signal(int write_end);
 void inturn_system_event_clear(int read_end);
 void inturn_system_event_close(int read_end, int write_end);
 
-/// Whether the caller is the thread that the process began with.
+/// Whether the caller is the process's first thread.
 bool inturn_system_is_main_thread(void);
 
-/// A name of the calling thread, never 0. That of a thread that has ended may
-/// be given to a new one.
+/// An id of the calling thread, never 0. A new thread may get that of a thread
+/// that has ended.
 uintptr_t inturn_system_thread(void);
 
-/// Says of memory that is still untouched that most of it will be used: the
-/// system may map it in large pages.
+/// Announces that most of an untouched piece of memory will be used: the system
+/// may map it in large pages.
 void inturn_system_expect_use(void *_Nonnull memory, uintptr_t size);
 
 /// How many processors this process may use; at least 1.
 int inturn_system_processors(void);
 
-/// Starts a detached thread that takes no signals but those that it brings upon
-/// itself. False when there is none to be had.
+/// Starts a detached thread that takes no signals but those that it raises
+/// itself. False when that fails.
 bool inturn_system_start_thread(const char *_Nonnull name,
                                 void (*_Nonnull body)(void *_Nullable),
                                 void *_Nullable context);
@@ -81,12 +81,12 @@ static inline void inturn_system_set_frame(void *_Nullable frame) {
   inturn_system_innermost_frame = frame;
 }
 
-/// What a fork changes. It is there before any code runs, so that no fork can
-/// come while it is made. The words are accessed atomically.
+/// What a fork changes. Initialised before any code runs, so that no fork can
+/// come in between. The words are accessed atomically.
 struct inturn_system_process {
   uint32_t state;      // see `ProcessState`
   uintptr_t engine;    // of this process; see `Engine`
-  uintptr_t inherited; // that of the last process before it that had one
+  uintptr_t inherited; // of the nearest ancestor that had one
   uintptr_t sites;     // see `SiteTable`
 };
 extern struct inturn_system_process inturn_system_this_process
@@ -108,28 +108,28 @@ static inline uintptr_t *_Nonnull inturn_system_sites(void) {
   return &inturn_system_this_process.sites;
 }
 
-/// What Swift's own memory comes from and goes to in the C library, instead of
+/// Allocate and free Swift's own memory in the C library, instead of
 /// `posix_memalign` and `free`: see Memory.c.
 int inturn_system_allocate(void *_Nullable *_Nonnull memory,
                            uintptr_t alignment, uintptr_t size);
 void inturn_system_free(void *_Nullable memory);
 
-/// How much of it is in use of what is kept for when there is no memory.
+/// How much of the store for lack of memory is in use.
 extern uint32_t inturn_system_store_used __attribute__((visibility("hidden")));
 bool inturn_system_finds_memory(void);
 
-/// Whether a call that can be refused may go on: what Swift takes in it will
-/// not be lacking.
+/// Whether a call that can be refused may go on: Swift will find the memory
+/// that it needs in it.
 static inline bool inturn_system_has_memory(void) {
   return __atomic_load_n(&inturn_system_store_used, __ATOMIC_RELAXED) == 0 ||
          inturn_system_finds_memory();
 }
 
-/// Does nothing. To the compiler it is a call that might release any object, so
-/// that it retains what was read before it before it.
+/// Does nothing. To the compiler, it is a call that might release any object,
+/// so whatever was read before is retained before it.
 void inturn_system_object_barrier(void);
 
-/// Calls `body` with room on the stack, and says how much.
+/// Calls `body` with room on the stack, and the size of the room.
 static inline void inturn_system_with_room(
     void (*_Nonnull body)(void *_Nonnull context, void *_Nonnull room,
                           uintptr_t size),
@@ -141,27 +141,28 @@ static inline void inturn_system_with_room(
 /// Whether the standard error is a terminal.
 bool inturn_system_error_is_terminal(void);
 
-/// Writes all of the bytes. False when that fails.
+/// Writes all bytes. False when that fails.
 bool inturn_system_write(int descriptor, const char *_Nonnull bytes,
                          uintptr_t count);
 
-/// What is before a dump in JSON, and after it, in a page that shows it.
+/// The parts of the HTML page before and after a dump in JSON.
 const char *_Nonnull inturn_system_page_before(void);
 const char *_Nonnull inturn_system_page_after(void);
 
-/// Begins to answer what is asked from outside, where the environment says so;
-/// once in each process. `dump` writes one in the format of this number, `why`
-/// what keeps the operation of this name, or says what is wrong with that.
+/// Begins to answer questions from outside, if the environment says so; called
+/// once in each process. `dump` writes a dump in the format with this number.
+/// `why` writes what keeps the operation with this id, or returns what is wrong
+/// with the id.
 typedef bool (*inturn_system_dump_fn)(int descriptor, int format);
 typedef const char *_Nullable (*inturn_system_why_fn)(int descriptor,
                                                       uint64_t operation);
 void inturn_system_answers_begin(bool was_forked,
                                  inturn_system_dump_fn _Nonnull dump,
                                  inturn_system_why_fn _Nonnull why);
-/// Takes the socket's file away, when the process exits.
+/// Removes the socket's file when the process exits.
 void inturn_system_answers_end(void);
 
-/// Writes all of the bytes to the standard error.
+/// Writes all bytes to the standard error.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);
 
 #endif

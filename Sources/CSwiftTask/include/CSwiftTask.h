@@ -1,6 +1,6 @@
 // What the Swift runtime library knows of task-local values: where one is
-// bound, for which the standard library calls it, too, and what else a task has
-// bound.
+// bound, by a function that the standard library calls as well, and what else a
+// task has bound.
 #ifndef CSWIFT_TASK_H
 #define CSWIFT_TASK_H
 
@@ -10,20 +10,20 @@
 
 #define CSWIFT_TASK_CALL __attribute__((swiftcall))
 
-/// Where the current task, or the thread outside of tasks, has its binding of
-/// a task-local value; null when there is none.
+/// Where the current task, or the thread outside of tasks, has its binding of a
+/// task-local value; null for none.
 CSWIFT_TASK_CALL void *_Nullable swift_task_localValueGet(
     const void *_Nonnull key);
 
-/// What the runtime gives to debuggers, and need not have: the version of its
-/// layouts, and how long the part is that all tasks have.
+/// What the runtime provides for debuggers, and may lack: the version of its
+/// layouts, and the size of the part that all tasks have.
 extern const uint32_t _swift_concurrency_debug_internal_layout_version
     __attribute__((weak));
 extern const size_t _swift_concurrency_debug_asyncTaskSize
     __attribute__((weak));
 
-/// Whether a task looks as it does in Swift 6.3 on 64-bit Linux, of which the
-/// tests know it.
+/// Whether a task's layout is that of Swift 6.3 on 64-bit Linux, which the
+/// tests verify.
 static inline bool cswift_task_is_known(void) {
 #if defined(__linux__) && defined(__LP64__)
   return &_swift_concurrency_debug_internal_layout_version != NULL &&
