@@ -51,8 +51,8 @@ extension CallbackContext {
   }
 }
 
-/// Gives the options in the engine's form, or refuses them. `given` is nil for none, and holds nil
-/// when its size is wrong.
+/// Returns the options in the engine's form, or why they are refused. `given` is nil without
+/// options, and contains nil when their size is wrong.
 private func check(
   _ given: inturn_batch_options??, count: Int, onEnd: CallbackContext,
   into result: inout BatchOptions, in function: StaticString = #function
@@ -90,7 +90,7 @@ private func check(
 }
 
 extension inturn_batch_options {
-  /// The edges in the engine's form, which is the same; nil when one of them is none.
+  /// The edges in the engine's form, which is the same; nil when one of them is invalid.
   fileprivate func checkedEdges(count: Int) -> UnsafeBufferPointer<BatchEdge>? {
     let start = UnsafeRawPointer(edges)?.assumingMemoryBound(to: BatchEdge.self)
     guard let edges = array(start, edge_count, most: Int(UInt32.max)) else { return nil }

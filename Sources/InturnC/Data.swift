@@ -1,8 +1,8 @@
 import CInturn
 import InturnCore
 
-/// A datum in the engine's form, or why it is none. Bytes are copied; a pointer is retained, if
-/// that is how the value has it. `name`: the argument's.
+/// A datum in the engine's form, or why it is invalid. Bytes are copied; a pointer is retained if
+/// the value does so. `name` is the argument's name.
 func rawValue(
   _ datum: UnsafePointer<inturn_datum>?, _ references: ReferenceFunctions,
   _ name: StaticString = "datum", in function: StaticString = #function
@@ -35,7 +35,7 @@ func rawValue(
   }
 }
 
-/// Takes no memory, as a string made of them would.
+/// Allocates nothing, unlike making a string.
 func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
   let text = UnsafeRawBufferPointer(start: bytes, count: count)
   if text.reduce(0, |) < 0x80 { return true }
@@ -51,7 +51,7 @@ func isUTF8(_ bytes: UnsafeRawPointer?, _ count: Int) -> Bool {
 }
 
 extension inturn_datum {
-  /// A datum for a callback, during whose call `data` stays.
+  /// A datum for a callback; `data` has to outlive the call.
   init(_ data: RawValue) {
     self.init()
     type = inturn_datum_type(data.kind.rawValue)
@@ -69,7 +69,7 @@ extension inturn_datum {
     }
   }
 
-  /// A datum for the caller, with a reference of its own.
+  /// A datum for the caller, with its own reference.
   init(owning data: RawValue) {
     self.init(data)
     owner = data.owner.map { Unmanaged.passRetained($0).toOpaque() }

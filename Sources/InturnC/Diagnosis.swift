@@ -36,7 +36,7 @@ public func inturn_queue_list(
   return INTURN_OK
 }
 
-/// An array of the caller's that is filled with what operations there are.
+/// The caller's array, which is filled with operations.
 struct InfoList {
   private let infos: UnsafeMutablePointer<inturn_operation_info>?
   private let stride: Int?
@@ -45,16 +45,16 @@ struct InfoList {
 
   init(_ infos: UnsafeMutablePointer<inturn_operation_info>?, _ room: Int) {
     self.infos = infos
-    // Room that no number of operations fills is as good as any.
+    // More room than can be counted is as good as the most that can.
     self.room = Int(clamping: UInt(bitPattern: room))
-    // Without room, not even the first one's size is there to be read.
+    // Without room, the first element's size cannot be read either.
     stride = room == 0 ? nil : infos.flatMap { sizeOfEach(in: $0) }
   }
 
-  /// False when it has room and no memory, or elements of a size that is none.
+  /// False when there should be room but there is no memory, or the elements' size is invalid.
   var isThere: Bool { stride != nil || room == 0 }
 
-  /// False when it is full.
+  /// False when the array is full.
   mutating func add(_ info: OperationInfo) -> Bool {
     guard let infos, let stride, count < room else { return false }
     let place = UnsafeMutableRawPointer(infos) + count * stride
@@ -155,7 +155,7 @@ public func inturn_why(
 }
 
 extension Report {
-  /// Calls `body` with the report in C, whose texts are copies for the time of that.
+  /// Calls `body` with the report in C's form, whose texts are copies that live during the call.
   @inline(never)
   fileprivate func withC(_ body: (UnsafePointer<inturn_report>) -> Void) {
     var texts: [UnsafeMutablePointer<CChar>] = []

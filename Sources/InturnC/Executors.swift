@@ -60,7 +60,7 @@ private func wrongField(of options: inturn_executor_options) -> StaticString? {
   return isValidLabel(options.label) ? nil : "label"
 }
 
-/// The engine's form of a wake callback; kept for its context alone when there is no function.
+/// The engine's form of a wake callback; without a function, only keeps the context.
 private func waker(
   _ wake: inturn_wake_fn?, _ context: CallbackContext
 ) -> HostExecutor.Waker? {

@@ -1,7 +1,7 @@
 import CInturn
 import InturnCore
 
-// Both are one 64-bit number; unlike an initialiser of another module, this costs nothing.
+// Both are one 64-bit number. Unlike an initialiser in another module, this costs nothing.
 extension Handle {
   @inline(__always) init(_ handle: inturn_queue) { self = unsafeBitCast(handle, to: Handle.self) }
   @inline(__always) init(_ handle: inturn_operation) {
@@ -24,8 +24,8 @@ extension Status {
   var isOK: Bool { rawValue == 0 }
 }
 
-/// The engine's form of work. A struct of one 64-bit number is passed to a C function as that
-/// number is, in the calling conventions of x86-64 and arm64.
+/// The engine's form of work. In the calling conventions of x86-64 and arm64, a struct of one
+/// 64-bit number is passed like that number.
 @inline(__always)
 func rawWork(_ work: inturn_work_fn?) -> RawWork? { unsafeBitCast(work, to: RawWork?.self) }
 
@@ -34,7 +34,7 @@ func rawCancelHandler(_ handler: inturn_cancel_fn?) -> RawWork? {
   unsafeBitCast(handler, to: RawWork?.self)
 }
 
-/// A context with its destroy function, for the engine's objects that are released.
+/// A context with its destroy function, for objects of the engine that are released.
 struct CallbackContext: @unchecked Sendable {
   // Safe to send: the header says that callbacks come from any thread.
   let context: UnsafeMutableRawPointer?
@@ -43,7 +43,7 @@ struct CallbackContext: @unchecked Sendable {
   func release() { destroy?(context) }
 }
 
-/// An array of the caller's, of which nothing has been read; nil when it is none, or has more elements
+/// The caller's array, of which nothing has been read; nil when it is invalid, or has more elements
 /// than anybody can mean.
 @inline(__always)
 func array<Element>(
@@ -54,7 +54,7 @@ func array<Element>(
 }
 
 extension inturn_operation_options {
-  /// The operations that this one comes after. Nobody has more than there can be at a time.
+  /// The operations that this one depends on: no more than can exist at a time.
   @inline(__always)
   var earlier: UnsafeBufferPointer<Handle>? {
     // Both are one 64-bit number.
@@ -64,12 +64,12 @@ extension inturn_operation_options {
   }
 }
 
-/// A name, a key or a reason; nil when it is NULL or not UTF-8.
+/// A name, key or reason; nil when it is NULL or not UTF-8.
 func name(_ text: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
   isValidLabel(text) ? text : nil
 }
 
-/// A callback's context that is destroyed with the last use of this object.
+/// Destroys a callback's context when this object is released.
 final class ReleasedContext: Sendable {
   private let context: CallbackContext
 
@@ -78,7 +78,7 @@ final class ReleasedContext: Sendable {
   deinit { context.release() }
 }
 
-/// Whether a label is none, or UTF-8.
+/// Whether a label is NULL or UTF-8.
 func isValidLabel(_ label: UnsafePointer<CChar>?) -> Bool {
   guard let label else { return true }
   return isUTF8(label, strlen(label))

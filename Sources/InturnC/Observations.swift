@@ -32,8 +32,8 @@ public func inturn_value_observe(
   return inturn_status(made)
 }
 
-/// Gives the options in the engine's form, or refuses them. `given` is nil for none, and holds nil
-/// when its size is wrong.
+/// Returns the options in the engine's form, or why they are refused. `given` is nil without
+/// options, and contains nil when their size is wrong.
 private func check(
   _ given: inturn_observe_options??, _ observer: inturn_change_fn?,
   into result: inout ObserveOptions, in function: StaticString = #function

@@ -30,8 +30,8 @@ public func inturn_queue_create(
   return inturn_status(status)
 }
 
-/// Whether nothing is asked but a label, which is valid. The options are looked at where they are: most
-/// queues need none of the copies that a check of all takes.
+/// Whether the only option is a label, and it is valid. Read in place: most queues need none of the
+/// copies that checking all options makes.
 private func hasLabelAlone(_ options: UnsafePointer<inturn_queue_options>) -> Bool {
   let size = UnsafeRawPointer(options).load(as: UInt32.self)
   return size == MemoryLayout<inturn_queue_options>.size && options.pointee.max_concurrent == 0
@@ -42,7 +42,7 @@ private func hasLabelAlone(_ options: UnsafePointer<inturn_queue_options>) -> Bo
     && isValidLabel(options.pointee.label)
 }
 
-/// Gives the options in the engine's form, or refuses them.
+/// Returns the options in the engine's form, or why they are refused.
 private func check(
   _ kind: inturn_queue_kind, _ options: inturn_queue_options?, into result: inout QueueOptions,
   in function: StaticString = #function
@@ -67,21 +67,21 @@ private func check(
   return .ok
 }
 
-/// A delay, if it is valid; zero is its default.
+/// A delay, if it is valid; zero stands for the default.
 private func delay(_ given: Int64, _ byDefault: Int64) -> Int64? {
   if given == 0 { return byDefault }
   if given == Int64(INTURN_NO_DELAY) { return 0 }
   return given > 0 ? given : nil
 }
 
-/// The rate, if it is valid, or that there is none.
+/// The rate, if it is valid; inner nil for no rate.
 private func startRate(_ rate: inturn_rate) -> StartRate?? {
   if rate.max_starts == 0 { return .some(nil) }
   let rate = StartRate(starts: rate.max_starts, interval: rate.interval_ns, burst: rate.burst)
   return rate.map { .some($0) }
 }
 
-/// The handler of events, which keeps its context until the last use of it.
+/// The handler of events, which keeps its context until its last use.
 private func eventHandler(_ options: inturn_queue_options) -> (@Sendable (QueueEvent) -> Void)? {
   let context = CallbackContext(context: options.event_context, destroy: options.event_destroy)
   let function = options.on_event
@@ -128,12 +128,12 @@ public func inturn_queue_enqueue_at(
   _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
   _ out_operation: UnsafeMutablePointer<inturn_operation>?
 ) -> inturn_status {
-  // Neither of the two has to keep what the other one needs.
+  // Separate functions, so that neither has to save what only the other one needs.
   guard let out_operation else { return enqueuePlain(site, queue, work, context, destroy) }
   return enqueueHeld(site, queue, work, context, destroy, out_operation)
 }
 
-/// What the functions that have no options call themselves in reports.
+/// The name in reports of the functions without options.
 private var enqueueName: StaticString { "inturn_queue_enqueue" }
 
 @_optimize(speed)
@@ -160,7 +160,7 @@ private func enqueueHeld(
     Site(site), queue, LeanOptions(), work, context, destroy, out_operation, in: enqueueName)
 }
 
-/// Enqueues an operation of which little is asked.
+/// Enqueues an operation with few options.
 @_optimize(speed)
 @inline(__always)
 private func enqueueLean(
@@ -179,8 +179,8 @@ private func enqueueLean(
   return refusal(status, work, in: function)
 }
 
-/// The options as the engine's short way takes them, if they are valid and ask for no more than it
-/// knows of. They are looked at where they are: they are large, and to copy them takes time.
+/// The options in the form of the engine's short way, if they are valid and it supports them all.
+/// Read in place, because they are large and copying takes time.
 private func leanOptions(_ options: UnsafePointer<inturn_operation_options>) -> LeanOptions? {
   let size = UnsafeRawPointer(options).load(as: UInt32.self)
   let layout = MemoryLayout<inturn_operation_options>.size
@@ -237,7 +237,7 @@ public func inturn_queue_enqueue_with_at(
   return refuse("options->size", in: function)
 }
 
-/// Enqueues an operation with options of any kind.
+/// Enqueues an operation with any options.
 private func enqueue(
   _ site: Site, _ queue: inturn_queue, checking options: UnsafePointer<inturn_operation_options>,
   _ work: inturn_work_fn?, _ context: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?,
@@ -283,7 +283,8 @@ private func wrongField(of options: UnsafePointer<inturn_operation_options>) -> 
   return options.pointee.join && options.pointee.key == nil ? "join, without a key" : nil
 }
 
-/// Gives the options in the engine's form, or refuses them. `prefix`: what the caller calls them.
+/// Returns the options in the engine's form, or why they are refused. `prefix` is the caller's name
+/// for them.
 @_optimize(speed)
 func check(
   _ options: UnsafePointer<inturn_operation_options>, _ prefix: StaticString,
@@ -325,18 +326,18 @@ func check(
 }
 
 extension inturn_operation_options {
-  /// Nil when a name is not one.
+  /// Nil when a name is invalid.
   @inline(__always)
   fileprivate var names: UnsafeBufferPointer<UnsafePointer<CChar>>? {
     guard let names = array(exclusive, exclusive_count, most: Int(Int32.max)),
       names.allSatisfy({ name($0) != nil })
     else { return nil }
-    // As none of them is NULL.
+    // None of them is NULL.
     return UnsafeRawBufferPointer(names).assumingMemoryBound(to: UnsafePointer<CChar>.self)
   }
 }
 
-/// Which field of the retry policy is wrong, if one is.
+/// Adds the retry policy. Returns the name of the field that is wrong, if one is.
 private func addRetry(
   _ options: UnsafePointer<inturn_operation_options>, to result: inout OperationOptions
 ) -> StaticString? {
@@ -357,7 +358,7 @@ private func addRetry(
   return (0...1).contains(policy.jitter) ? "retry->factor" : "retry->jitter"
 }
 
-/// How the engine calls an `inturn_end_fn`.
+/// Calls an `inturn_end_fn` for the engine.
 private func callEndFunction(
   _ function: EndCallback.Function, _ context: UnsafeMutableRawPointer?, _ end: OperationEnd
 ) {

@@ -2,14 +2,14 @@ import CInturn
 import InturnCore
 
 extension Site {
-  /// Whence a function of the header is called.
+  /// The line that calls a function of the header.
   @inline(__always)
   init(_ site: UnsafeMutablePointer<inturn_site>?) {
     guard let site else {
       self = .unknown
       return
     }
-    // By its address: others may be about to write it, too.
+    // By its address: another thread may be about to write it as well.
     let number = UnsafeMutableRawPointer(site) + 20
     let cache = number.assumingMemoryBound(to: UInt32.self)
     self = Site(in: cache) ?? Site(new: site, cache)

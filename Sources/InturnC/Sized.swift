@@ -1,25 +1,25 @@
 import CInturn
 
-/// A struct of the caller's that begins with its size. It may grow with each version: programs that
-/// were compiled with another header than the library's give a shorter or a longer one.
+/// A struct of the caller's that begins with its size. It may grow with each version: programs
+/// compiled with an older or newer header than the library's pass a shorter or longer one.
 protocol Sized {
-  /// What it took in 0.1, which is meant by a size of zero.
+  /// Its size in 0.1, which a size of zero stands for.
   static var firstSize: Int { get }
   /// All zeros.
   init()
 }
 
-/// No struct is ever larger, so that nobody reads far behind a size that is none.
+/// No struct is ever larger, which limits how far a wrong size makes anybody read.
 private let largestSize = 4096
 
-/// Reads a struct. What the caller's version does not have is zero. Nil when its size is none, or
-/// when it has more than this version knows, and that is not zero: then it is not looked at further.
+/// Reads a struct. Fields that the caller's version lacks are zero. Nil when its size is invalid,
+/// or when bytes that this version does not know are not zero.
 @inline(__always)
 func sized<Struct: Sized>(_ pointer: UnsafePointer<Struct>) -> Struct? {
   withSized(pointer) { $0.pointee }
 }
 
-/// Calls `body` with a struct, where it is if nothing is missing: to copy a large one takes time.
+/// Calls `body` with a struct, in place if nothing is missing: copying a large one takes time.
 @inline(__always)
 func withSized<Struct: Sized, Result>(
   _ pointer: UnsafePointer<Struct>, _ body: (UnsafePointer<Struct>) -> Result
@@ -34,7 +34,7 @@ func withSized<Struct: Sized, Result>(
   return body(&whole)
 }
 
-/// How many bytes of a struct there are that this version knows.
+/// How many bytes of a struct this version knows.
 private func knownSize<Struct: Sized>(
   of pointer: UnsafePointer<Struct>, _ given: UInt32
 ) -> Int? {
@@ -52,13 +52,13 @@ private func realSize<Struct: Sized>(of type: Struct.Type, _ size: UInt32) -> In
   return (Struct.firstSize...largestSize).contains(size) ? size : nil
 }
 
-/// Whether a struct that is to be filled says a size, or there is none to fill.
+/// Whether a struct to be filled states a valid size, or there is none to fill.
 func canBeFilled<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>?) -> Bool {
   target.map { realSize(of: Struct.self, sizeSaid(by: $0)) != nil } ?? true
 }
 
-/// How far one struct of the caller's array is from the next, which the first one has to say: of a zero,
-/// nobody knows how large the caller's are. Nil when it says no size.
+/// The distance between the structs of the caller's array. The first one has to state it: a zero
+/// says nothing about the size of the caller's structs. Nil when it states no valid size.
 func sizeOfEach<Struct: Sized>(in array: UnsafeMutablePointer<Struct>) -> Int? {
   let size = sizeSaid(by: array)
   return size == 0 ? nil : realSize(of: Struct.self, size)
@@ -68,8 +68,8 @@ private func sizeSaid<Struct: Sized>(by target: UnsafeMutablePointer<Struct>) ->
   UnsafeRawPointer(target).load(as: UInt32.self)
 }
 
-/// Writes a struct, but for its size. What the caller's version has more is zero. False when its size
-/// is none.
+/// Writes a struct, except its size. Fields that only the caller's version has become zero. False
+/// when its size is invalid.
 @discardableResult
 func fill<Struct: Sized>(_ target: UnsafeMutablePointer<Struct>, _ value: Struct) -> Bool {
   let head = MemoryLayout<UInt32>.size

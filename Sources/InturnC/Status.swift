@@ -53,7 +53,7 @@ public func inturn_status_message(_ status: inturn_status) -> UnsafePointer<CCha
   return staticText(text)
 }
 
-/// The address of a literal, which is terminated by a zero and never goes away.
+/// The address of a literal, which ends with a zero and is never freed.
 private func staticText(_ text: StaticString) -> UnsafePointer<CChar> {
   UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }

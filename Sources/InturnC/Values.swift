@@ -119,7 +119,7 @@ public func inturn_value_compare_exchange(
 ) -> inturn_status {
   with(desired, named: "desired", for: value) { desired in
     guard let out_exchanged else { return refuse("out_exchanged") }
-    // Only compared: no reference changes hands.
+    // Only compared, so no reference changes hands.
     let (refusal, expected) = rawValue(expected, ReferenceFunctions(), "expected")
     guard let expected else { return refusal }
     let (status, exchanged, before) = Engine.compareExchange(
@@ -150,8 +150,8 @@ public func inturn_value_add_double(
   return inturn_status(status == .invalidArgument ? refuse("difference") : status)
 }
 
-/// Calls `body` with a datum in the engine's form, with the value's references. When the status is
-/// not OK, they stay the caller's.
+/// Calls `body` with a datum in the engine's form, using the value's reference functions. When the
+/// status is not OK, references stay the caller's.
 private func with(
   _ datum: UnsafePointer<inturn_datum>?, named name: StaticString = "datum",
   for value: inturn_value, in function: StaticString = #function, _ body: (RawValue) -> Status
