@@ -1,3 +1,3 @@
-// The engine, all of which is the package's own. As it comes through this module, the words of this
-// module take the place of the engine's of the same names, in every module that imports this one alone.
+// Re-exports the engine, all of which is package access. In every module that imports only this
+// one, this module's names thus take the place of the engine's names that are the same.
 @_exported public import InturnCore

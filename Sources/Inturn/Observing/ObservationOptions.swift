@@ -2,19 +2,19 @@ import InturnCore
 
 /// What an observer is told of.
 public struct ObservationOptions: OptionSet, Sendable {
-  /// The options as bits, of which each is one.
+  /// The options as bits, one bit each.
   public let rawValue: Int
 
-  /// Options by their bits; unknown ones mean nothing.
+  /// Options by their bits; unknown bits are ignored.
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// The value as it is when the observation begins, as the first thing.
+  /// Begins with the present value.
   public static let initial = ObservationOptions(rawValue: 1)
-  /// Each change twice: before any observer is told of it, and with the others. Reading the value
-  /// may give the new one both times.
+  /// Tells each change twice: before any observer is told of it, and with the others. Reading the
+  /// value may give the new one both times.
   public static let prior = ObservationOptions(rawValue: 2)
-  /// Only the latest change, when several are due. Their trail still has no gap: the old value is
-  /// the new one that the observer was told before. Not together with ``prior``.
+  /// Tells only the latest change when several are due. There is still no gap: the old value is the
+  /// new one that the observer was told before. Not together with ``prior``.
   public static let latest = ObservationOptions(rawValue: 4)
 
   var manner: TrailManner {

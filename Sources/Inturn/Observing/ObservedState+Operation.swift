@@ -1,8 +1,8 @@
 import InturnCore
 
 extension ObservedState {
-  /// The state of an operation of the engine's, as `convert` has it; `other` when the engine does not
-  /// know the operation.
+  /// The state of one of the engine's operations, as converted by `convert`; `other` when the
+  /// engine does not know the operation.
   package convenience init(
     of operation: Handle, otherwise other: T,
     _ convert: @escaping @Sendable (InturnCore.OperationState) -> T
@@ -17,7 +17,7 @@ extension ObservedState {
     }
   }
 
-  /// How far an operation of the engine's has come. The same otherwise.
+  /// The progress of one of the engine's operations; in the same way.
   package convenience init(
     progressOf operation: Handle, otherwise other: T,
     _ convert: @escaping @Sendable (InturnCore.Progress) -> T

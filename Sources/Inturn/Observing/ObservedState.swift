@@ -1,25 +1,26 @@
 import InturnCore
 import Observation
 
-/// A state of the library's own, such as how many operations of a queue are pending, to be observed.
-/// Only the library changes it.
+/// A state of the library's own that can be observed, such as how many operations of a queue are
+/// pending. Only the library changes it.
 ///
 ///     let pending = queue.states.pendingCount
 ///     let observation = pending.observe { change in show(change.new) }
 ///
-/// The trail is the order of the changes themselves, since somebody has first asked for this state.
-/// The thread that causes a change tells the inline observers, while the library holds no lock and
-/// before it goes on with what has caused it: one that enqueues, suspends, cancels, finishes, or is
-/// about to start an operation. What changes at one moment is seen so by ``snapshot(of:)``.
+/// Changes are told in the order in which they are made, from the first request for this state on.
+/// The thread that causes a change (by enqueuing, suspending, cancelling, finishing or being about
+/// to start an operation) tells the inline observers before it goes on, while the library holds no
+/// lock. ``snapshot(of:)`` sees what changes at one moment together.
 ///
-/// It may outlive what it is a state of: then it keeps the last state, its sequences end, and its
-/// waits give nil. The module ConcurrentKVO has values of the program's own, with the same calls.
+/// It may outlive the object whose state it is. It then keeps the last state, its sequences end,
+/// and its waits return nil. The module ConcurrentKVO has values for programs to change, with the
+/// same calls.
 public final class ObservedState<T: Sendable>: Sendable {
   let trail: Trail<T>
   private let tracking = ValueTracking()
 
-  /// A state that begins to follow the engine's, as `follow` has it. When that gives no OK, there is
-  /// nothing to follow any more, and it stays as it is here.
+  /// A state that follows one of the engine's, as arranged by `follow`. If that fails, there is
+  /// nothing left to follow, and the state keeps this value.
   package init(
     _ value: T, aspect: UInt32, convert: @escaping @Sendable (RawValue) -> T,
     follow: (StateTrail) -> Status
@@ -29,8 +30,8 @@ public final class ObservedState<T: Sendable>: Sendable {
     if follow(state) != .ok { state.finish() }
   }
 
-  /// A state that another module of the library tells: by `tell`, which no two threads call at the
-  /// same time.
+  /// A state that another module of the library changes, by `tell`, which is never called by two
+  /// threads at once.
   package init(_ value: T) { trail = Trail(value) }
 
   deinit { trail.close() }
@@ -40,26 +41,27 @@ public final class ObservedState<T: Sendable>: Sendable {
   /// The state will not change any more.
   package func finish() { trail.finish() }
 
-  /// The state as it is.
+  /// The present state.
   public var value: T { trail.value }
 
-  /// The same, read so that Swift's `Observation` sees it: `withObservationTracking`, and what is
-  /// built on that, such as SwiftUI's views. Their handlers are called inside the change.
+  /// The present state, read so that Swift's `Observation` sees it: `withObservationTracking`, and
+  /// what builds on it, such as SwiftUI's views. Their handlers are called within the change.
   public var tracked: T {
     tracking.access(self, \.tracked, trail)
     return value
   }
 
-  /// Calls `observer` with what changes, until the observation is cancelled or let go of.
+  /// Calls `observer` with each change, until the observation is cancelled or released.
   ///
   /// The observer may read the state, observe it, and end observations, its own included. It is
   /// never called by two threads at once.
   ///
   /// - Parameters:
   ///   - options: What the observer is told of.
-  ///   - delivery: Where it is called; inline for inside each change, on the thread that makes it.
-  ///   - observer: What is called. It is let go of when the observation is over and no call is
-  ///     under way.
+  ///   - delivery: Where it is called; inline means within each change, on the thread that makes
+  ///     it.
+  ///   - observer: What is called. It is released when the observation is over and no call is under
+  ///     way.
   public func observe(
     _ options: ObservationOptions = [], on delivery: ObserverDelivery = .inline,
     calling observer: @escaping @Sendable (ValueChange<T>) -> Void
@@ -75,36 +77,36 @@ public final class ObservedState<T: Sendable>: Sendable {
     }
   }
 
-  /// Waits until each change that was made so far has been told to each observer; true when that
-  /// is so. Those who read sequences are not waited for.
+  /// Waits until every change made so far has been told to every observer, and then returns true.
+  /// Readers of sequences are not waited for.
   ///
-  /// False when the time is over, or when it would wait for itself: inside an observer, and round a
-  /// ring of waits, which is reported. It blocks the thread.
+  /// Returns false on a time-out, and when it would wait for itself: inside an observer, or round a
+  /// ring of waits, which is reported. Blocks the thread.
   @discardableResult
   public func drain(timeout: Duration? = nil) -> Bool {
     trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
   }
 
-  /// Waits until the state is one that the predicate takes, and gives it: the state as it is, or
-  /// that of a change from now on. None of these is left out. It blocks the thread.
+  /// Waits until the predicate accepts the state, and returns it: the present state, or that of a
+  /// later change, none of which is skipped. Blocks the thread.
   ///
-  /// Nil when the time is over, when the state will not change any more, or when it would wait for
-  /// itself: inside an inline observer, and round a ring of waits, which is reported.
+  /// Returns nil on a time-out, when the state will not change any more, and when it would wait for
+  /// itself: inside an inline observer, or round a ring of waits, which is reported.
   public func wait<Failure: Error>(
     timeout: Duration? = nil, until predicate: (T) throws(Failure) -> Bool
   ) throws(Failure) -> T? {
     try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
   }
 
-  /// The state as it is, and each new one, until it will not change any more.
+  /// The present state and each new one, until it will not change any more.
   ///
-  /// - Parameter policy: What waits for a slow reader: everything, the first so many, or the last.
-  ///   With room for one, changes are joined, and none is lost by that but what was between.
+  /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
+  ///   With room for one, changes are joined, and only those in between are lost.
   public func values(
     buffering policy: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded
   ) -> AsyncStream<T> { trail.values(buffering: policy) }
 
-  /// The state as it is, and each change with its old state, until there will be none any more.
+  /// The present state and each change with its old state, until there will be none any more.
   ///
   /// - Parameter policy: As of ``values(buffering:)``.
   public func changes(
@@ -114,7 +116,7 @@ public final class ObservedState<T: Sendable>: Sendable {
 
 extension ObservedState: Observable {}
 
-/// Several states at one moment: what all of them were at the same time.
+/// The values of several states at one moment.
 public func snapshot<each T: Sendable>(of states: repeat ObservedState<each T>) -> (repeat each T) {
   snapshot(ofTrails: repeat (each states).trail)
 }
@@ -123,8 +125,8 @@ public func snapshot<each T: Sendable>(of states: repeat ObservedState<each T>) 
 ///
 ///     observe(queue.states, \.pendingCount, \.runningCount) { change in … }
 ///
-/// Each snapshot is what the states were at one moment, none is older than the one before, and the
-/// last one is what they are. A snapshot may hold several changes.
+/// Each snapshot shows the states at one moment, none is older than the one before, and the last
+/// one shows the present states. A snapshot may contain several changes.
 ///
 /// - Parameters:
 ///   - object: What has the states.

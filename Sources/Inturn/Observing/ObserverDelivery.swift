@@ -2,29 +2,28 @@ import InturnCore
 
 /// Where an observer is called.
 ///
-/// Everywhere but ``inline``, what an observer is to be told waits in a mailbox of its own, and it
-/// is called with one change at a time, in their order. It may then be told of a change when the
-/// value has changed again.
+/// Everywhere but ``inline``, changes wait for the observer in its mailbox, and it is called with
+/// one change at a time, in order. By the time that it is told of a change, the value may have
+/// changed again.
 public struct ObserverDelivery: Sendable {
   typealias Schedule = @Sendable (_ look: @escaping @Sendable () -> Void) -> Void
 
   enum Place: Sendable {
     case inline
-    /// Whatever calls the look into the mailbox.
+    /// Whatever calls the function that empties the mailbox.
     case scheduled(Schedule)
-    /// A queue that is made for each observation.
+    /// A queue that is created for each observation.
     case ownQueue(executor: Handle)
     case queue(Handle)
   }
 
   let place: Place
 
-  /// By the thread that changes the value, before the change returns; or by another one that is
-  /// changing it at the same time. The observer may do anything: it is
-  /// called under no lock.
+  /// On the thread that changes the value, before the change returns; or on another thread that is
+  /// changing it at the same time. The observer may do anything: it is called without a lock.
   public static var inline: ObserverDelivery { .init(place: .inline) }
 
-  /// By the library's workers. Observers do not hold each other up.
+  /// On the library's worker threads. Observers do not hold each other up.
   public static var pool: ObserverDelivery {
     .init(place: .ownQueue(executor: Engine.poolExecutor))
   }
@@ -40,9 +39,9 @@ public struct ObserverDelivery: Sendable {
     .init(place: .scheduled { look in Task(executorPreference: executor) { look() } })
   }
 
-  /// By whatever this function hands its argument to: a dispatch queue, an operation queue, an
-  /// event loop. Each argument must be called once; the observer is called inside that. An
-  /// argument that is never called means that the observer is never told anything more.
+  /// On whatever this function passes its argument to: a dispatch queue, an operation queue, an
+  /// event loop. Each argument must be called once; the observer is called within that call. If an
+  /// argument is never called, the observer is told nothing more.
   public static func scheduled(
     by schedule: @escaping @Sendable (_ call: @escaping @Sendable () -> Void) -> Void
   ) -> ObserverDelivery {

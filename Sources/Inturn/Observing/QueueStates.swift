@@ -1,10 +1,10 @@
 import InturnCore
 
-/// The states of a queue, to be observed. Each is there from the first time that it is asked for,
-/// and as long as this object or its holder keeps it.
+/// The observable states of a queue. Each exists from the first time that it is asked for, and as
+/// long as this object or its holder keeps it.
 ///
-/// While nobody has a state of a queue, its operations cost a few tests of a flag more; while somebody
-/// has one, each operation is started under the queue's lock.
+/// While none of a queue's states exists, its operations cost only a few more tests of a flag.
+/// While one exists, each operation is started under the queue's lock.
 public final class QueueStates: Sendable {
   private struct Made: Sendable {
     var pendingCount: ObservedState<Int>?
@@ -22,7 +22,8 @@ public final class QueueStates: Sendable {
   /// How many operations are accepted and have neither started nor ended.
   public var pendingCount: ObservedState<Int> { state(\.pendingCount, .pending, 0, Self.number) }
 
-  /// How many operations have started and not ended. One has ended when its work has returned, too.
+  /// How many operations have started and not ended. An operation has ended only when its work has
+  /// returned as well.
   public var runningCount: ObservedState<Int> { state(\.runningCount, .running, 0, Self.number) }
 
   /// Whether at least one suspend is in force.
@@ -41,8 +42,8 @@ public final class QueueStates: Sendable {
     }
   }
 
-  /// The moment of the queue's clock before which its delays or its rate let nothing start; nil for
-  /// none that is known.
+  /// The moment of the queue's clock before which its delays or its rate allow no start; nil when
+  /// none is known.
   public var nextStart: ObservedState<Duration?> {
     state(\.nextStart, .nextStart, nil) {
       guard case .integer(let moment) = $0, moment != 0 else { return nil }
@@ -60,12 +61,12 @@ public final class QueueStates: Sendable {
     _ convert: @escaping @Sendable (RawValue) -> T
   ) -> ObservedState<T> {
     if let state = made.withLock({ $0[keyPath: place] }) { return state }
-    // Not under the lock: others may have to be told, which is code of the user's.
+    // Without the lock: other observers may have to be told, which is user code.
     let new = ObservedState(first, aspect: aspect.rawValue, convert: convert) {
       Engine.follow($0, queue: queue)
     }
     return made.withLock {
-      // Another thread may have been first; then this one goes.
+      // Another thread may have been first; then this state is dropped.
       if let state = $0[keyPath: place] { return state }
       $0[keyPath: place] = new
       return new

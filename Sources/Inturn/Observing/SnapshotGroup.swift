@@ -1,6 +1,6 @@
 import InturnCore
 
-/// What several trails' values were at one moment.
+/// The values of several trails at one moment.
 package func snapshot<each T>(ofTrails trails: repeat Trail<each T>) -> (repeat each T) {
   var all: [TrailBase] = []
   for trail in repeat each trails { all.append(trail) }
@@ -35,13 +35,13 @@ package final class SnapshotGroup<each T: Sendable>: @unchecked Sendable {
     for trail in repeat each members {
       observations.append(trail.observe([], on: .inline) { _ in reference.object?.follow() })
     }
-    // What has changed before the last of them was observed.
+    // Catches up with changes before the last member was observed.
     follow()
   }
 
   deinit { combined.close() }
 
-  /// The observation keeps the group.
+  /// The observation retains the group.
   package func observe(
     _ options: ObservationOptions, on delivery: ObserverDelivery,
     calling observer: @escaping @Sendable (ValueChange<(repeat each T)>) -> Void
@@ -50,9 +50,9 @@ package final class SnapshotGroup<each T: Sendable>: @unchecked Sendable {
       combined.observe(options, on: delivery) { observer(ValueChange($0)) }, keeping: self)
   }
 
-  /// Takes a snapshot, if there is a new one to be had, and tells of it.
+  /// Takes a snapshot, if anything has changed, and tells of it.
   private func follow() {
-    // Staged under the members' locks, so that the snapshots come in their order.
+    // Staged under the members' locks, so that the snapshots are in order.
     let staged = TrailBase.withLocks(trails) { () -> (old: (repeat each T), Bool)? in
       var changes: UInt64 = 0
       for trail in repeat each members { changes += trail.snapshotLocked.number }

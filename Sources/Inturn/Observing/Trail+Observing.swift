@@ -1,8 +1,8 @@
 import InturnCore
 
-/// How values of the program's and states of the library's are observed.
+/// How a program's values and the library's states are observed.
 extension Trail {
-  /// Begins to observe; `call` is what is called.
+  /// Begins to observe; `call` is called with each entry.
   package func observe(
     _ options: ObservationOptions, on delivery: ObserverDelivery,
     entry call: @escaping (TrailEntry<Value>) -> Void
@@ -33,7 +33,7 @@ extension Trail {
 }
 
 extension Trail where Value: Sendable {
-  /// The value as it is, and each new one.
+  /// The present value and each new one.
   package func values(
     buffering policy: AsyncStream<Value>.Continuation.BufferingPolicy
   ) -> AsyncStream<Value> {
@@ -41,7 +41,7 @@ extension Trail where Value: Sendable {
     return AsyncStream { await puller.next()?.new }
   }
 
-  /// The value as it is, and each change with its old value.
+  /// The present value and each change with its old value.
   package func changes(
     buffering policy: AsyncStream<ValueChange<Value>>.Continuation.BufferingPolicy
   ) -> AsyncStream<ValueChange<Value>> {
@@ -51,7 +51,7 @@ extension Trail where Value: Sendable {
 }
 
 extension TrailManner {
-  /// That of a sequence.
+  /// The manner of a sequence.
   fileprivate init<Element>(
     pulling policy: AsyncStream<Element>.Continuation.BufferingPolicy
   ) {

@@ -1,9 +1,9 @@
 import InturnCore
 
-/// Takes what a sequence's reader asks for from its mailbox.
+/// Pulls changes from a mailbox for the reader of a sequence.
 final class ValuePuller<T: Sendable>: Sendable {
   private let trail: Trail<T>
-  /// Zero when the value was gone from the beginning.
+  /// Zero when the value was gone from the start.
   private let id: UInt64
   private let port = PullPort()
 
@@ -31,7 +31,7 @@ final class ValuePuller<T: Sendable>: Sendable {
   }
 }
 
-/// Where a task waits until there is something to be taken.
+/// Where a task waits until there is something to take.
 final class PullPort: Sendable {
   private enum State {
     case idle

@@ -1,6 +1,6 @@
-/// So that an observer does not keep what it belongs to.
+/// Keeps an observer from retaining the object that it belongs to.
 package final class WeakReference<Object: AnyObject>: @unchecked Sendable {
-  // Safe to share: it does not change but for becoming nil, which is atomic.
+  // Safe to share: it only changes by becoming nil, which is atomic.
 
   package weak let object: Object?
 

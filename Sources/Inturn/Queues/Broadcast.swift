@@ -1,18 +1,19 @@
 import InturnCore
 
-/// Sends elements to everybody who reads them.
+/// Sends elements to all readers.
 final class Broadcast<Element: Sendable>: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
   private typealias Reader = AsyncStream<Element>.Continuation
 
-  /// Protects everything below. No reader is called, or let go of, while it is held.
+  /// Protects everything below. No reader is called or released while it is held.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var readers: [Int: Reader] = [:]
   @exclusivity(unchecked) private var count = 0
   @exclusivity(unchecked) private var isFinished = false
 
-  /// What is sent from now on. `keeping`: what of it waits for a slow reader.
+  /// The elements that are sent from now on. `keeping` says which of them are kept for a slow
+  /// reader.
   func stream(
     keeping policy: AsyncStream<Element>.Continuation.BufferingPolicy
   ) -> AsyncStream<Element> {
@@ -36,7 +37,7 @@ final class Broadcast<Element: Sendable>: @unchecked Sendable {
     withExtendedLifetime(reader) {}
   }
 
-  /// Who calls this at the same time as others says nothing about their order.
+  /// Concurrent calls have no defined order.
   func send(_ element: Element) {
     for reader in lock.withLock({ Array(readers.values) }) { reader.yield(element) }
   }

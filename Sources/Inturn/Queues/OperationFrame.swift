@@ -2,14 +2,14 @@ internal import CSwiftTask
 import InturnCore
 import Synchronization
 
-/// That a task is the body of an operation, and whose waits that operation is part of.
+/// Marks a task as the body of an operation, so that its waits count as the operation's.
 ///
-/// It is bound as a task-local value. A child task sees its parent's binding itself, but a task that
-/// is only created inside has a copy of it: the address of the binding tells the two apart. So a
-/// frame counts for the body's task and its children, for which it waits, and for no task that it
-/// may leave behind.
+/// Bound as a task-local value. A child task sees its parent's binding itself, while a task that is
+/// merely created inside has a copy of it: the address of the binding tells the two apart. So a
+/// frame counts for the body's task and its child tasks, for which it waits, but not for tasks that
+/// it may leave behind.
 package final class OperationFrame: Sendable {
-  /// What is bound: the operations that the current task was made in, however, and the frame.
+  /// The bound value: all operations in which the current task was created, and the frame.
   struct Binding: Sendable {
     var operations: [QueuedOperation] = []
     fileprivate var frame: OperationFrame?
@@ -19,10 +19,10 @@ package final class OperationFrame: Sendable {
 
   private let operation: QueuedOperation
   private let token: FinishToken
-  /// That of who waits for the operation, which is over after this one.
+  /// The frame of the task that waits for this operation, and so ends after it.
   private let outer: OperationFrame?
-  /// Where it is bound as long as the body runs; zero before and after that. Relaxed: who finds his
-  /// own binding's address there is a child of the task that has written it.
+  /// The address of the binding while the body runs; otherwise zero. Relaxed: a task that finds its
+  /// own binding's address here is the body's or a child of it.
   private let address = Atomic<UInt>(0)
 
   init(_ token: FinishToken, of operation: QueuedOperation, inside outer: OperationFrame?) {
@@ -31,14 +31,14 @@ package final class OperationFrame: Sendable {
     self.outer = outer
   }
 
-  /// The innermost one that counts for the current task.
+  /// The innermost frame that counts for the current task.
   static var current: OperationFrame? {
     guard let frame = bound.frame, frame.address.load(ordering: .relaxed) == placeOfBinding
     else { return nil }
     return frame
   }
 
-  /// Runs the operation's body. `callers`: the operations that its caller was made in.
+  /// Runs the operation's body. `callers` are the operations in which its caller was created.
   func run(callers: [QueuedOperation], _ body: () async -> Void) async {
     await Self.$bound.withValue(Binding(operations: callers + [operation], frame: self)) {
       address.store(Self.placeOfBinding, ordering: .relaxed)
@@ -47,7 +47,7 @@ package final class OperationFrame: Sendable {
     }
   }
 
-  /// The address of an object that lives as long as the process.
+  /// The address of an object that is never freed.
   private static let key = UInt(bitPattern: Unmanaged.passRetained($bound).toOpaque())
 
   private static var placeOfBinding: UInt {
@@ -56,22 +56,23 @@ package final class OperationFrame: Sendable {
 
   // MARK: Progress
 
-  /// Says how far the operation that the current task is inside of has come.
+  /// Reports the progress of the operation that contains the current task.
   static func report(_ progress: InturnCore.Progress) -> Bool {
     if let isTold = otherReport.withLock({ $0 })?(progress) { return isTold }
     guard let token = current?.token else { return false }
     return token.setProgress(progress)
   }
 
-  /// The same in another module; nil when the current task is not inside of an operation of its queues.
-  /// A task that is has come from there last: work of this module's begins in a task of its own.
+  /// The same in another module; nil when the current task is not in an operation of that module's
+  /// queues. If it is, that operation is the innermost one: this module's work begins in a task of
+  /// its own.
   package typealias OtherReport = @Sendable (InturnCore.Progress) -> Bool?
   package static let otherReport = Locked<OtherReport?>(nil)
 
   // MARK: Waiting
 
-  /// Enters a wait of the current task; throws, after a report, when it could never end. As long as
-  /// it lasts, `needs` says, under a lock, without what it cannot end.
+  /// Begins a wait of the current task; throws, after a report, if it could never end. While it
+  /// lasts, `needs` says, under a lock, what it depends on.
   static func enter(
     needing needs: @escaping (inout [AnyObject]) -> [TaskWaitGraph.Need]
   ) throws(QueueError) -> TaskWaitGraph.Entry {
@@ -90,11 +91,11 @@ package final class OperationFrame: Sendable {
     }
   }
 
-  /// What another module says of the current task: the operations of its queues that it is inside of.
+  /// What another module knows of the current task: the operations of its queues that contain it.
   package typealias OtherHolders = @Sendable () -> (() -> [TaskWaitGraph.Holder])?
   package static let otherHolders = Locked<OtherHolders?>(nil)
 
-  /// The operations that it is inside of and that keep their places.
+  /// The operations that contain the current task and keep their places.
   private var holders: [TaskWaitGraph.Holder] {
     var holders: [TaskWaitGraph.Holder] = []
     var next: OperationFrame? = self

@@ -1,21 +1,21 @@
 import InturnCore
 
-/// What an operation has ended with. The engine keeps it for those that have joined the operation.
+/// The result of an operation. The engine keeps it for operations that have joined this one.
 package class OutcomeBox: @unchecked Sendable {
   // Safe to share: the subclasses have constants only.
 
   package static let drop: RawDestroy = { Unmanaged<OutcomeBox>.fromOpaque($0!).release() }
 
-  /// A context with a reference, which `drop` gives back.
+  /// A context that holds a reference, which `drop` releases.
   package var asContext: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-  /// What the engine says of an end, with the box that is its result.
+  /// The engine's report of an end, and the box that is its result.
   package static func open(_ end: InturnCore.OperationEnd) -> (OperationEnd, OutcomeBox?) {
     var box: OutcomeBox?
     if end.outcome == .finished || end.outcome == .failed, let result = end.result {
       box = Unmanaged<OutcomeBox>.fromOpaque(result).takeUnretainedValue()
     }
-    // Each failure is given its error.
+    // Each failure has an error.
     let error = end.outcome == .failed ? (box as! ErrorBox).error : nil
     return (OperationEnd(end.outcome, end.cause, error: error), box)
   }

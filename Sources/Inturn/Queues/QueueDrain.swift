@@ -18,7 +18,7 @@ extension QueueEngine {
   private var notDrained: [OperationInfo] { OperationInfo.list(of: handle, atMost: 100) }
 }
 
-/// One wait for a queue: the first end of it counts.
+/// One wait for a queue. Only the first call that ends it counts.
 final class DrainWait: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
@@ -26,8 +26,8 @@ final class DrainWait: @unchecked Sendable {
   @exclusivity(unchecked) private var continuation: CheckedContinuation<Bool, Never>?
   @exclusivity(unchecked) private var outcome: Bool?
 
-  /// Waits until somebody ends it, as `begin` has arranged; until the time is over; or until the task is
-  /// cancelled. Whether the queue is quiet.
+  /// Waits until somebody ends it, as arranged by `begin`, until the time-out, or until the task is
+  /// cancelled. Returns whether the queue is quiet.
   func end(
     within timeout: Duration?, of clock: ManualClock?, _ begin: (DrainWait) -> Void
   ) async -> Bool {

@@ -2,8 +2,8 @@ import InturnCore
 
 /// Operations that are tasks.
 extension QueueEngine {
-  /// Enqueues an asynchronous function as a task of its own. `isOnMain`: the queue's work is called on
-  /// the main thread.
+  /// Enqueues an asynchronous function, which runs in a task of its own. `isOnMain`: the queue
+  /// calls its work on the main thread.
   package func enqueueTask<Value: Sendable>(
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
@@ -11,7 +11,7 @@ extension QueueEngine {
     enqueueTask(options, isOnMain, fileID, line, inside: nil, callers: [], function)
   }
 
-  /// The same, and waits for what it gives. Cancelling the task that waits cancels the operation.
+  /// The same, waiting for the result. Cancelling the waiting task cancels the operation.
   package func run<Value: Sendable>(
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
@@ -32,7 +32,7 @@ extension QueueEngine {
     }
   }
 
-  /// `inside`, `callers`: where its caller, who waits for its end, is.
+  /// `inside` and `callers` say where the caller is, who waits for the operation's end.
   private func enqueueTask<Value: Sendable>(
     _ options: OperationOptions, _ isOnMain: Bool, _ fileID: StaticString, _ line: UInt,
     inside outer: OperationFrame?, callers: [QueuedOperation],
@@ -41,7 +41,7 @@ extension QueueEngine {
     let priority = Task.currentPriority
     let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
       let task = Task.detached(priority: priority) {
-        // It has not been used before.
+        // The token has not been used yet, so it has an operation.
         let operation = unsafeDowncast(token.operation!, to: QueuedOperation.self)
         let frame = OperationFrame(token, of: operation, inside: outer)
         await frame.run(callers: callers) {

@@ -1,7 +1,7 @@
 import InturnCore
 
-/// What is behind a queue that the engine drains: the engine's queue, what does not change of it, and
-/// who reads its events.
+/// The part of a queue that the engine drains: the engine's queue, its constant settings, and the
+/// readers of its events.
 package final class QueueEngine: Sendable {
   package let handle: Handle
   let label: String?
@@ -11,8 +11,8 @@ package final class QueueEngine: Sendable {
   let quietWaits = QuietWaits()
   private let broadcast = Broadcast<QueueEvent>()
 
-  /// Makes a queue, or stops the program when there is no memory for one. `executor`: where its work is
-  /// called; null for the library's pool. `change` sets what only some kinds have.
+  /// Creates a queue, or stops the program when there is no memory for one. `executor` is where its
+  /// work is called; null for the library's pool. `change` sets options that only some kinds have.
   package init(
     _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?,
     executor: Handle = Handle(bits: 0), change: (inout QueueOptions) -> Void
@@ -23,7 +23,7 @@ package final class QueueEngine: Sendable {
     options.capacity = UInt64(capacity ?? 0)
     options.clock = clock?.engineClock
     change(&options)
-    // The engine looks at a queue's clock where it is told of its executor.
+    // The engine only uses a queue's clock when it is given an executor.
     let isOfPool = executor.bits == 0 && options.clock != nil
     let (status, handle) = withOptionalCString(label) { text in
       var options = options
@@ -36,7 +36,7 @@ package final class QueueEngine: Sendable {
     states = QueueStates(queue: handle)
   }
 
-  /// What is told from now on.
+  /// The events from now on.
   func events(
     _ policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy
   ) -> AsyncStream<QueueEvent> {
@@ -45,7 +45,7 @@ package final class QueueEngine: Sendable {
     return stream
   }
 
-  /// The last events have been told.
+  /// The last events have been sent.
   package func finishEvents() { broadcast.finish() }
 }
 
@@ -57,18 +57,18 @@ package func withOptionalCString<Result>(
 }
 
 extension String {
-  /// A name, a key or a reason as the engine has them: up to a zero. A zero of its own is two bytes that
-  /// no text has, so that it is not taken for a shorter one.
+  /// A name, key or reason in the engine's form, which ends with a zero. A zero in the string
+  /// becomes two bytes that no valid text contains, so that it is not taken for a shorter string.
   package var nameBytes: [CChar] {
     if !utf8.contains(0) { return Array(utf8CString) }
     return (utf8.flatMap { $0 == 0 ? [0xC0, 0x80] : [$0] } + [0]).map(CChar.init(bitPattern:))
   }
 }
 
-/// A queue that is a lane: what all of them pass on to the engine.
+/// A queue with a lane: what all such queues pass on to the engine.
 package protocol LaneQueue: WorkQueue {
   var lane: Handle { get }
-  /// Tells of what the engine does not tell of itself, as a drain that is the queue's own.
+  /// Sends an event that the engine does not send, such as that of a queue with its own drain.
   func emit(_ event: QueueEvent)
   /// Something may have ended outside of the engine's drain.
   func progressed()
@@ -84,7 +84,7 @@ extension LaneQueue {
   }
 
   public func resume() {
-    // Told before what starts by it.
+    // Sent before the events of whatever starts now.
     emit(.resumed)
     precondition(Engine.resume(lane) == .ok, "resume() without a suspend(): call one for each.")
   }
@@ -137,12 +137,13 @@ extension WorkQueue {
   /// - Parameters:
   ///   - fileID: Where it is suspended.
   ///   - line: The same.
-  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
   public func suspend<Call>(
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {
     if let queue = self as? any LaneQueue { return queue.suspend(at: Site(fileID, line)) }
-    // A call would come here again.
+    // A direct call would come back here.
     let suspend: () -> Void = self.suspend
     suspend()
   }
@@ -153,7 +154,8 @@ extension WorkQueue {
   ///   - reason: As there.
   ///   - fileID: Where it is suspended.
   ///   - line: The same.
-  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
   public func suspend<Call>(
     for reason: String, fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
   ) {

@@ -1,22 +1,22 @@
 import InturnCore
 
 extension QueuedOperation {
-  /// What is observed of an operation.
+  /// The observable states of an operation.
   struct Observed {
     var state: ObservedState<OperationState>?
     var progress: ObservedState<OperationProgress>?
   }
 
-  /// The operation's state, to be observed. An operation that is tried again, or has given way, is
-  /// pending again, until it has ended for good.
+  /// The operation's state, to be observed. While an operation waits for another attempt, or has
+  /// given way, it is pending again, until it has ended for good.
   ///
-  /// It may outlive the operation, and keeps the last state then.
+  /// It may outlive the operation, and then keeps the last state.
   public final var observedState: ObservedState<OperationState> {
     observed(\.state) { ObservedState(of: $0, otherwise: .ended) { OperationState($0) } }
   }
 
-  /// How far the work has come, to be observed in the same way, each change, none left out; or read
-  /// as a sequence, as with `observedProgress.values(buffering: .bufferingNewest(1))`, which ends with
+  /// The work's progress, to be observed in the same way, with no change left out; or read as a
+  /// sequence, as with `observedProgress.values(buffering: .bufferingNewest(1))`, which ends with
   /// the operation.
   public final var observedProgress: ObservedState<OperationProgress> {
     observed(\.progress) {

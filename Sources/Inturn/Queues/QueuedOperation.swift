@@ -1,8 +1,8 @@
 import InturnCore
 
-/// One operation that a queue was given.
+/// One operation that was given to a queue.
 ///
-/// It need not be kept: the operation goes on without it, and whoever keeps it does not keep the
+/// It need not be kept: the operation goes on without it, and keeping it does not keep the
 /// operation's closures. All members may be used from any thread.
 public class QueuedOperation: @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
@@ -15,23 +15,23 @@ public class QueuedOperation: @unchecked Sendable {
     var decide: (@Sendable (any Error, Int) -> Bool)?
   }
 
-  /// Whether its work is called on the main thread, and its handlers are.
+  /// Whether its work and its handlers are called on the main thread.
   private let isOnMain: Bool
 
-  /// Protects everything below. Nothing is called, and no closure let go of, while it is held.
+  /// Protects everything below. No function is called, and no closure released, while it is held.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var closures: Closures?
   @exclusivity(unchecked) private var ended: OperationEnd?
   @exclusivity(unchecked) private var box: OutcomeBox?
   @exclusivity(unchecked) private var waiters: [CheckedContinuation<OperationEnd, Never>] = []
-  /// Told before those.
+  /// Called before the waiters.
   @exclusivity(unchecked) private var batches: [(OperationEnd) -> Void] = []
   @exclusivity(unchecked) private var handle = Handle(bits: 0)
   @exclusivity(unchecked) private var queue = Handle(bits: 0)
   @exclusivity(unchecked) private var failure: (any Error)?
-  /// What has to end before its start, until that.
+  /// Its dependencies, until it starts.
   @exclusivity(unchecked) private var dependencies: [QueuedOperation] = []
-  /// Made when it is first asked for.
+  /// Created on first use.
   @exclusivity(unchecked) private var made = Observed()
 
   package init(_ options: OperationOptions, isOnMain: Bool = false, _ work: @escaping Work) {
@@ -39,7 +39,7 @@ public class QueuedOperation: @unchecked Sendable {
     closures = Closures(work: work, condition: options.condition, decide: options.retry?.decide)
   }
 
-  /// One that another module gives to its queue: see ``isAccepted(as:by:)``.
+  /// An operation that another module gives to its queue: see ``isAccepted(as:by:)``.
   package init(waitingFor options: OperationOptions) {
     isOnMain = false
     dependencies = options.after
@@ -50,24 +50,24 @@ public class QueuedOperation: @unchecked Sendable {
   }
 
   /// Cancels the operation: a pending one ends at once and its work is never called; a running one
-  /// is asked to end, and keeps its place until it ends itself or its grace time has passed.
+  /// is asked to end, and keeps its place until it ends or its grace time has passed.
   ///
-  /// Nothing happens when it has ended. Others that have joined it are not cancelled: the first of
+  /// Does nothing when it has ended. Operations that have joined it are not cancelled: the first of
   /// them stands in for it.
   public final func cancel() {
     let handle = lock.withLock { self.handle }
     if handle.bits != 0 { _ = Engine.cancel(handle) }
   }
 
-  /// How far it has come just now. From any thread.
+  /// Its present state. From any thread.
   public final var state: OperationState {
     let (handle, ended) = lock.withLock { (self.handle, self.ended) }
     if ended != nil { return .ended }
     return OperationState(Engine.state(of: handle).1)
   }
 
-  /// What keeps the operation from ending, just now, however long that has been so: the chain to the
-  /// cause, in a line. Nil when it has ended. From any thread.
+  /// What keeps the operation from ending at this moment, however long that has been so: the chain
+  /// to the cause, in one line. Nil when it has ended. From any thread.
   public final func why() -> Report? {
     let (handle, ended) = lock.withLock { (self.handle, self.ended) }
     return ended == nil ? Engine.reason(for: handle).1.map(Report.init) : nil
@@ -76,12 +76,12 @@ public class QueuedOperation: @unchecked Sendable {
   /// How the operation ended; nil while it has not.
   public final var end: OperationEnd? { lock.withLock { ended } }
 
-  /// Waits until the operation has ended, without blocking a thread, and says how.
+  /// Waits until the operation has ended, without blocking a thread, and returns how.
   ///
-  /// The wait is not affected by the cancelling of the task that waits.
+  /// Cancelling the waiting task does not end the wait.
   ///
-  /// **Deadlock.** Inside an operation that this one could not end before, it stops the program, with
-  /// a message that names the queues: there, await ``QueuedResult/value``, which throws.
+  /// **Deadlock.** Inside an operation that has to end before this one can, it stops the program
+  /// with a message that names the queues. Await ``QueuedResult/value`` there, which throws.
   public final func waitForEnd() async -> OperationEnd {
     do throws(QueueError) {
       return try await endUnlessDeadlock
@@ -90,7 +90,8 @@ public class QueuedOperation: @unchecked Sendable {
     }
   }
 
-  /// The same; throws when the current task is inside an operation that this one could not end before.
+  /// The same; throws when the current task is inside an operation that has to end before this one
+  /// can.
   final var endUnlessDeadlock: OperationEnd {
     get async throws(QueueError) {
       let entry = try OperationFrame.enter { [self] in needs(&$0) }
@@ -105,14 +106,14 @@ public class QueuedOperation: @unchecked Sendable {
     }
   }
 
-  /// How far the work has come, as its token has said last.
+  /// The progress that the work has last set with its token.
   public final var progress: OperationProgress {
     OperationProgress(Engine.progress(of: lock.withLock { handle }).1)
   }
 
   // MARK: What the module asks
 
-  /// Calls a function with the end, before anybody hears of that; at once if it has ended.
+  /// Calls a function with the end, before anybody else learns of it; at once if it has ended.
   func whenEnded(_ function: @escaping (OperationEnd) -> Void) {
     let ended = lock.withLock { () -> OperationEnd? in
       if self.ended == nil { batches.append(function) }
@@ -121,7 +122,7 @@ public class QueuedOperation: @unchecked Sendable {
     if let ended { function(ended) }
   }
 
-  /// What is observed of it, which `make` makes, of its handle, when it is first asked for.
+  /// An observable state, which `make` creates on first use, given the operation's handle.
   func observed<T: Sendable>(
     _ place: WritableKeyPath<Observed, ObservedState<T>?>, _ make: (Handle) -> ObservedState<T>
   ) -> ObservedState<T> {
@@ -129,7 +130,7 @@ public class QueuedOperation: @unchecked Sendable {
     if let first { return first }
     let new = make(handle)
     return lock.withLock {
-      // Another thread may have been first; then this one goes.
+      // Another thread may have been first; then this state is dropped.
       if let first = made[keyPath: place] { return first }
       made[keyPath: place] = new
       return new
@@ -140,16 +141,16 @@ public class QueuedOperation: @unchecked Sendable {
     lock.withLock { ended == nil && self.queue == queue }
   }
 
-  /// What the operation is as long as it keeps its place. The engine knows of its end before it has
-  /// told it.
+  /// The operation as a holder of its place, or nil after its end. The engine knows of the end
+  /// before this object does.
   var holder: TaskWaitGraph.Holder? {
     let (hasEnded, queue, handle) = lock.withLock { (ended != nil, self.queue, self.handle) }
     if hasEnded || (handle.bits != 0 && Engine.state(of: handle).1 == .ended) { return nil }
     return TaskWaitGraph.Holder(self, of: queue)
   }
 
-  /// Without what it cannot end: before its start, a place, and what it comes after. It looks at all
-  /// operations that this one comes after, and keeps them in `kept`.
+  /// What it cannot end without: before its start, a place and its dependencies. Visits all
+  /// operations that this one depends on, and keeps them in `kept`.
   func needs(_ kept: inout [AnyObject]) -> [TaskWaitGraph.Need] {
     var needs: [TaskWaitGraph.Need] = []
     var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
@@ -168,10 +169,10 @@ public class QueuedOperation: @unchecked Sendable {
     return needs
   }
 
-  /// What it has ended with, or failed with.
+  /// The value or error that it has ended with.
   var outcomeBox: OutcomeBox? { lock.withLock { box } }
 
-  /// The failure of an attempt, for who decides whether it is worth another one.
+  /// Notes the failure of an attempt, for the function that decides whether to try again.
   func note(failure new: any Error) {
     let old = lock.withLock {
       defer { failure = new }
@@ -180,7 +181,7 @@ public class QueuedOperation: @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Gives the operation to a queue, once; or has it end as refused, which is reported.
+  /// Gives the operation to a queue, once. If it is refused, it ends as refused, which is reported.
   package func enqueue(
     on queue: QueueEngine, _ options: OperationOptions, _ fileID: StaticString, _ line: UInt
   ) {
@@ -200,7 +201,7 @@ public class QueuedOperation: @unchecked Sendable {
       hasEnded(.cancelled(.dependency), nil)
       return nil
     }
-    // One reference as the work's context, one as the end's.
+    // One reference as the work's context, and one as the end callback's.
     let context = Unmanaged.passRetained(self).toOpaque()
     _ = Unmanaged.passRetained(self)
     lock.withLock {
@@ -234,8 +235,8 @@ public class QueuedOperation: @unchecked Sendable {
     return QueueError(status)
   }
 
-  /// The operations that one with these options comes after; nil when one of them was refused by its
-  /// queue, and is needed.
+  /// The handles of the operations that these options depend on; nil when one that has to finish
+  /// was refused by its queue.
   package static func handles(for options: OperationOptions) -> [Handle]? {
     var after: [Handle] = []
     for dependency in options.after {
@@ -249,7 +250,7 @@ public class QueuedOperation: @unchecked Sendable {
     return after
   }
 
-  /// A queue has taken it. The handle is its own from now on.
+  /// A queue has accepted the operation, which owns the handle from now on.
   package func isAccepted(as handle: Handle, by queue: Handle) {
     lock.withLock { (self.handle, self.queue) = (handle, queue) }
   }
@@ -291,7 +292,8 @@ public class QueuedOperation: @unchecked Sendable {
     return decide(error, Int(attempts))
   }
 
-  /// The engine does not use the closures any more: they go, whoever holds the operation.
+  /// The engine no longer uses the closures, so they are released, even while somebody holds the
+  /// operation.
   private static let forget: RawDestroy = { context in
     let operation = Unmanaged<QueuedOperation>.fromOpaque(context!).takeRetainedValue()
     let closures = operation.lock.withLock {
@@ -323,7 +325,7 @@ public class QueuedOperation: @unchecked Sendable {
   }
 }
 
-/// What its tokens do.
+/// What its tokens call.
 extension QueuedOperation: FinishTarget {
   package final func finish(_ token: Handle, with box: OutcomeBox?) -> Bool {
     guard let context = box?.asContext else { return Engine.end(token, as: .finished) == .ok }
@@ -352,7 +354,7 @@ extension QueuedOperation: FinishTarget {
       token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
     if status == .ok { return }
     TokenHandler.drop(context)
-    // It has been cut off: a handler cannot be set any more.
+    // It has been cut off, so a handler cannot be set any more.
     if isOnMain { Task { @MainActor in handler.body() } } else { handler.body() }
   }
 
@@ -368,13 +370,13 @@ extension QueuedOperation: FinishTarget {
   }
 }
 
-/// A handler as the engine keeps it.
+/// A handler in the engine's form.
 private final class TokenHandler: Sendable {
   let body: @Sendable () -> Void
 
   init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-  /// A context with a reference, which `drop` gives back.
+  /// A context that holds a reference, which `drop` releases.
   var context: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
   static let call: RawWork = { context, _ in

@@ -1,16 +1,16 @@
 /// An operation that ends with a value.
 public final class QueuedResult<Value: Sendable>: QueuedOperation, @unchecked Sendable {
-  // Safe to share: nothing is added that changes.
+  // Safe to share: it adds no state.
 
-  /// What the operation gives; waits until it has ended, without blocking a thread.
+  /// The operation's value. Waits until the operation has ended, without blocking a thread.
   ///
-  /// - Throws: What its function has thrown; the ``QueueError`` that refused it;
-  ///   ``QueueError/ended(_:)`` when it ended otherwise, ``QueueError/noValue`` when it has joined an
-  ///   operation that gives another kind of value; ``QueueError/deadlock(_:)`` when an operation, or a
-  ///   child task of it, awaits one that cannot end before that operation: itself, one that comes
-  ///   after it, or one that waits for its place round a ring of queues.
+  /// - Throws: The error that its function has thrown; the ``QueueError`` that refused it;
+  ///   ``QueueError/ended(_:)`` when it ended otherwise; ``QueueError/noValue`` when it has joined
+  ///   an operation with another type of value; ``QueueError/deadlock(_:)`` when an operation, or a
+  ///   child task of it, awaits one that cannot end before it: itself, one that depends on it, or
+  ///   one that waits for its place round a ring of queues.
   ///
-  /// The wait is not affected by the cancelling of the task that waits.
+  /// Cancelling the waiting task does not end the wait.
   public var value: Value {
     get async throws {
       let end = try await endUnlessDeadlock

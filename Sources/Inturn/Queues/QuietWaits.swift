@@ -1,9 +1,9 @@
 import InturnCore
 
-/// Those who wait until nothing of a queue is left.
+/// Waits until nothing of a queue is left.
 ///
-/// A queue may be quiet for a moment only, and somebody may begin to wait just after that. So each has a
-/// number, and what is seen or told of the queue ends the waits that had begun before.
+/// A queue may be quiet for only a moment, and a wait may begin just afterwards. So waits are
+/// numbered, and when the queue is seen to be quiet, only waits that began before that end.
 package final class QuietWaits: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
@@ -11,15 +11,16 @@ package final class QuietWaits: @unchecked Sendable {
   private let lock = BriefLock()
   @exclusivity(unchecked) private var waits: [(number: Int, wait: DrainWait)] = []
   @exclusivity(unchecked) private var count = 0
-  /// Whether the engine is to tell when the lane is quiet. It is asked once, however many wait or have
-  /// given up; from then on it knows that somebody waits, and its reports come sooner.
+  /// Whether the engine will call when the lane is quiet. It is asked once, however many are
+  /// waiting or have given up. From then on it knows that somebody waits, so its reports come
+  /// sooner.
   @exclusivity(unchecked) private var isListening = false
 
   package init() {}
 
-  /// Waits; whether the queue is quiet, or the time is over or the task cancelled. It is quiet when its
-  /// lane was and `isRestOver` says so, later; who knows of the rest calls `end` then. `begun` is called
-  /// when the wait counts.
+  /// Waits; returns whether the queue is quiet, rather than timed out or the task cancelled. The
+  /// queue is quiet once its lane was and `isRestOver`, called later, returns true; whoever knows
+  /// about the rest then calls `end`. `begun` is called when the wait counts.
   package func wait(
     for lane: Handle, within timeout: Duration?, of clock: ManualClock?,
     isRestOver: @escaping @Sendable () -> Bool = { true }, begun: () -> Void = {}
@@ -54,8 +55,8 @@ package final class QuietWaits: @unchecked Sendable {
     }
   }
 
-  /// Ends the waits that have begun, if the queue is quiet. `isLast` is called, under the lock, when
-  /// nobody waits any more.
+  /// Ends the waits that have begun, if the queue is quiet. `isLast` is called, under the lock,
+  /// when no wait is left.
   package func end(if isQuiet: () -> Bool, isLast: () -> Void) {
     let last = lock.withLock { count }
     if isQuiet() { end(upTo: last, isLast: isLast) }

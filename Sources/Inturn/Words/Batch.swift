@@ -6,19 +6,20 @@ import InturnCore
 ///     let batch = Batch.firstError(pages)
 ///     guard await batch.waitForEnd() == .finished else { return showThatItFailed() }
 ///
-/// Its queues run them as they run any operations; the batch sees to the end. What comes after what
-/// in it, the operations' `after` says. It need not be kept: it goes on without it. All members may
-/// be used from any thread.
+/// The queues run the operations like any others; the batch takes care of the end. Dependencies
+/// within it are set by the operations' `after`. The batch need not be kept: it goes on by itself.
+/// All members may be used from any thread.
 ///
-/// Its operations are enqueued before it, one by one: others may come between them, and some may have
-/// ended by then. A suspend keeps them together, and a policy from coming late.
+/// Its operations are enqueued before the batch is created, one by one: others may come between
+/// them, and some may have ended by then. To keep them together, or to make the policy apply from
+/// the start, suspend the queue meanwhile.
 public final class Batch: @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
 
-  /// In the order in which they were given.
+  /// The operations, in the order in which they were given.
   public let operations: [QueuedOperation]
 
-  /// Protects what follows. Nothing is called while it is held.
+  /// Protects everything below. No function is called while it is held.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var decision: BatchDecision
   @exclusivity(unchecked) private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -33,11 +34,12 @@ public final class Batch: @unchecked Sendable {
 
   // MARK: Policies
 
-  /// A batch that lets all of them come to their ends. It ends as the first in the list that did not
-  /// finish.
+  /// A batch that lets all its operations come to their ends. It ends like the first one in the
+  /// list that did not finish.
   public static func all(_ operations: [QueuedOperation]) -> Batch { Batch(.all, operations) }
 
-  /// A batch whose rest is cancelled as soon as one ends otherwise than finished. It ends as that one.
+  /// A batch that cancels the rest as soon as an operation ends otherwise than finished. It ends
+  /// like that operation.
   public static func firstError(_ operations: [QueuedOperation]) -> Batch {
     Batch(.firstError, operations)
   }
@@ -47,8 +49,8 @@ public final class Batch: @unchecked Sendable {
     Batch(.collect, operations)
   }
 
-  /// A batch whose rest is cancelled as soon as so many have finished: it has finished, too. When fewer
-  /// do, it ends as the first in the list that did not.
+  /// A batch that cancels the rest and finishes as soon as `count` operations have finished. When
+  /// fewer do, it ends like the first one in the list that did not.
   ///
   /// - Parameters:
   ///   - count: At least one, at most all.
@@ -67,32 +69,33 @@ public final class Batch: @unchecked Sendable {
     cancelRest()
   }
 
-  /// How the batch has ended: ``OperationEnd/finished``, or as the operation that decided it; nil while
-  /// some have not ended.
+  /// How the batch has ended: ``OperationEnd/finished``, or like the operation that decided it; nil
+  /// while some operations have not ended.
   public var end: OperationEnd? {
     guard lock.withLock({ decision.isOver }) else { return nil }
     guard let decidedBy else { return .finished }
     return decidedBy.end
   }
 
-  /// The operation whose end is the batch's, as far as that is known; nil for none.
+  /// The operation whose end is the batch's, as far as is known yet; nil for none.
   public var decidedBy: QueuedOperation? {
     lock.withLock { decision.decidedBy }.map { operations[$0] }
   }
 
-  /// How many have ended, of how many.
+  /// How many operations have ended, out of how many.
   public var progress: OperationProgress {
     OperationProgress(completed: lock.withLock { decision.ended }, total: operations.count)
   }
 
-  /// Waits until all have ended, without blocking a thread, and says how. The wait is not affected by
-  /// the cancelling of the task that waits.
+  /// Waits until all operations have ended, without blocking a thread, and returns how. Cancelling
+  /// the waiting task does not end the wait.
   ///
-  /// - Throws: ``QueueError/deadlock(_:)`` inside an operation that one of these could not end before.
+  /// - Throws: ``QueueError/deadlock(_:)`` inside an operation that has to end before one of these
+  ///   can.
   @discardableResult
   public func waitForEnd() async throws(QueueError) -> OperationEnd {
     for operation in operations { _ = try await operation.endUnlessDeadlock }
-    // The last of them may still be about to tell the batch.
+    // The last operation may still be about to tell the batch.
     await withCheckedContinuation { continuation in
       let isOver = lock.withLock {
         if !decision.isOver { waiters.append(continuation) }
@@ -119,7 +122,7 @@ public final class Batch: @unchecked Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// The last one first: one that ends by that lets none start that is not cancelled yet.
+  /// In reverse order, so that no end allows an operation to start that is not cancelled yet.
   private func cancelRest() {
     for operation in operations.reversed() { operation.cancel() }
   }

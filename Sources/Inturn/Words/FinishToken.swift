@@ -2,9 +2,9 @@ import InturnCore
 
 /// The right to end one attempt of an operation, held by whoever does the work.
 ///
-/// The first call that ends it counts, from any thread, and each call says whether it was the one. A
-/// token whose last reference goes away unused ends the operation as *abandoned*: a report names
-/// where it came from, and the queue goes on.
+/// The first call that ends it counts, on any thread, and each call returns whether it was the
+/// first. A token whose last reference goes away unused ends the operation as *abandoned*: a report
+/// names the line that enqueued it, and the queue goes on.
 ///
 /// All members may be used from any thread.
 ///
@@ -14,10 +14,10 @@ public final class FinishToken: @unchecked Sendable {
 
   private let token: Handle
   private let lock = BriefLock()
-  /// Who takes it out is the one whose call ends the attempt.
+  /// Whoever takes it out makes the call that ends the attempt.
   @exclusivity(unchecked) private var target: (any FinishTarget)?
 
-  /// `token`: null where the target has one attempt only.
+  /// `token` is null if the target has only one attempt.
   package init(_ token: Handle = Handle(bits: 0), of target: any FinishTarget) {
     self.token = token
     self.target = target
@@ -25,22 +25,22 @@ public final class FinishToken: @unchecked Sendable {
 
   deinit { target?.abandon(token) }
 
-  /// Ends the operation as finished. False: it has an end already.
+  /// Ends the operation as finished. False when it has an end already.
   @discardableResult
   public func finish() -> Bool { take()?.finish(token, with: nil) ?? false }
 
-  /// Ends the attempt as failed, and the operation with it unless its options allow another one.
-  /// False: it has an end already.
+  /// Ends the attempt as failed, and with it the operation, unless its options allow another
+  /// attempt. False when it has an end already.
   @discardableResult
   public func fail(_ error: any Error) -> Bool { take()?.fail(token, error) ?? false }
 
-  /// Ends the operation as cancelled: the work gives in. False: it has an end already.
+  /// Ends the operation as cancelled: the work gives in. False when it has an end already.
   @discardableResult
   public func cancel() -> Bool { take()?.giveIn(token) ?? false }
 
-  /// Gives way to an urgent operation: call it when what was shown has been taken down. The
+  /// Gives way to an urgent operation; call it when what was shown has been taken down. The
   /// operation is started again afterwards, with another token, before all that are not urgent.
-  /// False, and nothing has happened: it has an end already, or its queue knows nothing urgent.
+  /// False, with nothing done, when it has an end already, or its queue has no urgent operations.
   @discardableResult
   public func yield() -> Bool {
     guard let operation, operation.yield(token) else { return false }
@@ -51,31 +51,33 @@ public final class FinishToken: @unchecked Sendable {
   /// once the token has been used.
   public var isCancelled: Bool { operation?.isAskedToEnd(token) ?? false }
 
-  /// Sets what is called when the operation is asked to end, or cut off by a deadline; soon, or in
-  /// here, when that has happened already. A later handler replaces an earlier one. Called at most
-  /// once, where the work was called; without effect once the token has been used.
+  /// Sets the function that is called when the operation is asked to end, or cut off by a deadline.
+  /// If that has happened already, it is called soon, or within this call. A later handler replaces
+  /// an earlier one. Called at most once, where the work was called; without effect once the token
+  /// has been used.
   ///
-  /// A handler that held the token would keep it from being noticed as lost: it ends the operation
-  /// by its parameter, as with `token.onCancel { $0.cancel() }`. On an interaction queue, it is called
-  /// on the main thread, where `MainActor.assumeIsolated` may be used.
+  /// A handler that captured the token would hide its loss; use the handler's parameter, as in
+  /// `token.onCancel { $0.cancel() }`. On an interaction queue, the handler is called on the main
+  /// thread, where `MainActor.assumeIsolated` may be used.
   public func onCancel(_ handler: @escaping @Sendable (FinishToken) -> Void) {
     operation?.onCancel(token) { [weak self] in
       if let self, operation != nil { handler(self) }
     }
   }
 
-  /// Sets what is called when an urgent operation wants this one's place; in the same way.
+  /// Sets the function that is called when an urgent operation wants this one's place, in the same
+  /// way.
   ///
-  /// What the work makes of it is its own affair: it may take down what it shows and then ``yield()``,
-  /// or end, or go on.
+  /// It is up to the work what to do: take down what it shows and then call ``yield()``, end, or go
+  /// on.
   public func onPreempt(_ handler: @escaping @Sendable (FinishToken) -> Void) {
     operation?.onPreempt(token) { [weak self] in
       if let self, operation != nil { handler(self) }
     }
   }
 
-  /// Says how far the operation has come: so many of so many units, which are its own. A total of
-  /// zero: not known. False when the operation has ended.
+  /// Sets the operation's progress, in units of its own; a total of zero means unknown. False when
+  /// the operation has ended.
   @discardableResult
   public func setProgress(completed: Int, total: Int) -> Bool {
     setProgress(InturnCore.Progress(reporting: completed, of: total))
@@ -91,7 +93,7 @@ public final class FinishToken: @unchecked Sendable {
     take()?.finish(token, with: ValueBox(value)) ?? false
   }
 
-  /// What it ends; nil once it has been used.
+  /// The operation that it ends; nil once it has been used.
   package var operation: (any FinishTarget)? { lock.withLock { target } }
 
   private func take() -> (any FinishTarget)? {
@@ -103,8 +105,8 @@ public final class FinishToken: @unchecked Sendable {
   }
 }
 
-/// What tokens end: an operation of the engine's, or one of Foundation's. Each call that ends it says
-/// whether it did.
+/// What tokens end: one of the engine's operations, or one of Foundation's. Each call that ends it
+/// returns whether it did.
 package protocol FinishTarget: AnyObject, Sendable {
   func finish(_ token: Handle, with box: OutcomeBox?) -> Bool
   func fail(_ token: Handle, _ error: any Error) -> Bool

@@ -10,8 +10,8 @@ public final class ManualClock: Sendable {
   /// The time since the clock's creation.
   public var now: Duration { .nanoseconds(engineClock.now) }
 
-  /// Advances the clock. What falls due on the way falls due in its order; when the call has
-  /// returned, all of it has been handed over. The duration must not be negative.
+  /// Advances the clock. Whatever becomes due on the way does so in order; when the call returns,
+  /// all of it has been handed over. The duration must not be negative.
   public func advance(by duration: Duration) {
     guard duration >= .zero, engineClock.advance(by: duration.inNanoseconds) else {
       fatalError("A manual clock is advanced by durations that are not negative, up to 292 years.")

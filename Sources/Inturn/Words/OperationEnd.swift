@@ -4,28 +4,28 @@ import InturnCore
 ///
 /// Two ends are equal when their outcomes and causes are; errors are not compared.
 public struct OperationEnd: Sendable {
-  /// What an operation's end amounts to.
+  /// The kind of an operation's end.
   public enum Outcome: Sendable {
-    /// It did what it was to do, or that was not needed.
+    /// It did its work, or that was not needed.
     case finished
     /// Its work said so, in its last attempt.
     case failed
     case cancelled
-    /// It waited for its start, or ran, too long.
+    /// It waited too long for its start, or ran too long.
     case timedOut
-    /// Its token was lost: nobody could have ended it any more.
+    /// Its token was lost, so nobody could have ended it any more.
     case abandoned
-    /// Its queue has not accepted it. It never ran, and is in no statistics.
+    /// Its queue did not accept it. It never ran, and is in no statistics.
     case refused
   }
 
-  /// Why an operation ended otherwise than by its token alone.
+  /// Why an operation ended, unless its token alone ended it.
   public enum Cause: Sendable {
     /// Somebody cancelled it, or its own work did.
     case request
     /// It was cancelled, and did not give in within its grace time.
     case grace
-    /// One of those that it comes after did not finish, and it needs that.
+    /// An operation that it depends on, and needs finished, did not finish.
     case dependency
     /// Its condition said ``Verdict/giveUp``.
     case condition
@@ -37,26 +37,27 @@ public struct OperationEnd: Sendable {
     case owner
     /// Its queue is gone.
     case queueReleased
-    /// The time for its start was over.
+    /// It did not start in time.
     case maxWait
-    /// The time for its end was over.
+    /// It did not end in time.
     case maxRun
     /// Its queue is closed.
     case closed
-    /// Its queue, or its owner, has as many as it may have.
+    /// Its queue, or its owner, is full.
     case full
-    /// Its queue, or what it comes after, is of the process that this one was forked from.
+    /// Its queue, or an operation that it depends on, belongs to the process that this one was
+    /// forked from.
     case forked
     /// Its kind of queue cannot do what its options ask for.
     case unsupported
   }
 
-  /// What it amounts to.
+  /// The kind of end.
   public let outcome: Outcome
-  /// Why; nil for one that finished, failed or was abandoned by itself.
+  /// Why; nil when it finished, failed or was abandoned by itself.
   public let cause: Cause?
-  /// What a failed one's work has failed with; the ``QueueError`` that refused a refused one. Nil
-  /// for others, and where only the engine tells of the end, as in a ``QueueEvent``.
+  /// The error of failed work, or the ``QueueError`` that refused the operation. Nil for other
+  /// ends, and where only the engine reports the end, as in a ``QueueEvent``.
   public let error: (any Error)?
 
   package init(_ outcome: Outcome, _ cause: Cause? = nil, error: (any Error)? = nil) {
@@ -65,9 +66,9 @@ public struct OperationEnd: Sendable {
     self.error = error
   }
 
-  /// It did what it was to do.
+  /// It did its work.
   public static var finished: OperationEnd { OperationEnd(.finished) }
-  /// Its work said so.
+  /// Its work failed with this error.
   public static func failed(_ error: any Error) -> OperationEnd {
     OperationEnd(.failed, error: error)
   }
@@ -83,7 +84,7 @@ public struct OperationEnd: Sendable {
   public static var skipped: OperationEnd { OperationEnd(.finished, .skipped) }
   /// Its key was resolved before its turn.
   public static var resolved: OperationEnd { OperationEnd(.finished, .resolved) }
-  /// Its queue has not accepted it, for this cause.
+  /// Its queue did not accept it, for this cause.
   public static func refused(_ cause: Cause) -> OperationEnd { OperationEnd(.refused, cause) }
 
   /// Whether it finished, by its work or because that was not needed.
@@ -97,7 +98,7 @@ extension OperationEnd: Equatable {
 }
 
 extension OperationEnd: CustomStringConvertible {
-  /// The outcome, and what there is to say of it in brackets: `timedOut (maxWait)`.
+  /// The outcome, with the error or cause in brackets: `timedOut (maxWait)`.
   public var description: String {
     if let error { return "\(outcome) (\(error))" }
     guard let cause, cause != .request else { return "\(outcome)" }
@@ -106,13 +107,13 @@ extension OperationEnd: CustomStringConvertible {
 }
 
 extension OperationEnd {
-  /// What the engine says of an end.
+  /// An end as reported by the engine.
   package init(_ outcome: InturnCore.Outcome, _ cause: InturnCore.Cause, error: (any Error)? = nil)
   {
     self.init(Outcome(outcome), Cause(cause, of: outcome), error: error)
   }
 
-  /// Why a queue has not accepted an operation.
+  /// The end of an operation that a queue has refused.
   package init(refusal error: QueueError) { self.init(.refused, error.cause, error: error) }
 }
 
@@ -141,7 +142,7 @@ extension OperationEnd.Cause {
     case .resolved: self = .resolved
     case .owner: self = .owner
     case .none, .request, .joined:
-      // An end that was joined is that of the other operation.
+      // A joined end has the other operation's outcome.
       if outcome != .cancelled { return nil }
       self = .request
     }

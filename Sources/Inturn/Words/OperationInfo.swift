@@ -1,6 +1,6 @@
 import InturnCore
 
-/// How far an operation has come. One that is tried again, or has given way, is pending in between.
+/// The state of an operation. Between two attempts, or after giving way, it is pending.
 public enum OperationState: Sendable {
   case pending, running, ended
 
@@ -13,20 +13,20 @@ public enum OperationState: Sendable {
   }
 }
 
-/// What a queue tells of one operation.
+/// What a queue says about one of its operations.
 public struct OperationInfo: Sendable, Equatable {
-  /// How far it has come.
+  /// Its state.
   public var state: OperationState
   /// Whether it was asked to end.
   public var isCancelled: Bool
-  /// Its label, and where it was enqueued as far as that is known; nil for a plain closure.
+  /// Its label, and the line that enqueued it, if known; nil for a plain closure.
   public var label: String?
-  /// Which it is, in an event: counted from 1 in the order in which the queue's events first tell of
-  /// them. Nil where operations are not counted: in a list, and for a plain closure that was enqueued
-  /// before somebody read the events.
+  /// Its number, in an event: counted from 1 in the order in which the queue's events first mention
+  /// operations. Nil where operations are not counted: in a list, and for a plain closure that was
+  /// enqueued before anybody read the events.
   public var number: Int?
 
-  /// What a queue would say of such an operation; to compare with, in tests.
+  /// The info that a queue would give of such an operation, for comparisons in tests.
   public init(
     state: OperationState, isCancelled: Bool = false, label: String? = nil, number: Int? = nil
   ) {
@@ -36,13 +36,13 @@ public struct OperationInfo: Sendable, Equatable {
     self.number = number
   }
 
-  /// The operations of a queue that have not ended: running ones first, then pending ones in about the
-  /// order in which they will start.
+  /// The operations of a queue that have not ended: running ones first, then pending ones, roughly
+  /// in the order in which they will start.
   package static func list(of queue: Handle, atMost count: Int) -> [OperationInfo] {
     precondition(count >= 0, "A count must not be negative.")
     var all: [OperationInfo] = []
     if count == 0 { return all }
-    // Called under the engine's lock; what it allocates is no user's code.
+    // Called under the engine's lock; it allocates, but calls no user code.
     _ = Engine.list(queue) { info in
       all.append(
         OperationInfo(

@@ -1,71 +1,74 @@
 import InturnCore
 
-/// What an operation waits for, and how it is dealt with; all of it may be left out. Times are of its
+/// What an operation waits for, and how it is handled; everything is optional. Times are on its
 /// queue's clock.
 ///
-/// What a kind of queue cannot do is refused when the operation is enqueued, with
-/// ``QueueError/unsupported(_:)``; each says which queues have it.
+/// An option that the queue's kind does not have is refused when the operation is enqueued, with
+/// ``QueueError/unsupported(_:)``; each option says which queues have it.
 public struct OperationOptions: Sendable {
-  /// What reports and events call it, beside the line that enqueued it.
+  /// Its name in reports and events, in addition to the line that enqueued it.
   public var label: String?
-  /// Higher ones start first, equal ones in order. Of concurrent and interaction queues.
+  /// Higher priorities start first, equal ones in order. For concurrent and interaction queues.
   public var priority: Int32 = 0
-  /// It comes before all that are not urgent, and the running one, unless that is urgent too, is
-  /// asked to give way: see ``FinishToken/onPreempt(_:)``. Of interaction queues.
+  /// It goes before all that are not urgent, and the running operation, unless it is urgent too, is
+  /// asked to give way: see ``FinishToken/onPreempt(_:)``. For interaction queues.
   public var isUrgent = false
-  /// It starts when all that was enqueued before it has ended, and nothing that is enqueued later
-  /// starts before it has ended. Of concurrent queues; elsewhere it is so anyway.
+  /// It starts when everything enqueued before it has ended, and nothing enqueued later starts
+  /// before it has ended. For concurrent queues; on others this is always so.
   public var isBarrier = false
-  /// Operations, of any queue, that end before this one starts. As they exist before it, there is no
-  /// ring of them.
+  /// Operations, of any queue, that have to end before this one starts. As they exist before it,
+  /// they cannot form a ring.
   public var after: [QueuedOperation] = []
   /// Whether it ends as cancelled, by ``OperationEnd/Cause/dependency``, when one of those ends
-  /// otherwise than finished; else it starts when all have ended.
+  /// otherwise than finished. Otherwise it starts when all have ended.
   public var needsFinished = false
-  /// Names of what it needs for itself: of all operations of all queues that have a name in common,
+  /// Names of things that it needs exclusively: of all operations of all queues that share a name,
   /// one runs at a time. It gets all its names at once, or waits until it can.
   public var exclusive: [String] = []
-  /// Is asked just before each attempt, where the queue's work is called, in the operation's place and
-  /// within its `maxRun`. On an interaction queue that is the main thread, where
-  /// `MainActor.assumeIsolated` may be used; when the view disappears, or the queue is suspended,
-  /// before it returns, it is asked again later.
+  /// Called just before each attempt, where the queue's work is called; it takes up the operation's
+  /// place and its `maxRun`. On an interaction queue, that is the main thread, where
+  /// `MainActor.assumeIsolated` may be used. When the view disappears or the queue is suspended
+  /// before it returns, it is called again later.
   public var condition: (@Sendable () -> Verdict)?
-  /// Whether, and when, it is started again after a failure.
+  /// Whether, and when, it is attempted again after a failure.
   public var retry: Retry?
-  /// By which it can be found: see ``WorkQueue/cancel(key:)`` and ``WorkQueue/resolve(key:)``.
+  /// The key by which it can be found: see ``WorkQueue/cancel(key:)`` and
+  /// ``WorkQueue/resolve(key:)``.
   public var key: String?
-  /// It joins the operation of its key that has not ended, if the queue has one: its work is not
-  /// called, and it ends when that one ends, in the same way and with the same value. When that one
-  /// is cancelled by its own caller, owner or grace time, the first that has joined it stands in for
-  /// it.
+  /// Joins an operation with the same key that has not ended, if the queue has one: its work is not
+  /// called, and it ends when that operation ends, in the same way and with the same value. If that
+  /// operation is cancelled by its own caller, owner or grace time, the first one that has joined
+  /// it stands in for it.
   public var joins = false
-  /// Whose operation it is: when the owner goes away, it is cancelled.
+  /// The owner: when the owner goes away, the operation is cancelled.
   public var owner: Owner?
-  /// From the enqueue to the first start; then it ends as timed out, and never runs.
+  /// The time from the enqueue to the first start; after it, the operation ends as timed out and
+  /// never runs.
   public var maxWait: Duration?
-  /// From the start to the end of each attempt; then it ends as timed out, and is asked to stop.
+  /// The time from the start to the end of each attempt; after it, the attempt ends as timed out
+  /// and the work is asked to stop.
   public var maxRun: Duration?
   /// Whether another operation may take its place when `maxRun` has passed, although its work may still
   /// go on. Otherwise the place is held until its token is used or lost. An interaction's is freed in
   /// any case.
   public var freesPlaceAtMaxRun = false
-  /// After so long in the queue, and again after so long running, a report is made.
+  /// After this time in the queue, and again after this time running, a report is made.
   public var stall: Duration?
   /// How long it may go on after it was cancelled; then it ends as cancelled.
   public var cancelGrace: Duration?
 
-  /// Options of an operation that is enqueued as it is.
+  /// Default options.
   public init() {}
 
-  /// The same, as changed by a closure: `.with { $0.priority = 1 }`.
+  /// Default options, changed by a closure: `.with { $0.priority = 1 }`.
   public static func with(_ change: (inout OperationOptions) -> Void) -> OperationOptions {
     var options = OperationOptions()
     change(&options)
     return options
   }
 
-  /// Calls `body` with what the engine is told: without what it comes after, and the functions. What
-  /// that points to is there during the call.
+  /// Calls `body` with the engine's form of the options, without dependencies and functions. What
+  /// that points to is valid during the call.
   package func withEngineOptions<Result>(
     label: String?, _ body: (inout InturnCore.OperationOptions) -> Result
   ) -> Result {
@@ -118,7 +121,7 @@ public struct OperationOptions: Sendable {
 }
 
 extension OperationOptions {
-  /// The label as events and reports have it: with the line, or the line alone.
+  /// The label in events and reports: with the line, or the line alone.
   package func label(at fileID: StaticString, _ line: UInt) -> String {
     (label.map { "\($0), " } ?? "") + "\(fileID):\(line)"
   }

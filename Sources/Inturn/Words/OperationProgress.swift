@@ -1,28 +1,27 @@
 import InturnCore
 
-/// How far something has come, in units of its own: an operation in what its token says, a queue in
-/// operations.
+/// How far something has come: an operation in units of its own, a queue in operations.
 public struct OperationProgress: Sendable, Hashable {
   /// How many units are done.
   public var completed: Int
-  /// Zero while it is not known.
+  /// Zero while unknown.
   public var total: Int
 
-  /// So many of so many units are done. A total of zero: not known.
+  /// A progress of `completed` units out of `total`; a total of zero means unknown.
   public init(completed: Int = 0, total: Int = 0) {
     self.completed = completed
     self.total = total
   }
 
-  /// Says how far the operation has come whose body calls this, or a child task of it: so many of so
-  /// many units. False, and nothing has happened, when the body is not an asynchronous function that
-  /// its queue calls, and where nobody could ask: a `run` without options.
+  /// Sets the progress of the operation whose body, or child task of the body, calls this. False,
+  /// with nothing done, when the body is not an asynchronous function that its queue calls, and
+  /// when nobody could read the progress: a `run` without options.
   ///
-  /// Where work gets a token, it is ``FinishToken/setProgress(completed:total:)`` that does this.
+  /// Where work gets a token, use ``FinishToken/setProgress(completed:total:)``.
   ///
   /// - Parameters:
   ///   - completed: How many units are done.
-  ///   - total: Zero while it is not known.
+  ///   - total: How many there are; zero while unknown.
   @discardableResult
   public static func report(completed: Int, total: Int) -> Bool {
     let progress = InturnCore.Progress(reporting: completed, of: total)
@@ -38,7 +37,7 @@ public struct OperationProgress: Sendable, Hashable {
 }
 
 extension InturnCore.Progress {
-  /// What a program says, or its error.
+  /// What a program reports; an error of the program's stops it.
   init(reporting completed: Int, of total: Int) {
     precondition(completed >= 0 && total >= 0, "Progress must not be negative.")
     precondition(total == 0 || completed <= total, "No more can be completed than the total.")

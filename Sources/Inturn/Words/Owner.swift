@@ -1,6 +1,6 @@
 import InturnCore
 
-/// Whoever operations are for: a window, a document, a connection.
+/// Whatever operations are done for: a window, a document, a connection.
 ///
 /// When it goes away, by ``goAway()`` or because its last reference does, its operations are
 /// cancelled, in whatever queues they are: pending ones end at once, running ones are asked to end.
@@ -8,10 +8,10 @@ public final class Owner: Sendable {
   let core: InturnCore.Owner
   private let handle: Handle
 
-  /// Makes an owner.
+  /// Creates an owner.
   ///
-  /// - Parameter capacity: How many operations that have not ended it may have, at least one; one
-  ///   more is refused. Nil for no limit.
+  /// - Parameter capacity: How many operations that have not ended it may have, at least one; more
+  ///   are refused. Nil for no limit.
   public init(capacity: Int? = nil) {
     precondition(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
     handle = Engine.createOwner(capacity: UInt64(capacity ?? 0))
@@ -20,6 +20,6 @@ public final class Owner: Sendable {
 
   deinit { goAway() }
 
-  /// Cancels the owner's operations, and refuses new ones. It may be repeated.
+  /// Cancels the owner's operations and refuses new ones. May be called again.
   public func goAway() { _ = Engine.destroy(owner: handle) }
 }

@@ -2,30 +2,30 @@ import InturnCore
 
 /// Why a queue did not do what it was asked to, or why there is no value.
 ///
-/// Who is cancelled before the start, in a form that throws, gets `CancellationError` instead.
+/// A throwing call whose task is cancelled before the start throws `CancellationError` instead.
 public enum QueueError: Error, Equatable, Sendable {
-  /// The queue, or the owner, has as many operations as it may have.
+  /// The queue, or the owner, is full.
   case full
   /// The queue accepts no more operations.
   case closed
   /// The owner is gone.
   case ownerGone
-  /// The actor queue has no actor: none was adopted, or it is gone.
+  /// The actor queue has no actor: it has adopted none, or the actor is gone.
   case noActor
-  /// The queue was made before the process was forked, in the parent.
+  /// The queue was created before the process was forked, in the parent.
   case forked
   /// This kind of queue cannot do what the options ask for; the text says what.
   case unsupported(String)
-  /// A wait was refused that could never have ended; the text names the ring of who waits for whom.
+  /// A wait that could never have ended was refused; the text names the ring of waits.
   case deadlock(String)
-  /// The operation ended so, and has no value.
+  /// The operation ended in this way and has no value.
   case ended(OperationEnd)
   /// The operation has not ended yet, or has finished without a value.
   case noValue
 }
 
 extension QueueError: CustomStringConvertible {
-  /// What is wrong, in one line, and what to do where that can be said.
+  /// What is wrong, in one line, and what to do if that is known.
   public var description: String {
     switch self {
     case .full: "The queue is full: await `enqueueWhenRoom` or `run`, or give it more capacity."
@@ -44,13 +44,13 @@ extension QueueError: CustomStringConvertible {
 }
 
 extension QueueError {
-  /// What a refusal of the engine's means.
+  /// The error for a refusal by the engine.
   package init(_ status: Status) {
     switch status {
     case .full: self = .full
     case .closed: self = .closed
     case .forked: self = .forked
-    // Of what an operation is enqueued with, only an owner can be gone.
+    // Of all that an operation refers to, only its owner can be gone.
     case .stale: self = .ownerGone
     case .unsupported:
       self = .unsupported(
@@ -60,7 +60,7 @@ extension QueueError {
     }
   }
 
-  /// The cause of the end of what it refuses.
+  /// The cause for the end of an operation that is refused with this error.
   var cause: OperationEnd.Cause {
     switch self {
     case .full: .full

@@ -1,18 +1,18 @@
 import InturnCore
 
-/// Something that has happened to a queue, or to one of its operations.
+/// Something that has happened to a queue or to one of its operations.
 public enum QueueEvent: Sendable, Equatable {
-  /// It was accepted.
+  /// The operation was accepted.
   case enqueued(OperationInfo)
-  /// It was enqueued and has joined another one of its key.
+  /// The operation was enqueued and has joined another one with its key.
   case joined(OperationInfo)
   /// An attempt begins.
   case started(OperationInfo)
   /// An attempt has failed, or has given way, and another one will follow.
   case retrying(OperationInfo)
-  /// It has ended so. The error of one that failed is not told here.
+  /// The operation has ended in this way. The error of a failed one is not included.
   case ended(OperationInfo, OperationEnd)
-  /// By the first suspend; an interaction queue's view is another matter.
+  /// By the first suspend. Not by an interaction queue's view.
   case suspended
   /// By the last resume.
   case resumed
@@ -21,7 +21,7 @@ public enum QueueEvent: Sendable, Equatable {
   /// Nothing is pending or running any more.
   case idle
 
-  /// Which operation it is about; nil for an event of the queue's own.
+  /// The operation that it is about; nil for an event of the queue itself.
   public var operation: OperationInfo? {
     switch self {
     case .enqueued(let info), .joined(let info), .started(let info), .retrying(let info),
@@ -31,7 +31,7 @@ public enum QueueEvent: Sendable, Equatable {
     }
   }
 
-  /// What the engine tells.
+  /// An event as reported by the engine.
   init(_ event: InturnCore.QueueEvent) {
     var info = OperationInfo(
       state: .pending, label: event.label.map { String(cString: $0) },

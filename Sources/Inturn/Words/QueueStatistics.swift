@@ -1,9 +1,9 @@
 import InturnCore
 
-/// Numbers of a queue at one moment; exact when nothing changes meanwhile. What was refused is not
-/// among them.
+/// A queue's counts at one moment; exact when nothing changes meanwhile. Refused operations are not
+/// counted.
 public struct QueueStatistics: Sendable, Equatable {
-  /// Accepted, and not started or between two attempts.
+  /// Accepted and not started, or between two attempts.
   public var pending = 0
   /// Started, and not ended.
   public var running = 0
@@ -19,8 +19,8 @@ public struct QueueStatistics: Sendable, Equatable {
   public var abandoned = 0
   /// How many suspends are in force.
   public var suspends = 0
-  /// The moment of the queue's clock before which its delays or its rate let nothing start; nil for
-  /// none that is known.
+  /// The moment of the queue's clock before which its delays or its rate allow no start; nil when
+  /// none is known.
   public var nextStart: Duration?
 
   /// All are zero.

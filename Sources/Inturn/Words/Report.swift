@@ -1,18 +1,18 @@
 import InturnCore
 
-/// Something that the library noticed and nobody asked for.
+/// Something that the library has noticed and nobody asked for.
 public struct Report: Sendable {
   /// What it is about.
   public enum Kind: Sendable {
     /// A finish callback or a token was lost, and its operation ended as abandoned.
     case lostToken
-    /// A wait, or a dependency, would never have come to an end.
+    /// A wait or a dependency would never have ended.
     case deadlock
-    /// An operation takes longer than it said that it would.
+    /// An operation takes longer than it said it would.
     case stall
-    /// A queue has not accepted an operation whose caller cannot be told.
+    /// A queue has not accepted an operation, and the caller cannot be told.
     case refused
-    /// Observers of a value have gone on changing it in answer to their own changes.
+    /// Observers of a value keep changing it in answer to their own changes.
     case runaway
     /// An observer of a value cannot be called any more: its queue is gone.
     case lostObserver
@@ -20,9 +20,9 @@ public struct Report: Sendable {
     case noThread
     /// A function of the C library has refused an argument, which the message names.
     case invalidArgument
-    /// Work in another language has thrown an exception that nobody gets.
+    /// Work in another language has thrown an exception that nobody catches.
     case exception
-    /// A queue of another language has gone before its work had ended.
+    /// A queue of another language was released before its work had ended.
     case dropped
   }
 
@@ -30,24 +30,24 @@ public struct Report: Sendable {
   public let kind: Kind
   /// One line.
   public let message: String
-  /// Where the operation was enqueued, or the queue suspended, that it is about: such as
-  /// `App/Upload.swift`. Nil where that is not known.
+  /// The file of the line that enqueued the operation, or suspended the queue, that the report is
+  /// about, such as `App/Upload.swift`. Nil when it is unknown.
   public let fileID: String?
-  /// The same; 0 where that is not known.
+  /// That line; 0 when it is unknown.
   public let line: Int
 
-  /// Sets who is told what the library notices, in place of a line on the standard error output;
-  /// nil for that.
+  /// Sets the handler of reports, which replaces the default of one line on the standard error; nil
+  /// restores the default.
   ///
-  /// There is one handler in a process, for all of the library. It is called on any thread, without
-  /// a lock, and may call any function of the library.
+  /// A process has one handler for the whole library. It is called on any thread, without a lock,
+  /// and may call any function of the library.
   public static func setHandler(_ handler: (@Sendable (Report) -> Void)?) {
     Engine.setReportHandler(
       handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
   }
 
-  /// Writes all that there is to a file descriptor, as text: each queue with its operations, and what
-  /// they wait for. Nothing stops for it. False where that cannot be written to.
+  /// Writes the whole state to a file descriptor, as text: each queue with its operations, and what
+  /// they wait for. Nothing is stopped for it. False when writing fails.
   @discardableResult
   public static func dumpAll(to fileDescriptor: Int32 = 2) -> Bool {
     Dump.write(to: fileDescriptor, as: .text)
@@ -72,13 +72,13 @@ public struct Report: Sendable {
     line = place.map { Int($0.number) } ?? 0
   }
 
-  /// Tells that a queue has not accepted an operation.
+  /// Reports that a queue has not accepted an operation.
   package static func refused(
     queue label: String?, operation: String? = nil, at site: Site, _ error: QueueError
   ) {
     let queue = label.map { "queue " + InturnCore.Report.quoted($0) } ?? "an unnamed queue"
     let name = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
-    // A label has the place already.
+    // A label contains the line already.
     let place = operation == nil ? site.text.map { " (\($0))" } ?? "" : ""
     InturnCore.Report(
       kind: .refused, message: "\(queue) has not accepted \(name)\(place): \(error)",
@@ -88,6 +88,6 @@ public struct Report: Sendable {
 }
 
 extension Site {
-  /// The line, such as `App/Upload.swift:12`; nil where it is unknown.
+  /// The line, such as `App/Upload.swift:12`; nil when it is unknown.
   package var text: String? { line.map { "\(String(cString: $0.file)):\($0.number)" } }
 }

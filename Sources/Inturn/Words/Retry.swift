@@ -1,39 +1,39 @@
 import InturnCore
 
-/// How often an operation that has failed, or has run too long, is started again, and when.
+/// How often, and when, an operation that has failed or run too long is attempted again.
 ///
-/// Each attempt calls the work anew, with a token of its own. In between the operation is pending.
-/// In a queue that runs one at a time it keeps its place; in a concurrent one others run meanwhile,
-/// and it takes its turn anew. Delays are of the queue's clock.
+/// Each attempt calls the work anew, with a token of its own. Between attempts the operation is
+/// pending. In a queue that runs one at a time it keeps its place; in a concurrent one, others run
+/// meanwhile, and it waits for a turn again. Delays are on the queue's clock.
 public struct Retry: Sendable {
-  /// The first one included; nil for no limit.
+  /// Counts the first attempt; nil for no limit.
   public var maxAttempts: Int?
   /// From the first failure to the second attempt.
   public var delay: Duration
-  /// Each further delay is so many times the one before; at least 1.
+  /// The factor from one delay to the next; at least 1.
   public var factor: Double
-  /// No delay is longer; nil for no limit.
+  /// The longest delay; nil for no limit.
   public var maxDelay: Duration?
-  /// Which part of each delay is left to chance, 0 to 1: the delay is that much shorter at most.
+  /// The random share of each delay, 0 to 1: by how much it is shortened at most.
   public var jitter: Double
-  /// Whether an attempt that exceeds its `maxRun` is the operation's end. Otherwise it is as one that
-  /// has failed with ``QueueError/ended(_:)``, and the next one waits until its token is used or lost,
-  /// or its function has returned.
+  /// Whether an attempt that exceeds its `maxRun` ends the operation. Otherwise it counts as failed
+  /// with ``QueueError/ended(_:)``, and the next attempt waits until its token is used or lost, or
+  /// its function has returned.
   public var onlyFailures = false
-  /// Whether a failure, after so many attempts, is worth another one; nil for each. Called once
-  /// for each failure that another attempt may follow, where the queue's work is called; but for one of
-  /// AsyncQueue's queues on any thread.
+  /// Whether a failure, after this many attempts, is worth another one; nil for always. Called once
+  /// for each failure that another attempt may follow: where the queue's work is called or, for
+  /// AsyncQueue's queues, on any thread.
   public var decide: (@Sendable (any Error, Int) -> Bool)?
 
   /// Attempts with delays between them.
   ///
   /// - Parameters:
-  ///   - maxAttempts: The first one included; nil for no limit.
+  ///   - maxAttempts: Counts the first attempt; nil for no limit.
   ///   - delay: From the first failure to the second attempt.
-  ///   - factor: Each further delay is so many times the one before; at least 1.
-  ///   - maxDelay: No delay is longer; nil for no limit.
-  ///   - jitter: Which part of each delay is left to chance, 0 to 1.
-  ///   - decide: Whether a failure, after so many attempts, is worth another one; nil for each.
+  ///   - factor: The factor from one delay to the next; at least 1.
+  ///   - maxDelay: The longest delay; nil for no limit.
+  ///   - jitter: The random share of each delay, 0 to 1.
+  ///   - decide: Whether a failure, after this many attempts, is worth another one; nil for always.
   public init(
     maxAttempts: Int? = nil, delay: Duration = .zero, factor: Double = 1,
     maxDelay: Duration? = nil, jitter: Double = 0,
@@ -47,7 +47,7 @@ public struct Retry: Sendable {
     self.decide = decide
   }
 
-  /// The same for the engine, but for `decide`.
+  /// The engine's form, without `decide`.
   package var enginePolicy: RetryPolicy {
     precondition(maxAttempts ?? 1 > 0, "maxAttempts must be positive; use nil for no limit.")
     precondition(delay >= .zero, "A delay must not be negative.")

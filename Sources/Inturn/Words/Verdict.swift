@@ -1,8 +1,8 @@
-/// What a condition says, just before the operation would start.
+/// What a condition decides just before its operation would start.
 public enum Verdict: Sendable {
-  /// It starts now.
+  /// Start the operation now.
   case start
-  /// It is not needed any more: it ends as ``OperationEnd/skipped``.
+  /// It is no longer needed: it ends as ``OperationEnd/skipped``.
   case skip
   /// It cannot be done: it ends as cancelled.
   case giveUp

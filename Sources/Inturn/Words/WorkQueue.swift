@@ -1,106 +1,105 @@
-/// What every queue of the library's can.
+/// What every queue of the library can do.
 ///
 /// All members may be used from any thread. No closure is called under a lock.
 public protocol WorkQueue: AnyObject, Sendable {
-  /// What reports call the queue.
+  /// The queue's name in reports.
   var label: String? { get }
 
   /// How many operations may be pending; nil for no limit.
   var capacity: Int? { get }
 
-  /// Where delays, deadlines and timeouts take their time from; nil for the system's monotonic clock.
+  /// The clock for delays, deadlines and time-outs; nil for the system's monotonic clock.
   var clock: ManualClock? { get }
 
-  /// Suspends the queue: when this has returned, no operation starts. What runs goes on. Suspends
-  /// are counted, and each is taken back by one ``resume()``.
+  /// Suspends the queue: once this has returned, no operation starts. Running ones go on. Suspends
+  /// are counted; each needs one ``resume()``.
   @_disfavoredOverload
   func suspend()
 
-  /// Takes one ``suspend()`` back; with the last one, the queue goes on. It is a programmer's error
-  /// when there is none.
+  /// Undoes one ``suspend()``; after the last one, the queue goes on. Without a suspend, it is a
+  /// programmer's error.
   func resume()
 
-  /// Suspends the queue for a reason, such as "no network", under which suspends are counted by
-  /// themselves.
+  /// Suspends the queue for a reason, such as "no network". Suspends are counted for each reason.
   @_disfavoredOverload
   func suspend(for reason: String)
 
-  /// Takes one ``suspend(for:)`` of this reason back. It is a programmer's error when there is none.
+  /// Undoes one ``suspend(for:)`` with this reason. Without one, it is a programmer's error.
   func resume(for reason: String)
 
-  /// Lets no more operations start than `maxStarts` in each `interval`, from now on.
+  /// Limits starts to `maxStarts` in each `interval`, from now on.
   ///
-  /// It is a token bucket on the queue's clock: it holds `burst` starts, which may come at once, is
-  /// full in the beginning, and gets one back each `interval / maxStarts`. So in no time of `interval`
-  /// do more than `maxStarts + burst - 1` start; what starts late is made up for, up to a bucket. A
-  /// rate that was there before leaves what is missing in its bucket.
+  /// This is a token bucket on the queue's clock. It holds `burst` starts, which may come at once,
+  /// is full at first, and gets one start back each `interval / maxStarts`. So at most `maxStarts +
+  /// burst - 1` operations start in any `interval`, and starts that came late are made up for, up
+  /// to a full bucket. If there was another rate before, as many starts are missing from the new
+  /// bucket as from the old one.
   ///
   /// - Parameters:
-  ///   - maxStarts: How many start in each interval in the long run, at least one.
+  ///   - maxStarts: How many operations start in each interval in the long run, at least one.
   ///   - interval: Positive; times the burst, less than 146 years.
   ///   - burst: How many may start at once, at least one; nil for `maxStarts`.
   func setRate(maxStarts: Int, interval: Duration, burst: Int?)
 
-  /// Lets operations start as fast as they can again.
+  /// Removes the rate: operations start as fast as they can.
   func removeRate()
 
-  /// Cancels all operations: pending ones end and never run, running ones are asked to end. Those that
-  /// are enqueued later are not affected.
+  /// Cancels all operations: pending ones end and never run, running ones are asked to end.
+  /// Operations that are enqueued later are not affected.
   func cancelAll()
 
-  /// Cancels the operations of a key, pending and running. Gives how many there were.
+  /// Cancels a key's pending and running operations. Returns how many there were.
   @discardableResult
   func cancel(key: String) -> Int
 
-  /// Ends the pending operations of a key as ``OperationEnd/resolved``, without calling their work.
-  /// Gives how many there were.
+  /// Ends a key's pending operations as ``OperationEnd/resolved``, without calling their work.
+  /// Returns how many there were.
   @discardableResult
   func resolve(key: String) -> Int
 
-  /// Accepts no more operations; those that were accepted go on. It may be repeated.
+  /// Accepts no more operations; those that were accepted go on. May be called again.
   ///
-  /// What is enqueued later never runs, by whichever form: a form that throws gives
-  /// ``QueueError/closed``; of another one, the operation has ended as ``OperationEnd/Outcome/refused``,
-  /// which is reported.
+  /// Operations that are enqueued later never run. A throwing call throws ``QueueError/closed``;
+  /// with other calls, the operation ends as ``OperationEnd/Outcome/refused``, which is reported.
   func close()
 
-  /// Waits until nothing of the queue is pending, running, or being told of its end; gives what has not
-  /// ended in time, running operations first, at most 100.
+  /// Waits until nothing of the queue is pending, running or being told of its end. Returns the
+  /// operations that have not ended in time, running ones first, at most 100.
   ///
-  /// No thread is blocked. What is enqueued meanwhile may be waited for, too: ``close()`` before it
-  /// keeps others out. It returns early, too, when its task is cancelled.
+  /// No thread is blocked. Operations enqueued meanwhile may be waited for as well; ``close()``
+  /// first to keep them out. Also returns early when its task is cancelled.
   ///
-  /// - Parameter timeout: Of the queue's clock; nil for no limit, zero for just asking.
+  /// - Parameter timeout: On the queue's clock; nil for no limit, zero to only ask.
   /// - Throws: ``QueueError/deadlock(_:)``, which is also reported, inside one of the queue's own
   ///   operations, or when it would close a ring of queues.
   @discardableResult
   func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo]
 
-  /// How many operations there are, and how the others have ended.
+  /// How many operations there are, and how earlier ones have ended.
   var statistics: QueueStatistics { get }
 
-  /// The queue's states, to be observed: how many operations are pending and running, whether it is
+  /// The queue's observable states: how many operations are pending and running, whether it is
   /// suspended, how many have ended. They may outlive the queue.
   var states: QueueStates { get }
 
-  /// What happens to the queue from now on, in order, until it has been let go of and has done what it
-  /// had. Each call gives another sequence. While somebody looks, operations cost more.
+  /// The queue's events from now on, in order, until the queue has been released and has done all
+  /// its work. Each call returns another sequence. While there is a reader, operations cost more.
   ///
-  /// - Parameter policy: What waits for a slow reader: everything, the first so many, or the last.
+  /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
   func events(
     buffering policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy
   ) -> AsyncStream<QueueEvent>
 
-  /// The operations that have not ended: running ones first, then pending ones in about the order
-  /// in which they will start. At most so many; takes time for each.
+  /// The operations that have not ended: running ones first, then pending ones, roughly in the
+  /// order in which they will start; at most `count`. Takes time for each.
   func list(atMost count: Int) -> [OperationInfo]
 }
 
 extension WorkQueue {
-  /// The same with as many starts at once as in an interval.
+  /// The same, with a burst of `maxStarts`.
   ///
   /// - Parameters:
-  ///   - maxStarts: How many start in each interval in the long run, at least one.
+  ///   - maxStarts: How many operations start in each interval in the long run, at least one.
   ///   - interval: Positive.
   public func setRate(maxStarts: Int, interval: Duration) {
     setRate(maxStarts: maxStarts, interval: interval, burst: nil)
@@ -111,7 +110,8 @@ extension WorkQueue {
   @discardableResult
   public func drain() async throws(QueueError) -> [OperationInfo] { try await drain(timeout: nil) }
 
-  /// All events from now on; see ``events(buffering:)``. A slow reader's wait in memory.
+  /// All events from now on; see ``events(buffering:)``. Those that a slow reader has not read yet
+  /// stay in memory.
   public func events() -> AsyncStream<QueueEvent> { events(buffering: .unbounded) }
 
   /// All operations that have not ended; see ``list(atMost:)``.
