@@ -1,47 +1,48 @@
 import Inturn
 import Synchronization
 
-/// What a queue knows of its actor whatever that is.
+/// A queue's hold on its actor, independent of the actor's type.
 class AnyActorPin: @unchecked Sendable {
   // Safe to share: a subclass says why.
 
-  /// Starts a session on the actor. False when that is gone, and with it all that was pending.
+  /// Starts a session on the actor. False when the actor is gone, and with it everything that was
+  /// pending.
   func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
     fatalError("a subclass says how")
   }
 
-  /// Lets go of the actor, unless something is being enqueued, or is pending.
+  /// Releases the actor, unless an enqueue is under way or something is pending.
   func unpin(_ core: QueueCore) { fatalError("a subclass says how") }
 }
 
-/// An actor queue's actor: held weakly, and kept alive as long as plain operations need it.
+/// An actor queue's actor: held weakly, and kept alive while plain operations need it.
 final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes.
+  // Safe to share: `lock` protects everything that changes.
 
-  /// Protects what follows.
+  /// Protects everything below.
   private let lock = BriefLock()
   @exclusivity(unchecked) private weak var adopted: ActorType?
   @exclusivity(unchecked) private var isAdopted = false
-  /// From an enqueue until nothing is pending.
+  /// Set from an enqueue until nothing is pending.
   @exclusivity(unchecked) private var pinned: ActorType?
   /// How many enqueues are under way.
   @exclusivity(unchecked) private var enqueues = 0
-  /// How many there have been.
+  /// How many enqueues there have been.
   @exclusivity(unchecked) private var begun = 0
-  /// Whether it was kept because of those under way.
+  /// Whether the actor was kept because enqueues were under way.
   @exclusivity(unchecked) private var wasKept = false
   private let isImmortal: Bool
 
   override init() { isImmortal = false }
 
-  /// A pin of an actor that lives as long as the process.
+  /// A pin for an actor that lives as long as the process.
   init(immortal actor: ActorType) {
     isImmortal = true
     isAdopted = true
     pinned = actor
   }
 
-  /// Takes the queue's actor. False when there was one already.
+  /// Sets the queue's actor. False when there is one already.
   func adopt(_ actor: ActorType) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -51,7 +52,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     return true
   }
 
-  /// The actor, as long as it lives.
+  /// The actor, while it lives.
   var actor: ActorType? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
@@ -59,14 +60,14 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   }
 
   /// Keeps the actor alive for an operation that is about to be enqueued; `enqueueEnds` follows.
-  /// False when there is none.
+  /// False when there is no actor.
   @inline(__always)
   func enqueueBegins() -> Bool {
     if isImmortal { return true }
     lock.lock()
     defer { lock.unlock() }
     if pinned == nil {
-      // Looking at a weak reference costs more than the rest: once for many operations.
+      // Reading a weak reference costs more than the rest, so it is done once for many operations.
       pinned = adopted
       if pinned == nil { return false }
     }
@@ -86,9 +87,9 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   }
 
   override func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
-    // It is pinned while anything is pending: who has just cancelled that all has unpinned it.
+    // It is pinned while anything is pending, so if it is gone, a cancel-all has just unpinned it.
     guard let actor else { return false }
-    // At its end it lets go of the actor.
+    // The session releases the actor when it ends.
     session.core.interests.bitwiseAnd(~QueueCore.Interest.pin, ordering: .relaxed)
     session.adopt(
       Task.detached(priority: session.priority.task) { await session.runJobs(on: actor, turn) })
@@ -99,20 +100,21 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     if isImmortal { return }
     var before: Int?
     while let begun = letGo(since: before, core) {
-      // What is pending may be tasks with turns of their own, after which nobody else would.
+      // The pending operations may be tasks with turns of their own, after which nobody else would
+      // unpin.
       core.interests.bitwiseOr(QueueCore.Interest.pin, ordering: .sequentiallyConsistent)
-      // Without the lock: the engine may have something to do, such as having a session start.
+      // Without the lock: the engine may start something in here, such as a session.
       if Engine.statistics(of: core.queue).1.pending != 0 { return }
       before = begun
     }
   }
 
-  /// How many enqueues have begun, if none is under way and an actor is kept; else nil. When there are
-  /// no more than before, the actor is let go of: nothing has come since that was asked.
+  /// The number of enqueues so far, if none is under way and an actor is kept; otherwise nil. If
+  /// the number is still `before`, nothing has been enqueued since, and the actor is released.
   private func letGo(since before: Int?, _ core: QueueCore) -> Int? {
     lock.lock()
     var last: ActorType?
-    // An enqueue that begins later pins it again; one that is under way unpins it at its end.
+    // An enqueue that begins later pins it again; one that is under way unpins it when it ends.
     wasKept = enqueues > 0
     if enqueues == 0 && before == begun {
       swap(&last, &pinned)
@@ -120,7 +122,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     }
     let begun = enqueues == 0 && pinned != nil ? self.begun : nil
     lock.unlock()
-    // Let go of after the lock.
+    // Released without the lock.
     withExtendedLifetime(last) {}
     return begun
   }

@@ -1,14 +1,14 @@
 import Inturn
 
-/// Sessions of an actor's queue: operations run in the session's task, each up to its end.
+/// Sessions of an actor's queue, whose operations run in the session's task.
 ///
-/// Before it begins, a session puts another one, its relay, at the actor's door. As long as
-/// operations do not suspend, the relay waits there, since the actor is taken. When one does, the
-/// actor is free, the relay comes in, finds that its session has not ended, and goes on with the
-/// next operation; what has suspended keeps the session's task for itself. So an operation costs no
-/// task unless it suspends, and the next one begins when it does.
+/// Before it begins, a session sends another one, its relay, to the actor. While operations do not
+/// suspend, the actor is taken and the relay waits for it. When an operation suspends, the actor is
+/// free, and the relay enters. It finds that its session has not ended and goes on with the next
+/// operation; the suspended operation keeps the session's task for itself. So an operation costs a
+/// task only if it suspends, and the next one begins when it does.
 extension DrainSession {
-  /// Runs the session from its beginning.
+  /// Runs the session from its start.
   func runJobs<ActorType: Actor>(
     on actor: isolated ActorType, _ turn: OutsideExecutor.Turn
   ) async {
@@ -32,7 +32,7 @@ extension DrainSession {
       guard case .plain(let work, let context, let token) = step else {
         state = .done
         core.end(self)
-        // Before another session begins, which will.
+        // Before another session begins, which unpins when it ends.
         core.pin?.unpin(core)
         core.handle(step)
         core.progressed()
@@ -57,7 +57,7 @@ extension DrainSession {
     state = .handedOver
   }
 
-  /// When it has returned, the closure is gone.
+  /// By the time that this returns, the closure is released.
   @inline(__always)
   private static func run<ActorType: Actor>(
     _ closure: consuming PlainClosure, on actor: isolated ActorType
@@ -66,7 +66,7 @@ extension DrainSession {
     await function(actor)
   }
 
-  /// The actor is the main one: a function that were not isolated to it would leave it first.
+  /// For the main actor: a function that is not isolated to it would first have to leave it.
   @inline(__always)
   private static func runOnMain<ActorType: Actor>(
     _ closure: consuming PlainClosure, _ actor: isolated ActorType
@@ -79,7 +79,7 @@ extension DrainSession {
     let relay = DrainSession(core, priority)
     relay.adopt(
       Task(priority: priority.task) {
-        // Isolated to the actor because it uses the parameter: it goes straight to its door.
+        // Isolated to the actor because it uses the parameter, so it goes straight to the actor.
         _ = actor
         await relay.takeOver(from: self, on: actor, drainer)
       })

@@ -3,35 +3,36 @@ import Synchronization
 
 /// A task that runs plain operations of one priority, one after the other.
 ///
-/// Who cancels the task cancels the operation that runs in it; the task takes no other one then.
-/// On an actor, another session takes over when an operation suspends: `DrainSession+Actor`.
+/// Cancelling the task cancels the operation that runs in it; the task then takes no other one. On
+/// an actor, another session takes over when an operation suspends: `DrainSession+Actor`.
 final class DrainSession: @unchecked Sendable {
-  // Safe to share: `lock` protects what it says, an actor `state`; the rest never changes.
+  // Safe to share: `lock` protects the fields below it, and an actor `state`; the rest never
+  // changes.
 
   let core: QueueCore
   let priority: PlainPriority
-  /// Only looked at on the session's actor.
+  /// Only accessed on the session's actor.
   nonisolated(unsafe) var state = State.running
 
-  /// Protects what follows.
+  /// Protects everything below.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var task: Task<Void, Never>?
 
-  /// Relaxed: the lane's lock orders it before the enqueues that come after the cancel.
+  /// Relaxed: the lane's lock orders it before enqueues that follow the cancel.
   private let isCancelled = Atomic(false)
 
-  /// Of a session on an actor.
+  /// The state of a session on an actor.
   enum State {
     /// It runs an operation, or is about to.
     case running
-    /// It has run enough for a while, and its relay is to go on.
+    /// It has run enough for now, and its relay will go on.
     case handedOver
     /// Its operation has suspended, and its relay has gone on.
     case displaced
     case done
   }
 
-  /// How many operations the task takes before others get their thread or actor.
+  /// How many operations the task runs before it gives others its thread or actor.
   static var operationsInARow: Int { 1024 }
 
   init(_ core: QueueCore, _ priority: PlainPriority) {
@@ -39,14 +40,14 @@ final class DrainSession: @unchecked Sendable {
     self.priority = priority
   }
 
-  /// Of the operations that the session can take; nil once it is cancelled, even if its task has
-  /// not heard of that.
+  /// The tag of the operations that the session can take; nil once it is cancelled, even if its
+  /// task has not noticed yet.
   @inline(__always)
   var tag: UInt? {
     Task.isCancelled || isCancelled.load(ordering: .relaxed) ? nil : priority.tag
   }
 
-  /// Takes the task that runs it, once that exists.
+  /// Sets the task that runs the session, once it exists.
   func adopt(_ task: Task<Void, Never>) {
     lock.lock()
     self.task = task
@@ -83,7 +84,7 @@ final class DrainSession: @unchecked Sendable {
     while true {
       let step = drainer.next(tag: tag)
       guard case .plain(let work, let context, let token) = step else {
-        // Before the lane gets another session, which begins anew.
+        // Before the lane gets another session, which calls `begin`.
         core.end(self)
         return core.handle(step)
       }
@@ -99,7 +100,7 @@ final class DrainSession: @unchecked Sendable {
     }
   }
 
-  /// Begins the tasks of a FIFO queue, each when the one before it has ended.
+  /// Runs the held tasks of a FIFO queue, each when the one before it has ended.
   func runTasks(_ turn: OutsideExecutor.Turn) async {
     let drainer = LaneDrainer(turn)
     core.begin(self)
@@ -127,7 +128,7 @@ final class DrainSession: @unchecked Sendable {
     core.progressed()
   }
 
-  /// When it has returned, the closure is gone.
+  /// By the time that this returns, the closure is released.
   @inline(__always)
   private static func call(_ closure: consuming PlainClosure) async {
     let function = closure.take()

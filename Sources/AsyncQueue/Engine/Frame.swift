@@ -1,36 +1,35 @@
 import Inturn
 import Synchronization
 
-/// That a task is inside an operation of a queue, and inside which ones further out.
+/// Marks a task as being inside an operation of a queue, and knows the operations further out.
 ///
-/// It is bound to a task-local value for as long as the operation's body runs. A structured
-/// child task sees its parent's binding itself, but a task that is only created inside has a copy
-/// of it: the address of the binding tells the two apart. So a frame counts for the operation's task
-/// and its children, for which it waits, and for no task that may outlive it. A copy may live longer
-/// than the operation, and a copy of that one may come to lie at the first address by chance; then
-/// the number of the binding, which its cell has no more, tells.
+/// Bound as a task-local value while the operation's body runs. A structured child task sees its
+/// parent's binding itself, while a task that is merely created inside has a copy of it: the
+/// address of the binding tells the two apart. So a frame counts for the operation's task and its
+/// children, for which it waits, and not for tasks that may outlive it. A copy may live longer than
+/// the operation, and a copy of the copy may happen to lie at the original address. In that case
+/// the binding's number differs from its cell's.
 @usableFromInline
 class Frame: @unchecked Sendable {
-  // Safe to share: only who finds that a binding counts looks at its frame, and `outer` was written
-  // before that by the task that he belongs to.
+  // Safe to share: a frame is only read through a binding that counts, and `outer` was written
+  // before by the same task, or the parent of the one that reads.
 
-  /// Alive as long as the operation runs.
+  /// Alive while the operation runs.
   unowned(unsafe) let core: QueueCore
-  /// Alive as long as this one is in use, which ends first.
+  /// Alive while this frame is in use, which ends first.
   private(set) unowned(unsafe) var outer: Frame?
 
-  /// Where a frame is found as long as its binding counts. Its memory is used for other frames
-  /// afterwards, and never for anything else.
+  /// Where a frame is found while its binding counts. Its memory is reused for other cells only.
   private struct Cell: ~Copyable {
-    /// The number of the binding that counts. Releasing and acquiring: who finds his number finds
-    /// the frame.
+    /// The number of the binding that counts. Releasing and acquiring: whoever finds this number
+    /// finds the frame.
     let number = Atomic<UInt>(1)
-    /// Where the binding was made. Relaxed: what a copy reads of another binding is not its own
-    /// address, as each is still in use.
+    /// Where the binding was made. Relaxed: a copy that reads another binding's address does not
+    /// find its own, as both are in use.
     let address = Atomic<UInt>(0)
     /// Written while no binding counts.
     var frame: Unmanaged<Frame>?
-    /// In the list of free cells, whose lock protects it.
+    /// Links the free cells. Their lock protects it.
     var next: UnsafeMutablePointer<Cell>?
 
     init() {
@@ -39,7 +38,7 @@ class Frame: @unchecked Sendable {
     }
   }
 
-  /// The cells that are free.
+  /// The free cells.
   private final class FreeCells: @unchecked Sendable {
     // Safe to share: `lock` protects the list.
     private let lock = BriefLock()
@@ -65,21 +64,21 @@ class Frame: @unchecked Sendable {
   }
 
   private static let freeCells = FreeCells()
-  /// From the first binding on.
+  /// Set with the first binding.
   private nonisolated(unsafe) final var cell: UnsafeMutablePointer<Cell>?
 
-  /// What is bound: plain words, so that copies keep nothing alive.
+  /// The bound value: plain words, so that copies keep nothing alive.
   @usableFromInline
   struct Binding: Sendable {
     /// The address of the frame's cell; zero for none.
     var cell: UInt = 0
-    /// The number that the cell has as long as the binding counts.
+    /// The cell's number while the binding counts.
     var number: UInt = 0
   }
 
   @TaskLocal private static var bound = Binding()
 
-  /// What frames are bound to.
+  /// The task-local that bindings use.
   @usableFromInline static let local = $bound
 
   static let key = RuntimeLocals.key(of: $bound)
@@ -88,7 +87,7 @@ class Frame: @unchecked Sendable {
 
   deinit { if let cell { Self.freeCells.giveBack(cell) } }
 
-  /// The innermost operation that the current task is inside, or none.
+  /// The innermost operation that contains the current task, or nil.
   @inline(__always)
   static var current: Frame? {
     guard let place = RuntimeLocals.binding(of: key) else { return nil }
@@ -100,7 +99,7 @@ class Frame: @unchecked Sendable {
     return cell.pointee.frame.unsafelyUnwrapped.takeUnretainedValue()
   }
 
-  /// What is to be bound for the current task, which keeps the frame for as long.
+  /// The value to bind in the current task, which keeps the frame alive meanwhile.
   @usableFromInline
   func binding() -> Binding {
     outer = Self.current
@@ -114,11 +113,11 @@ class Frame: @unchecked Sendable {
     return Binding(cell: UInt(bitPattern: cell), number: number)
   }
 
-  /// The body has ended: no binding counts any more.
+  /// The body has ended, so no binding counts any more.
   @usableFromInline
   func unbind() { cell.unsafelyUnwrapped.pointee.number.wrappingAdd(1, ordering: .releasing) }
 
-  /// The binding was just made, here.
+  /// Records where the binding was just made.
   @usableFromInline
   func noteBinding() {
     let place = UInt(bitPattern: RuntimeLocals.binding(of: Self.key))
@@ -132,7 +131,7 @@ class Frame: @unchecked Sendable {
     isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Value
   ) async -> Result<Value, Failure> {
     let result = await Self.local.withValue(binding()) {
-      // A closure is isolated as its function is only if it uses the parameter.
+      // A closure is isolated like its function only if it uses the parameter.
       _ = isolation
       noteBinding()
       do throws(Failure) {

@@ -2,25 +2,26 @@ import Inturn
 
 /// The plain place of a task in a FIFO queue.
 ///
-/// It is the executor of an actor on which the task begins, and does nothing: so the runtime hands it
-/// the task's first job, and the task begins when the queue has come to it, without having to wait in
-/// between. The jobs up to the body's first wait are run on the spot, as on no actor; the body runs where
-/// it belongs, prefers no executor, and its child tasks inherit nothing.
+/// This is the executor of an actor on which the task begins, and runs nothing by itself. So the
+/// runtime hands it the task's first job, and the task begins when its turn comes, without having
+/// to suspend before. The jobs up to the body's first suspension are run synchronously, as on no
+/// actor. The body runs where it belongs, has no preferred executor, and its child tasks inherit
+/// nothing.
 @usableFromInline
 final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
-  // Safe to share: as its superclass; `drainer` is written before it begins.
+  // Safe to share: see the superclass; `drainer` is written before the task begins.
 
   private nonisolated(unsafe) var drainer: LaneDrainer?
 
-  // The superclass's `lock` protects what follows: who comes second goes on with the queue.
+  // The superclass's `lock` protects everything below: whoever comes second carries on the queue.
   @exclusivity(unchecked) private var hasReturned = false
   @exclusivity(unchecked) private var hasSuspended = false
-  /// What the task does next, and whether whoever starts it is still to come for that.
+  /// The task's next job, and whether jobs are still taken here.
   @exclusivity(unchecked) private var job: UnownedJob?
   @exclusivity(unchecked) private var isOpen = true
 
-  /// Takes the first job of the task, which is being created, and those that follow while it is
-  /// started; passes others on.
+  /// Takes the first job of the task that is being created, and the jobs that follow while it is
+  /// being run here; passes other jobs on.
   @usableFromInline
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -33,7 +34,7 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
 
   // MARK: In the queue
 
-  /// Puts the task, which has just been created, into the queue.
+  /// Enqueues the task, which has just been created.
   @inlinable
   func enqueue<Success>(_ task: Task<Success, Never>) {
     enqueue(TaskAddress(of: task))
@@ -44,7 +45,7 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
   func enqueue(_ task: TaskAddress) {
     adopt(task)
     if enqueue(tag: Self.tag) { return }
-    // What is taken runs elsewhere from now on.
+    // The job that was taken runs elsewhere from now on.
     lock.lock()
     let job = self.job
     self.job = nil
@@ -53,15 +54,15 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
     if let job { globalConcurrentExecutor.enqueue(job) }
   }
 
-  /// Says that a plain operation is one. No priority has this tag.
+  /// The tag of plain operations that are held tasks. No priority has it.
   static var tag: UInt { 7 }
 
-  /// The one of a plain operation that has started.
+  /// The held task of a plain operation that has started.
   static func take(_ context: UInt) -> HeldTask {
     unsafeDowncast(reference(context).takeRetainedValue(), to: HeldTask.self)
   }
 
-  /// Runs the task until it suspends or ends. False when it has suspended: then it goes on with the
+  /// Runs the task until it suspends or ends. False when it has suspended; it then carries on the
   /// queue itself when it ends.
   func run(_ token: Handle, _ drainer: LaneDrainer, isAskedToEnd: Bool) -> Bool {
     self.drainer = drainer
@@ -90,7 +91,7 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
   @usableFromInline
   override func begin() {
     core.begin(self)
-    // Later than that, who cancels all finds it himself.
+    // From now on, a cancel-all finds the task itself.
     if isMarked || Engine.isCancelled(token).1 { withUnsafeCurrentTask { $0?.cancel() } }
   }
 
@@ -115,7 +116,7 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
 }
 
 extension HeldTask {
-  /// The executor of what is on no actor is null.
+  /// The executor for code on no actor is null.
   private static var noActor: UnownedSerialExecutor {
     unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
   }
@@ -125,7 +126,7 @@ extension HeldTask {
   @concurrent
   func performHeld<Value>(_ body: () async -> Value) async -> Value {
     if isRefused { return await performRefused(body) }
-    // It has been claimed, or the task would not run.
+    // It has been claimed, as the task would not run otherwise.
     begin()
     let value = await bind(isolation: nil, body).get()
     finish()
@@ -133,7 +134,7 @@ extension HeldTask {
   }
 }
 
-/// Where such a task begins: at a door that its place keeps. It does nothing there.
+/// The actor on which a held task begins. Its executor is the task's place; it does nothing itself.
 @usableFromInline
 actor HeldDoor {
   @usableFromInline let place: HeldTask

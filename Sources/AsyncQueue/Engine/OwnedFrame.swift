@@ -1,52 +1,53 @@
 import Inturn
 
-/// One operation that has a place in its queue, and its body a task, mostly of its own: `Ticket` and
-/// `Turn` say what the place is. It is the frame of its body, too.
+/// An operation with a place in its queue, whose body is a task, mostly its own. `Ticket` and
+/// `Turn` are the places. It is also the frame of its body.
 ///
 ///     pending ──its queue offers it, its task claims it──▶ claimed ──the body ends──▶ over
 ///        │  ▲                                                   │
 ///        │  └──────────there is to be another attempt───────────┘
 ///        └──cancelled, too late──▶ refused
 ///
-/// What is offered is pending still. The claim is the first thing that its task does when it goes on, on
-/// the actor that the body runs on: so nothing has started before.
+/// While it is offered, it is still pending. Claiming is the first thing that its task does when it
+/// resumes, on the body's actor, so nothing has started before.
 @usableFromInline
 class OwnedFrame: Frame, @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes, but for `token`, which its own task also reads
-  // without.
+  // Safe to share: `lock` protects everything that changes; its own task also reads `token` without
+  // the lock.
 
   enum Stage { case pending, claimed, refused, over }
 
-  /// Keeps the core, of which a frame does not, beyond the operation's end, which is still told.
+  /// Keeps the core alive, which a frame does not, beyond the operation's end, which is still told.
   private let keptCore: QueueCore
-  /// The priority of who enqueued it; that of its task is not lower.
+  /// The priority of the enqueuing task; its own task's is not lower.
   final let priority: UInt8
   /// Where its task was created.
   final let site: Site
-  /// Who can cancel its task together with others', and knows it until it is over.
+  /// Cancels its task together with others. Refers to it until it is over.
   private let registry: TaskRegistry?
-  /// Of an operation that has been claimed; null where the lane does not know it any more.
+  /// The token of a claimed operation; null if the lane no longer knows the operation.
   private(set) final nonisolated(unsafe) var token = Handle(bits: 0)
 
-  /// Whether its queue has not accepted it although it cannot be refused. Written before its task looks.
+  /// Whether its queue has refused it although its form cannot throw. Written before its task reads
+  /// it.
   @usableFromInline private(set) final nonisolated(unsafe) var isRefused = false
 
-  /// In the core's list of those whose bodies run and that the lane does not know; its lock protects
-  /// the links.
+  /// Links in the core's list of running operations that the lane does not know. The core's lock
+  /// protects them.
   @exclusivity(unchecked) final var next: Unmanaged<OwnedFrame>?
   @exclusivity(unchecked) final var previous: Unmanaged<OwnedFrame>?
 
-  /// Protects what follows, and what subclasses add. Nothing is called while it is held.
+  /// Protects everything below, and what subclasses add. No function is called while it is held.
   final let lock = BriefLock()
   @exclusivity(unchecked) private(set) final var stage = Stage.pending
-  /// Whether its queue has offered it, and it was not claimed since.
+  /// Whether its queue has offered it and it has not been claimed since.
   @exclusivity(unchecked) private final var isOffered = false
   @exclusivity(unchecked) private final var waiter: UnsafeContinuation<Void, Never>?
-  /// The task that runs the body, where it is the operation's own and known, until it is over: that
-  /// long the task lives. So long it is in the table of these, too.
+  /// The task that runs the body, if it is the operation's own and known, until the operation is
+  /// over: the task lives that long, and is in `TaskTable` that long.
   @exclusivity(unchecked) private final var task = TaskAddress.none
   @exclusivity(unchecked) private final var isAskedToEnd = false
-  /// How many attempts were over before this one. Its task reads it without the lock, too.
+  /// How many attempts came before this one. Its task also reads it without the lock.
   @exclusivity(unchecked) private(set) final var attempt: UInt32 = 0
 
   init(
@@ -65,12 +66,12 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   // MARK: The queue's side
 
-  /// The one that a context of the lane's stands for.
+  /// The frame that one of the lane's contexts stands for.
   static func reference(_ context: UInt) -> Unmanaged<OwnedFrame> {
     .fromOpaque(UnsafeRawPointer(bitPattern: context & ~LaneDrainer.tagMask).unsafelyUnwrapped)
   }
 
-  /// The queue offers the operation: its task is to claim it.
+  /// The queue offers the operation: its task has to claim it.
   final func offer() {
     lock.lock()
     isOffered = true
@@ -81,7 +82,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     core.escalateIfUrgent(self)
   }
 
-  /// The operation has started.
+  /// The operation was claimed and so has started.
   final func isClaimed(_ token: Handle) {
     lock.lock()
     self.token = token
@@ -89,13 +90,13 @@ class OwnedFrame: Frame, @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Its queue has not accepted it: `performRefused` says what becomes of it.
+  /// Its queue has refused it; see `performRefused`.
   final func isRefused(_ error: QueueError) {
     isRefused = true
     core.report(at: site, error)
   }
 
-  /// The operation has ended before its start. False when it has been started, or refused before.
+  /// The operation has ended before its start. False when it was started or refused before.
   final func refuse() -> Bool {
     lock.lock()
     if stage != .pending {
@@ -110,7 +111,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     return true
   }
 
-  /// The same for one attempt, of this token.
+  /// The same for the attempt with this token.
   final func askToEnd(_ attempt: Handle) {
     lock.lock()
     let isCurrent = stage == .claimed && token == attempt
@@ -118,7 +119,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     if isCurrent { askToEnd() }
   }
 
-  /// Cancels the body's task, where that is the operation's own.
+  /// Cancels the body's task, if it is the operation's own.
   final func askToEnd() {
     lock.lock()
     isAskedToEnd = true
@@ -127,7 +128,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     task?.cancel()
   }
 
-  /// Raises the priority of what runs.
+  /// Raises the priority of the body's task.
   final func escalate(to priority: TaskPriority) {
     lock.lock()
     let task = self.task.task
@@ -137,7 +138,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   // MARK: The task's side
 
-  /// The task that runs the body of an attempt, told once it exists, by who has created it. It may be
+  /// Sets the task that runs the body of an attempt. Called by whoever has created it; it may be
   /// over by then, and another attempt under way.
   @inlinable
   final func adopt<Success, Failure>(_ task: Task<Success, Failure>, attempt: UInt32 = 0) {
@@ -158,26 +159,26 @@ class OwnedFrame: Frame, @unchecked Sendable {
     let isOfferedOrClaimed = isOffered || stage == .claimed
     lock.unlock()
     if isAskedToEnd { task.task?.cancel() }
-    // Who began to wait before could not know the task.
+    // Threads that began to wait before could not know the task.
     if isOfferedOrClaimed { core.escalateIfUrgent(self) }
   }
 
-  /// Whether it is over, or will be without its queue's doing.
+  /// Whether it is over, or will end without its queue.
   final var hasEnded: Bool {
     lock.lock()
     defer { lock.unlock() }
     return stage == .over || stage == .refused
   }
 
-  /// Whether it runs, or has run.
+  /// Whether it is running or has run.
   final var hasStarted: Bool {
     lock.lock()
     defer { lock.unlock() }
     return stage == .claimed || stage == .over
   }
 
-  /// Claims the operation if it is offered. Whether it is decided what becomes of it: claimed or
-  /// refused. Between that and its body, the task does not leave its actor.
+  /// Claims the operation if it is offered. Returns whether its fate is decided: claimed or
+  /// refused. The task does not leave its actor between this and the body.
   @usableFromInline
   final func decide() -> Bool {
     lock.lock()
@@ -188,7 +189,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     return !isPending || (isOffered && claim())
   }
 
-  /// Starts the operation, if it is its turn still.
+  /// Starts the operation, if it is still its turn.
   func claim() -> Bool { fatalError("a subclass says how") }
 
   /// Waits until there may be something to decide: it is offered or refused.
@@ -201,7 +202,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     }
     let isolation = #isolation
     await withTaskPriorityEscalationHandler {
-      // A closure is isolated as its function is only if it uses the parameter; else the task
+      // A closure is isolated like its function only if it uses the parameter. Otherwise the task
       // would leave its actor here and come back in any order.
       _ = isolation
       await waitForResume()
@@ -223,20 +224,21 @@ class OwnedFrame: Frame, @unchecked Sendable {
     }
   }
 
-  /// The body begins.
+  /// The body is about to begin.
   @usableFromInline
   func begin() { fatalError("a subclass says how") }
 
-  /// The body has ended. Gives back whether it took too long.
+  /// The body has ended. Returns whether it took too long.
   @usableFromInline
   @discardableResult
   func finish() -> Bool { fatalError("a subclass says how") }
 
-  /// An operation that was cancelled while it was pending, and cannot be refused, knows it.
+  /// Cancels the current task, if the operation was cancelled while pending and cannot be refused.
   final func askCurrentTaskToEnd() { withUnsafeCurrentTask { $0?.cancel() } }
 
-  /// Its body's task has ended, and another one is to come for its next attempt: what makes that, and
-  /// which it is. Nil when it has ended, which `next` is asked under the lock.
+  /// The body's task has ended, and another one follows for the next attempt: returns what creates
+  /// it, and the attempt's number. Nil when the operation has ended, as reported by `next`, which
+  /// is called under the lock.
   final func goesOn<Next>(by next: () -> Next?) -> (next: Next, attempt: UInt32)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
@@ -249,7 +251,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
     return (next, attempt)
   }
 
-  /// Nothing is to be done with the task any more.
+  /// The task is no longer needed.
   final func letGo() {
     registry?.remove(self)
     lock.lock()

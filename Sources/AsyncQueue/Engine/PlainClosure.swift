@@ -1,20 +1,20 @@
 import Inturn
 
-/// An async closure in two words, as the engine keeps it while it is pending: no allocation is
-/// needed beyond the closure's own context.
+/// An async closure in two words, as the engine keeps it while it is pending: it needs no
+/// allocation beyond the closure's own context.
 struct PlainClosure {
   typealias Function = @Sendable () async -> Void
   typealias MainFunction = @Sendable @MainActor () async -> Void
   typealias ActorFunction<ActorType: Actor> = @Sendable (isolated ActorType) async -> Void
 
-  // Holders keep the functions as they are: a bare one would be wrapped where a generic type is
-  // expected.
+  // Holders keep the functions as they are: a bare function would be wrapped where a generic type
+  // is expected.
   private struct Holder { let function: Function }
   private struct MainHolder { let function: MainFunction }
   private struct ActorHolder<ActorType: Actor> { let function: ActorFunction<ActorType> }
 
-  /// The function, and its context, whose reference is this value's, with a priority's tag in the
-  /// lowest bits. They are zero in the address of any object.
+  /// The function, and its context with a priority's tag in the lowest bits, which are zero in any
+  /// object's address. This value owns a reference of the context.
   let work: UInt
   let context: UInt
 
@@ -42,7 +42,7 @@ struct PlainClosure {
 
   @inline(__always)
   private init<AnyHolder>(holding holder: AnyHolder, _ priority: PlainPriority) {
-    // What is put into memory and never taken out of it keeps its reference.
+    // A value that is stored in memory and never taken out keeps its reference.
     let words = withUnsafeTemporaryAllocation(of: AnyHolder.self, capacity: 1) { memory in
       memory.initializeElement(at: 0, to: holder)
       return UnsafeRawPointer(memory.baseAddress!).loadUnaligned(as: (UInt, UInt).self)
@@ -73,7 +73,7 @@ struct PlainClosure {
     }
   }
 
-  /// Puts the closure into a queue, or gives its reference up when that refuses it.
+  /// Enqueues the closure, or releases it when the queue refuses it.
   @inline(__always)
   func enqueue(_ queue: Handle, at site: Site) -> Status {
     let status = Engine.enqueuePlain(
@@ -82,7 +82,7 @@ struct PlainClosure {
     return status
   }
 
-  /// Gives the reference of one up that is never called. It needs the context only.
+  /// Releases a closure that is never called. Needs only the context.
   private static let destroy: RawDestroy = { context in
     let object = UnsafeRawPointer(
       bitPattern: UInt(bitPattern: context) & ~LaneDrainer.tagMask)

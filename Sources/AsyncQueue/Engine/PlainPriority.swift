@@ -1,4 +1,4 @@
-/// The priority of a plain operation, in the three bits that there is room for.
+/// The priority of a plain operation, in three bits.
 struct PlainPriority {
   let tag: UInt
 
@@ -9,7 +9,7 @@ struct PlainPriority {
 
   init(tag: UInt) { self.tag = tag }
 
-  /// Nil for a priority that has no number here. None at all, as outside of tasks, is 0.
+  /// Nil for a priority without a tag. No priority, as outside of tasks, is 0.
   @inline(__always)
   init?(_ priority: UInt8) {
     switch priority {
@@ -23,7 +23,7 @@ struct PlainPriority {
     }
   }
 
-  /// What a task of that priority is created with.
+  /// The priority with which to create a task.
   var task: TaskPriority? {
     tag == 0 ? nil : TaskPriority(rawValue: Self.values[Int(tag)])
   }

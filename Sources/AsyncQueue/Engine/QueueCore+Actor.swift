@@ -19,7 +19,7 @@ extension QueueCore {
     }
   }
 
-  /// The same on the main actor's own queues, whose operations have no parameter.
+  /// The same on the main actor's own queues, whose operations take no parameter.
   @inline(__always)
   func addOnMainActor(
     _ task: @escaping PlainClosure.MainFunction, at site: Site

@@ -1,13 +1,13 @@
 import Inturn
 
-/// Adding operations, in each of the ways that they come.
+/// Adding operations, in all their forms.
 extension QueueCore {
-  /// What a plain operation of the caller's may be; nil when its caller has task-local values, a
-  /// priority of its own or somebody watches: then it needs a task.
+  /// The priority of a plain operation; nil when the operation needs a task: the caller has
+  /// task-local values or an unusual priority, or somebody reads the events.
   @inline(__always)
   func plainPriority(_ own: TaskPriority?) -> PlainPriority? {
     if interests.load(ordering: .relaxed) & Interest.events != 0 { return nil }
-    // Numbers, as an optional priority is dealt with by calls of the standard library's.
+    // As numbers, because an optional priority involves calls into the standard library.
     let own = own?.rawValue
     return withUnsafeCurrentTask { task in
       guard let task else {
@@ -18,7 +18,8 @@ extension QueueCore {
     }
   }
 
-  /// Puts an operation in whose closure has a task of its own. `makeTask` makes one for each attempt.
+  /// Enqueues an operation whose closure gets its own task. `makeTask` creates one for each
+  /// attempt.
   func enqueueTurn(
     _ options: OperationOptions? = nil, at site: Site,
     makeTask: @escaping (Turn) -> Task<Void, Never>
@@ -35,8 +36,8 @@ extension QueueCore {
     return status
   }
 
-  /// The turn of a task that is about to be created and may throw, or that `isObstinate`: it runs in
-  /// any case. Where the queue refuses it, the task hears of that.
+  /// The turn of a task that is about to be created and may throw, or that `isObstinate`: that runs
+  /// in any case. If the queue refuses it, the task finds out.
   @usableFromInline
   func turn(
     _ label: String?, _ priority: TaskPriority?, isObstinate: Bool = false,
@@ -63,7 +64,7 @@ extension QueueCore {
     _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry?,
     from fileID: StaticString, _ line: UInt
   ) -> OwnedFrame {
-    // The lane counts a ticket as ended when its body begins, which states would tell.
+    // On the lane, a ticket counts as ended when its body begins, which observed states would show.
     let isObserved = interests.load(ordering: .relaxed) & Interest.states != 0
     if isObserved || !isPlain(label) {
       return turn(label, priority, isObstinate: true, in: registry, from: fileID, line)
@@ -74,8 +75,8 @@ extension QueueCore {
     return ticket
   }
 
-  /// What holds a task of a FIFO queue that cannot throw until it has its turn, or nil when it needs
-  /// a turn of its own.
+  /// Holds a task of a FIFO queue that cannot throw until its turn; nil when the task needs a turn
+  /// of its own.
   @usableFromInline
   func holder(
     _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry?,
@@ -90,7 +91,7 @@ extension QueueCore {
     label == nil && interests.load(ordering: .relaxed) & Interest.events == 0
   }
 
-  /// A turn for the calling task, waiting for room if there is none. Throws what refuses it.
+  /// A turn for the calling task; waits for room if there is none. Throws the reason for a refusal.
   func turnForCaller(
     isObstinate: Bool, options: OperationOptions? = nil, site: Site,
     isolation: isolated (any Actor)? = #isolation
@@ -100,15 +101,14 @@ extension QueueCore {
     case .ok: break
     case .full:
       try await enqueueWhenRoom(turn, options)
-      // It may be offered by now, so that nobody waits any more who would hear of this.
+      // It may be offered by now, so nobody is waiting any more who would notice the cancellation.
       if !isObstinate && Task.isCancelled { turn.cancelPending() }
     case let status: throw QueueError(status)
     }
     return turn
   }
 
-  /// Adds an operation, or, when there is no room, has a task made that waits for its turn until
-  /// there is.
+  /// Adds an operation. When there is no room, creates a task that waits for its turn meanwhile.
   func addWhenRoom(
     at site: Site, _ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>
   ) async throws {
@@ -119,7 +119,8 @@ extension QueueCore {
     case let status: throw QueueError(status)
     }
     let turn = Turn(self, isObstinate: false, site: site)
-    // Made here, for what it inherits; and before the turn can come, which waits for nobody then.
+    // Created here because of what it inherits, and before its turn can come, which would not wait
+    // for it.
     turn.adopt(makeTask(turn))
     do {
       try await enqueueWhenRoom(turn)
@@ -129,12 +130,12 @@ extension QueueCore {
     }
   }
 
-  /// Whether errors of any kind can be thrown as this type.
+  /// Whether any error can be thrown as this type.
   static func canThrow<Failure: Error>(_: Failure.Type) -> Bool {
     CancellationError() is Failure
   }
 
-  /// Runs a body in the calling task when its turn has come.
+  /// Runs a body in the calling task when its turn comes.
   @usableFromInline
   func runInTurn<Value, Failure: Error>(
     isolation: isolated (any Actor)?, options: OperationOptions?, _ fileID: StaticString,
@@ -143,7 +144,7 @@ extension QueueCore {
   ) async throws(Failure) -> Value {
     let turn: Turn
     do {
-      // The check that a visit makes, too.
+      // As for a visit.
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
       let entry = try TaskWaits.enter(.turn(self))
       defer { TaskWaits.leave(entry) }
@@ -174,8 +175,8 @@ extension QueueCore {
     }
   }
 
-  /// Runs a body that was refused and cannot be: once nothing of the queue is pending or running,
-  /// outside of it. One that gives nothing never runs.
+  /// Runs a body that was refused but whose form cannot throw: outside of the queue, once nothing
+  /// of the queue is pending or running. A body without a value never runs.
   @usableFromInline
   func runRefused<Value, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Value
@@ -194,7 +195,7 @@ extension QueueError {
 }
 
 extension Turn {
-  /// Runs the body of an operation that has a task of its own, and that may throw.
+  /// Runs the body of an operation that may throw and has its own task.
   @inlinable
   nonisolated(nonsending) func perform<Value>(
     _ body: nonisolated(nonsending) () async throws -> Value
@@ -226,7 +227,7 @@ extension Turn {
 }
 
 extension OwnedFrame {
-  /// The same for a body that does not throw, and that runs even when it is cancelled.
+  /// The same for a body that does not throw and runs even when it is cancelled.
   @inlinable
   @inline(__always)
   nonisolated(nonsending) func performInAnyCase<Value>(
@@ -254,8 +255,8 @@ extension OwnedFrame {
     return value
   }
 
-  /// Its queue has not accepted it: runs the body in a cancelled task, once nothing of the queue is
-  /// pending or running. One that gives nothing never runs.
+  /// For an operation that its queue has refused: runs the body in a cancelled task, once nothing
+  /// of the queue is pending or running. A body without a value never runs.
   @usableFromInline
   nonisolated(nonsending) func performRefused<Value>(
     _ body: nonisolated(nonsending) () async -> Value
@@ -272,6 +273,6 @@ extension OwnedFrame {
 }
 
 extension Outcome {
-  /// How an operation ends whose body throws.
+  /// The outcome of an operation whose body throws.
   init(of error: any Error) { self = error is CancellationError ? .cancelled : .failed }
 }

@@ -1,6 +1,6 @@
 import Inturn
 
-/// Tasks of plain operations whose bodies run: the lane does not know them.
+/// Running tasks of plain operations, which the lane does not know.
 extension QueueCore {
   func begin(_ frame: OwnedFrame) {
     let reference = Unmanaged.passUnretained(frame)
@@ -11,7 +11,7 @@ extension QueueCore {
     lock.unlock()
   }
 
-  /// One of them has begun for the lane, whose lock is held.
+  /// One of them has begun. Called under the lane's lock.
   func noteBegun() { begun.wrappingAdd(1, ordering: .relaxed) }
 
   func end(_ frame: OwnedFrame, hasBegun: Bool = false) {
@@ -33,7 +33,7 @@ extension QueueCore {
     lock.lock()
     var next = firstFrame
     while let frame = next?.takeUnretainedValue() {
-      // Its task holds it until this lock's owner has heard of the end.
+      // Its task keeps it until the end is noted under this lock.
       frames.append(frame)
       next = frame.next
     }
@@ -41,10 +41,10 @@ extension QueueCore {
     return frames
   }
 
-  /// Whether nothing is pending or running. What runs on an actor is among the core's before it is over
-  /// for the lane, so that it is seen here or there.
+  /// Whether nothing is pending or running. An operation on an actor is in the core's list before
+  /// it is over for the lane, so it is always seen in one of them.
   var isQuiet: Bool {
-    // A queue that has been destroyed is so, too.
+    // A destroyed queue is quiet, too.
     Engine.drain(queue, timeoutNanoseconds: 0) != .timedOut
       && (kind != .actor || runningFrameCount == 0)
   }

@@ -1,7 +1,7 @@
 import Inturn
 
-/// Bodies that run where their caller is, in a queue that has nothing else to do. What is marked as
-/// usable from inline lets the caller's compiler see the body.
+/// Bodies that run in their caller, on a queue that has nothing else to do. `@usableFromInline`
+/// lets the caller's compiler see the body.
 extension QueueCore {
   /// Runs a body in the calling task, in its turn.
   @inlinable
@@ -23,7 +23,7 @@ extension QueueCore {
     }
   }
 
-  /// Nil when the queue is not free, or the task is cancelled: then there is more to do.
+  /// Nil when the queue is not free or the task is cancelled; the caller then goes the long way.
   @usableFromInline
   func beginVisit(canThrow: Bool) -> Frame? {
     if !beginSection(canThrow: canThrow) { return nil }
@@ -31,7 +31,7 @@ extension QueueCore {
     return kind == .fifo ? visitFrame : Frame(self)
   }
 
-  /// The same for a body that does not suspend. It waits for nothing, so that it needs no frame.
+  /// The same for a body that does not suspend. It cannot wait for anything, so it needs no frame.
   @usableFromInline
   func beginSection(canThrow: Bool) -> Bool {
     if canThrow && Task.isCancelled { return false }

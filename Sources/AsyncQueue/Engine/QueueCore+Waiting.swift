@@ -1,12 +1,12 @@
 import Inturn
 
-/// Waiting for room and for quiet; looking.
+/// Waiting for room and for quiet; reading the queue's state.
 extension QueueCore {
   // MARK: Quiet
 
   func waitUntilQuiet(timeout: Duration?) async {
     if isQuiet { return }
-    // What has begun on an actor is over for the lane.
+    // Operations that have begun on an actor are over for the lane.
     _ = await quietWaits.wait(
       for: queue, within: timeout, of: clock,
       isRestOver: { [self] in kind != .actor || runningFrameCount == 0 }
@@ -25,8 +25,8 @@ extension QueueCore {
 
   // MARK: Room
 
-  /// Puts a turn into the queue, waiting for room if there is none; who waits longest comes first.
-  /// Throws what refuses it, or when the task is cancelled meanwhile, unless the turn is obstinate.
+  /// Enqueues a turn, waiting for room if there is none; the longest waiting goes first. Throws the
+  /// reason for a refusal, or when the task is cancelled meanwhile, unless the turn is obstinate.
   func enqueueWhenRoom(
     _ turn: Turn, _ options: OperationOptions? = nil,
     isolation: isolated (any Actor)? = #isolation
@@ -57,16 +57,16 @@ extension QueueCore {
       let waits = roomLine.add(waiter, continuation)
       if waits { interests.bitwiseOr(Interest.room, ordering: .sequentiallyConsistent) }
       lock.unlock()
-      // There may be room just now.
+      // There may be room already.
       if waits { giveRoom() } else { continuation.resume(returning: nil) }
     }
   }
 
-  /// Whether who comes now comes after others that wait for room.
+  /// Whether others are waiting for room, so that a newcomer has to wait as well.
   var isRoomAwaited: Bool { interests.load(ordering: .relaxed) & Interest.room != 0 }
 
-  /// Puts as many of those that wait into the queue as there is room for; all of them get to know
-  /// when the queue is closed.
+  /// Enqueues as many waiting turns as there is room for. When the queue is closed, all of them are
+  /// told.
   func giveRoom() {
     lock.lock()
     var goesOn = roomLine.begin()
@@ -93,7 +93,7 @@ extension QueueCore {
 
   var statistics: QueueStatistics {
     var result = QueueStatistics(of: queue)
-    // What has begun on an actor is over for the lane.
+    // Operations that have begun on an actor are over for the lane.
     let begun = kind == .actor ? runningFrameCount : 0
     result.running += begun
     result.finished = max(0, result.finished - begun)
@@ -137,7 +137,7 @@ extension QueueCore {
     withExtendedLifetime(observer) {}
   }
 
-  /// The last events have been told when nothing of the queue is left.
+  /// Nothing of the queue is left, so the last events have been sent.
   func finishObservers() {
     lock.lock()
     let observers = self.observers.values.map(\.self)

@@ -1,13 +1,14 @@
 import Inturn
 import Synchronization
 
-/// What is behind a queue: the engine's lane, and who is to hear of it.
+/// The part behind a queue: the engine's lane, and everybody who is told about it.
 ///
-/// It lives as long as the queue is used or has work: the lane keeps it, and is destroyed when the
-/// queue has been released and nothing of it is left.
+/// It lives while the queue is used or has work. The lane retains it, and is destroyed when the
+/// queue has been released and none of its work is left.
 @usableFromInline
 final class QueueCore: @unchecked Sendable {
-  // Safe to share: `queue` is written before the core is, `lock` protects what else changes.
+  // Safe to share: `queue` is written before the core is shared; `lock` protects everything else
+  // that changes.
 
   let label: String?
   let kind: QueueKind
@@ -17,37 +18,38 @@ final class QueueCore: @unchecked Sendable {
   private(set) nonisolated(unsafe) var queue = Handle(bits: 0)
   let pin: AnyActorPin?
   let takesParameter: Bool
-  /// The frame of the body that runs without a turn; its owner is the visit.
+  /// The frame of a body that runs without a turn. The visit owns it.
   private(set) nonisolated(unsafe) var visitFrame: Frame! = nil
 
   let quietWaits = QuietWaits()
 
-  /// Protects what follows. Nothing is called while it is held.
+  /// Protects everything below. No function is called while it is held.
   let lock = BriefLock()
   @exclusivity(unchecked) var roomLine = RoomLine()
   @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
   @exclusivity(unchecked) var nextObserver: UInt64 = 0
-  /// How many events of operations have been told, and whether nothing is left to say after them.
+  /// How many events of operations were sent, and whether `idle` has been sent since.
   @exclusivity(unchecked) private var operationEvents = 0
   @exclusivity(unchecked) var isIdleTold = true
-  /// How many suspends are in force, as far as events tell.
+  /// How many suspends are in force, for events.
   @exclusivity(unchecked) private var suspends = 0
   /// Sessions whose tasks belong to one operation each, which has suspended on its actor.
   @exclusivity(unchecked) private var displaced: [ObjectIdentifier: DrainSession] = [:]
   /// The task that runs plain operations one after the other.
   @exclusivity(unchecked) private var session: DrainSession?
-  /// Made when it is first asked for.
+  /// Created on first use.
   @exclusivity(unchecked) private var madeStates: QueueStates?
-  /// Those that run and that the lane does not know, or that are about to.
+  /// Operations that run, or are about to, and that the lane does not know.
   @exclusivity(unchecked) var firstFrame: Unmanaged<OwnedFrame>?
-  /// How many of them have begun on an actor. Counted up under the lane's lock, down under this one.
+  /// How many of them have begun on an actor. Incremented under the lane's lock, decremented under
+  /// `lock`.
   let begun = Atomic<Int>(0)
 
-  /// What somebody wants to hear of. Relaxed where only the common case is asked for, that it is
-  /// nothing: who sets a bit looks at the queue himself afterwards.
+  /// What somebody waits for. Relaxed where only the common case is checked, that it is zero:
+  /// whoever sets a bit looks at the queue afterwards.
   let interests = Atomic<UInt32>(0)
-  /// How many wait for their turn, and the highest priority of those who have waited since that
-  /// was nobody. Only hints: relaxed.
+  /// How many tasks wait for their turns, and the highest priority of those that have waited since
+  /// there were none. Only hints: relaxed.
   private let waiting = Atomic<Int>(0)
   private let urgency = Atomic<UInt8>(0)
 
@@ -58,13 +60,13 @@ final class QueueCore: @unchecked Sendable {
     static let released: UInt32 = 1 << 3
     static let destroyed: UInt32 = 1 << 4
     static let states: UInt32 = 1 << 5
-    /// An actor is kept, and no session is to let go of it.
+    /// An actor is pinned, and no session will unpin it.
     static let pin: UInt32 = 1 << 6
   }
 
   /// - Parameters:
-  ///   - pin: an actor queue's actor.
-  ///   - takesParameter: whether its plain operations are given that.
+  ///   - pin: An actor queue's actor.
+  ///   - takesParameter: Whether its plain operations are passed the actor.
   init(
     _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?, pin: AnyActorPin? = nil,
     takesParameter: Bool = true
@@ -88,19 +90,19 @@ final class QueueCore: @unchecked Sendable {
     visitFrame = Frame(self)
   }
 
-  /// How messages call the queue.
+  /// The queue's name in messages.
   var described: String {
     label.map { "queue \(InturnCore.Report.quoted($0))" } ?? "an unnamed queue"
   }
 
-  /// Stops the program where a refusal cannot be thrown.
+  /// Stops the program when a refusal cannot be thrown.
   func stop(
     _ error: any Error, _ fileID: StaticString = #fileID, _ line: UInt = #line
   ) -> Never {
     fatalError("\(described) refuses an operation: \(error)", file: fileID, line: line)
   }
 
-  /// What can be observed of the queue.
+  /// The queue's observable states.
   var states: QueueStates {
     interests.bitwiseOr(Interest.states, ordering: .relaxed)
     return lock.withLock {
@@ -111,7 +113,7 @@ final class QueueCore: @unchecked Sendable {
     }
   }
 
-  /// Tells that an operation was refused whose caller cannot be told.
+  /// Reports that an operation was refused whose caller cannot be told.
   func report(
     refusalOf operation: String? = nil, at site: Site, _ error: QueueError
   ) {
@@ -120,7 +122,7 @@ final class QueueCore: @unchecked Sendable {
 
   // MARK: Draining
 
-  /// Whom the engine tells. The lane keeps it, and so the core.
+  /// Receives the engine's calls. The lane retains it, and with it the core.
   private final class Host: LaneHost {
     private let core: QueueCore
 
@@ -132,18 +134,18 @@ final class QueueCore: @unchecked Sendable {
 
     func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) {
       notice.deliver()
-      // As long as a handler is being called, the lane is not quiet.
+      // While a handler is being called, the lane is not quiet.
       core.progressed()
     }
   }
 
-  /// Has what is next come to its task.
+  /// Lets whatever is next come to its task.
   func drive(_ drainer: LaneDrainer) {
     handle(drainer.next(tag: nil))
     progressed()
   }
 
-  /// Does what a step says for which the drainer itself is of no use any more.
+  /// Carries out a step after which the drainer is no longer needed.
   func handle(_ step: LaneDrainer.Step) {
     switch step {
     case .offered(let context): offer(context)
@@ -154,10 +156,10 @@ final class QueueCore: @unchecked Sendable {
     }
   }
 
-  /// Tells an operation that it is offered, which was kept for that.
+  /// Tells an operation, which was retained for this, that it is offered.
   func offer(_ context: UInt) { OwnedFrame.reference(context).takeRetainedValue().offer() }
 
-  /// Has plain operations run, in a task of their priority.
+  /// Runs plain operations, in a task of their priority.
   private func startSession(_ turn: OutsideExecutor.Turn, _ priority: PlainPriority) {
     let session = DrainSession(self, priority)
     if let pin {
@@ -169,7 +171,7 @@ final class QueueCore: @unchecked Sendable {
     escalateIfUrgent(session, priority)
   }
 
-  /// Has tasks begun, in a task of about the first one's priority.
+  /// Runs held tasks, in a task of roughly the first one's priority.
   private func startTasks(_ turn: OutsideExecutor.Turn, _ first: UInt8) {
     let priority = PlainPriority(first) ?? PlainPriority(tag: 0)
     let session = DrainSession(self, priority)
@@ -178,7 +180,7 @@ final class QueueCore: @unchecked Sendable {
   }
 
   private func escalateIfUrgent(_ session: DrainSession, _ priority: PlainPriority) {
-    // Who began to wait before could not know the task.
+    // Threads that began to wait before could not know the task.
     let urgent = TaskPriority(rawValue: urgency.load(ordering: .relaxed))
     if urgent > priority.task ?? .medium { session.escalate(to: urgent) }
   }
@@ -197,7 +199,7 @@ final class QueueCore: @unchecked Sendable {
     withExtendedLifetime(ended) {}
   }
 
-  /// The session's task belongs to its last operation from now on.
+  /// From now on, the session's task belongs to its last operation.
   func noteDisplaced(_ session: DrainSession) {
     lock.lock()
     displaced[ObjectIdentifier(session)] = session
@@ -213,7 +215,7 @@ final class QueueCore: @unchecked Sendable {
 
   // MARK: Priorities
 
-  /// Somebody begins to wait.
+  /// A task begins to wait.
   func waitBegins(_ priority: TaskPriority) {
     waiting.wrappingAdd(1, ordering: .relaxed)
     isAwaited(by: priority)
@@ -225,11 +227,11 @@ final class QueueCore: @unchecked Sendable {
     }
   }
 
-  /// Somebody of this priority waits: what runs before is not to be slower.
+  /// A task of this priority waits: whatever runs before it gets at least that priority.
   func isAwaited(by priority: TaskPriority) {
     var known = urgency.load(ordering: .relaxed)
     repeat {
-      // Who was told before need not be told again.
+      // Whoever was escalated before need not be again.
       if known >= priority.rawValue { return }
       let (exchanged, original) = urgency.weakCompareExchange(
         expected: known, desired: priority.rawValue, ordering: .relaxed)
@@ -266,7 +268,7 @@ final class QueueCore: @unchecked Sendable {
   private func runningFrames(areAskedToEnd: Bool = false) -> [OwnedFrame] {
     var frames: [OwnedFrame] = runningPlainFrames
     Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
-      // Its queue or its task holds it until the engine, which is locked now, has heard of the end.
+      // The queue or the task keeps it until the engine, which is locked now, learns of its end.
       frames.append(OwnedFrame.reference(UInt(bitPattern: $0)).takeUnretainedValue())
     }
     return frames
@@ -274,7 +276,7 @@ final class QueueCore: @unchecked Sendable {
 
   // MARK: What happened
 
-  /// Whether somebody is told of events.
+  /// Whether anybody reads the events.
   var tellsEvents: Bool { interests.load(ordering: .relaxed) & Interest.events != 0 }
 
   func emit(_ event: @autoclosure () -> QueueEvent) {
@@ -290,8 +292,7 @@ final class QueueCore: @unchecked Sendable {
     for observer in observers { observer.yield(event) }
   }
 
-  /// The same of the queue's own. Of those that are counted, the first suspend is told, and the last
-  /// resume.
+  /// The same for events of the queue itself. Only the first suspend and the last resume are sent.
   func emitOwn(_ event: QueueEvent) {
     let isTold = lock.withLock {
       switch event {
@@ -304,7 +305,7 @@ final class QueueCore: @unchecked Sendable {
     if isTold { emit(event) }
   }
 
-  /// Tells that nothing is pending or running any more, unless something has happened meanwhile.
+  /// Sends `idle` if nothing is pending or running, unless something has happened meanwhile.
   private func tellIdle() {
     let before = lock.withLock { isIdleTold ? nil : operationEvents }
     guard let before, isQuiet else { return }
@@ -316,7 +317,7 @@ final class QueueCore: @unchecked Sendable {
     if isTold { emit(.idle) }
   }
 
-  /// Something was started or has ended, outside of any lock.
+  /// Something was started or has ended. Called without locks.
   @inline(__always)
   func progressed() {
     if interests.load(ordering: .relaxed) != 0 { tellWhoIsInterested() }
@@ -332,7 +333,7 @@ final class QueueCore: @unchecked Sendable {
     if interests & Interest.released != 0 && isQuiet { destroyOnce() }
   }
 
-  /// The queue has been released by its user: what is pending still runs.
+  /// The queue's user has released it; pending operations still run.
   func release() {
     if lock.withLock({ suspends > 0 }) { emit(.resumed) }
     while Engine.resume(queue) == .ok {}

@@ -1,13 +1,13 @@
 import Inturn
 
-/// Turns that wait for room in their queue, in order. Its user's lock protects it.
+/// Turns that wait for room in their queue, in order. The user's lock protects it.
 ///
-/// A turn is put into the queue in its waiter's stead, by whoever has made the room: so no room is
-/// promised to somebody who may not come for it, and nobody comes in between.
+/// Whoever has made room enqueues the waiting turn in its owner's stead. So no room is reserved for
+/// somebody who may not come for it, and nobody gets in between.
 struct RoomLine {
-  /// One that waits; it is resumed once, with what became of its turn: nil when it was cancelled.
+  /// A waiting turn. It is resumed once, with the turn's status; nil when it was cancelled.
   final class Waiter: @unchecked Sendable {
-    // Safe to share: `turn` and `options` never change, the list's lock protects the rest.
+    // Safe to share: `turn` and `options` never change; the line's lock protects the rest.
     let turn: Turn
     let options: OperationOptions?
     fileprivate var continuation: UnsafeContinuation<Status?, Never>?
@@ -21,14 +21,14 @@ struct RoomLine {
 
   private var waiters: [Waiter] = []
   private var first = 0
-  /// Whether somebody puts turns into the queue, one after the other; one does at a time.
+  /// Whether a thread is enqueuing turns, one after the other; only one does at a time.
   private var isMoving = false
-  /// Whether there may be more room than that one knows.
+  /// Whether there may be more room than that thread knows of.
   private var mayHaveMoved = false
 
   var isEmpty: Bool { first == waiters.count }
 
-  /// Adds one. False when it was cancelled before.
+  /// Adds a waiter. False when it was cancelled before.
   mutating func add(_ waiter: Waiter, _ continuation: UnsafeContinuation<Status?, Never>) -> Bool {
     if waiter.isCancelled { return false }
     waiter.continuation = continuation
@@ -36,7 +36,8 @@ struct RoomLine {
     return true
   }
 
-  /// Gives up one's wait. What resumes it; nil when it does not wait, or its turn is on its way in.
+  /// Cancels a wait. Returns its continuation; nil when it does not wait, or its turn is just being
+  /// enqueued.
   mutating func cancel(_ waiter: Waiter) -> UnsafeContinuation<Status?, Never>? {
     waiter.isCancelled = true
     if isMoving && !isEmpty && waiters[first] === waiter { return nil }
@@ -44,7 +45,7 @@ struct RoomLine {
     return waiter.continuation
   }
 
-  /// Whether the caller is to put turns into the queue now; if so, until `next` gives nil.
+  /// Whether the caller has to enqueue turns now, until `next` returns nil.
   mutating func begin() -> Bool {
     mayHaveMoved = true
     if isMoving { return false }
@@ -52,7 +53,7 @@ struct RoomLine {
     return true
   }
 
-  /// The first one that still waits.
+  /// The first turn that still waits.
   mutating func next() -> Waiter? {
     mayHaveMoved = false
     while !isEmpty {
@@ -63,7 +64,7 @@ struct RoomLine {
     return nil
   }
 
-  /// What became of that one's turn. What resumes it; nil when it waits on.
+  /// Notes the result for that turn. Returns its continuation; nil when it goes on waiting.
   mutating func settle(_ status: Status) -> UnsafeContinuation<Status?, Never>? {
     let waiter = waiters[first]
     if status == .full && !waiter.isCancelled { return nil }
@@ -72,7 +73,7 @@ struct RoomLine {
     return waiter.continuation
   }
 
-  /// Whether the room is used up, as far as anybody knows: then the caller is done.
+  /// Whether the room is used up, as far as is known; the caller is then done.
   mutating func end() -> Bool {
     if mayHaveMoved { return false }
     isMoving = false

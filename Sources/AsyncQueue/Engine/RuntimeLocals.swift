@@ -1,10 +1,11 @@
 internal import CSwiftTask
 
-/// What the Swift runtime says of task-local values that the standard library does not.
+/// Facts about task-local values that the Swift runtime knows and the standard library does not
+/// expose.
 enum RuntimeLocals {
-  /// What the runtime knows a task-local by.
+  /// The runtime's key of a task-local.
   struct Key: @unchecked Sendable {
-    // Safe to share: the address of an object that lives as long as the process.
+    // Safe to share: the address of an object that is never freed.
     fileprivate let object: UnsafeRawPointer
 
     fileprivate var bits: UInt { UInt(bitPattern: object) }
@@ -14,20 +15,20 @@ enum RuntimeLocals {
     Key(object: UnsafeRawPointer(Unmanaged.passRetained(local).toOpaque()))
   }
 
-  /// Where the current task, or the thread outside of tasks, has its binding of a task-local. Nil
-  /// when there is none. The address differs for each binding, and for each copy of one.
+  /// Where the current task, or the thread outside of tasks, has its binding of a task-local; nil
+  /// for none. Each binding, and each copy of one, has a different address.
   @inline(__always)
   static func binding(of key: Key) -> UnsafeMutableRawPointer? { cswift_task_binding(key.object) }
 
   // MARK: Whether anything is bound
 
-  /// Whether task-local values are bound that work has to be given. True, too, where that cannot
-  /// be told: then an enqueue makes a task, which has them.
+  /// Whether task-local values are bound that work has to inherit. Also true when that cannot be
+  /// told: an enqueue then creates a task, which inherits them.
   ///
-  /// There is no call for it, and an enqueue that makes a task costs eight times as many instructions.
-  /// A task has the address of its last binding in a word of its own; outside of tasks, a value is
-  /// bound each time to see what was bound before it. Both are so in runtimes whose version and size of
-  /// a task are those that the tests have seen, and nothing is read in others, nor in a build without
+  /// There is no call for this, and an enqueue that creates a task costs eight times as many
+  /// instructions. A task has the address of its last binding in a word of its own. Outside of
+  /// tasks, a value is bound each time to see what was bound before it. Both rely on runtimes whose
+  /// version and task size the tests have seen. Nothing is read in others, nor in a build without
   /// the package's trait `ReadsTasks`.
   @inline(__always)
   static func areBound(in task: TaskAddress) -> Bool {
@@ -51,12 +52,12 @@ enum RuntimeLocals {
     }
   }
 
-  /// Whether a binding, zero for none, or one before it is anything else than a frame of ours.
+  /// Whether a binding (zero for none), or one before it, is anything but one of our frames.
   @inline(__always)
   private static func isForeign(_ item: UInt) -> Bool {
     var item = item
     while item != 0 {
-      // The lowest bits tell values from marks in between.
+      // The lowest bits tell values from markers between them.
       if item & 3 != 0 { return true }
       let header = Header(item)
       if header.key != Frame.key.bits { return true }
@@ -65,7 +66,7 @@ enum RuntimeLocals {
     return false
   }
 
-  /// What comes before a bound value: the binding before it, the key, the value's type.
+  /// What precedes a bound value: the previous binding, the key, the value's type.
   private struct Header {
     let previous: UInt
     let key: UInt

@@ -1,7 +1,7 @@
-/// A task without its types, and without keeping it: who has one knows that the task lives.
+/// A task without its types and without a reference: whoever has one knows that the task lives.
 @usableFromInline
 struct TaskAddress: Equatable, Sendable {
-  /// What tells the task from all others as long as it lives. Zero stands for none.
+  /// Identifies the task while it lives. Zero stands for none.
   @usableFromInline let bits: UInt
 
   static let none = TaskAddress(bits: 0)
@@ -9,18 +9,18 @@ struct TaskAddress: Equatable, Sendable {
   @usableFromInline
   init(bits: UInt) { self.bits = bits }
 
-  /// That of a task that runs.
+  /// The address of a running task.
   @inline(__always)
   init(of task: UnsafeCurrentTask) { bits = unsafeBitCast(task, to: UInt.self) }
 
-  /// A task is one reference, and nothing else.
+  /// A task is a single reference.
   @inlinable
   init<Success, Failure>(of task: Task<Success, Failure>) {
     self.init(bits: unsafeBitCast(task, to: UInt.self))
   }
 
-  /// The task, which is kept from now on, to be cancelled or escalated; its type is not its own, so
-  /// that its value is not to be asked for. Nil for none.
+  /// The task, retained, to be cancelled or escalated. Its type is not the real one, so its value
+  /// must not be asked for. Nil for none.
   var task: Task<Void, Never>? {
     withUnsafePointer(to: bits) {
       $0.withMemoryRebound(to: Task<Void, Never>?.self, capacity: 1) { $0.pointee }
@@ -29,7 +29,7 @@ struct TaskAddress: Equatable, Sendable {
 }
 
 extension Task {
-  /// Raises the task's priority where the system's tasks can be escalated; else does nothing.
+  /// Raises the task's priority, if the system supports that.
   func escalate(to priority: TaskPriority) {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
       escalatePriority(to: priority)
@@ -38,7 +38,7 @@ extension Task {
 }
 
 extension TaskPriority {
-  /// The number of the current task's; zero outside of tasks, where there is none.
+  /// The raw priority of the current task; zero outside of tasks, which have none.
   @inline(__always)
   static var ofCurrentTask: UInt8 {
     withUnsafeCurrentTask { task in

@@ -1,9 +1,9 @@
 import Inturn
 
-/// The operations whose tasks are cancelled together.
+/// Operations whose tasks are cancelled together.
 @usableFromInline
 final class TaskRegistry: @unchecked Sendable {
-  // Safe to share: `lock` protects `frames`. Nothing is called while it is held.
+  // Safe to share: `lock` protects `frames`. No function is called while it is held.
 
   private let lock = BriefLock()
   @exclusivity(unchecked) private var frames: [ObjectIdentifier: OwnedFrame] = [:]
@@ -21,8 +21,8 @@ final class TaskRegistry: @unchecked Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Cancels the tasks of all frames, also of those that are just being created. Those that run come
-  /// last: the end of one must not let another begin that has not heard of it yet.
+  /// Cancels the tasks of all frames, including those that are just being created. Running ones
+  /// come last: the end of one must not let another begin that has not been cancelled yet.
   func cancelAll() {
     lock.lock()
     var frames = self.frames.values.map(\.self)

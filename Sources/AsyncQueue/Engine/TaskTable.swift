@@ -1,14 +1,14 @@
 import Inturn
 import Synchronization
 
-/// The operations that have tasks of their own, by their tasks, from the task's creation until the
-/// operation is over.
+/// The operations that have their own tasks, by task, from the task's creation until the operation
+/// is over.
 ///
-/// So a task that is awaited is known to be an operation's, and a task that runs one is found by
-/// itself and by its child tasks.
+/// This is how an awaited task is recognised as an operation's, and how a running operation is
+/// found by its own task and its child tasks.
 ///
-/// Tasks that are created one after the other lie near each other, and their entries do, too: with a
-/// hundred thousand of them, an entry that lay anywhere would cost a cache miss each time.
+/// Tasks that are created one after the other lie near each other, and so do their entries: with a
+/// hundred thousand of them, scattered entries would cost a cache miss each.
 enum TaskTable {
   private struct Entry {
     var task: TaskAddress
@@ -17,9 +17,9 @@ enum TaskTable {
     static var none: Entry { Entry(task: .none, frame: nil) }
   }
 
-  /// A part of the table, of the tasks in some of the blocks of memory: one cache line. Lock and
-  /// content are apart in it, as who changes the content does not change what others look at
-  /// meanwhile, the lock.
+  /// A part of the table, for the tasks in some of the memory blocks: one cache line. Lock and
+  /// content lie in its two halves, so that changing the content does not change the word that
+  /// others watch meanwhile, the lock.
   private struct Shard {
     private let line: UnsafeMutableRawPointer
 
@@ -45,11 +45,10 @@ enum TaskTable {
     private var contentMemory: UnsafeMutableRawPointer { line + Self.lineSize / 2 }
   }
 
-  /// Open addressing, probed one by one; who leaves moves back those that had to go on because of
-  /// it.
+  /// Open addressing with linear probing. A removal moves back the entries that had been displaced.
   private struct Content {
     private var entries = Content.makeEntries(Content.leastLength)
-    /// One less than the length, a power of two, of which no more than half is in use.
+    /// The length minus one. The length is a power of two, and at most half of it is in use.
     private var mask = Content.leastLength - 1
     private var count: UInt = 0
 
@@ -61,7 +60,7 @@ enum TaskTable {
       return entries
     }
 
-    /// Where the task's entry is, or where the probe for it ends.
+    /// Where the task's entry is, or where probing for it ends.
     @inline(__always)
     private func indexLocked(_ task: TaskAddress) -> UInt {
       var index = TaskTable.home(of: task) & mask
@@ -97,7 +96,7 @@ enum TaskTable {
       }
       entries[Int(hole)] = .none
       count -= 1
-      // The room for a crowd is given back when that is gone.
+      // Memory for a crowd is given back when the crowd is gone.
       if count == 0 && mask >= Self.leastLength { resizeLocked(to: Self.leastLength) }
     }
 
@@ -126,8 +125,8 @@ enum TaskTable {
 
   // MARK: Where a task belongs
 
-  /// Tasks of a block of memory have places in a row, each its own, as a task is longer than what
-  /// stands for one place; and what comes out here spreads the blocks.
+  /// Tasks in one block of memory have consecutive places, each its own, since a task is larger
+  /// than a place's share of addresses. This hash spreads the blocks.
   @inline(__always)
   private static func hash(ofBlock task: TaskAddress) -> UInt {
     task.bits >> 14 &* 0x9E37_79B9_7F4A_7C15
@@ -135,7 +134,7 @@ enum TaskTable {
 
   @inline(__always)
   private static func home(of task: TaskAddress) -> UInt {
-    // The upper bits of a product are the best ones. The highest choose the shard.
+    // The upper bits of a product are the best ones. The highest select the shard.
     (hash(ofBlock: task) >> 32) << 6 | task.bits >> 8 & 63
   }
 
@@ -147,8 +146,8 @@ enum TaskTable {
 
   // MARK: Operations
 
-  /// From now on, until `remove`, the operation is found by its task, which lives as long. The
-  /// caller keeps the frame.
+  /// From now until `remove`, the operation is found by its task, which lives that long. The caller
+  /// keeps the frame alive.
   static func add(_ frame: OwnedFrame, of task: TaskAddress) {
     let shard = shard(of: task)
     shard.lock.pointee.lock()
@@ -163,7 +162,7 @@ enum TaskTable {
     shard.lock.pointee.unlock()
   }
 
-  /// The operation of a task that is known to live.
+  /// The operation of a task that is known to be alive.
   static func find(_ task: TaskAddress) -> OwnedFrame? {
     let shard = shard(of: task)
     shard.lock.pointee.lock()

@@ -1,29 +1,30 @@
 import Inturn
 
-/// The waits that are made from inside queues' operations; see `TaskWaitGraph`.
+/// Waits made inside queues' operations; see `TaskWaitGraph`.
 enum TaskWaits {
   typealias Entry = TaskWaitGraph.Entry
 
-  /// What a wait is for.
+  /// What is waited for.
   enum Target {
     /// A turn in the queue.
     case turn(QueueCore)
-    /// The end of all that is in the queue.
+    /// The end of everything in the queue.
     case quiet(QueueCore)
-    /// The end of an operation with a task of its own.
+    /// The end of an operation with its own task.
     case end(OwnedFrame)
 
     fileprivate var needs: [TaskWaitGraph.Need] {
       switch self {
       case .turn(let core):
-        // Only an operation that runs holds others up, and on an actor not once it waits.
+        // Only a running operation holds others up, and on an actor not while it waits.
         core.kind == .actor ? [] : [.place(in: core.queue)]
       case .quiet(let core): [.place(in: core.queue)]
       case .end(let awaited):
         if awaited.hasEnded {
           []
         } else if awaited.core.kind == .fifo || awaited.isRefused {
-          // What runs there is the awaited operation, or comes before it, and before what was refused.
+          // Whatever runs there is the awaited operation or comes before it, and before one that
+          // was refused.
           [.place(in: awaited.core.queue)]
         } else {
           [.end(of: awaited.holder)]
@@ -32,14 +33,14 @@ enum TaskWaits {
     }
   }
 
-  /// Enters a wait of the current task. Throws, after a report, when it could never end.
+  /// Begins a wait of the current task. Throws, after a report, if it could never end.
   static func enter(_ target: Target) throws(QueueError) -> Entry {
     guard let frame = Frame.current else { return .none }
     return try enter(target, of: frame)
   }
 
-  /// Enters the wait of the current task for the end of another one, of this address. `isCancelled`
-  /// says whether that one is cancelled.
+  /// Begins a wait of the current task for the end of the task at this address. `isCancelled` says
+  /// whether that task is cancelled.
   static func enter(
     endOf task: TaskAddress, isCancelled: @autoclosure () -> Bool
   ) throws(QueueError) -> Entry {
@@ -61,8 +62,8 @@ enum TaskWaits {
 
   static func leave(_ entry: Entry) { TaskWaitGraph.leave(entry) }
 
-  /// From the first queue on, waits for other operations see those that a task is inside of here, and
-  /// progress is theirs.
+  /// Once there is a queue, waits for other modules' operations also see the operations of this one
+  /// that contain a task, and progress reports reach them.
   static let areSeenByOthers: Void = {
     OperationFrame.otherHolders.withLock {
       $0 = { Frame.current.map { frame in { frame.holders } } }
@@ -76,7 +77,7 @@ enum TaskWaits {
 extension Frame {
   fileprivate var holder: TaskWaitGraph.Holder { .init(self, of: core.queue) }
 
-  /// The operations that the frame is inside of.
+  /// The operations that contain the frame.
   fileprivate var holders: [TaskWaitGraph.Holder] {
     var holders: [TaskWaitGraph.Holder] = []
     var frame: Frame? = self

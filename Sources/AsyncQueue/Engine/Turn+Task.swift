@@ -1,8 +1,8 @@
 import Inturn
 
-/// Operations whose caller gets a handle: tasks of their own, with all options.
+/// Operations for which the caller gets a handle: tasks of their own, with all options.
 extension QueueCore {
-  /// Enqueues one. `makeTask` makes its task, which runs `performTask`.
+  /// Enqueues one. `makeTask` creates its task, which runs `performTask`.
   func enqueueTask<Value: Sendable>(
     _ options: OperationOptions, _ fileID: StaticString, _ line: UInt,
     _: Value.Type, makeTask: @escaping (Turn) -> Task<Void, Never>
@@ -24,8 +24,8 @@ extension QueueCore {
 }
 
 extension Turn {
-  /// Runs one attempt of the operation: its condition, its body. Each has a task of its own, as one
-  /// that was cancelled stays so.
+  /// Runs one attempt: the condition, then the body. Each attempt has its own task, because a
+  /// cancelled task stays cancelled.
   nonisolated(nonsending) func performTask<Value: Sendable>(
     _ condition: (@Sendable () -> Verdict)?,
     _ body: nonisolated(nonsending) () async throws -> Value

@@ -1,35 +1,35 @@
 import Inturn
 
-/// The place of an operation that can be cancelled one by one, or that has a label or options: a slot
-/// of the engine's. Its body runs in a task of its own, or in its caller's.
+/// The place of an operation that can be cancelled individually, or that has a label or options:
+/// one of the engine's slots. Its body runs in its own task, or in its caller's.
 @usableFromInline
 final class Turn: OwnedFrame, @unchecked Sendable {
-  // Safe to share: as its superclass; `hasOptions`, `retry`, `makeTask` and `isAcceptanceTold` are
+  // Safe to share: see the superclass; `hasOptions`, `retry`, `makeTask` and `isAcceptanceTold` are
   // written before the turn is enqueued.
 
   let label: String?
-  /// What its caller was given, where that is more than a task.
+  /// What the caller was given, if that is more than a task.
   private let operation: QueuedOperation?
   /// Whether its body runs even when it is cancelled, because its form cannot throw.
   let isObstinate: Bool
-  /// Whether it may be cut off while it runs.
+  /// Whether it has options, and so may be cut off while it runs.
   private nonisolated(unsafe) var hasOptions = false
   private nonisolated(unsafe) var retry: Retry?
-  /// Makes the task of a further attempt, where there may be one; until the end, from when on `lock`
-  /// protects it.
+  /// Creates the task of a further attempt, if there may be one. Protected by `lock` once the
+  /// operation is ending.
   nonisolated(unsafe) var makeTask: ((Turn) -> Task<Void, Never>)?
 
-  // `lock` protects what follows.
-  /// What cancels it one by one, where it can be. The turn releases it when it is over.
+  // `lock` protects everything below.
+  /// Cancels it individually, if that is possible. The turn releases it when it is over.
   @exclusivity(unchecked) private var handle: Handle?
   @exclusivity(unchecked) private var isReleased = false
-  /// Of a turn that was refused.
+  /// Why the turn was refused.
   @exclusivity(unchecked) private var refusal: (any Error)?
-  /// What the last attempt has failed with, for who decides whether it is worth another one.
+  /// The failure of the last attempt, for the function that decides whether to try again.
   @exclusivity(unchecked) private var failure: (any Error)?
-  /// Whether nobody is to be told any more that it has ended.
+  /// Whether the end has been told, or need not be.
   @exclusivity(unchecked) private var isEndTold = false
-  /// Whether nobody is to be told any more that the queue has accepted it.
+  /// Whether the acceptance has been told, or need not be.
   @exclusivity(unchecked) private var isAcceptanceTold = true
 
   init(
@@ -47,7 +47,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   // MARK: In the queue
 
-  /// Puts the turn into the queue, unless that refuses it.
+  /// Enqueues the turn, or returns why the queue refuses it.
   func enqueue(_ options: OperationOptions?) -> Status {
     hasOptions = options != nil
     retry = options?.retry
@@ -69,7 +69,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
     if status != .ok {
       context.release()
-      // The end callback's.
+      // The end callback's reference.
       if options != nil { context.release() }
       return status
     }
@@ -79,7 +79,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     return .ok
   }
 
-  /// Where its task has been made before, it may be over already.
+  /// If its task was created before, it may be over already.
   private func keep(_ handle: Handle) {
     if let operation { return operation.isAccepted(as: handle, by: core.queue) }
     lock.lock()
@@ -89,8 +89,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     if isReleased { _ = Engine.release(handle) }
   }
 
-  /// Tells once that the queue has accepted it, before anything else of it is told: it may have begun
-  /// by the time that its enqueue returns, or have ended with one that it has joined.
+  /// Tells once that the queue has accepted it, before anything else is told of it. By the time
+  /// that its enqueue returns, it may have begun, or have ended with an operation that it has
+  /// joined.
   private func tellAccepted(hasJoined: Bool = false) {
     if !core.tellsEvents { return }
     lock.lock()
@@ -101,7 +102,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     core.emit(hasJoined ? .joined(info) : .enqueued(info))
   }
 
-  /// It has not been accepted, and its task is to hear of that.
+  /// It was refused, and its task has to find out.
   func giveUp(_ error: any Error) {
     lock.lock()
     refusal = error
@@ -138,20 +139,20 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let reference = Unmanaged.passUnretained(self)
     guard let claim = Engine.claim(UInt(bitPattern: reference.toOpaque()), of: core.queue)
     else { return false }
-    // The queue's. Between two attempts it has none: the task that is to come keeps the turn.
+    // The queue's reference. Between two attempts there is none: the next task keeps the turn.
     if attempt == 0 { reference.release() }
     isClaimed(claim.token)
     if let next = claim.offered { core.offer(next) }
     return true
   }
 
-  /// The operation has ended before its start: it was cancelled.
+  /// The operation has ended before its start, by a cancel.
   private func dropped() {
     refuse(.cancelled)
     core.progressed()
   }
 
-  /// What an end callback is told: how an operation with options has ended.
+  /// Called by the end callback: how an operation with options has ended.
   private func end(_ end: OperationEnd, _ box: OutcomeBox?) {
     lock.lock()
     let makeTask = self.makeTask
@@ -159,12 +160,12 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     lock.unlock()
     withExtendedLifetime(makeTask) {}
     refuse(end)
-    // Of an attempt that is to be followed by another one nobody says that it is the end.
+    // The end of an attempt is not told if another attempt may follow.
     if retry != nil { tellEnd(end) }
     operation?.hasEnded(end, box)
   }
 
-  /// Nothing happens once it has started.
+  /// Does nothing once it has started.
   private func refuse(_ end: OperationEnd) {
     let error: any Error = end == .cancelled ? CancellationError() : QueueError.ended(end)
     lock.lock()
@@ -185,7 +186,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     if !isTold { core.emit(.ended(OperationInfo(state: .ended, label: label), end)) }
   }
 
-  /// Whether there is to be another attempt.
+  /// Whether there will be another attempt.
   private static let askWhetherWorthIt: RetryPolicy.RawDecide = { turn, code, attempts in
     Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
       $0.isWorthAnother(isTooLate: code == Status.timedOut.rawValue, attempts)
@@ -207,7 +208,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     return true
   }
 
-  /// Takes a pending operation out of the queue at once; a running one is not touched.
+  /// Takes a pending operation out of the queue at once; leaves a running one alone.
   func cancelPending() {
     lock.lock()
     let handle = self.handle
@@ -215,14 +216,14 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     if let operation { return operation.cancel() }
     guard let handle, Engine.state(of: handle).1 == .pending else { return }
     _ = Engine.cancel(handle)
-    // It may have been started meanwhile; then it is the body's task that is cancelled.
+    // It may have started meanwhile; the body's task is cancelled then.
     if Engine.state(of: handle).1 == .ended { refuse(.cancelled) }
   }
 
   // MARK: The body's side
 
-  /// Waits until the turn is offered or refused. A cancelled task's leaves the queue, unless it is
-  /// obstinate.
+  /// Waits until the turn is offered or refused. If the task is cancelled, the turn leaves the
+  /// queue, unless it is obstinate.
   @usableFromInline
   nonisolated(nonsending) func wait() async {
     if isObstinate { return await waitForOffer() }
@@ -235,7 +236,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
   }
 
-  /// Why it never runs, once that is decided.
+  /// Why it will never run, once that is decided.
   @usableFromInline
   var decidedRefusal: (any Error)? {
     lock.lock()
@@ -243,27 +244,27 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     return stage == .refused ? refusal : nil
   }
 
-  /// The body begins, in a task of its own.
+  /// The body begins, in its own task.
   @usableFromInline override func begin() { begin(isOwn: true) }
 
-  /// The same, maybe in its caller's task.
+  /// The same, perhaps in the caller's task.
   func begin(isOwn: Bool) {
     tellAccepted()
     core.emit(.started(OperationInfo(state: .running, label: label)))
     core.progressed()
-    // Later than that, who cancels all finds the operation himself.
+    // From now on, a cancel-all finds the operation itself.
     if isOwn && Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
     if hasOptions { hearOfCutOff(token) }
   }
 
-  /// Has the body's task cancelled when a limit ends the operation.
+  /// Cancels the body's task when a deadline ends the operation.
   private func hearOfCutOff(_ token: Handle) {
     let context = Unmanaged.passRetained(self)
     let status = Engine.onCancel(
       token,
       handler: { turn, token in
         let turn = Unmanaged<Turn>.fromOpaque(turn!).takeUnretainedValue()
-        // Cancelling a task calls its handlers: not on the clock's thread.
+        // Cancelling a task calls its handlers, which must not happen on the clock's thread.
         Task.detached { turn.askToEnd(Handle(bits: token)) }
       }, context: context.toOpaque(),
       destroy: { Unmanaged<Turn>.fromOpaque($0!).release() })
@@ -273,7 +274,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     }
   }
 
-  /// The body has ended. Gives back whether it took too long. Those that have joined the operation end
+  /// The body has ended. Returns whether it took too long. Operations that have joined this one end
   /// with the same box.
   @discardableResult
   func finish(
@@ -293,7 +294,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
         token, as: outcome, cause: cause, result: context,
         destroy: context == nil ? nil : OutcomeBox.drop
       ) {
-        // Before the next operation starts, of which there is an event, too.
+        // Before the next operation starts, which sends an event, too.
         if $0 == .ok && !mayGoOn {
           tellEnd(OperationEnd(outcome, cause, error: error))
         } else if retry == nil {
@@ -304,7 +305,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
       status = Engine.end(token, as: outcome)
     }
     if status != .ok, let context { OutcomeBox.drop(context) }
-    // Another attempt comes in its turn, or the end: its task waits for either.
+    // The next attempt or the end is still to come; a new task waits for either.
     if retry != nil && (mayGoOn || status != .ok),
       let (makeTask, attempt) = goesOn(by: { makeTask })
     {
@@ -331,10 +332,10 @@ final class Turn: OwnedFrame, @unchecked Sendable {
       outcome, error: outcome == .failed ? error : nil, box: isTold ? ErrorBox(error) : nil)
   }
 
-  /// Says how far the operation has come.
+  /// Sets the operation's progress.
   func report(_ progress: Progress) -> Bool { Engine.setProgress(progress, of: token) == .ok }
 
-  /// Lets go of what is known of the operation, which is over or was refused.
+  /// Releases everything about the operation, which is over or was refused.
   @usableFromInline
   func release() {
     letGo()

@@ -2,47 +2,47 @@ import Inturn
 
 /// A queue whose operations begin on an actor, in the order in which they are enqueued.
 ///
-/// An operation runs isolated to the queue's actor. The order holds until the operation suspends
-/// first: then the next one may begin. Code between suspensions never overlaps, and an operation
-/// may wait for others of its own queue. The order holds whatever the priorities are, and whatever
-/// else the actor does.
+/// An operation runs isolated to the queue's actor. The order holds until the operation first
+/// suspends: then the next one may begin. Code between suspensions never overlaps, and an operation
+/// may wait for others in its own queue. The order holds regardless of priorities and of what else
+/// the actor does.
 ///
-/// An actor queue needs its actor. Create it with ``init(of:label:capacity:clock:)``, or, as a
-/// constant of the actor itself, adopt the actor in its `init`. It holds the actor weakly; what is
-/// pending keeps it alive. Without an actor, or once that is gone, forms that throw give
-/// `QueueError.noActor`, what gives nothing never runs, which is reported, and what has to give a value
-/// stops the program with a message that says what to do.
+/// An actor queue needs its actor. Create it with ``init(of:label:capacity:clock:)`` or, as a
+/// constant of the actor itself, adopt the actor in its `init`. The queue holds the actor weakly;
+/// pending operations keep it alive. Without an actor, or once the actor is gone, throwing calls
+/// throw `QueueError.noActor`. With other calls, an operation without a value never runs, which is
+/// reported; where a value is needed, the program stops with a message that says what to do.
 public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendable {
   @usableFromInline let core: QueueCore
   private let pin: ActorPin<ActorType>
 
-  /// Makes a queue without an actor; see ``adoptExecutionContext(of:)``.
+  /// Creates a queue without an actor; see ``adoptExecutionContext(of:)``.
   ///
   /// - Parameters:
-  ///   - label: What reports and messages call the queue.
+  ///   - label: The queue's name in reports and messages.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
+  ///   - clock: The source of deadlines, delays and time-outs; nil for the system's clock.
   public init(label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil) {
     pin = ActorPin()
     core = QueueCore(.actor, label: label, capacity: capacity, clock: clock, pin: pin)
   }
 
-  /// The same under the name that swift-async-queue has for a label.
+  /// The same, with swift-async-queue's name for the label.
   public convenience init(name: String?) { self.init(label: name) }
 
-  /// A queue of an actor that lives as long as the process.
+  /// A queue for an actor that lives as long as the process.
   init(immortal actor: ActorType, label: String) {
     pin = ActorPin(immortal: actor)
     core = QueueCore(.actor, label: label, capacity: nil, clock: nil, pin: pin)
   }
 
-  /// Makes a queue of an actor.
+  /// Creates a queue for an actor.
   ///
   /// - Parameters:
-  ///   - actor: Held weakly; what is pending keeps it alive.
-  ///   - label: What reports and messages call the queue.
+  ///   - actor: Held weakly; pending operations keep it alive.
+  ///   - label: The queue's name in reports and messages.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
+  ///   - clock: The source of deadlines, delays and time-outs; nil for the system's clock.
   public convenience init(
     of actor: ActorType, label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil
   ) {
@@ -52,15 +52,15 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
 
   deinit { core.release() }
 
-  /// Makes an actor the queue's, before anything is enqueued. A queue has one actor for all its
-  /// life: a second call stops the program.
+  /// Sets the queue's actor, before anything is enqueued. A queue has one actor for its whole life:
+  /// a second call stops the program.
   public func adoptExecutionContext(of actor: ActorType) {
     precondition(
       pin.adopt(actor),
       "An actor queue adopts one actor, once. Make another queue for another actor.")
   }
 
-  /// The actor, as long as it lives.
+  /// The actor, while it lives.
   @usableFromInline var actor: ActorType? { pin.actor }
 
   @usableFromInline
@@ -73,8 +73,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
 
   /// Enqueues an operation, and returns at once.
   ///
-  /// When the queue is closed, has a capacity and is full, or has no actor any more, the operation never
-  /// runs, and that is reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or
+  /// When the queue is closed, full, or has no actor any more, the operation never runs, which is
+  /// reported. To find out, use ``tryEnqueue(_:fileID:line:)`` or
   /// ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable (isolated ActorType) async -> Void) {
@@ -87,7 +87,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   ///   - task: As there.
   ///   - fileID: Where it is enqueued.
   ///   - line: The same.
-  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
   public func enqueue<Call>(
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
@@ -125,15 +126,15 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     if status != .ok { throw QueueError(status) }
   }
 
-  /// Enqueues an operation with options on the actor, whose value others wait for; it is a task of its own.
+  /// Enqueues an operation with options and a value; it runs on the actor, in its own task.
   ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each
-  /// attempt is a task of its own, and others begin between them. One that joins another one has no
-  /// turn: its body is not called. None has a priority or is urgent: then it is refused, which is
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each attempt
+  /// is a task of its own, and other operations begin between attempts. An operation that joins
+  /// another one has no turn: its body is not called. A priority or `isUrgent` is refused, which is
   /// reported.
   ///
   /// - Parameters:
-  ///   - options: What it waits for, and how it is dealt with.
+  ///   - options: What it waits for, and how it is handled.
   ///   - fileID: Where it is enqueued, for reports.
   ///   - line: The same.
   ///   - body: Called once for each attempt.
@@ -159,7 +160,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
-    // Kept until it is in.
+    // Keeps the actor until the operation is enqueued.
     guard let actor else { throw QueueError.noActor }
     let site = Site(fileID, line)
     try await core.addWhenRoom(at: site) {
@@ -169,13 +170,13 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     }
   }
 
-  /// Runs a body in the calling task, on the actor, beginning in its turn; returns what it gives.
+  /// Runs a body in the calling task, on the actor, beginning in its turn, and returns its value.
   ///
-  /// - Throws: what the body throws. Where its error type can hold them, also: `CancellationError`
+  /// - Throws: What the body throws. If its error type can hold them, also: `CancellationError`
   ///   when the task is cancelled before the body begins, which then never runs;
-  ///   `QueueError.closed`; `QueueError.noActor`. Where it cannot, the body runs in its turn
-  ///   even when it is cancelled; what the queue refuses is reported, and runs, if it gives a value, when the
-  ///   queue has done what it had. Without an actor, it stops the program.
+  ///   `QueueError.closed`; `QueueError.noActor`. If it cannot, the body runs in its turn even when
+  ///   it is cancelled; a refusal by the queue is reported, and a body with a value then runs when
+  ///   the queue has done its work. Without an actor, it stops the program.
   public func run<Value: Sendable, Failure: Error>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @Sendable (isolated ActorType) async throws(Failure) -> Value

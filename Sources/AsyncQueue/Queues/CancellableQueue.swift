@@ -6,12 +6,12 @@ public final class CancellableQueue<UnderlyingQueue: Sendable>: Sendable {
   @usableFromInline let underlyingQueue: UnderlyingQueue
   @usableFromInline let registry = TaskRegistry()
 
-  /// A queue whose tasks can be cancelled together. The other one can be used beside it.
+  /// Wraps a queue, which can still be used directly.
   public init(underlyingQueue: UnderlyingQueue) { self.underlyingQueue = underlyingQueue }
 
-  /// Cancels the tasks that were created on this queue and have not ended, pending ones and running
-  /// ones; tasks that are created later are not affected.
+  /// Cancels the pending and running tasks that were created on this queue; tasks that are created
+  /// later are not affected.
   ///
-  /// May be called from anywhere, also from a cancellation handler of such a task.
+  /// May be called from anywhere, including a cancellation handler of such a task.
   public func cancelTasks() { registry.cancelAll() }
 }

@@ -2,28 +2,28 @@ import Inturn
 
 /// A queue whose operations begin and end in the order in which they are enqueued.
 ///
-/// An operation is over when its closure has returned, not when it suspends: two never overlap, and
-/// the next begins when the one before it has ended. Enqueues of one thread, or one task, keep
-/// that order; enqueues of several are ordered as they reach the queue.
+/// An operation is over when its closure has returned, not when it suspends: no two overlap, and
+/// the next one begins when the one before it has ended. Enqueues from one thread or task keep
+/// their order; enqueues from several are ordered as they reach the queue.
 ///
 /// Plain enqueues keep their caller's priority and task-local values. They run in the queue's own
-/// task, which takes one after the other; one whose caller has task-local values gets a task that
-/// has them.
+/// task, one after the other; an operation whose caller has task-local values gets its own task,
+/// which inherits them.
 ///
-/// Deadlock: an operation must not wait for another one of its own queue. `run`, `enqueueAndWait`
-/// and `drain`, called inside an operation or its child tasks, refuse to, as they refuse to close a
-/// ring of several queues; so does the `value` or `result` of a `Task(on:)`.
+/// Deadlock: an operation must not wait for another one in its own queue. Inside an operation or
+/// its child tasks, `run`, `enqueueAndWait` and `drain` refuse to do so, and to close a ring of
+/// several queues. So does the `value` or `result` of a `Task(on:)`.
 public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   @usableFromInline let core: QueueCore
   @usableFromInline let priority: TaskPriority?
 
-  /// Makes a queue.
+  /// Creates a queue.
   ///
   /// - Parameters:
-  ///   - label: What reports and messages call the queue.
-  ///   - priority: The priority of its operations; nil for that of each one's caller.
+  ///   - label: The queue's name in reports and messages.
+  ///   - priority: The priority of its operations; nil for each caller's.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
+  ///   - clock: The source of deadlines, delays and time-outs; nil for the system's clock.
   public init(
     label: String? = nil, priority: TaskPriority? = nil, capacity: Int? = nil,
     clock: ManualClock? = nil
@@ -32,11 +32,11 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     core = QueueCore(.fifo, label: label, capacity: capacity, clock: clock)
   }
 
-  /// The same under the name that swift-async-queue has for a label.
+  /// The same, with swift-async-queue's name for the label.
   ///
   /// - Parameters:
-  ///   - name: What reports and messages call the queue.
-  ///   - priority: The priority of its operations; nil for that of each one's caller.
+  ///   - name: The queue's name in reports and messages.
+  ///   - priority: The priority of its operations; nil for each caller's.
   public convenience init(name: String?, priority: TaskPriority? = nil) {
     self.init(label: name, priority: priority)
   }
@@ -47,9 +47,8 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Enqueues an operation, and returns at once.
   ///
-  /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
-  /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or
-  /// ``enqueueWhenRoom(_:fileID:line:)``.
+  /// When the queue is closed or full, the operation never runs, which is reported. To find out,
+  /// use ``tryEnqueue(_:fileID:line:)`` or ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable () async -> Void) { enqueue(task, at: .unknown) }
 
@@ -59,7 +58,8 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   ///   - task: As there.
   ///   - fileID: Where it is enqueued.
   ///   - line: The same.
-  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
   public func enqueue<Call>(
     _ task: @escaping @Sendable () async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
@@ -105,15 +105,15 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     if status != .ok { throw QueueError(status) }
   }
 
-  /// Enqueues an operation with options, whose value others wait for; it is a task of its own.
+  /// Enqueues an operation with options and a value; it runs in its own task.
   ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each
-  /// attempt is a task of its own, and the operation keeps its place between them. One that joins
-  /// another one has no turn: its body is not called. None has a priority or is urgent: then it is
-  /// refused, which is reported.
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each attempt
+  /// is a task of its own, and the operation keeps its place between attempts. An operation that
+  /// joins another one has no turn: its body is not called. A priority or `isUrgent` is refused,
+  /// which is reported.
   ///
   /// - Parameters:
-  ///   - options: What it waits for, and how it is dealt with.
+  ///   - options: What it waits for, and how it is handled.
   ///   - fileID: Where it is enqueued, for reports.
   ///   - line: The same.
   ///   - body: Called once for each attempt.
@@ -144,7 +144,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Waits until there is room, then enqueues an operation.
   ///
-  /// Who waits longest comes first.
+  /// The longest waiting caller goes first.
   ///
   /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
   public func enqueueWhenRoom(
@@ -159,17 +159,17 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     }
   }
 
-  /// Runs a body in the calling task, in its turn, and returns what it gives.
+  /// Runs a body in the calling task, in its turn, and returns its value.
   ///
-  /// The body has all that is the task's: cancellation, priority, task-local values, the caller's
-  /// isolation. When the queue is free, it begins without suspending. On a queue with a capacity,
-  /// the call waits for room first.
+  /// The body has everything that the task has: cancellation, priority, task-local values, the
+  /// caller's isolation. When the queue is free, it begins without suspending. On a queue with a
+  /// capacity, the call waits for room first.
   ///
-  /// - Throws: what the body throws. Where its error type can hold them, as `any Error` can, also:
-  ///   `CancellationError` when the task is cancelled before the body begins, which then never runs;
-  ///   `QueueError.deadlock`; `QueueError.closed`. Where it cannot, the body runs in its
-  ///   turn even when it is cancelled, and when the queue refuses it, that is reported: what gives
-  ///   nothing never runs then, what gives a value does when the queue has done what it had.
+  /// - Throws: What the body throws. If its error type can hold them, as `any Error` can, also:
+  ///   `CancellationError` when the task is cancelled before the body begins, which then never
+  ///   runs; `QueueError.deadlock`; `QueueError.closed`. If it cannot, the body runs in its turn
+  ///   even when it is cancelled. A refusal by the queue is then reported: a body without a value
+  ///   never runs, and one with a value runs when the queue has done its work.
   @inlinable
   public func run<Value, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,
@@ -178,10 +178,10 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
     try await core.run(isolation: isolation, fileID, line, body)
   }
 
-  /// Runs a body that does not suspend in the calling task, in its turn, and returns what it gives;
-  /// see ``run(isolation:fileID:line:_:)``.
+  /// Runs a body that does not suspend in the calling task, in its turn, and returns its value; see
+  /// ``run(isolation:fileID:line:_:)``.
   ///
-  /// On a free queue it costs less than a call of an actor's method.
+  /// On a free queue, it costs less than calling an actor's method.
   @inlinable
   public nonisolated(nonsending) func run<Value, Failure: Error>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws(Failure) -> Value
@@ -201,10 +201,10 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Runs a body in the calling task, in its turn, with options.
   ///
-  /// The task itself is the caller's, and not cancelled when the body runs too long.
+  /// The task is the caller's, so it is not cancelled when the body runs too long.
   ///
-  /// - Throws: as ``run(isolation:fileID:line:_:)``; also `QueueError.ended`, when a deadline has
-  ///   ended it: once the body has returned, if it had begun.
+  /// - Throws: As ``run(isolation:fileID:line:_:)``; also `QueueError.ended` when a deadline has
+  ///   ended the operation: once the body has returned, if it had begun.
   public func run<Value>(
     _ options: OperationOptions, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () async throws -> Value

@@ -2,19 +2,20 @@ import Inturn
 
 /// A queue whose operations begin on the main actor, in the order in which they are enqueued.
 ///
-/// It is as an ``ActorQueue`` of the main actor, and its operations need no parameter.
+/// Like an ``ActorQueue`` of the main actor, but its operations take no parameter.
 public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   let core: QueueCore
 
-  /// The queue of the process.
+  /// The process's shared queue.
   public static let shared = MainActorQueue(label: "MainActorQueue.shared")
 
-  /// Makes another queue on the main actor. Two queues have no order between each other.
+  /// Creates another queue on the main actor. Operations of different queues have no order among
+  /// each other.
   ///
   /// - Parameters:
-  ///   - label: What reports and messages call the queue.
+  ///   - label: The queue's name in reports and messages.
   ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and timeouts; nil for the system's clock.
+  ///   - clock: The source of deadlines, delays and time-outs; nil for the system's clock.
   public init(label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil) {
     core = QueueCore(
       .actor, label: label, capacity: capacity, clock: clock,
@@ -27,9 +28,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Enqueues an operation, and returns at once.
   ///
-  /// When the queue is closed, or has a capacity and is full, the operation never runs, and that is
-  /// reported; where that is to be known, use ``tryEnqueue(_:fileID:line:)`` or
-  /// ``enqueueWhenRoom(_:fileID:line:)``.
+  /// When the queue is closed or full, the operation never runs, which is reported. To find out,
+  /// use ``tryEnqueue(_:fileID:line:)`` or ``enqueueWhenRoom(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ task: @escaping @Sendable @MainActor () async -> Void) {
     enqueue(task, at: .unknown)
@@ -41,7 +41,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   ///   - task: As there.
   ///   - fileID: Where it is enqueued.
   ///   - line: The same.
-  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
   public func enqueue<Call>(
     _ task: @escaping @Sendable @MainActor () async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
@@ -75,15 +76,15 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     if status != .ok { throw QueueError(status) }
   }
 
-  /// Enqueues an operation with options on the main actor, whose value others wait for; it is a task of its own.
+  /// Enqueues an operation with options and a value; it runs on the main actor, in its own task.
   ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each
-  /// attempt is a task of its own, and others begin between them. One that joins another one has no
-  /// turn: its body is not called. None has a priority or is urgent: then it is refused, which is
+  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each attempt
+  /// is a task of its own, and other operations begin between attempts. An operation that joins
+  /// another one has no turn: its body is not called. A priority or `isUrgent` is refused, which is
   /// reported.
   ///
   /// - Parameters:
-  ///   - options: What it waits for, and how it is dealt with.
+  ///   - options: What it waits for, and how it is handled.
   ///   - fileID: Where it is enqueued, for reports.
   ///   - line: The same.
   ///   - body: Called once for each attempt.
@@ -115,8 +116,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     }
   }
 
-  /// Runs a body in the calling task, on the main actor, beginning in its turn; returns what it
-  /// gives.
+  /// Runs a body in the calling task, on the main actor, beginning in its turn, and returns its
+  /// value.
   ///
   /// - Throws: as ``ActorQueue/run(fileID:line:_:)``.
   @MainActor

@@ -1,9 +1,9 @@
 import Inturn
 
-/// What the queues of this module have in common: a core that does all.
+/// What this module's queues have in common: a core that does everything.
 ///
-/// A queue that is released runs what is pending, and then frees everything; when it was suspended,
-/// it is resumed for that.
+/// A queue that is released runs its pending operations and then frees everything. If it was
+/// suspended, it is resumed for that.
 protocol OrderedQueue: LaneQueue {
   var core: QueueCore { get }
 }
@@ -17,12 +17,12 @@ extension OrderedQueue {
   package func emit(_ event: QueueEvent) { core.emitOwn(event) }
   package func progressed() { core.progressed() }
 
-  /// Cancels each operation of the queue; operations that are enqueued later are not affected.
+  /// Cancels all operations of the queue; operations that are enqueued later are not affected.
   ///
-  /// Pending ones never run, and who awaits one gets `CancellationError`; where the form cannot
-  /// throw, the body runs in its turn, in a cancelled task. Running ones are asked to end, by
-  /// cancelling their tasks. A body that runs in its caller's task, as with `run` and
-  /// `enqueueAndWait`, is not cancelled: its task is not the queue's.
+  /// Pending ones never run, and awaiting one throws `CancellationError`; if the form cannot throw,
+  /// the body runs in its turn, in a cancelled task. Running ones are asked to end, by cancelling
+  /// their tasks. A body that runs in its caller's task, as with `run` and `enqueueAndWait`, is not
+  /// cancelled: its task is not the queue's.
   public func cancelAll() { core.cancelAll() }
 
   @discardableResult
@@ -37,10 +37,10 @@ extension OrderedQueue {
   public var statistics: QueueStatistics { core.statistics }
   public var states: QueueStates { core.states }
 
-  /// What happens to the queue from now on; see `WorkQueue`.
+  /// The queue's events from now on; see `WorkQueue`.
   ///
-  /// Operations that were enqueued before are not told, nor are bodies of `run` and
-  /// `enqueueAndWait` that found the queue free before the first look. While somebody looks, each
+  /// Operations that were enqueued before are not told, and neither are bodies of `run` and
+  /// `enqueueAndWait` that found the queue free before. While somebody reads the events, each
   /// operation costs a task.
   public func events(
     buffering policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy

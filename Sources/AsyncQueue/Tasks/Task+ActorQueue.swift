@@ -1,22 +1,21 @@
 extension Task where Failure == Never {
-  /// A task that runs an operation on a queue's actor, beginning in its turn: when all before it
-  /// have ended or suspended.
+  /// A task that runs an operation on a queue's actor, beginning in its turn: when all operations
+  /// before it have ended or suspended.
   ///
-  /// The turn is taken at once, in the order of the calls, and holds whatever the priorities are.
-  /// The task has the caller's priority and task-local values. The operation cannot throw, so it
-  /// runs even when the task was cancelled before its turn, with `Task.isCancelled` true.
+  /// The turn is taken at once, in the order of the calls, regardless of priorities. The task has
+  /// the caller's priority and task-local values. The operation cannot throw, so it runs even when
+  /// the task was cancelled before its turn, with `Task.isCancelled` true.
   ///
-  /// Stops the program when the queue has no actor. When it is closed, or has a capacity and is full,
-  /// that is reported; an operation that gives nothing never runs then, and another one runs in a
-  /// cancelled task, outside of the queue, once that has done what it had. Where that may be, use the
-  /// form that throws.
+  /// Stops the program when the queue has no actor. When it is closed or full, that is reported: an
+  /// operation without a value then never runs, and any other one runs in a cancelled task, outside
+  /// of the queue, once the queue has done its work. If that may happen, use the form that throws.
   ///
-  /// - Parameters:
-  ///   - name: the task's and the operation's name.
-  ///   - priority: nil for the caller's.
-  ///   - actorQueue: the queue.
-  ///   - fileID: the file that creates the task, for messages.
-  ///   - line: the line of that file.
+  /// The name of the task and the operation.
+  ///   - name: Nil for the caller's.
+  ///   - priority: The queue.
+  ///   - actorQueue: The file that creates the task, for messages.
+  ///   - fileID: The line in that file.
+  ///   - line: What to run.
   ///   - operation: what to run.
   @discardableResult
   @inlinable
@@ -44,18 +43,18 @@ extension Task where Failure == Never {
 extension Task where Failure == any Error {
   /// A task that runs an operation on a queue's actor, beginning in its turn, and may throw.
   ///
-  /// The turn is taken at once, in the order of the calls, and holds whatever the priorities are.
-  /// When the task is cancelled before its turn, the operation leaves the queue at once and never
-  /// runs, and the task throws `CancellationError`. When the queue has no actor, is closed or full,
-  /// it throws `QueueError`.
+  /// The turn is taken at once, in the order of the calls, regardless of priorities. When the task
+  /// is cancelled before its turn, the operation leaves the queue at once and never runs, and the
+  /// task throws `CancellationError`. When the queue has no actor, is closed or full, it throws
+  /// `QueueError`.
   ///
   /// - Parameters:
-  ///   - name: the task's and the operation's name.
-  ///   - priority: nil for the caller's.
-  ///   - actorQueue: the queue.
-  ///   - fileID: the file that creates the task, for messages.
-  ///   - line: the line of that file.
-  ///   - operation: what to run.
+  ///   - name: The name of the task and the operation.
+  ///   - priority: Nil for the caller's.
+  ///   - actorQueue: The queue.
+  ///   - fileID: The file that creates the task, for messages.
+  ///   - line: The line in that file.
+  ///   - operation: What to run.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(

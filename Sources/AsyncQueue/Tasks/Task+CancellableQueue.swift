@@ -1,7 +1,7 @@
 extension Task where Failure == Never {
   /// A task on a FIFO queue that can be cancelled together with others.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init(
@@ -17,7 +17,7 @@ extension Task where Failure == Never {
 
   /// A task on a FIFO queue and an actor that can be cancelled together with others.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -33,7 +33,7 @@ extension Task where Failure == Never {
 
   /// A task on an actor queue that can be cancelled together with others.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -48,7 +48,7 @@ extension Task where Failure == Never {
 
   /// A task on a queue of the main actor that can be cancelled together with others.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init(
@@ -66,7 +66,7 @@ extension Task where Failure == Never {
 extension Task where Failure == any Error {
   /// A task on a FIFO queue that can be cancelled together with others, and may throw.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init(
@@ -82,7 +82,7 @@ extension Task where Failure == any Error {
 
   /// A task on a FIFO queue and an actor that can be cancelled together with others, and may throw.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -98,7 +98,7 @@ extension Task where Failure == any Error {
 
   /// A task on an actor queue that can be cancelled together with others, and may throw.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -113,7 +113,7 @@ extension Task where Failure == any Error {
 
   /// A task on a queue of the main actor that can be cancelled together with others, and may throw.
   ///
-  /// As a task on the queue itself, but for ``CancellableQueue/cancelTasks()``.
+  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
   @discardableResult
   @inlinable
   public init(

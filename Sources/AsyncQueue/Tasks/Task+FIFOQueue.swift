@@ -1,24 +1,25 @@
 extension Task where Failure == Never {
-  /// A task that runs an operation in its turn on a FIFO queue: begun when all before it have ended.
+  /// A task that runs an operation in its turn on a FIFO queue: when all operations before it have
+  /// ended.
   ///
   /// The turn is taken at once, in the order of the calls. The task has the caller's actor,
   /// priority and task-local values. The operation cannot throw, so it runs even when the task was
   /// cancelled before its turn, with `Task.isCancelled` true.
   ///
-  /// When the queue is closed, or has a capacity and is full, that is reported; an operation that gives
-  /// nothing never runs then, and another one runs in a cancelled task, outside of the queue, once that
-  /// has done what it had. Where that may be, use the form that throws.
+  /// When the queue is closed or full, that is reported: an operation without a value then never
+  /// runs, and any other one runs in a cancelled task, outside of the queue, once the queue has
+  /// done its work. If that may happen, use the form that throws.
   ///
   /// Deadlock: an operation that awaits the value of a task on its own queue throws
-  /// `QueueError.deadlock`, or, where it cannot, stops the program.
+  /// `QueueError.deadlock` or, if it cannot, stops the program.
   ///
   /// - Parameters:
-  ///   - name: the task's and the operation's name.
-  ///   - priority: nil for the queue's, or else for the caller's.
-  ///   - fifoQueue: the queue.
-  ///   - fileID: the file that creates the task, for messages.
-  ///   - line: the line of that file.
-  ///   - operation: what to run.
+  ///   - name: The name of the task and the operation.
+  ///   - priority: Nil for the queue's or, if that is nil, the caller's.
+  ///   - fifoQueue: The queue.
+  ///   - fileID: The file that creates the task, for messages.
+  ///   - line: The line in that file.
+  ///   - operation: What to run.
   @discardableResult
   @inlinable
   public init(
@@ -53,15 +54,15 @@ extension Task where Failure == any Error {
   /// or full, it throws `QueueError`.
   ///
   /// Deadlock: an operation that awaits the value of a task on its own queue throws
-  /// `QueueError.deadlock`, or, where it cannot, stops the program.
+  /// `QueueError.deadlock` or, if it cannot, stops the program.
   ///
   /// - Parameters:
-  ///   - name: the task's and the operation's name.
-  ///   - priority: nil for the queue's, or else for the caller's.
-  ///   - fifoQueue: the queue.
-  ///   - fileID: the file that creates the task, for messages.
-  ///   - line: the line of that file.
-  ///   - operation: what to run.
+  ///   - name: The name of the task and the operation.
+  ///   - priority: Nil for the queue's or, if that is nil, the caller's.
+  ///   - fifoQueue: The queue.
+  ///   - fileID: The file that creates the task, for messages.
+  ///   - line: The line in that file.
+  ///   - operation: What to run.
   @discardableResult
   @inlinable
   public init(

@@ -1,8 +1,8 @@
-/// Tasks that are isolated to an actor from their beginning: they go straight to its door, in the
-/// order in which they are created, and not over the executor of those that are not isolated.
+/// Tasks that are isolated to an actor from their start: they go straight to the actor, in the
+/// order in which they are created, rather than through the executor for non-isolated tasks.
 ///
-/// A closure is isolated as the function that it is in. That function is isolated only by its type,
-/// and does nothing but create the task: so it may be called from anywhere.
+/// A closure is isolated like its enclosing function. That function is isolated only by its type
+/// and does nothing but create the task, so it may be called from anywhere.
 extension Task where Failure == Never {
   @usableFromInline
   typealias ActorBody<ActorType: Actor> = @Sendable (isolated ActorType) async -> Success
@@ -35,7 +35,7 @@ extension Task where Failure == Never {
   @usableFromInline
   typealias HeldBody = () async -> Success
 
-  /// A task that its place in a FIFO queue holds.
+  /// A task that is held by its place in a FIFO queue.
   @inlinable
   init(priority: TaskPriority?, in place: HeldTask, _ operation: sending @escaping HeldBody) {
     typealias Isolated = (isolated HeldDoor, TaskPriority?, sending @escaping HeldBody) -> Task
@@ -49,7 +49,7 @@ extension Task where Failure == Never {
     at door: isolated HeldDoor, _ priority: TaskPriority?,
     _ operation: sending @escaping HeldBody
   ) -> Task {
-    // Called once, by the task that it is for.
+    // Called once, by the task that it is meant for.
     nonisolated(unsafe) let operation = operation
     return Task(priority: priority) { await door.place.performHeld(operation) }
   }

@@ -1,7 +1,7 @@
-/// Tasks that have places in queues: what all forms of `Task(on:)` come to. A place is taken at once, the
-/// task is created with it, and the place is told of its task.
+/// Tasks with places in queues, to which all forms of `Task(on:)` lead. A place is taken first,
+/// then the task is created with it, and the place is told of its task.
 extension Task where Failure == Never {
-  /// On a FIFO queue. `operation` goes to its actor by itself.
+  /// On a FIFO queue. `operation` changes to its actor by itself.
   @inlinable
   init(
     _ name: String?, _ priority: TaskPriority?, on queue: FIFOQueue, _ registry: TaskRegistry?,
@@ -47,7 +47,7 @@ extension Task where Failure == Never {
   }
 }
 
-/// The same of those that may throw.
+/// The same for tasks that may throw.
 extension Task where Failure == any Error {
   @inlinable
   init(

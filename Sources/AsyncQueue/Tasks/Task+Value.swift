@@ -1,7 +1,8 @@
-/// What a task gives: as the standard library's properties of the same names, which these call.
+/// The value of a task: like the standard library's properties with the same names, which these
+/// call.
 ///
-/// Inside an operation of a queue, they look first whether the task could ever end before that
-/// operation has ended. A file that imports the module gets these; elsewhere nothing changes.
+/// Inside an operation of a queue, they first check whether the task could ever end before that
+/// operation has ended. Only files that import this module get them.
 extension Task {
   /// The task's value, once it has ended.
   ///
@@ -18,8 +19,8 @@ extension Task {
 
   /// The task's value or error, once it has ended.
   ///
-  /// Where ``value`` throws `QueueError.deadlock`, this gives it as the failure; that of a
-  /// task that cannot fail stops the program, with a message that names the queue and the line.
+  /// Where ``value`` throws `QueueError.deadlock`, this returns it as the failure. For a task that
+  /// cannot fail, it stops the program, with a message that names the queue and the line.
   public nonisolated(nonsending) var result: Result<Success, Failure> {
     get async {
       let entry: TaskWaits.Entry
@@ -38,8 +39,8 @@ extension Task {
 extension Task where Failure == Never {
   /// The task's value, once it has ended.
   ///
-  /// Stops the program, with a message that names the queue and the line, where the ``value`` of a
-  /// task that may fail throws `QueueError.deadlock`.
+  /// Where the ``value`` of a task that may fail throws `QueueError.deadlock`, this stops the
+  /// program, with a message that names the queue and the line.
   public nonisolated(nonsending) var value: Success {
     get async {
       let entry: TaskWaits.Entry
