@@ -8,26 +8,26 @@ import Inturn
 ///     }
 ///     queue.addOperation(operation)
 ///
-/// The closure, and all that it has captured, is let go of when the operation has called it or has
-/// ended, not when the operation goes away.
+/// The closure, and everything that it has captured, is released when the operation has called it
+/// or has ended, not when the operation is deallocated.
 ///
-/// A finish callback, token or task that goes away without ending the operation ends it as
-/// *abandoned*, and the report names the file and line that made the operation.
+/// If a finish callback, token or task goes away without ending the operation, it ends as
+/// *abandoned*, and the report names the file and line that created the operation.
 open class AsyncBlockOperation: AsyncOperation, @unchecked Sendable {
-  // Safe to share: `work` has a lock.
+  // Safe to share: `work` has its own lock.
 
   /// Ends the operation, from any thread. Calls after the first have no effect.
   public typealias FinishCallback = @Sendable () -> Void
 
-  /// Work that calls its parameter when it is done, sooner or later.
+  /// Work that calls its parameter when it is done, at once or later.
   public typealias Block = (@escaping FinishCallback) -> Void
 
   private let work: OneTimeWork
 
-  /// Makes an operation that ends when its finish callback is called.
+  /// Creates an operation that ends when its finish callback is called.
   ///
   /// - Parameters:
-  ///   - fileID: Where the operation is made, for reports.
+  ///   - fileID: Where the operation is created, for reports.
   ///   - line: The same.
   ///   - block: Called once at most, on a thread of the queue.
   public init(
@@ -38,11 +38,11 @@ open class AsyncBlockOperation: AsyncOperation, @unchecked Sendable {
     setOrigin(fileID: fileID, line: line)
   }
 
-  /// Makes an operation whose work gets its token: it can fail, give in, and see that it is
+  /// Creates an operation whose work gets its token: it can fail, give in, and find out that it is
   /// cancelled.
   ///
   /// - Parameters:
-  ///   - fileID: Where the operation is made, for reports.
+  ///   - fileID: Where the operation is created, for reports.
   ///   - line: The same.
   ///   - work: Called once at most, on a thread of the queue.
   @_disfavoredOverload
@@ -55,16 +55,16 @@ open class AsyncBlockOperation: AsyncOperation, @unchecked Sendable {
     setOrigin(fileID: fileID, line: line)
   }
 
-  /// Makes an operation whose work is an asynchronous function, run as a task.
+  /// Creates an operation whose work is an asynchronous function, run as a task.
   ///
-  /// Cancelling the operation cancels the task. The operation ends when the function returns, as
-  /// finished; or throws, as failed, and as cancelled where it was cancelled and a
-  /// `CancellationError` is thrown.
+  /// Cancelling the operation cancels the task. The operation ends as finished when the function
+  /// returns, and as failed when it throws; if it throws `CancellationError` after a cancel, the
+  /// operation ends as cancelled.
   ///
   /// - Parameters:
-  ///   - fileID: Where the operation is made, for reports.
+  ///   - fileID: Where the operation is created, for reports.
   ///   - line: The same.
-  ///   - priority: The task's; nil for that of the operation's quality of service.
+  ///   - priority: The task's; nil for one that matches the operation's quality of service.
   ///   - body: Called once at most.
   public init(
     fileID: StaticString = #fileID, line: UInt = #line, priority: TaskPriority? = nil,

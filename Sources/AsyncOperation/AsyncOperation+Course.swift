@@ -1,14 +1,14 @@
 import Foundation
 import Inturn
 
-/// How the machine's answers are carried out.
+/// Carries out the machine's answers.
 extension AsyncOperation {
-  /// Starts the operation, but for calling `main()`. True: that is to be called.
+  /// Starts the operation, except for calling `main()`. When true, the caller calls it.
   func begin() -> Bool { storage.start() && tell() }
 
-  /// Ends the operation. False: it has an end already.
+  /// Ends the operation. False when it has an end already.
   ///
-  /// - Parameter report: What is noticed by this. It is sent before anybody sees the end.
+  /// - Parameter report: The report to make if this call ends it. Sent before anybody sees the end.
   func conclude(
     as end: OperationEnd, box: OutcomeBox? = nil,
     report: @autoclosure () -> InturnCore.Report? = nil
@@ -20,8 +20,8 @@ extension AsyncOperation {
     return true
   }
 
-  /// Tells Foundation and the observers what has changed, until there is nothing more to tell.
-  /// True: the operation runs and has no end yet.
+  /// Tells Foundation and the observers what has changed, until there is nothing left to tell. True
+  /// when the operation is running and has no end yet.
   private func tell() -> Bool {
     while true {
       switch storage.nextStep() {
@@ -49,7 +49,7 @@ extension AsyncOperation {
     static let isFinished = "isFinished"
   }
 
-  /// The grace time of a cancelled operation begins.
+  /// Starts the grace time of a cancelled operation.
   func begin(_ grace: Grace) {
     let timer = GraceTimer(grace) { [weak self] in _ = self?.conclude(as: .cancelled(.grace)) }
     guard let timer else { return }

@@ -1,10 +1,10 @@
 import Foundation
 import Inturn
 
-/// How rings of dependencies are found and broken.
+/// Finding and breaking rings of dependencies.
 extension AsyncOperation {
-  /// Whether a dependency would close a ring. Then the ring is reported, and this operation ends as
-  /// failed. If not, the dependency counts as announced.
+  /// Whether a dependency would close a ring. If so, the ring is reported and this operation ends
+  /// as failed. If not, the dependency is noted as announced.
   func closesRing(_ dependency: Operation) -> Bool {
     let ours = dependency as? AsyncOperation
     storage.withLinks {
@@ -12,7 +12,7 @@ extension AsyncOperation {
       $0.hasDependencies = true
     }
     ours?.storage.withLinks { $0.hasDependents = true }
-    // A ring of ours alone ends with one of ours that waits for this one.
+    // In a ring of our operations only, one of ours waits for this one.
     let mayBeOfOurs = ours != nil && storage.withLinks { $0.hasDependents }
     if ours != nil && !mayBeOfOurs { return false }
     let limit = mayBeOfOurs ? Int.max : DependencySearch.unaskedLimit
@@ -32,8 +32,8 @@ extension AsyncOperation {
     }
   }
 
-  /// Looks for rings through Foundation's own operations, which do not say when they are closed. On
-  /// another thread: whoever asks whether the operation is ready may hold locks.
+  /// Looks for rings through Foundation's own operations, which give no notice when they are
+  /// closed. On another thread, as whoever asks whether the operation is ready may hold locks.
   func searchLater() {
     let isToSearch = storage.withLinks { links in
       let isToSearch = links.hasPlainDependencies && !links.isSearching
@@ -48,10 +48,11 @@ extension AsyncOperation {
     }
   }
 
-  /// Ends one operation of ours of the ring that this one waits in or for, if there is one.
+  /// If this operation is in a ring or waits for one, ends one of our operations in it, if there is
+  /// any.
   func breakRing(limit: Int = .max) {
     guard !isFinished, let ring = DependencySearch.ring(from: self, limit: limit) else { return }
-    // Behind a gate there is always an operation.
+    // There is always an operation behind a gate.
     let isBreakable = { (member: Operation) in member is AsyncOperation && !(member is OrderGate) }
     guard let index = ring.firstIndex(where: isBreakable) else { return }
     let member = ring[index] as! AsyncOperation

@@ -1,26 +1,26 @@
 import Inturn
 
 extension AsyncOperation {
-  /// Where the operation is.
+  /// The operation's state.
   ///
-  /// It agrees with `isExecuting` and `isFinished`. It is *ended* when ``end`` says how.
+  /// It agrees with `isExecuting` and `isFinished`. When it is *ended*, ``end`` says how.
   public final var state: OperationState { storage.state }
 
-  /// How the operation ended; nil as long as it has not.
+  /// How the operation ended; nil while it has not.
   public final var end: OperationEnd? { storage.end }
 
-  /// Waits until the operation has ended, without blocking a thread, and says how.
+  /// Waits until the operation has ended, without blocking a thread, and returns how.
   ///
-  /// The wait is not affected by the cancelling of the task that waits.
+  /// Cancelling the waiting task does not end the wait.
   ///
-  /// **Deadlock.** An operation whose own work waits so for it never ends.
+  /// **Deadlock.** An operation whose own work waits for it in this way never ends.
   public final func waitForEnd() async -> OperationEnd {
     await withCheckedContinuation { continuation in
       whenEnded { continuation.resume(returning: $0) }
     }
   }
 
-  /// Calls a handler once, when the operation has ended; at once where it has already.
+  /// Calls a handler once, when the operation has ended; at once if it has already.
   package final func whenEnded(_ handler: @escaping @Sendable (OperationEnd) -> Void) {
     let storage = storage
     let observer = StateObserver { state in
@@ -30,12 +30,12 @@ extension AsyncOperation {
   }
 }
 
-/// What its tokens do. An operation has one attempt.
+/// What its tokens call. An operation has one attempt.
 extension AsyncOperation: FinishTarget {
-  /// Makes a token for this operation's work.
+  /// Creates a token for this operation's work.
   ///
-  /// For a `main()` that hands its work to others: when the last reference to the token goes away
-  /// unused, the operation ends as abandoned instead of holding its queue up for ever.
+  /// For a `main()` that passes its work on: when the last reference to the token goes away unused,
+  /// the operation ends as abandoned rather than holding up its queue for ever.
   public final func makeFinishToken() -> FinishToken { FinishToken(of: self) }
 
   package final func finish(_ token: Handle, with box: OutcomeBox?) -> Bool {
@@ -58,7 +58,7 @@ extension AsyncOperation: FinishTarget {
     onCancel(handler)
   }
 
-  // Foundation's queues know nothing urgent, and no progress.
+  // Foundation's queues have neither urgent operations nor progress.
   package final func onPreempt(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {}
   package final func yield(_ token: Handle) -> Bool { false }
 

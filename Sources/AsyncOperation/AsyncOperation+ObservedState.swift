@@ -1,10 +1,10 @@
 import Inturn
 
 extension AsyncOperation {
-  /// The operation's state, to be observed on every system: inline or elsewhere, with the state before,
-  /// as a sequence, by a wait. When it is *ended*, ``end`` says how.
+  /// The operation's state, to be observed on every system: inline or elsewhere, with the previous
+  /// state, as a sequence, or by a wait. When it is *ended*, ``end`` says how.
   ///
-  /// It may outlive the operation, and keeps the last state then.
+  /// It may outlive the operation, and then keeps the last state.
   public final var observedState: ObservedState<OperationState> {
     if let made = storage.observedState { return made }
     let made = ObservedState(OperationState.pending)

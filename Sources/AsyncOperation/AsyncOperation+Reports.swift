@@ -2,21 +2,21 @@ import Foundation
 import Inturn
 
 extension AsyncOperation {
-  /// Says where the operation was made, for reports.
+  /// Sets where the operation was created, for reports.
   ///
-  /// The classes that are made with closures know it by themselves. A subclass whose initialiser
-  /// takes the two with the same defaults, and hands them over, is reported with the place of its
-  /// caller.
+  /// Classes that are created with closures set it themselves. If a subclass's initialiser takes
+  /// these two parameters with the same defaults and passes them on, reports name its caller's
+  /// line.
   public final func setOrigin(fileID: StaticString = #fileID, line: UInt = #line) {
     storage.site = Site(fileID, line)
   }
 }
 
 extension Operation {
-  /// Where it was made, as far as that is known.
+  /// Where it was created, if known.
   fileprivate final var site: Site { (self as? AsyncOperation)?.storage.site ?? .unknown }
 
-  /// The operation in a message: its name, its class, where it was made.
+  /// The operation in a message: its name, its class, and where it was created.
   final var described: String {
     var text = "operation"
     if let name, !name.isEmpty { text += " " + name.withCString(InturnCore.Report.quoted) }

@@ -1,7 +1,7 @@
 import Foundation
 import Inturn
 
-/// A Foundation operation that ends when it says so, not when its `main()` returns.
+/// A Foundation operation that ends when it is told to, not when its `main()` returns.
 ///
 /// Override `main()`, begin the work there, and call `finish()` when it is done, from any thread.
 /// The queue keeps the operation's place until then, and dependents wait for it.
@@ -12,7 +12,7 @@ import Inturn
 ///       }
 ///     }
 ///
-/// Any call may be made in any order, from any thread:
+/// Calls may be made in any order, from any thread:
 ///
 /// - The first end counts: `finish()`, `end(as:)`, a `FinishToken`, or a cancelled start. Later
 ///   ones change nothing.
@@ -25,22 +25,22 @@ import Inturn
 /// - `cancel()` after the end, and a second one: no effect.
 /// - `start()` of an operation that has been started: no effect. `main()` is called once at most.
 ///
-/// Nobody is told of a change, neither Foundation nor an observer, while the library holds a lock.
-/// Each is told once of each change, in order.
+/// Foundation and observers are never told of a change while the library holds a lock. Each of them
+/// is told each change once, in order.
 ///
 /// **Threads.** Everything may be called from any thread. `main()` is called on a thread of the
 /// queue, or on the one that calls `start()`.
 ///
-/// **Deadlock.** `waitUntilFinished()` from inside the operation's own work never returns, nor does
-/// waiting from a queue's only place for an operation that waits in that queue. Dependencies that
-/// close a ring are reported and end an operation; see `addDependency(_:)`.
+/// **Deadlock.** `waitUntilFinished()` inside the operation's own work never returns. Neither does
+/// waiting, in a queue's only place, for an operation that is pending in that queue. Dependencies
+/// that close a ring are reported and end an operation; see `addDependency(_:)`.
 ///
-/// **Ownership.** A queue holds an operation until it has finished; so does a `FinishToken`.
+/// **Ownership.** A queue retains an operation until it has finished; so does a `FinishToken`.
 open class AsyncOperation: Operation, @unchecked Sendable {
-  // Safe to share: what changes is in `storage`, which has a lock.
+  // Safe to share: everything that changes is in `storage`, which has a lock.
 
   let storage = OperationStorage()
-  /// Set when the operation goes away; let go of after Foundation's part of it.
+  /// Set when the operation is deallocated; released after Foundation's part of it.
   private var remains: Remains?
 
   public override init() { super.init() }
@@ -49,8 +49,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     if storage.withLinks({ $0.hasDependencies }) {
       let dependencies = super.dependencies
       #if !canImport(Darwin)
-        // Foundation on Linux keeps bare pointers to dependents. Those that go away before what
-        // they depend on has finished have to be taken out, or it would use them after that.
+        // Foundation on Linux keeps bare pointers to dependents. A dependent that goes away before
+        // its dependencies have finished has to be removed, or Foundation would use it afterwards.
         for dependency in dependencies where !dependency.isFinished {
           super.removeDependency(dependency)
         }
@@ -64,11 +64,11 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   /// Begins the operation: queues call it.
   ///
   /// It calls `main()`, unless the operation was started, ended or cancelled before. A program
-  /// calls it for an operation that is in no queue; dependencies are not waited for then. To start
-  /// an operation by hand that is in a queue is an error which cannot be seen from here.
+  /// calls it for an operation that is in no queue; dependencies are not waited for in that case.
+  /// Calling it for an operation in a queue is an error that cannot be detected here.
   ///
   /// A subclass that overrides this calls `super.start()`, or sets `isExecuting` to true, in every
-  /// case, also when it is cancelled: an operation that has not begun does not end.
+  /// case, even when it is cancelled: an operation that has not begun does not end.
   open override func start() {
     if isCancelled { _ = storage.cancel() }
     if begin() { main() }
@@ -76,22 +76,23 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
   /// Ends the operation as finished.
   ///
-  /// When it returns, `isFinished` is true; unless the operation has not been started yet, or
-  /// another thread is telling observers that it runs at this moment, which then goes on to the
-  /// end. Of several ends the first counts: `end(as:)` says whether it did.
+  /// When this returns, `isFinished` is true, with two exceptions: the operation has not been
+  /// started yet, or another thread is just telling observers that it runs, and will then go on to
+  /// the end. Of several ends, the first counts: `end(as:)` returns whether it did.
   open func finish() { end(as: .finished) }
 
-  /// Ends the operation, and says whether it was this call that did.
+  /// Ends the operation, and returns whether this call did so.
   ///
-  /// False: it has another end already, and keeps it.
+  /// False when it has another end already, which it keeps.
   @discardableResult
   public final func end(as end: OperationEnd) -> Bool { conclude(as: end) }
 
   /// Asks the operation to end.
   ///
-  /// A pending one will never call its work. A running one's cancel handlers are called before this
-  /// returns, on the caller's thread; when `cancelGrace` has passed, it ends as cancelled although
-  /// its work may still go on. It may be called from anywhere, its own handlers included.
+  /// A pending one will never call its work. For a running one, the cancel handlers are called
+  /// before this returns, on the caller's thread; when `cancelGrace` has passed, it ends as
+  /// cancelled although its work may still go on. May be called from anywhere, including its own
+  /// handlers.
   open override func cancel() {
     // First, so that a start in between sees it.
     let (handlers, grace) = storage.cancel()
@@ -102,22 +103,22 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
   // MARK: What Foundation asks
 
-  /// True: the operation goes on when `start()` has returned.
+  /// Always true: the operation goes on after `start()` has returned.
   open override var isAsynchronous: Bool { true }
 
-  /// Whether cancelling was asked for while the operation had no end.
+  /// Whether the operation was cancelled while it had no end.
   open override var isCancelled: Bool { super.isCancelled || storage.isCancelRequested }
 
   /// Whether the operation has been started and has not ended.
   ///
-  /// Setting it to true does what `start()` does, but for calling `main()`: for subclasses that
-  /// have a `start()` of their own. Setting it to false has no effect, the end does that.
+  /// Setting it to true does what `start()` does, except calling `main()`: for subclasses with a
+  /// `start()` of their own. Setting it to false has no effect; the end does that.
   open override var isExecuting: Bool {
     get { storage.isExecuting }
     set { if newValue { _ = begin() } }
   }
 
-  /// Whether the operation has ended, however it did.
+  /// Whether the operation has ended, in whatever way.
   ///
   /// Setting it to true does what `finish()` does. Setting it to false has no effect.
   open override var isFinished: Bool {
@@ -131,19 +132,20 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   ///
   /// A dependency that would close a ring is refused: the ring is reported with its members, and
   /// this operation ends as failed with `QueueError.deadlock` as soon as it is started, without
-  /// having called its work.
+  /// calling its work.
   ///
-  /// Rings of operations of this class alone are always seen, at this call. One through
-  /// Foundation's own operations may be closed by a call to those, which says nothing. It is seen
-  /// when an operation of this class that waits for one of them is added to a queue or made to wait
-  /// for more, as long as it waits for no more than 1,000 operations altogether; and when somebody
-  /// waits for an operation of this class that is in the ring or waits for it. Then one of this
-  /// class in the ring ends so, and is cancelled, too. Not seen are rings without an operation of
-  /// this class, and those that are closed through other operations after all have been added to
-  /// their queues, unless somebody waits.
+  /// A ring of operations of this class only is always detected, by this call. A ring through
+  /// Foundation's own operations may be closed by a call to those, which gives no notice. It is
+  /// detected in two cases. The first is when an operation of this class that waits for one of them
+  /// is added to a queue or gets another dependency, provided that it waits for no more than 1,000
+  /// operations in total. The second is when somebody waits for an operation of this class that is
+  /// in the ring or waits for it. One operation of this class in the ring then ends as described,
+  /// and is also cancelled. Not detected are rings without an operation of this class, and rings
+  /// closed through other operations after all of them were added to their queues, unless somebody
+  /// waits.
   ///
-  /// It costs the same however many operations there are, unless some wait for this one already:
-  /// then all that the other one waits for is looked at.
+  /// The cost does not depend on the number of operations, unless some wait for this one already:
+  /// then everything that the other one waits for is examined.
   open override func addDependency(_ operation: Operation) {
     if storage.state == .pending && closesRing(operation) { return }
     super.addDependency(operation)
@@ -162,23 +164,23 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
   /// Waits until the operation has finished, blocking the thread.
   ///
-  /// A ring of dependencies that the operation waits in or for is looked for first; see
+  /// First looks for a ring of dependencies that the operation is in or waits for; see
   /// `addDependency(_:)`.
   open override func waitUntilFinished() {
     breakRing()
     super.waitUntilFinished()
   }
 
-  /// What this operation waits for beside what Foundation knows of.
+  /// What this operation waits for in addition to what Foundation knows of.
   var announcedDependencies: [Operation] { storage.withLinks { $0.announced } }
 
-  /// The operation has its end: it leaves a ring, in which the two would hold each other for ever,
+  /// The operation has its end. It leaves a ring, whose members would retain each other for ever,
   /// and waits for nothing more before it is started.
   func leaveRing(_ next: Operation) {
     super.removeDependency(next)
     super.cancel()
   }
 
-  /// Called once, when the operation has ended and its work is not needed any more.
+  /// Called once, when the operation has ended and its work is no longer needed.
   func letGoOfWork() {}
 }

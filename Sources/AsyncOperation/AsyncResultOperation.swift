@@ -9,23 +9,23 @@ import Inturn
 open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperation,
   @unchecked Sendable
 {
-  // Safe to share: `work` has a lock.
+  // Safe to share: `work` has its own lock.
 
   private let work: OneTimeWork?
 
-  /// Makes an operation without work of its own: for subclasses, whose `main()` calls
+  /// Creates an operation without work of its own: for subclasses, whose `main()` calls
   /// `finish(with:)` in the end.
   public override init() {
     work = nil
     super.init()
   }
 
-  /// Makes an operation that ends with the result that its callback is called with.
+  /// Creates an operation that ends with the result that its callback is called with.
   ///
-  /// When the callback goes away uncalled the operation ends as abandoned.
+  /// If the callback goes away uncalled, the operation ends as abandoned.
   ///
   /// - Parameters:
-  ///   - fileID: Where the operation is made, for reports.
+  ///   - fileID: Where the operation is created, for reports.
   ///   - line: The same.
   ///   - block: Called once at most, on a thread of the queue.
   public init(
@@ -37,15 +37,15 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     setOrigin(fileID: fileID, line: line)
   }
 
-  /// Makes an operation that ends with what an asynchronous function returns or throws.
+  /// Creates an operation that ends with what an asynchronous function returns or throws.
   ///
-  /// The function runs as a task, which is cancelled with the operation. Where it throws a
-  /// `CancellationError` then, the operation ends as cancelled.
+  /// The function runs as a task, which is cancelled with the operation. If it then throws
+  /// `CancellationError`, the operation ends as cancelled.
   ///
   /// - Parameters:
-  ///   - fileID: Where the operation is made, for reports.
+  ///   - fileID: Where the operation is created, for reports.
   ///   - line: The same.
-  ///   - priority: The task's; nil for that of the operation's quality of service.
+  ///   - priority: The task's; nil for one that matches the operation's quality of service.
   ///   - body: Called once at most.
   public init(
     fileID: StaticString = #fileID, line: UInt = #line, priority: TaskPriority? = nil,
@@ -56,13 +56,12 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     setOrigin(fileID: fileID, line: line)
   }
 
-  /// Begins the work. A subclass with work of its own overrides this and does not call
-  /// `super.main()`.
+  /// Calls the work. A subclass with its own work overrides this and does not call `super.main()`.
   open override func main() { work?.call(with: self) }
 
   override func letGoOfWork() { work?.letGo() }
 
-  /// Ends the operation with a result. False: it has an end already, and the result is lost.
+  /// Ends the operation with a result. False when it has an end already; the result is then lost.
   @discardableResult
   public final func finish(with result: Result<Success, Failure>) -> Bool {
     switch result {
@@ -71,8 +70,8 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     }
   }
 
-  /// What the operation ended with; nil as long as it has not ended, and where it ended without a
-  /// result, which `get()` tells apart.
+  /// The operation's result; nil while it has not ended, and if it ended without a result: `get()`
+  /// tells the two apart.
   public final var result: Result<Success, Failure>? {
     if let error = end?.error { return (error as? Failure).map { .failure($0) } }
     return (storage.endBox as? ValueBox<Success>).map { .success($0.value) }
@@ -89,9 +88,9 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     return box.value
   }
 
-  /// The value that the operation ends with, as soon as it has.
+  /// The value that the operation ends with; waits for it.
   ///
-  /// The wait is not affected by the cancelling of the task that waits.
+  /// Cancelling the waiting task does not end the wait.
   ///
   /// - Throws: As ``get()``.
   public final var value: Success {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What an operation knows of its place among dependencies, beside Foundation's list of them.
+/// What an operation knows about its dependencies, in addition to Foundation's list.
 struct DependencyLinks {
-  /// Dependencies that are about to be added. Those who look for rings see them already, so that
-  /// of two threads that close a ring together one at least finds it.
+  /// Dependencies that are about to be added. Searches for rings see them already, so that of two
+  /// threads that close a ring together, at least one finds it.
   var announced: [Operation] = []
-  /// Whether an operation of this class has ever been made to wait for this one.
+  /// Whether an operation of this class has ever depended on this one.
   var hasDependents = false
-  /// Whether this operation has ever been made to wait for one of ours, or for one of Foundation's.
+  /// Whether this operation has ever depended on one of ours, or on one of Foundation's.
   var hasDependencies = false
   var hasPlainDependencies = false
-  /// Whether a search for rings is under way that was not asked for.
+  /// Whether a search for rings is under way that nobody has asked for.
   var isSearching = false
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A search for rings of dependencies: depth first, each operation once.
 struct DependencySearch {
-  /// For walks that nobody has asked for, so that many of them cost little.
+  /// The limit for searches that nobody has asked for, so that many of them cost little.
   static var unaskedLimit: Int { 1_000 }
 
   private struct Step {
@@ -10,10 +10,10 @@ struct DependencySearch {
     var dependencies: [Operation]
   }
 
-  /// The ring that a walk from an operation runs into, each member waiting for the next one.
+  /// The ring that a walk from an operation runs into; each member waits for the next one.
   ///
   /// - Parameters:
-  ///   - first: Those of its dependencies that the walk begins with; nil for all.
+  ///   - first: The dependencies with which the walk begins; nil for all.
   ///   - limit: After how many operations the walk gives up.
   static func ring(
     from start: Operation, by first: [Operation]? = nil, limit: Int = .max
@@ -30,7 +30,7 @@ struct DependencySearch {
       if onPath.contains(identity) {
         return path.map(\.operation).drop { $0 !== next }.map { $0 }
       }
-      // What has finished holds nobody up.
+      // A finished operation holds nobody up.
       if !seen.insert(identity).inserted || next.isFinished { continue }
       if seen.count > limit { return nil }
       onPath.insert(identity)

@@ -2,8 +2,8 @@ import Foundation
 import Inturn
 
 extension FinishToken {
-  /// Runs a body as a task of the operation's, cancelled with it. What it returns or throws ends the
-  /// operation.
+  /// Runs a body as the operation's task, which is cancelled with it. The operation ends with what
+  /// the body returns or throws.
   func runTask<Value: Sendable>(
     priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Value
   ) {

@@ -1,21 +1,21 @@
 import Inturn
 
-/// How long an operation that was asked to end may go on, and by which clock.
+/// How long an operation may go on after it was asked to end, and on which clock.
 struct Grace {
   let duration: Duration
   /// A suspended queue of the engine's; see `GraceTimer`.
   let queue: Handle
 }
 
-/// Calls something once after a time, unless it is let go of before.
+/// Calls a function once after a time, unless it is released before.
 ///
-/// It is an operation of the engine's in a queue that is never resumed: what it waits for is its
-/// `maxWait`, by the queue's clock.
+/// It is an operation in a queue of the engine's that is never resumed: the time is its `maxWait`,
+/// on the queue's clock.
 final class GraceTimer: Sendable {
-  /// The queue whose clock is the system's.
+  /// A queue on the system's clock.
   static let systemQueue = makeQueue(clock: Handle(bits: 0))
 
-  /// A queue for timers that go by a clock.
+  /// A queue for timers on a clock.
   static func makeQueue(clock: Handle) -> Handle {
     var options = QueueOptions(kind: .fifo)
     let (status, queue) = "grace times".withCString {
@@ -34,7 +34,7 @@ final class GraceTimer: Sendable {
 
   private let operation: Handle
 
-  /// Nil when there is no memory for it.
+  /// Nil when memory runs out.
   init?(_ grace: Grace, ring: @escaping @Sendable () -> Void) {
     let alarm = Unmanaged.passRetained(Alarm(ring)).toOpaque()
     var options = InturnCore.OperationOptions()

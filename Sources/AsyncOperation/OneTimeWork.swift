@@ -1,6 +1,6 @@
 import Inturn
 
-/// Work that is called once at most, and let go of then or before.
+/// Work that is called once at most, and released then or before.
 final class OneTimeWork: @unchecked Sendable {
   // Safe to share: `lock` protects `work`, which one thread takes out and calls.
 

@@ -1,19 +1,19 @@
 import Inturn
 
-/// What an operation keeps beside Foundation's part of it.
+/// An operation's state besides Foundation's part.
 final class OperationStorage: @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes.
+  // Safe to share: `lock` protects everything that changes.
 
-  /// Protects everything below that is a variable. Neither Foundation nor user code is called while
-  /// it is held, and nothing is let go of that might call them.
+  /// Protects all variables below. While it is held, neither Foundation nor user code is called,
+  /// and nothing is released that might call them.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var machine = OperationMachine()
-  /// How it ends, once somebody has said so, and with what.
+  /// How it will end, once that is decided, and its result.
   @exclusivity(unchecked) private var saidEnd: OperationEnd?
   @exclusivity(unchecked) private var box: OutcomeBox?
   @exclusivity(unchecked) private var cancelHandlers: [@Sendable () -> Void] = []
   @exclusivity(unchecked) private var observers: [StateObserver] = []
-  /// Made when it is first asked for.
+  /// Created on first use.
   @exclusivity(unchecked) private var madeState: ObservedState<OperationState>?
   @exclusivity(unchecked) private var links = DependencyLinks()
   @exclusivity(unchecked) private var grace: Grace?
@@ -25,7 +25,7 @@ final class OperationStorage: @unchecked Sendable {
 
   var state: OperationState { lock.withLock { machine.state } }
 
-  /// How it has ended; a start that finds it cancelled ends it, too.
+  /// How it has ended. Cancelled, if a start that found it cancelled has ended it.
   var end: OperationEnd? {
     lock.withLock { machine.state == .ended ? saidEnd ?? .cancelled : nil }
   }
@@ -34,13 +34,13 @@ final class OperationStorage: @unchecked Sendable {
   var isFinished: Bool { lock.withLock { machine.state == .ended } }
   var isCancelRequested: Bool { lock.withLock { machine.isCancelRequested } }
 
-  /// Where the operation was made, as far as that is known.
+  /// Where the operation was created, if known.
   var site: Site {
     get { lock.withLock { madeAt } }
     set { lock.withLock { madeAt = newValue } }
   }
 
-  /// What the operation finished with, once it has ended.
+  /// The operation's result, once it has ended.
   var endBox: OutcomeBox? { lock.withLock { machine.state == .ended ? box : nil } }
 
   // MARK: Events
@@ -55,7 +55,7 @@ final class OperationStorage: @unchecked Sendable {
     }
   }
 
-  /// The handlers that are to be called, and the grace time that begins.
+  /// The handlers that have to be called, and the grace time that begins.
   func cancel() -> (handlers: [@Sendable () -> Void], grace: Grace?) {
     lock.withLock {
       guard machine.cancel() else { return ([], nil) }
@@ -65,8 +65,8 @@ final class OperationStorage: @unchecked Sendable {
     }
   }
 
-  /// Keeps a handler for the time when cancelling is asked for. False: that has been done already,
-  /// and the caller calls the handler.
+  /// Keeps a handler to call on a cancel. False when the operation was cancelled already; the
+  /// caller then calls the handler.
   func keep(cancelHandler: @escaping @Sendable () -> Void) -> Bool {
     lock.withLock {
       if machine.isCancelRequested { return machine.outcome != nil }
@@ -77,9 +77,9 @@ final class OperationStorage: @unchecked Sendable {
 
   func nextStep() -> OperationMachine.Step { lock.withLock { machine.nextStep() } }
 
-  /// Enters a state, and says who is to be told of it.
+  /// Enters a state, and returns who has to be told of it.
   func enter(_ state: OperationState) -> (observers: [StateObserver], state: OperationState) {
-    // Let go of after the lock.
+    // Released without the lock.
     var handlers: [@Sendable () -> Void] = []
     var timer: GraceTimer?
     let told = lock.withLock {
@@ -98,7 +98,7 @@ final class OperationStorage: @unchecked Sendable {
 
   // MARK: Observers
 
-  /// Adds an observer, and says with which state it begins.
+  /// Adds an observer, and returns its first state.
   func add(_ observer: StateObserver) -> OperationState {
     lock.withLock {
       if machine.state != .ended { observers.append(observer) }
@@ -112,8 +112,8 @@ final class OperationStorage: @unchecked Sendable {
 
   var observedState: ObservedState<OperationState>? { lock.withLock { madeState } }
 
-  /// Keeps the observed state, and the observer that tells it, unless there is one already. Gives
-  /// the one to use, and the state with which the observer begins.
+  /// Keeps the observed state, and the observer that updates it, unless there is one already.
+  /// Returns the one to use, and the observer's first state.
   func keep(
     _ new: ObservedState<OperationState>, _ observer: StateObserver
   ) -> (kept: ObservedState<OperationState>, first: OperationState?) {
@@ -132,7 +132,7 @@ final class OperationStorage: @unchecked Sendable {
     set { lock.withLock { grace = newValue } }
   }
 
-  /// Keeps the timer of the grace time as long as it matters. False: it does not any more.
+  /// Keeps the timer of the grace time while it matters. False when it no longer does.
   func keep(graceTimer timer: GraceTimer) -> Bool {
     lock.withLock {
       if machine.outcome != nil { return false }
@@ -143,7 +143,7 @@ final class OperationStorage: @unchecked Sendable {
 
   // MARK: Dependencies
 
-  /// Looks at the links, or changes them.
+  /// Reads or changes the links.
   func withLinks<Result>(_ body: (inout DependencyLinks) -> Result) -> Result {
     lock.withLock { body(&links) }
   }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Something to depend on that ends when it is opened: it keeps an order that is no dependency on
-/// an operation as such.
+/// A dependency that ends when it is opened: it keeps an order that is not a dependency on one
+/// particular operation.
 ///
-/// It is in no queue and holds nobody. Searches for rings see what it stands for.
+/// It is in no queue and retains nobody. Searches for rings see the operation that it stands for.
 package final class OrderGate: AsyncOperation, @unchecked Sendable {
   // Safe to share: `precursor` is a weak reference, which may be read while its object goes away.
 
-  /// The operation whose end, or that of a later one, opens the gate.
+  /// The operation whose end, or a later one's end, opens the gate.
   private weak let precursor: Operation?
 
   package init(after precursor: Operation) {
@@ -16,7 +16,7 @@ package final class OrderGate: AsyncOperation, @unchecked Sendable {
     name = "the order of a list"
   }
 
-  /// Lets those go on that depend on it.
+  /// Lets its dependents go on.
   package func open() {
     finish()
     start()

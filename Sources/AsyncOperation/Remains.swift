@@ -1,12 +1,12 @@
 import Foundation
 
-/// The dependencies of an operation that is gone, which are let go of one after the other.
+/// The dependencies of a deallocated operation, which are released one after the other.
 ///
-/// Each operation holds those that it depends on, so that letting go of the last one of a chain
-/// lets go of all of them, one inside the other, until the stack is used up. This takes them out of
-/// one another: the first one on a thread lets go of what the later ones bring.
+/// Each operation retains its dependencies, so releasing the last operation of a chain would
+/// release all of them, nested, until the stack is used up. This class avoids that: the first
+/// `Remains` on a thread releases what the later ones contain.
 final class Remains {
-  /// Those that wait on a thread.
+  /// The operations to be released on a thread.
   private final class Pile {
     var operations: [Operation] = []
   }

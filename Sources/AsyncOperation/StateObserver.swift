@@ -1,26 +1,26 @@
 import Inturn
 
-/// Who is told of an operation's states: each once, in order, one call at a time.
+/// An observer of an operation's states: it is told each one once, in order, one call at a time.
 ///
-/// States are offered by any thread. One of them calls the handler; what is offered meanwhile waits
-/// for it.
+/// Any thread may offer states. One of them calls the handler; states offered meanwhile wait for
+/// it.
 final class StateObserver: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
   typealias Handler = @Sendable (OperationState) -> Void
 
-  /// Protects everything below. It is not held while the handler is called or let go of.
+  /// Protects everything below. Not held while the handler is called or released.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var handler: Handler?
-  /// States that are to be told, the next one last: at most two.
+  /// States that wait to be told, the next one last: at most two.
   @exclusivity(unchecked) private var waiting: [OperationState] = []
-  /// How far the states go that have been offered.
+  /// The position of the latest state that was offered.
   @exclusivity(unchecked) private var reached = -1
   @exclusivity(unchecked) private var isCalling = false
 
   init(_ handler: @escaping Handler) { self.handler = handler }
 
-  /// Tells the state, unless a later one has been offered before.
+  /// Tells the state, unless this or a later one has been offered before.
   func offer(_ state: OperationState) {
     let isCaller = lock.withLock {
       if handler == nil || state.position <= reached { return false }
@@ -45,7 +45,7 @@ final class StateObserver: @unchecked Sendable {
     }
   }
 
-  /// No call begins after this. One may be under way.
+  /// No call begins after this; one may be under way.
   func stop() {
     var old: Handler?
     lock.withLock { swap(&old, &handler) }
@@ -54,7 +54,7 @@ final class StateObserver: @unchecked Sendable {
 }
 
 extension OperationState {
-  /// States only go up.
+  /// States never go back.
   fileprivate var position: Int {
     switch self {
     case .pending: 0

@@ -4,8 +4,8 @@ extension ConcurrentQueue {
   /// Enqueues a closure that is over when it returns: the fast way, for work that needs neither a
   /// handle nor options.
   ///
-  /// When the queue is closed or full, the closure is never called, and that is reported; where that
-  /// is to be known, use ``tryEnqueue(_:fileID:line:)``.
+  /// When the queue is closed or full, the closure is never called, which is reported. To find out,
+  /// use ``tryEnqueue(_:fileID:line:)``.
   @_disfavoredOverload
   public func enqueue(_ work: @escaping @Sendable () -> Void) { enqueue(work, at: .unknown) }
 
@@ -15,7 +15,8 @@ extension ConcurrentQueue {
   ///   - work: As there.
   ///   - fileID: Where it is enqueued.
   ///   - line: The same.
-  ///   - call: Left out: only a call says its type, so that the method's name alone is the other form.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
   public func enqueue<Call>(
     _ work: @escaping @Sendable () -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
@@ -48,14 +49,14 @@ extension ConcurrentQueue {
   /// Enqueues work that ends when its token says so.
   ///
   /// - Parameters:
-  ///   - options: What it waits for, and how it is dealt with.
+  ///   - options: What it waits for, and how it is handled.
   ///   - fileID: Where it is enqueued, for reports.
   ///   - line: The same.
   ///   - work: Called once for each attempt, with a token of that attempt. It may return before the
   ///     token is used. When the last reference to the token goes away unused, the operation ends
   ///     as abandoned, and the report names the line.
-  /// - Returns: The operation, which need not be kept. When the queue has not accepted it, it has
-  ///   ended as `OperationEnd.Outcome.refused` already, which is reported.
+  /// - Returns: The operation, which need not be kept. If the queue has refused it, it has ended as
+  ///   `OperationEnd.Outcome.refused` already, which is reported.
   @_disfavoredOverload
   @discardableResult
   public func enqueue(
@@ -68,9 +69,9 @@ extension ConcurrentQueue {
     return operation
   }
 
-  /// Enqueues a function that is over when it returns or throws, and whose value others wait for.
+  /// Enqueues a function that is over when it returns or throws, and that has a value.
   ///
-  /// It is called on a thread of the pool, where it may block. Otherwise as
+  /// It is called on a thread of the pool, where it may block. Otherwise like
   /// ``enqueue(_:fileID:line:_:)``.
   @discardableResult
   public func enqueueFunction<Value: Sendable>(
@@ -89,12 +90,12 @@ extension ConcurrentQueue {
     return operation
   }
 
-  /// Enqueues an asynchronous function that runs as a task of its own.
+  /// Enqueues an asynchronous function, which runs in a task of its own.
   ///
   /// The operation lasts as long as the function, suspensions included. Cancelling the operation
-  /// cancels the task, and so does a deadline; when the function throws `CancellationError` then,
-  /// the operation ends as cancelled. The task has the caller's priority; it does not see the
-  /// caller's task-local values. Otherwise as ``enqueue(_:fileID:line:_:)``.
+  /// cancels the task, and so does a deadline; if the function then throws `CancellationError`, the
+  /// operation ends as cancelled. The task has the caller's priority but not the caller's
+  /// task-local values. Otherwise like ``enqueue(_:fileID:line:_:)``.
   @discardableResult
   public func enqueueTask<Value: Sendable>(
     _ options: OperationOptions = OperationOptions(),
@@ -104,11 +105,12 @@ extension ConcurrentQueue {
     engine.enqueueTask(options, fileID, line, function)
   }
 
-  /// Runs an asynchronous function in its turn, and gives what it gives.
+  /// Runs an asynchronous function in its turn, and returns its value.
   ///
   ///     let page = try await queue.run { try await fetch(url) }
   ///
-  /// As ``enqueueTask(_:fileID:line:_:)``; and cancelling the task that waits cancels the operation.
+  /// Like ``enqueueTask(_:fileID:line:_:)``; in addition, cancelling the waiting task cancels the
+  /// operation.
   ///
   /// - Throws: What the function throws; `CancellationError` when the waiting task was cancelled
   ///   before the function began or the function gave in; the `QueueError` that refused it, or
@@ -124,7 +126,7 @@ extension ConcurrentQueue {
   }
 }
 
-/// A closure without options as the engine has it: the context of an operation.
+/// A closure without options in the engine's form: the context of an operation.
 private final class PlainBlock: Sendable {
   private let block: @Sendable () -> Void
 
