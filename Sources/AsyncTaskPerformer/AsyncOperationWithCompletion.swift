@@ -19,18 +19,19 @@ open class AsyncOperationWithCompletion<T: Sendable>: AsyncOperation, @unchecked
 
   private let lock = BriefLock()
   @exclusivity(unchecked) private var ownCompletion: Completion?
-  /// The list that the operation is in, and its place there.
+  /// The list that the operation is in, and its index there.
   @exclusivity(unchecked) private var place: (batch: OperationBatch<T>, index: Int)?
-  /// Whether the list says when the operation starts, and its priority does not.
+  /// Whether the list, rather than its priority, decides when the operation starts.
   @exclusivity(unchecked) private var isOrdered = false
 
   public override init() { super.init() }
 
-  /// What the operation's work calls with its value or its error. With both, the error counts.
+  /// What the operation's work calls with its value or its error. If it gets both, the error
+  /// counts.
   ///
-  /// While the operation is in a list of a `SynchronousOperationQueue`, calling it tells the list,
-  /// where the first call counts, and then what has been set here, each time. Nil when neither is
-  /// there.
+  /// While the operation is in a list of a `SynchronousOperationQueue`, each call tells the list,
+  /// where only the first call counts, and then calls the function that was set here. Nil when
+  /// there is neither.
   @preconcurrency
   public final var completion: (@Sendable (T?, (any Error)?) -> Void)? {
     get {
@@ -53,15 +54,15 @@ open class AsyncOperationWithCompletion<T: Sendable>: AsyncOperation, @unchecked
     }
   }
 
-  /// How early the operation starts, compared to others of its queue.
+  /// How early the operation starts, compared to others in its queue.
   ///
-  /// In a list of a queue that is not concurrent it is always `normal`: the list's order counts.
+  /// In a list of a non-concurrent queue, it is always `normal`: the list's order counts.
   open override var queuePriority: QueuePriority {
     get { super.queuePriority }
     set { if !lock.withLock({ isOrdered }) { super.queuePriority = newValue } }
   }
 
-  /// The operation is in a list from now on. False: it is in one already.
+  /// Makes the operation a member of a list. False when it is in one already.
   func enter(_ batch: OperationBatch<T>, _ index: Int, isOrdered: Bool) -> Bool {
     let isFirst = lock.withLock {
       if place != nil || self.isOrdered { return false }
@@ -73,7 +74,7 @@ open class AsyncOperationWithCompletion<T: Sendable>: AsyncOperation, @unchecked
     return isFirst
   }
 
-  /// The operation has ended: its reports are of no use any more.
+  /// The operation has ended: its reports are no longer needed.
   func leaveBatch() {
     var old: (batch: OperationBatch<T>, index: Int)?
     lock.withLock { swap(&old, &place) }

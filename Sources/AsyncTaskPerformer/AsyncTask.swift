@@ -1,4 +1,4 @@
-/// A piece of asynchronous work that knows by itself how it is done.
+/// A piece of asynchronous work that knows how to do itself.
 ///
 ///     struct SayHelloTask: AsyncTask {
 ///       let id: Int
@@ -12,6 +12,6 @@
   /// Begins the work, and calls `completion` when it is done.
   ///
   /// - Parameter completion: May be called at once or later, from any thread. The first call
-  ///   counts. When it goes away uncalled, the task is over, too, and a report names it.
+  ///   counts. If it goes away uncalled, the task is over, too, and a report names it.
   func execute(completion: @escaping @Sendable () -> Void)
 }

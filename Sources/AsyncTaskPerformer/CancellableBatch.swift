@@ -1,6 +1,6 @@
 import Inturn
 
-/// A list that may be cancelled before it is known.
+/// A list that may be cancelled before it exists.
 final class CancellableBatch<T: Sendable>: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 

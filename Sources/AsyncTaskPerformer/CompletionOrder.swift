@@ -1,8 +1,8 @@
 import Inturn
 
-/// Has the completions of lists that succeed called in the order of the lists, where the operations
-/// run in that order: the next list begins when the operations of one have ended, and may be done
-/// before the thread that ended the last of them has come by to complete the list.
+/// Calls the completions of successful lists in the order of the lists, when their operations run
+/// in that order. A list begins when the operations of the previous one have ended, and may be done
+/// before the thread that ended the last of those gets to complete its list.
 final class CompletionOrder: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
@@ -10,11 +10,12 @@ final class CompletionOrder: @unchecked Sendable {
   /// The first list that has not completed, by number, and later ones that have.
   @exclusivity(unchecked) private var first = 1
   @exclusivity(unchecked) private var completed: Set<Int> = []
-  /// The calls of later ones that have succeeded.
+  /// The calls for later lists that have succeeded.
   @exclusivity(unchecked) private var held: [Int: @Sendable () -> Void] = [:]
 
-  /// Calls the completion of a list: now, or, if it has succeeded, once all lists before it have
-  /// completed, by the thread that completes the last of them. Each number is given once.
+  /// Calls the completion of a list. If the list has succeeded, that waits until all lists before
+  /// it have completed, and happens on the thread that completes the last of them. Each number is
+  /// passed once.
   func complete(_ number: Int, isSuccess: Bool, _ call: @escaping @Sendable () -> Void) {
     let isHeld = lock.withLock {
       if !isSuccess || number == first { return false }
@@ -25,7 +26,7 @@ final class CompletionOrder: @unchecked Sendable {
     var (number, call) = (number, call)
     while true {
       call()
-      // The first one's call is over before the next one is anybody's.
+      // The previous call is over before another thread can take the next one.
       let next = lock.withLock { () -> (@Sendable () -> Void)? in
         completed.insert(number)
         while completed.remove(first) != nil { first += 1 }

@@ -1,3 +1,3 @@
-// Operations are those of the module AsyncOperation: programs that use both modules have one class
-// of that name, and programs that import this one alone have it, too.
+// Operations are those of the module AsyncOperation. Programs that use both modules have one class
+// with that name, and programs that import only this one get it, too.
 @_exported import AsyncOperation

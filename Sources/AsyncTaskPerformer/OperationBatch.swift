@@ -1,26 +1,26 @@
 import Foundation
 import Inturn
 
-/// One list of operations under way.
+/// One list of operations that is being executed.
 final class OperationBatch<T: Sendable>: @unchecked Sendable {
-  // Safe to share: `lock` protects all that changes.
+  // Safe to share: `lock` protects everything that changes.
 
   typealias Member = AsyncOperationWithCompletion<T>
 
-  /// Protects everything below that is a variable. No operation, queue or user code is called while
-  /// it is held, and nothing is let go of that might call them.
+  /// Protects all variables below. While it is held, no operation, queue or user code is called,
+  /// and nothing is released that might call them.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var machine: BatchMachine
   @exclusivity(unchecked) private var lastValue: T?
   /// For each operation: whether it has reported, and whether it has ended.
   @exclusivity(unchecked) private var hasReported: [Bool]
   @exclusivity(unchecked) private var hasEnded: [Bool]
-  /// As many operations, from the first one on, have all ended.
+  /// How many operations at the start of the list have all ended.
   @exclusivity(unchecked) private var endedInOrder = 0
-  /// Of an ordered list: the one that has failed. It began when those before it had ended, even if
-  /// their threads have not come by to say so.
+  /// In an ordered list: the operation that has failed. It began when those before it had ended,
+  /// even if their threads have not reported that yet.
   @exclusivity(unchecked) private var failed = 0
-  /// Values in the list's order, of operations whose turn has not come, where somebody wants them.
+  /// Values in the list's order, for operations whose turn has not come, if anybody wants them.
   @exclusivity(unchecked) private var values: [T?]
   @exclusivity(unchecked) private var isDelivering = false
   @exclusivity(unchecked) private var delivered = 0
@@ -29,16 +29,16 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
 
   private let members: [Member]
   private let isOrdered: Bool
-  /// The one at an index opens when the operations up to that index have ended. There are none where
+  /// The gate at an index opens when the operations up to that index have ended. There are none if
   /// Foundation's queue keeps the order by itself.
   private let gates: [OrderGate]
   private let each: (@Sendable (T) -> Void)?
 
   /// - Parameters:
-  ///   - isOrdered: Whether an operation starts when the one before it has ended.
-  ///   - lastGate: What is to be opened when all have ended; nil where no gates are needed.
-  ///   - each: Who is told each value, in the list's order, one call at a time.
-  ///   - completion: Who is told the end, once, after that.
+  ///   - isOrdered: Whether an operation starts only when the one before it has ended.
+  ///   - lastGate: The gate to open when all have ended; nil if no gates are needed.
+  ///   - each: Called with each value, in the list's order, one call at a time.
+  ///   - completion: Called once, after that, with the result.
   init(
     _ members: [Member], isOrdered: Bool, lastGate: OrderGate?,
     each: (@Sendable (T) -> Void)? = nil,
@@ -56,7 +56,7 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     gates = lastGate.map { gate in members.dropLast().map { OrderGate(after: $0) } + [gate] } ?? []
   }
 
-  /// Makes the operations members of the list, and the first one wait for another list.
+  /// Makes the operations members of the list, and makes the first one wait for another list.
   func begin(after gate: OrderGate?) {
     for (index, member) in members.enumerated() {
       precondition(
@@ -77,9 +77,9 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
 
   // MARK: Events
 
-  /// An operation's completion has been called.
+  /// An operation's completion was called.
   func report(_ index: Int, _ value: T?, _ error: (any Error)?) {
-    // Let go of after the lock.
+    // Released without the lock.
     var value = value
     let isFailure = lock.withLock {
       if hasReported[index] { return false }
@@ -94,8 +94,8 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     if isFailure, let error { fail(error, at: index) }
   }
 
-  /// The list completes with an error, unless it has completed; what is left of it is cancelled.
-  /// `index`: the operation whose error it is, if it is one's.
+  /// Completes the list with an error, unless it has completed; the rest is cancelled. `index`: the
+  /// operation with that error, if there is one.
   func fail(_ error: any Error, at index: Int? = nil) {
     let isFirst = lock.withLock {
       guard machine.fail() else { return false }
@@ -104,13 +104,12 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
       return true
     }
     if !isFirst { return }
-    // The last one first: one that ends when it is cancelled lets none start that is not cancelled
-    // yet.
+    // In reverse order, so that no end allows an operation to start that is not cancelled yet.
     for member in members.reversed() { member.cancel() }
     deliver()
   }
 
-  /// The turn of a list without operations has come.
+  /// It is the turn of a list without operations.
   func complete(with value: T) {
     lock.withLock {
       _ = machine.reportValue()
@@ -150,8 +149,8 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     case end(Result<T, any Error>, @Sendable (Result<T, any Error>) -> Void)
   }
 
-  /// Tells the values whose turn has come, and the end. One thread at a time does it; what another
-  /// one brings meanwhile is left to it.
+  /// Tells the values whose turn has come, and the end. One thread at a time does so, and also
+  /// tells what other threads add meanwhile.
   private func deliver() {
     let isDeliverer = lock.withLock {
       if isDelivering { return false }

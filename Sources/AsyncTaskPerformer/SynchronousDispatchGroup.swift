@@ -2,8 +2,8 @@ import Dispatch
 
 /// Performs lists of tasks in order, one at a time, with a single completion.
 ///
-/// A task begins when the one before it has called its completion. Tasks that fail have no way to
-/// say so: the list goes on. For lists of operations with values and errors there is
+/// A task begins when the one before it has called its completion. Tasks cannot report failures:
+/// the list goes on. For lists of operations with values and errors, use
 /// `SynchronousOperationQueue`.
 ///
 ///     let tasks: [AsyncTask] = [SayHelloTask(id: 1), SayHelloTask(id: 2), SayHelloTask(id: 3)]
@@ -12,25 +12,25 @@ public final class SynchronousDispatchGroup: Sendable {
   /// The dispatch queue on which tasks begin and completions are called.
   public let systemQueue: DispatchQueue
 
-  /// Makes a group that works on the main queue.
+  /// Creates a group that uses the main queue.
   public convenience init() { self.init(systemQueue: .main) }
 
-  /// Makes a group.
+  /// Creates a group.
   ///
   /// - Parameter systemQueue: Serial or concurrent; the order of the tasks is the same.
   public init(systemQueue: DispatchQueue) { self.systemQueue = systemQueue }
 
   /// Performs a list of tasks and then calls a completion.
   ///
-  /// Nothing is called before this returns, unless `systemQueue` goes on on another thread
-  /// meanwhile. Each task begins on `systemQueue`, in the list's order, when the one before it is
-  /// over: when it has called its completion, or has let go of it, which is reported with the place
-  /// of this call. Further calls of a task's completion have no effect. After the last task, or for
-  /// an empty list, `completion` is called on `systemQueue`: exactly once.
+  /// Nothing is called before this returns, unless `systemQueue` runs on another thread meanwhile.
+  /// Each task begins on `systemQueue`, in the list's order, when the one before it is over: it has
+  /// called its completion, or has released it uncalled, which is reported with the line of this
+  /// call. Further calls of a task's completion have no effect. After the last task, or for an
+  /// empty list, `completion` is called on `systemQueue`, exactly once.
   ///
   /// Lists of one group do not wait for each other.
   ///
-  /// **Deadlock.** A task that blocks `systemQueue`, where that is serial, until its list is done.
+  /// **Deadlock.** A task that blocks `systemQueue`, if that is serial, until its list is done.
   @preconcurrency
   public func executeTasks(
     _ tasks: [any AsyncTask], fileID: StaticString = #fileID, line: UInt = #line,
@@ -41,8 +41,7 @@ public final class SynchronousDispatchGroup: Sendable {
 
   /// Performs a list of tasks and returns when it is done.
   ///
-  /// Tasks cannot be cancelled: when the waiting task is, the list goes on all the same and is
-  /// waited for.
+  /// Tasks cannot be cancelled: when the waiting task is, the list goes on and is waited for.
   public func executeTasks(
     _ tasks: [any AsyncTask], fileID: StaticString = #fileID, line: UInt = #line
   ) async {

@@ -1,7 +1,7 @@
 extension SynchronousOperationQueue {
   /// Executes a list of operations and returns the value that was reported last.
   ///
-  /// When the waiting task is cancelled, the list is, too.
+  /// Cancelling the waiting task cancels the list.
   ///
   /// - Returns: `defaultValue` for an empty list.
   /// - Throws: The first error, as soon as it is reported; `CancellationError`;
@@ -17,13 +17,12 @@ extension SynchronousOperationQueue {
     }
   }
 
-  /// Executes a list of operations and gives their values in the list's order, each as soon as all
-  /// before it have ended.
+  /// Executes a list of operations and returns their values in the list's order, each as soon as
+  /// all before it have ended.
   ///
-  /// It begins at this call. An operation that ends without a value is left out. The first error
-  /// ends the sequence, after the values whose turn had come. Letting go of the sequence, or
-  /// cancelling the task that reads it, cancels what is left of the list. An empty list gives
-  /// nothing.
+  /// The list begins with this call. An operation that ends without a value is left out. The first
+  /// error ends the sequence, after the values whose turn had come. Releasing the sequence, or
+  /// cancelling the task that reads it, cancels the rest of the list. An empty list has no values.
   public func results(
     of operations: [AsyncOperationWithCompletion<T>]
   ) -> AsyncThrowingStream<T, any Error> {

@@ -10,32 +10,32 @@ import Inturn
 ///       …
 ///     }
 ///
-/// It is Foundation's queue in everything else: it can be suspended, waited for, given other
-/// operations, and its lists' operations may depend on others.
+/// In all other ways it is Foundation's queue: it can be suspended, waited for and given other
+/// operations, and the operations in its lists may depend on others.
 @preconcurrency
 public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
 
   /// How many operations run at a time.
   public enum QueueType: Sendable {
-    /// Several. Operations of a list start in its order, as Foundation's priorities allow, and end
-    /// in any.
+    /// Several. A list's operations start in order, as Foundation's priorities allow, and end in
+    /// any order.
     case concurrent(maxConcurrentOperations: Int)
-    /// One. An operation of a list starts when all before it have ended, whatever their priorities
-    /// and their dependencies, and a list when the one before it has: what a FIFO queue guarantees.
-    /// Dependencies are to be set before the list is executed. Lists that several threads give at
-    /// the same time may take turns.
+    /// One. An operation in a list starts when all before it have ended, regardless of their
+    /// priorities and dependencies, and a list starts when the one before it has ended: what a FIFO
+    /// queue guarantees. Set dependencies before the list is executed. Lists that several threads
+    /// pass at the same time may be interleaved.
     case nonConcurrent
   }
 
-  /// Protects everything below that is a variable. Nothing is called while it is held.
+  /// Protects all variables below. Nothing is called while it is held.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var value: T
   /// The lists that have not completed, and how many there have been.
   @exclusivity(unchecked) private var batches: [Int: OperationBatch<T>] = [:]
   @exclusivity(unchecked) private var batchCount = 0
-  /// Of a queue that is not concurrent: opens when the last list's operations have ended; nil where
-  /// that list has no gates.
+  /// For a non-concurrent queue: opens when the last list's operations have ended; nil if that list
+  /// has no gates.
   @exclusivity(unchecked) private var lastGate: OrderGate?
 
   private let isOrdered: Bool
@@ -52,21 +52,21 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     }
   }
 
-  /// Makes a queue that executes one operation at a time.
+  /// Creates a queue that executes one operation at a time.
   public convenience init(defaultValue: T) {
     self.init(defaultValue: defaultValue, type: .nonConcurrent)
   }
 
-  /// Makes a queue whose completions are called on the main queue.
+  /// Creates a queue whose completions are called on the main queue.
   ///
-  /// `maxConcurrentOperations` is at least 1, or
-  /// `OperationQueue.defaultMaxConcurrentOperationCount`; another number is a failed precondition,
-  /// as nothing would ever start.
+  /// `maxConcurrentOperations` must be at least 1, or
+  /// `OperationQueue.defaultMaxConcurrentOperationCount`; any other number is a failed
+  /// precondition, as nothing would ever start.
   public required convenience init(defaultValue: T, type: QueueType) {
     self.init(defaultValue: defaultValue, type: type, completionQueue: .main)
   }
 
-  /// Makes a queue whose completions are called on a dispatch queue.
+  /// Creates a queue whose completions are called on a dispatch queue.
   public init(defaultValue: T, type: QueueType, completionQueue: DispatchQueue) {
     value = defaultValue
     self.completionQueue = completionQueue
@@ -89,7 +89,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
 
   /// How many operations run at a time.
   ///
-  /// Of a queue that is not concurrent it is always 1: setting it has no effect.
+  /// For a non-concurrent queue it is always 1: setting it has no effect.
   public override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
     set { if !isOrdered { super.maxConcurrentOperationCount = newValue } }
@@ -97,25 +97,25 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
 
   /// Executes a list of operations and calls a completion once.
   ///
-  /// The completion gets
-  /// - the value that was reported last, when all operations have ended: of the operation that
-  ///   ended last among those which reported one;
-  /// - the first error that an operation reports, or fails with, at once; the rest of this list is
-  ///   cancelled, other lists are not touched. An operation whose token was lost fails its list
+  /// The completion is called with
+  /// - the value that was reported last, when all operations have ended: that of the operation that
+  ///   ended last among those that reported one;
+  /// - the first error that an operation reports or fails with, at once; the rest of this list is
+  ///   cancelled, other lists are not affected. An operation whose token was lost fails its list
   ///   with `QueueError.ended`, one in a ring of dependencies with `QueueError.deadlock`;
   /// - a `CancellationError`, at once, when `cancelAllOperations()` is called;
   /// - `SynchronousOperationQueueError.neverExecuted`, when all have ended and none has reported a
-  ///   value: each was cancelled by itself, or finished without a report. One of several of which
-  ///   that is true is left out;
-  /// - the `defaultValue` of now for an empty list, which takes its turn like others.
+  ///   value: each was cancelled individually, or finished without a report. If others have
+  ///   reported values, such operations are left out;
+  /// - the present `defaultValue`, for an empty list, which takes its turn like others.
   ///
-  /// An operation's first report counts. Each operation is new: one that was started, or is in a
+  /// An operation's first report counts. Operations must be new: one that was started, or is in a
   /// list or a queue already, is a failed precondition.
   ///
-  /// **Threads.** The completion is called on the main queue, or on that which the queue was made
-  /// with; never inside this call, unless that goes on on another thread meanwhile. Of a queue that
-  /// is not concurrent, those of lists that succeed come in the order of the lists; a list may start
-  /// before the completion of the one before it is called.
+  /// **Threads.** The completion is called on the main queue, or on the queue that was passed to
+  /// the initialiser; never inside this call, unless that queue runs on another thread meanwhile.
+  /// On a non-concurrent queue, the completions of successful lists are called in the order of the
+  /// lists; a list may start before the completion of the one before it is called.
   @preconcurrency
   public func executeOperations(
     _ operations: [AsyncOperationWithCompletion<T>],
@@ -143,7 +143,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     super.cancelAllOperations()
   }
 
-  /// Begins a list, and says which; nil for an empty one of a concurrent queue, whose completion is
+  /// Begins a list and returns it; nil for an empty list on a concurrent queue, whose completion is
   /// called before this returns.
   @discardableResult
   func begin(
@@ -151,8 +151,8 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     completion: @escaping @Sendable (Result<T, any Error>) -> Void
   ) -> OperationBatch<T>? {
     if operations.isEmpty { return beginEmpty(completion) }
-    // Foundation starts operations of one priority that are ready in the order in which they were
-    // added, one when the one before it has ended. Those that are not ready it passes over.
+    // Foundation starts ready operations with the same priority in the order in which they were
+    // added, each when the one before it has ended. It passes over those that are not ready.
     let hasDependencies = isOrdered && operations.contains { !$0.dependencies.isEmpty }
     let lastOfList = isOrdered ? OrderGate(after: operations[operations.count - 1]) : nil
     var previous: OrderGate?
@@ -173,12 +173,12 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     }
     lock.withLock { batches[number] = batch }
     batch.begin(after: previous)
-    // Also those that have been cancelled meanwhile: an operation ends when its queue starts it.
+    // Includes those that were cancelled meanwhile: an operation ends when its queue starts it.
     addOperations(operations, waitUntilFinished: false)
     return batch
   }
 
-  /// A list of nothing completes when those before it have, where lists have an order.
+  /// An empty list completes when those before it have, if lists have an order.
   private func beginEmpty(
     _ completion: @escaping @Sendable (Result<T, any Error>) -> Void
   ) -> OperationBatch<T>? {

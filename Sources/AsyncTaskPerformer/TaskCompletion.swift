@@ -1,10 +1,10 @@
 import Inturn
 import Synchronization
 
-/// What a task's completion does: the first call, or its going away, ends the task.
+/// A task's completion: the first call ends the task, and so does its release.
 final class TaskCompletion: Sendable {
-  /// Whether it has been called. Relaxed: it only tells the first call from the others; what the
-  /// task has done is handed on by the end of its operation.
+  /// Whether it has been called. Relaxed: it only tells the first call from others; the end of the
+  /// operation publishes what the task has done.
   private let isUsed = Atomic<Bool>(false)
   private let token: Handle
   private let list: TaskList
@@ -23,7 +23,7 @@ final class TaskCompletion: Sendable {
 
   deinit {
     if isUsed.load(ordering: .relaxed) { return }
-    // Before anybody sees the end.
+    // Sent before anybody sees the end.
     InturnCore.Report(
       kind: .lostToken,
       message: "\(list.describe(index)) was abandoned: its completion was lost uncalled",

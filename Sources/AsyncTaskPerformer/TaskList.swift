@@ -1,22 +1,22 @@
 import Dispatch
 import Inturn
 
-/// One list of tasks under way: a FIFO queue of the engine's, in which each task is an operation, and
-/// which a dispatch queue drains.
+/// One list of tasks that is being performed: a FIFO queue of the engine's in which each task is an
+/// operation, drained by a dispatch queue.
 final class TaskList: @unchecked Sendable {
-  // Safe to share: `queue`, `executor` and `isDone` are only used by the one block of `drainer` that
-  // runs, and before the first.
+  // Safe to share: `queue`, `executor` and `isDone` are only used by the one running block of
+  // `drainer`, and before the first one.
 
   private let tasks: [any AsyncTask]
   let site: Site
   private let completion: @Sendable () -> Void
-  /// Runs its blocks one after the other on the queue that the list was given.
+  /// Runs its blocks one after the other on the queue passed to the list.
   private let drainer: DispatchQueue
   private var queue = Handle(bits: 0)
   private var executor = Handle(bits: 0)
   private var isDone = false
 
-  /// How many calls a block makes before it gives way to others of its queue.
+  /// How many calls a block makes before it gives way to others on its queue.
   private static var callsAtATime: Int { 16 }
 
   init(
@@ -29,7 +29,7 @@ final class TaskList: @unchecked Sendable {
     drainer = DispatchQueue(label: "inturn.tasks", target: systemQueue)
   }
 
-  /// One place in the list. The last one, after the tasks, is the completion's.
+  /// One place in the list. The last one, after the tasks, belongs to the completion.
   private final class Place: Sendable {
     let list: TaskList
     let index: Int
@@ -41,7 +41,7 @@ final class TaskList: @unchecked Sendable {
   }
 
   func begin() {
-    // Nothing is drained before all of it is there.
+    // Nothing is drained before the list is complete.
     drainer.suspend()
     defer { drainer.resume() }
     executor = Engine.createHostExecutor(
@@ -77,14 +77,14 @@ final class TaskList: @unchecked Sendable {
     }
   }
 
-  /// Calls what waits. The executor says when something does, once until all of it has been called.
+  /// Calls what waits. The waker is called only once until everything that waits has been called.
   private func drain() {
     guard let host = Engine.hostExecutor(executor).1 else { return }
     let calls = host.drain(maximumCalls: Self.callsAtATime).calls
     if isDone {
       isDone = false
       _ = Engine.destroy(queue: queue)
-      // With it goes what wakes this list, and so what has held it.
+      // This also releases the waker, which has kept this list alive.
       _ = Engine.destroy(executor: executor)
       completion()
     } else if calls == Self.callsAtATime {
