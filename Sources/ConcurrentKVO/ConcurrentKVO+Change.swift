@@ -2,11 +2,11 @@ import Inturn
 
 /// Atomic changes.
 extension ConcurrentKVO {
-  /// Changes the value by a function of what it was, and gives what that returns.
+  /// Changes the value with a function of the present one, and returns the function's result.
   ///
-  /// The function is called without a lock, and may use the library, this value included. It is
-  /// called again when another change came between, so it has no effect but on its argument. When
-  /// it throws, nothing changes.
+  /// The function is called without a lock and may use the library, including this value. It is
+  /// called again if another change came in between, so it should have no effect but on its
+  /// argument. If it throws, nothing changes.
   @inlinable
   public func modify<Result, Failure: Error>(
     _ body: (inout T) throws(Failure) -> Result
@@ -18,7 +18,7 @@ extension ConcurrentKVO {
     }
   }
 
-  /// Changes the value, and gives the old one.
+  /// Changes the value and returns the old one.
   @inlinable
   public func exchange(_ new: T) -> T {
     if setsSynchronously { return trail.exchange(new) }
@@ -27,7 +27,7 @@ extension ConcurrentKVO {
     return old
   }
 
-  /// Changes the value unless it has been changed since it had this number.
+  /// Changes the value if it still has this number.
   @inlinable
   func replace(_ new: T, ifNumber number: UInt64) -> Bool {
     switch trail.replace(new, ifNumber: number, delivers: setsSynchronously) {
@@ -45,7 +45,7 @@ extension ConcurrentKVO {
     withExtendedLifetime(old) {}
   }
 
-  /// Has a worker tell of what was staged.
+  /// Makes a worker tell the staged changes.
   @usableFromInline
   func deliverLater() {
     let trail = trail
@@ -54,7 +54,7 @@ extension ConcurrentKVO {
 }
 
 extension ConcurrentKVO where T: Equatable {
-  /// Changes the value if it equals `expected`. Gives whether it did, and what the value was.
+  /// Changes the value if it equals `expected`. Returns whether it did, and the original value.
   @inlinable
   public func compareExchange(expected: T, desired: T) -> (exchanged: Bool, original: T) {
     while true {

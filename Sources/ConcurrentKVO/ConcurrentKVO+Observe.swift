@@ -2,7 +2,7 @@ import Inturn
 
 /// Observing.
 extension ConcurrentKVO {
-  /// Calls `observer` with what changes, until the observation is cancelled or let go of: inside each
+  /// Calls `observer` with each change, until the observation is cancelled or released: within the
   /// change, on the thread that makes it.
   ///
   /// The observer may read and change the value, observe it, and end observations, its own
@@ -10,8 +10,8 @@ extension ConcurrentKVO {
   ///
   /// - Parameters:
   ///   - options: What the observer is told of.
-  ///   - observer: What is called. It is let go of when the observation is over and no call is
-  ///     under way.
+  ///   - observer: What is called. It is released when the observation is over and no call is under
+  ///     way.
   @inlinable
   public func observe(
     _ options: ObservationOptions = [],
@@ -20,7 +20,7 @@ extension ConcurrentKVO {
     observe(options, on: .inline, entry: { observer(ValueChange($0)) })
   }
 
-  /// The same, with an observer that is called elsewhere: the value must be one that may go there.
+  /// The same, with an observer that is called elsewhere: the value must be Sendable.
   ///
   /// - Parameters:
   ///   - options: What the observer is told of.
@@ -53,21 +53,21 @@ extension ConcurrentKVO {
     }
   }
 
-  /// Waits until each change that was made so far has been told to each observer; true when that
-  /// is so. Those who read sequences are not waited for.
+  /// Waits until every change made so far has been told to every observer, and then returns true.
+  /// Readers of sequences are not waited for.
   ///
-  /// False when the time is over, or when it would wait for itself: inside an observer of this
-  /// value, and round a ring of waits, which is reported.
+  /// Returns false on a time-out, and when it would wait for itself: inside an observer of this
+  /// value, or round a ring of waits, which is reported.
   @discardableResult
   public func drain(timeout: Duration? = nil) -> Bool {
     trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
   }
 
-  /// Waits until the value is one that the predicate takes, and gives it: the value as it is, or
-  /// that of a change from now on. None of these is left out.
+  /// Waits until the predicate accepts the value, and returns it: the present value, or that of a
+  /// later change, none of which is skipped.
   ///
-  /// Nil when the time is over, or when it would wait for itself: inside an inline observer of
-  /// this value, and round a ring of waits, which is reported. The predicate is called on this
+  /// Returns nil on a time-out, and when it would wait for itself: inside an inline observer of
+  /// this value, or round a ring of waits, which is reported. The predicate is called on this
   /// thread. Asynchronous code uses ``values(buffering:)`` instead.
   public func wait<Failure: Error>(
     timeout: Duration? = nil, until predicate: (T) throws(Failure) -> Bool
@@ -77,15 +77,15 @@ extension ConcurrentKVO {
 }
 
 extension ConcurrentKVO where T: Sendable {
-  /// The value as it is, and each new one, until the value is gone or the reading task cancelled.
+  /// The present value and each new one, until the value is gone or the reading task is cancelled.
   ///
-  /// - Parameter policy: What waits for a slow reader: everything, the first so many, or the last.
-  ///   With room for one, changes are joined, so that their trail has no gap.
+  /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
+  ///   With room for one, changes are joined, so there is no gap between them.
   public func values(
     buffering policy: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded
   ) -> AsyncStream<T> { trail.values(buffering: policy) }
 
-  /// The value as it is, and each change with its old value; see ``values(buffering:)``.
+  /// The present value, and each change with its old value; see ``values(buffering:)``.
   ///
   /// - Parameter policy: As there.
   public func changes(

@@ -2,10 +2,10 @@ import Inturn
 import Observation
 
 extension ConcurrentKVO: Observable {
-  /// The value, read so that Swift's `Observation` sees it: `withObservationTracking`, and what is
-  /// built on that, such as SwiftUI's views. Setting it is the same as setting ``value``.
+  /// The value, read so that Swift's `Observation` sees it: `withObservationTracking`, and what
+  /// builds on it, such as SwiftUI's views. Setting it is the same as setting ``value``.
   ///
-  /// The handler of `withObservationTracking` is called inside the change, after the value has
+  /// The handler of `withObservationTracking` is called within the change, after the value has
   /// become the new one. In an `@Observable` class:
   ///
   ///     @Observable final class Model {

@@ -1,6 +1,6 @@
 import Inturn
 
-/// A value that any thread may read and change, and whose observers see its true trail of changes.
+/// A value that any thread may read and change, and whose observers see every change in order.
 ///
 ///     let price = ConcurrentKVO(100)
 ///     let observation = price.observe { change in
@@ -9,23 +9,23 @@ import Inturn
 ///     price.value = 105
 ///     price.value += 1
 ///
-/// **Trail.** All observers are told the same changes in the same order. The old value of each is
-/// the new value of the one before; none is missing, none comes twice.
+/// **Changes in order.** All observers are told the same changes in the same order. The old value
+/// of each is the new value of the one before; none is missing, and none is told twice.
 ///
 /// **Reads** never wait for an observer. Those of plain types of up to 128 bytes take no lock.
 ///
-/// **Changes** wait for no observer that another thread is calling, and are visible to all reads
-/// when they return. The thread that makes a change tells the inline observers; when another
-/// thread is telling them of an earlier change, it goes on with this one, and this one's change
-/// returns at once. So does a change that is made inside an observer: it is told when all
-/// observers have been told of the one before it. Observers that go on changing the value in
-/// answer to their own changes are reported once they have done so 1,000 times in a row. Use
-/// ``drain(timeout:)`` to wait until everybody has been told.
+/// **Changes** do not wait for observers that other threads are calling, and are visible to all
+/// reads when they return. The thread that makes a change tells the inline observers. If another
+/// thread is still telling them of an earlier change, that thread also tells this one, and this
+/// change returns at once. The same holds for a change that is made inside an observer: it is told
+/// when all observers have been told of the one before it. Observers that keep changing the value
+/// in answer to their own changes are reported after 1,000 times in a row. Use ``drain(timeout:)``
+/// to wait until everybody has been told.
 ///
-/// **In place.** A change such as `value += 1` is atomic. Other changes wait until it is over.
+/// **In place.** A change such as `value += 1` is atomic. Other changes wait until it is done.
 ///
-/// It is also a property wrapper: `@ConcurrentKVO var price = 100`, with the value at `price` and
-/// this object at `$price`.
+/// It is also a property wrapper: with `@ConcurrentKVO var price = 100`, the value is `price` and
+/// this object is `$price`.
 @propertyWrapper
 public final class ConcurrentKVO<T> {
   @usableFromInline let trail: Trail<T>
@@ -44,22 +44,22 @@ public final class ConcurrentKVO<T> {
     later = LateDelivery()
   }
 
-  /// Makes a value whose changes tell the inline observers before they return.
+  /// Creates a value whose changes tell the inline observers before they return.
   ///
   /// - Parameters:
-  ///   - value: What it is to begin with.
-  ///   - label: What reports call it.
+  ///   - value: The initial value.
+  ///   - label: Its name in reports.
   public convenience init(_ value: T, label: String? = nil) {
     self.init(value, setsSynchronously: true, label: label)
   }
 
-  /// Makes a value of which another thread may tell: it must be one that may go there.
+  /// Creates a value whose observers another thread may call, so the value must be Sendable.
   ///
   /// - Parameters:
-  ///   - value: What it is to begin with.
-  ///   - setSynchronously: Whether a change tells the inline observers before it returns. If not, a
-  ///     worker of the library does.
-  ///   - label: What reports call it.
+  ///   - value: The initial value.
+  ///   - setSynchronously: Whether a change tells the inline observers before it returns. If not,
+  ///     one of the library's workers does.
+  ///   - label: Its name in reports.
   public convenience init(_ value: T, setSynchronously: Bool, label: String? = nil)
   where T: Sendable {
     self.init(value, setsSynchronously: setSynchronously, label: label)
@@ -69,7 +69,7 @@ public final class ConcurrentKVO<T> {
   public convenience init(wrappedValue: T) { self.init(wrappedValue) }
 
   deinit {
-    // What has been left to a worker is told before.
+    // Changes left to a worker are told first.
     let trail = trail
     if !later.enqueueLast({ trail.close() }) { trail.close() }
   }
@@ -101,7 +101,7 @@ public final class ConcurrentKVO<T> {
     _modify { yield &value }
   }
 
-  /// The observed value itself, of which a wrapped property is the value.
+  /// The observed value itself, whose value the wrapped property is.
   public var projectedValue: ConcurrentKVO<T> { self }
 }
 

@@ -1,2 +1,2 @@
-// What all modules share: programs that import this one have it, too.
+// What all modules share; programs that import this one get it, too.
 @_exported public import Inturn

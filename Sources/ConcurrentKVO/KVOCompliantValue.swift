@@ -1,10 +1,10 @@
-/// A value that tells of its changes: ``ConcurrentKVO`` with observers that are told by the thread
-/// that makes the change, before it returns.
+/// An observable value: ``ConcurrentKVO`` with observers that are told by the thread that makes the
+/// change, before the change returns.
 @propertyWrapper
 public final class KVOCompliantValue<T> {
   @usableFromInline let observed: ConcurrentKVO<T>
 
-  /// A value; the label is what reports call it.
+  /// A value; the label is its name in reports.
   public init(_ value: T, label: String? = nil) { observed = ConcurrentKVO(value, label: label) }
 
   /// For use as a property wrapper.
@@ -31,10 +31,11 @@ public final class KVOCompliantValue<T> {
     _modify { yield &observed.value }
   }
 
-  /// What observes it, and changes it atomically.
+  /// The object with which to observe it and change it atomically.
   public var projectedValue: ConcurrentKVO<T> { observed }
 
-  /// Calls `observer` at each change, as the form of ``ConcurrentKVO/ConcurrentKVO`` with the same name does.
+  /// Calls `observer` at each change, like the method of ``ConcurrentKVO/ConcurrentKVO`` with the
+  /// same name.
   public func observe(
     _ options: ObservationOptions = [],
     calling observer: @escaping @Sendable (ValueChange<T>) -> Void
@@ -50,5 +51,5 @@ public final class KVOCompliantValue<T> {
 }
 
 extension KVOCompliantValue: @unchecked Sendable where T: Sendable {
-  // Safe to share: the one thing in it is.
+  // Safe to share: its only member is.
 }

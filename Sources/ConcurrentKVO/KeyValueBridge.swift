@@ -1,20 +1,20 @@
 import Inturn
 
 extension ConcurrentKVO {
-  /// Makes the value of a property of an object, as the original package has it.
+  /// Creates the value of an object's property, as in the original package.
   ///
-  /// On Apple's systems, when the object is an `NSObject`, the changes drive key-value observing of
-  /// its property `key`, whose getter reads ``value``: while the observers of a change are being
-  /// told, that gives the old and the new value of this very change. The object may go before the
-  /// value does. On other systems the object is not used, and the key is what reports call the
-  /// value.
+  /// On Apple's systems, if the object is an `NSObject`, changes drive key-value observing of its
+  /// property `key`, whose getter reads ``value``: while the observers of a change are being told,
+  /// the getter returns the old and the new value of that very change. The object may be
+  /// deallocated before the value. On other systems the object is not used, and the key is the
+  /// value's name in reports.
   ///
   /// - Parameters:
-  ///   - value: What it is to begin with.
-  ///   - object: The object whose property it is. Not kept.
+  ///   - value: The initial value.
+  ///   - object: The object with the property. Not retained.
   ///   - key: The property's name.
-  ///   - setSynchronously: Whether a change tells the observers before it returns. If not, a worker
-  ///     of the library does.
+  ///   - setSynchronously: Whether a change tells the observers before it returns. If not, one of
+  ///     the library's workers does.
   public convenience init(
     _ value: T, object: AnyObject, key: String, setSynchronously: Bool = false
   ) where T: Sendable {
@@ -44,7 +44,7 @@ extension ConcurrentKVO {
     private weak let object: NSObject?
     private let key: String
     private let lock = NSLock()
-    /// What the property's getter is to give to this thread, which is telling of a change.
+    /// The value that the property's getter returns on this thread, which is telling a change.
     private var showing: (thread: Thread, value: T)?
 
     init(_ object: NSObject, _ key: String) {
@@ -52,7 +52,7 @@ extension ConcurrentKVO {
       self.key = key
     }
 
-    /// What to read instead of the value, inside the observers of a change.
+    /// The value to return instead of the present one, inside the observers of a change.
     @usableFromInline
     var shown: T? {
       lock.lock()

@@ -1,11 +1,10 @@
 import Inturn
 import Synchronization
 
-/// The queue on which a worker tells a value's observers; made when it is first needed.
+/// The queue on which a worker tells a value's observers; created when first needed.
 @usableFromInline
 final class LateDelivery: Sendable {
-  /// The bits of the queue's handle, zero before there is one. Who makes one stores it with
-  /// releasing order.
+  /// The bits of the queue's handle, zero before there is one. Stored with releasing order.
   private let queue = Atomic<UInt64>(0)
 
   deinit {
@@ -13,8 +12,8 @@ final class LateDelivery: Sendable {
     if bits != 0 { _ = Engine.destroy(queue: Handle(bits: bits)) }
   }
 
-  /// Has a worker call the body. What is enqueued keeps the queue, so that nothing of it is lost
-  /// when the value goes. False when there is no queue to be had, as in a forked child, or without
+  /// Makes a worker call the body. An enqueued call retains the queue, so that none is lost when
+  /// the value goes away. False when no queue can be created, as in a forked child or without
   /// memory.
   func enqueue(_ body: @escaping () -> Void) -> Bool {
     guard let queue = current() else { return false }
@@ -22,7 +21,7 @@ final class LateDelivery: Sendable {
     return QueuedCall(work: work, onLoss: work).enqueue(on: queue) == .ok
   }
 
-  /// The same after all that was enqueued. False, too, when nothing was.
+  /// The same, after everything enqueued so far. Also false when nothing was.
   func enqueueLast(_ body: @escaping () -> Void) -> Bool {
     queue.load(ordering: .acquiring) != 0 && enqueue(body)
   }

@@ -1,16 +1,16 @@
 import Inturn
 
-/// A value that many threads read at once and one at a time changes. It may be one that cannot be
-/// copied. Nobody is told of its changes: see ``ConcurrentKVO``.
+/// A value that many threads may read at once, and that one at a time may change. It may be
+/// noncopyable. Changes cannot be observed: see ``ConcurrentKVO``.
 ///
-/// Inside ``read(_:)`` and ``modify(_:)`` the value is the caller's. Using the same value again in
-/// there deadlocks, as does a ring of values that wait for each other.
+/// Inside ``read(_:)`` and ``modify(_:)``, the value belongs to the caller. Using the same value
+/// again in there deadlocks, and so does a ring of values that wait for each other.
 public final class RWLockedValue<T: ~Copyable> {
   private let lock = ReadWriteLock()
   /// `lock` protects it.
   @exclusivity(unchecked) private var stored: T
 
-  /// A value, which is the lock's from now on.
+  /// Takes over a value.
   public init(_ value: consuming T) { stored = value }
 
   /// Calls `body` with the value, together with other readers, while nobody changes it.
@@ -22,8 +22,8 @@ public final class RWLockedValue<T: ~Copyable> {
     return try body(stored)
   }
 
-  /// Calls `body` with the value to change, while nobody else reads or changes it. When it throws,
-  /// what it has changed stays changed.
+  /// Calls `body` with the value to change, while nobody else reads or changes it. If it throws,
+  /// its changes remain.
   public func modify<Result: ~Copyable, Failure: Error>(
     _ body: (inout T) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -46,7 +46,7 @@ extension RWLockedValue {
       lock.lockForWriting()
       swap(&new, &stored)
       lock.unlockAfterWriting()
-      // The old value may run code of the user's when it goes: after the lock.
+      // Releasing the old value may run user code, so it happens without the lock.
       withExtendedLifetime(new) {}
     }
     _modify {

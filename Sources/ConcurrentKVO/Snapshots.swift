@@ -1,6 +1,6 @@
 import Inturn
 
-/// Several values at one moment: what all of them were at the same time.
+/// The values of several objects at one moment.
 public func snapshot<each T>(of values: repeat ConcurrentKVO<each T>) -> (repeat each T) {
   snapshot(ofTrails: repeat (each values).trail)
 }
@@ -12,13 +12,13 @@ public func snapshot<each T>(of values: repeat ConcurrentKVO<each T>) -> (repeat
 ///       …
 ///     }
 ///
-/// Each snapshot is what the values were at one moment, none is older than the one before, and the
-/// last one is what they are. A snapshot may hold several changes. As with one value, the old
+/// Each snapshot shows the values at one moment, none is older than the one before, and the last
+/// one shows the present values. A snapshot may contain several changes. As with one value, the old
 /// snapshot of each change is the new one of the change before.
 ///
 /// - Parameters:
-///   - object: What has the values.
-///   - paths: Where they are in it: their `$` projections, or properties that hold them.
+///   - object: The object with the values.
+///   - paths: Where the values are in it: their `$` projections, or properties that hold them.
 ///   - options: What the observer is told of.
 ///   - delivery: Where it is called.
 ///   - observer: What is called.

@@ -2,24 +2,23 @@ import AsyncOperation
 import Dispatch
 import Foundation
 
-/// An interaction for a queue of Foundation's: an operation that is started on the main thread, a
-/// while after its queue has come to it.
+/// An interaction for one of Foundation's queues: an operation that is started on the main thread,
+/// some time after its turn has come.
 ///
-/// For programs that keep an `OperationQueue` of their own for interactions. ``InteractionQueue``
-/// does not need it: there, delays respect the view, and an interaction can be more than started.
+/// For programs that use their own `OperationQueue` for interactions. ``InteractionQueue`` does not
+/// need it: there, delays take the view into account, and interactions have more options.
 ///
-/// When it was cancelled by the time the delay is over, its block is not called, and it ends as
-/// cancelled.
+/// If it was cancelled by the end of the delay, its block is not called, and it ends as cancelled.
 public class AsyncUIOperation: AsyncBlockOperation, @unchecked Sendable {
-  // Safe to share: nothing is added that changes.
+  // Safe to share: it adds nothing that changes.
 
   private let delay: Duration
 
-  /// Makes an operation whose block is called on the main thread.
+  /// Creates an operation whose block is called on the main thread.
   ///
   /// - Parameters:
   ///   - delay: From the operation's turn to the call of the block.
-  ///   - fileID: Where the operation is made, for reports.
+  ///   - fileID: Where the operation is created, for reports.
   ///   - line: The same.
   ///   - block: Called once at most; marks the interaction as finished with its parameter.
   public init(
@@ -33,8 +32,7 @@ public class AsyncUIOperation: AsyncBlockOperation, @unchecked Sendable {
     }
   }
 
-  /// Waits for the delay, and calls the block on the main thread: for the queue, not to be called by
-  /// others.
+  /// Waits for the delay, and calls the block on the main thread. Only for the queue to call.
   public override func main() {
     let time = DispatchTime.now() + .nanoseconds(Int(delay.inNanoseconds))
     DispatchQueue.main.asyncAfter(deadline: time) {

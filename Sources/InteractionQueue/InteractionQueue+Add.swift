@@ -3,7 +3,7 @@ import Inturn
 extension InteractionQueue {
   /// Adds an interaction that marks itself as finished with a callback.
   ///
-  /// Put the call into a `defer` block, before a weak `self` is looked at. If the callback is lost,
+  /// Put the call into a `defer` block, before a weak `self` is checked. If the callback is lost,
   /// the interaction ends as abandoned, a report names the line that added it, and the queue goes
   /// on.
   ///
@@ -11,9 +11,9 @@ extension InteractionQueue {
   ///   - block: Called on the main thread, in the interaction's turn.
   ///   - fileID: Where it is added, for reports and events.
   ///   - line: The same.
-  /// - Returns: The interaction, with which it can be cancelled and its end be waited for. It need
-  ///   not be kept. When the queue has not accepted it, it has ended as
-  ///   `OperationEnd.Outcome.refused` already, which is reported.
+  /// - Returns: The interaction, to cancel it or wait for its end. It need not be kept. If the
+  ///   queue has refused it, it has ended as `OperationEnd.Outcome.refused` already, which is
+  ///   reported.
   @discardableResult
   public func add(
     _ block: @escaping Block, fileID: StaticString = #fileID, line: UInt = #line
@@ -23,15 +23,16 @@ extension InteractionQueue {
     }
   }
 
-  /// Adds an interaction that wants to know more than when to begin: that it was cancelled, that an
-  /// urgent one wants its place.
+  /// Adds an interaction that can find out more than when to begin: that it was cancelled, or that
+  /// an urgent one wants its place.
   ///
   /// - Parameters:
-  ///   - options: How it is presented. Its condition is asked on the main thread.
+  ///   - options: How it is presented. Its condition is called on the main thread.
   ///   - fileID: Where it is added, for reports and events.
   ///   - line: The same.
-  ///   - body: Called on the main thread, in the interaction's turn; again, with another token, after
-  ///     it has given way. It keeps its parameter for as long as the interaction lasts.
+  ///   - body: Called on the main thread, in the interaction's turn; called again, with another
+  ///     token, after it has given way. It keeps its parameter for as long as the interaction
+  ///     lasts.
   /// - Returns: As ``add(_:fileID:line:)``.
   @discardableResult
   public func enqueue(
@@ -39,7 +40,7 @@ extension InteractionQueue {
     line: UInt = #line, _ body: @escaping @MainActor (FinishToken) -> Void
   ) -> QueuedOperation {
     var options = options
-    // What is not visible any more holds nobody up.
+    // An interaction that is no longer visible must not hold others up.
     options.freesPlaceAtMaxRun = true
     let interaction = QueuedOperation(options, isOnMain: true) { token in
       MainActor.assumeIsolated { body(token) }
@@ -48,12 +49,12 @@ extension InteractionQueue {
     return interaction
   }
 
-  /// Presents an interaction in its turn, and gives what it gives.
+  /// Presents an interaction in its turn, and returns its value.
   ///
   ///     let granted = try await queue.present { await askForLocation() }
   ///
-  /// The interaction lasts as long as the closure, suspensions included. Cancelling the task that
-  /// waits cancels the interaction, and cancelling the interaction cancels the closure's task; so
+  /// The interaction lasts as long as the closure, suspensions included. Cancelling the waiting
+  /// task cancels the interaction, and cancelling the interaction cancels the closure's task; so
   /// does a deadline.
   ///
   /// - Parameters:

@@ -5,7 +5,7 @@ import Inturn
 final class MainDelivery: Sendable {
   static let shared = MainDelivery()
 
-  /// How many calls are made before others of the main queue get their turn.
+  /// How many calls are made before others on the main queue get their turn.
   private static let portion = 16
 
   let executor: Handle
@@ -21,7 +21,7 @@ final class MainDelivery: Sendable {
     OperationQueue.main.addOperation {
       guard let host = Engine.hostExecutor(executor).1 else { return }
       let (_, calls) = host.drain(maximumCalls: portion)
-      // The waker tells when there is something where there was nothing; this may be the rest.
+      // The waker is only called when something waits where nothing did; this may be the rest.
       if calls >= portion { schedule(executor) }
     }
   }
