@@ -11,7 +11,8 @@
 #include "CInturnSystem.h"
 #include "Internal.h"
 
-struct inturn_system_process inturn_system_this_process = {.state = 1};
+_Alignas(16) struct inturn_system_process inturn_system_this_process = {
+    .mark = INTURN_LAYOUT_MARK, .number = INTURN_LAYOUT_NUMBER, .state = 1};
 
 _Thread_local void *inturn_system_innermost_frame;
 

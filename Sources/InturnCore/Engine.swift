@@ -6,8 +6,11 @@ import Synchronization
 ///
 /// Nothing in it changes except under its members' own locks.
 package struct EngineStorage: ~Copyable {
+  // First, what is read from outside: see `CInturnSystem/Layout.h`.
   let operations: Slab<OperationSlot>
   let lanes: Slab<Lane>
+  let objects: EngineObjects
+  let pool: WorkerPool
   let values: ObjectSlab<ValueObject>
   let observations: ObjectSlab<ObservationObject>
   let chunks = ChunkPool()
@@ -23,12 +26,10 @@ package struct EngineStorage: ~Copyable {
   /// the lanes' slab and of each lane, so whoever takes one of them later sees that.
   let isAttended = Atomic<Bool>(false)
   let systemClock: Clock
-  let pool: WorkerPool
   /// The same, to be read without retaining it.
   let systemClockReference: Unmanaged<Clock>
   let poolReference: Unmanaged<WorkerPool>
   let mainExecutor: HostExecutor
-  let objects: EngineObjects
   /// The engine of the nearest ancestor process that had one; kept, not used.
   let inherited: UInt
   /// The round of epochs in which it was created.

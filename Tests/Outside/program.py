@@ -1,8 +1,8 @@
-"""Runs the installed program ``inturn`` against a process that is stuck.
+"""Runs the installed program ``inturn`` on processes that are stuck, and on others.
 
     program.py --prefix DIR [--out DIR]
 
-DIR of --prefix is where the library is installed, that of --out gets the process's program.
+DIR of --prefix is where the library is installed, that of --out gets the processes' programs.
 Last of all it prints `N passed, N failed`.
 """
 
@@ -16,61 +16,15 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import sys
-import tempfile
 import termios
 import time
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-LIMIT = 60  # Seconds for anything.
-
-
-class Bench:
-    """Starts the process, and the program that asks it."""
-
-    def __init__(self, prefix: Path, out: Path) -> None:
-        self.program = prefix / "bin" / "inturn"
-        self.stuck = out / "stuck"
-        flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{prefix}/include"]
-        link = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn", "-o", str(self.stuck)]
-        subprocess.run(["gcc", *flags, str(HERE / "stuck.c"), *link], check=True)
-
-    @contextlib.contextmanager
-    def process(self, **environment: str) -> Iterator[subprocess.Popen[str]]:
-        settings = {**os.environ, "INTURN_STALL": "off", **environment}
-        command = [str(self.stuck), "a\nb"]
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            subprocess.Popen(
-                command, env=settings, cwd=folder, stdout=subprocess.PIPE, text=True
-            ) as it,
-        ):
-            try:
-                assert it.stdout is not None
-                assert it.stdout.readline() == "ready\n"
-                yield it
-            finally:
-                it.kill()
-
-    def ask(self, *words: object) -> tuple[int, str, str]:
-        command = [str(self.program), *map(str, words)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-        return ended.returncode, ended.stdout, ended.stderr
-
-    def answer(self, *words: object) -> str:
-        status, said, complaint = self.ask(*words)
-        assert (status, complaint) == (0, ""), (status, complaint)
-        return said
-
-    def refusal(self, *words: object) -> str:
-        status, said, complaint = self.ask(*words)
-        assert (status, said) == (1, ""), (status, said)
-        assert re.fullmatch("inturn: .*\n", complaint), complaint
-        return complaint.removeprefix("inturn: ").strip()
+import debugger
+import reading
+from bench import LIMIT, Bench
 
 
 def test_ps_lists_processes_that_have_the_library(bench: Bench) -> None:
@@ -87,7 +41,7 @@ def test_ps_lists_processes_that_have_the_library(bench: Bench) -> None:
 
 
 def test_dump_writes_each_format(bench: Bench) -> None:
-    with bench.process(INTURN_SOCKET="socket") as it:
+    with bench.process() as it:
         assert '\nqueue "network" fifo turn ' in bench.answer("dump", it.pid)
         assert bench.answer("dump", it.pid, "dot").startswith("digraph inturn {")
         assert bench.answer("dump", it.pid, "html").endswith("</html>\n")
@@ -246,20 +200,38 @@ def test_top_gives_the_terminal_back_when_the_process_ends(bench: Bench) -> None
         assert "\033[?1049linturn: " in screen.text, screen.text
 
 
+def test_where_memory_cannot_be_read_the_process_answers(bench: Bench) -> None:
+    with bench.process(INTURN_SOCKET="socket") as it:
+        for words in (("dump", it.pid), ("dump", it.pid, "dot"), ("top", it.pid)):
+            said = [bench.answer(*words, may_read=may) for may in (True, False)]
+            # What is told of clocks and waits is its own.
+            assert '"network"' in said[1] or "network " in said[1]
+            queues = [re.findall("^queue .*", text, re.MULTILINE) for text in said]
+            assert queues[0] == queues[1]
+        for what in ("save", "network"):
+            whys = [bench.answer("why", it.pid, what, may_read=may) for may in (True, False)]
+            assert len({re.sub(r"for [\d.]+ m?s", "for some time", why) for why in whys}) == 1
+        fault = bench.refusal("why", it.pid, "0x1", may_read=False)
+        assert fault == "there is no such operation"
+
+
 def test_it_says_why_a_process_does_not_answer(bench: Bench) -> None:
     with bench.process() as it:
-        said = bench.refusal("dump", it.pid)
-        assert said.startswith(f"process {it.pid} was started without INTURN_SOCKET"), said
+        said = bench.refusal("dump", it.pid, may_read=False)
+        assert said.startswith(f"process {it.pid} cannot be read: the system forbids it"), said
+        assert "kernel.yama.ptrace_scope" in said
+        assert "INTURN_SOCKET=PATH" in said
     with bench.process(INTURN_SOCKET="socket") as it:
         (Path(f"/proc/{it.pid}/cwd") / "socket").unlink()
-        said = bench.refusal("dump", it.pid)
+        said = bench.refusal("dump", it.pid, may_read=False)
         assert said == f"process {it.pid} does not listen at socket: No such file or directory"
     with bench.process(INTURN_SOCKET="socket") as it:
         it.send_signal(signal.SIGSTOP)
         os.waitpid(it.pid, os.WUNTRACED)
-        said = bench.refusal("top", it.pid)
+        said = bench.refusal("top", it.pid, may_read=False)
         assert said == f"process {it.pid} is stopped, so it does not answer"
-    assert bench.refusal("dump", it.pid) == f"there is no process {it.pid}"
+    for may in (True, False):
+        assert bench.refusal("dump", it.pid, may_read=may) == f"there is no process {it.pid}"
     said = bench.refusal("dump", os.getpid())
     assert said == f"process {os.getpid()} has not loaded libinturn"
 
@@ -272,7 +244,7 @@ def test_it_says_who_listens_in_the_place_of_a_process(bench: Bench) -> None:
         path = Path(f"/proc/{it.pid}/cwd") / "socket"
         path.unlink()
         path.symlink_to((Path(f"/proc/{other.pid}/cwd") / "socket").resolve())
-        said = bench.refusal("dump", it.pid)
+        said = bench.refusal("dump", it.pid, may_read=False)
         assert said == f"at socket, process {other.pid} listens, not process {it.pid}"
 
 
@@ -297,9 +269,9 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     bench = Bench(options.prefix.resolve(), out)
     passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_"):
-            continue
+    parts = (globals(), vars(reading), vars(debugger))
+    tests = {name: test for part in parts for name, test in part.items() if "test_" in name[:5]}
+    for name, test in tests.items():
         print("begin", name, flush=True)
         try:
             test(bench)

@@ -7,8 +7,8 @@
 #   build-library.sh --output DIR [--configuration release|debug]
 #                    [--processor x86_64|aarch64] [--run-time]
 #
-#   --output DIR        where libinturn.so, its links, libinturn.a and the
-#                       program go
+#   --output DIR        where libinturn.so, its links, libinturn.a, the program
+#                       and what it has for gdb go
 #   --configuration C   release (default), or debug: unoptimised, with symbols
 #   --processor P       for another processor than this machine's: with Debian's
 #                       crossbuild packages of that processor
@@ -212,8 +212,10 @@ build_with_run_time() {
 # libraries with which the library does: see program/start.c.
 build_program() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -O2 -Wall -Wextra \
-    -Werror bindings/c/program/*.c -Wl,--wrap=__libc_start_main -Wl,--gc-sections \
+    -Werror -ISources/CInturnSystem/include bindings/c/program/*.c \
+    Sources/CInturnSystem/Page.c -Wl,--wrap=__libc_start_main -Wl,--gc-sections \
     -Wl,-z,now -s -o "$output/inturn"
+  install -m 644 bindings/c/program/inturn-gdb.py "$output"
 }
 
 # sources: a line that changes with whatever the embedded build is made of.

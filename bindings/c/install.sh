@@ -156,6 +156,7 @@ while read -r header; do
   put "$inturn_root/$header" "$header"
 done < <(cd "$inturn_root" && find include -type f | LC_ALL=C sort)
 put "$library/inturn" bin/inturn 755
+put "$inturn_root/bindings/c/program/inturn-gdb.py" share/inturn/inturn-gdb.py
 put "$library/libinturn.a" "$libdir/libinturn.a"
 put "$library/$(library_file)" "$libdir/$(library_file)" 755
 done_so_far+=("$libdir/$(library_soname)" "$libdir/libinturn.so")

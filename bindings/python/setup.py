@@ -22,6 +22,7 @@ from setuptools.command.build_py import build_py
 BUILD_LIBRARY = Path(__file__).resolve().parents[1] / "c" / "build-library.sh"
 NAME = "libinturn.so"
 PROGRAM = "inturn"
+DEBUGGER = "inturn-gdb.py"
 PROCESSOR = os.environ.get("INTURN_PROCESSOR") or platform.machine()
 
 
@@ -51,7 +52,7 @@ def links() -> dict[str, str]:
 
 
 class BuildWithLibrary(build_py):
-    """Puts the library, and the program that asks processes, beside the modules."""
+    """Puts the library, and the program that looks into processes, beside the modules."""
 
     def run(self) -> None:
         if not self.editable_mode and not BUILD_LIBRARY.is_file():
@@ -67,7 +68,7 @@ class BuildWithLibrary(build_py):
         with tempfile.TemporaryDirectory() as folder:
             command = [BUILD_LIBRARY, "--output", folder, "--processor", PROCESSOR]
             subprocess.run(command, check=True)
-            for name in (NAME, PROGRAM):
+            for name in (NAME, PROGRAM, DEBUGGER):
                 target = Path(self.build_lib) / "inturn" / name
                 # The file itself, whichever of its names: a wheel holds no links.
                 self.copy_file(str((Path(folder) / name).resolve()), str(target))

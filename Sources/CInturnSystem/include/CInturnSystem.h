@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "Layout.h"
+
 /// Tells the processor that the caller is spinning.
 static inline void inturn_system_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -84,6 +86,8 @@ static inline void inturn_system_set_frame(void *_Nullable frame) {
 /// What a fork changes. Initialised before any code runs, so that no fork can
 /// come in between. The words are accessed atomically.
 struct inturn_system_process {
+  char mark[16];       // how it is found from outside, and by which number is
+  uint32_t number;     // told what is there: see Layout.h
   uint32_t state;      // see `ProcessState`
   uintptr_t engine;    // of this process; see `Engine`
   uintptr_t inherited; // of the nearest ancestor that had one

@@ -101,7 +101,11 @@ void copy_text(const char *text, char *copy, size_t room) {
   copy[length] = '\0';
 }
 
+bool has_no_now;
+
 int64_t now_ns(void) {
+  if (has_no_now)
+    return 0;
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;

@@ -19,9 +19,10 @@ static const char usage[] =
     "       inturn top PID [SECONDS]      a table of queues, anew after so "
     "long\n"
     "\n"
-    "A process answers when INTURN_SOCKET=PATH is in its environment as it "
-    "starts.\n"
-    "%p in the path stands for its number: INTURN_SOCKET=/tmp/inturn.%p\n";
+    "What a process does is read from its memory, also while it is stopped. "
+    "Where\n"
+    "the system forbids that, a process answers that was started with\n"
+    "INTURN_SOCKET=PATH in its environment; %p in it stands for its number.\n";
 
 void (*before_failure)(void);
 
@@ -43,19 +44,15 @@ static void write_out(const char *bytes, size_t count) {
 }
 
 static int write_dump(pid_t process, const char *format) {
-  static const char error[] = "error: ";
-  char request[32], bytes[16384];
+  char request[32], fault[256];
   if (strlen(format) > 8 || strpbrk(format, "\r\n"))
     fail("a dump is text, json, dot or html");
   snprintf(request, sizeof request, "dump %s", format);
-  int descriptor = ask(process, request);
-  size_t count = read_answer(process, descriptor, bytes, sizeof bytes);
-  if (count > strlen(error) && memcmp(bytes, error, strlen(error)) == 0)
-    fail("%.*s", (int)(count - strlen(error) - 1), bytes + strlen(error));
-  for (; count > 0;
-       count = read_answer(process, descriptor, bytes, sizeof bytes))
-    write_out(bytes, count);
-  close(descriptor);
+  char *dump = answer_to(process, request, fault);
+  if (!dump)
+    fail("%s", fault);
+  write_out(dump, strlen(dump));
+  free(dump);
   return 0;
 }
 
@@ -116,8 +113,7 @@ static int write_whys(pid_t process, const char *label) {
   }
   free(dump);
   if (label && !has_found)
-    fail("no queue and no operation of process %d has the label %s",
-         (int)process, label);
+    fail("no queue and no operation has the label %s", label);
   if (told == 0)
     puts(label ? "nothing of that label is pending or running"
                : "nothing is pending or running");
@@ -135,6 +131,8 @@ static int write_why_of(pid_t process, const char *what) {
 
 static pid_t process_of(const char *text) {
   char *end;
+  if (text[0] == '@')
+    return use_debugger(text + 1);
   long number = strtol(text, &end, 10);
   if (*end || !isdigit((unsigned char)*text) || number < 1 ||
       number > INT32_MAX)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +13,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "picture.h"
 #include "program.h"
 
 /// How long a process may take to answer.
 enum { ANSWER_SECONDS = 10 };
 
-/// Reads a whole file of /proc for the caller to free, with a zero after it.
-/// NULL, and why in `errno`, where it cannot be read.
-static char *read_file(pid_t process, const char *name, size_t *out_length) {
+char *read_file(pid_t process, const char *name, size_t *out_length) {
   char path[96];
   snprintf(path, sizeof path, "/proc/%d/%s", (int)process, name);
   int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -236,7 +236,10 @@ static int connect_to(pid_t process, const char *path) {
   return connection;
 }
 
-int ask(pid_t process, const char *request) {
+/// Connects to a process and sends it a request, such as "dump text", or fails:
+/// with `fault`, which is why its memory cannot be read, where it does not
+/// answer either. The descriptor from which its answer is read.
+static int ask(pid_t process, const char *request, const char *fault) {
   int number = (int)process;
   size_t length;
   char *maps = read_file(process, "maps", NULL);
@@ -251,11 +254,7 @@ int ask(pid_t process, const char *request) {
     fail("process %d has not loaded libinturn", number);
   free(maps);
   if (!find_socket(process, environment, length, path, sizeof path))
-    fail(
-        "process %d was started without INTURN_SOCKET in its environment, so it"
-        " does not answer; with INTURN_DUMP=SIGUSR2, that signal has it write a"
-        " dump",
-        number);
+    fail("process %d cannot be read: %s", number, fault);
   free(environment);
   fail_if_stopped(process);
   int connection = connect_to(process, path);
@@ -274,7 +273,9 @@ int ask(pid_t process, const char *request) {
   return connection;
 }
 
-size_t read_answer(pid_t process, int descriptor, char *bytes, size_t room) {
+/// Reads more of an answer. 0: that was all. Fails where nothing comes.
+static size_t read_answer(pid_t process, int descriptor, char *bytes,
+                          size_t room) {
   struct pollfd readable = {.fd = descriptor, .events = POLLIN};
   int ready;
   do
@@ -291,9 +292,11 @@ size_t read_answer(pid_t process, int descriptor, char *bytes, size_t room) {
   return (size_t)got;
 }
 
-char *answer_to(pid_t process, const char *request, char why[256]) {
+/// The whole answer. NULL: the process has none, and has said why in `why`.
+static char *answer_by_socket(pid_t process, const char *request,
+                              const char *fault, char why[256]) {
   static const char error[] = "error: ";
-  int connection = ask(process, request);
+  int connection = ask(process, request, fault);
   size_t length = 0, room = 65536, got;
   char *text = NULL;
   do {
@@ -312,4 +315,81 @@ char *answer_to(pid_t process, const char *request, char why[256]) {
            text + strlen(error));
   free(text);
   return NULL;
+}
+
+// How it is read
+
+static struct memory memory = {.requests = -1, .answers = -1};
+
+/// Where a debugger has found the mark.
+static uint64_t mark_of_debugger;
+
+/// What was read last.
+static struct picture picture;
+static bool has_picture;
+
+pid_t use_debugger(const char *how) {
+  char kind[8];
+  if (sscanf(how, "%d,%d,%" SCNx64 ",%7s", &memory.answers, &memory.requests,
+             &mark_of_debugger, kind) != 4)
+    fail("@%s is not how a debugger calls this", how);
+  has_no_now = strcmp(kind, "core") == 0;
+  return 0;
+}
+
+/// Reads all there is. False, and a sentence of why in `fault`, where that
+/// cannot be.
+static bool take_picture(pid_t process, char fault[256]) {
+  uint64_t mark = mark_of_debugger;
+  memory.process = process;
+  enum finding finding = mark ? FOUND : find_mark(&memory, &mark);
+  if (finding == FORBIDDEN)
+    snprintf(
+        fault, 256,
+        "the system forbids it (%s). Its user and root may, who may also "
+        "set kernel.yama.ptrace_scope to 0 for all; and it answers by "
+        "itself when INTURN_SOCKET=PATH is in its environment as it starts",
+        strerror(errno));
+  else if (finding == NO_LIBRARY)
+    snprintf(fault, 256, "its library is too old for that");
+  if (finding != FOUND)
+    return false;
+  free_picture(&picture);
+  picture.now_ns = now_ns();
+  has_picture = read_picture(&memory, mark, &picture, fault);
+  return has_picture;
+}
+
+/// The answer to a request, from what was read last.
+static char *answer_of_picture(const char *request, char why[256]) {
+  char *text = NULL;
+  size_t length;
+  FILE *file = open_memstream(&text, &length);
+  bool has = false;
+  if (!file)
+    fail("out of memory");
+  if (strncmp(request, "dump ", 5) == 0) {
+    has = write_picture(&picture, request + 5, file);
+    snprintf(why, 256, "a dump is text, json, dot or html");
+  } else {
+    has = write_reason(&picture, strtoull(request + 4, NULL, 16), file);
+    snprintf(why, 256, "there is no such operation");
+  }
+  if (fclose(file) != 0)
+    fail("out of memory");
+  if (has)
+    return text;
+  free(text);
+  return NULL;
+}
+
+char *answer_to(pid_t process, const char *request, char why[256]) {
+  char fault[256];
+  // What keeps an operation is asked of what has just been read.
+  bool is_dump = strncmp(request, "dump ", 5) == 0;
+  if ((has_picture && !is_dump) || take_picture(process, fault))
+    return answer_of_picture(request, why);
+  if (mark_of_debugger)
+    fail("%s", fault);
+  return answer_by_socket(process, request, fault, why);
 }

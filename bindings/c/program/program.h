@@ -18,15 +18,17 @@ extern void (*before_failure)(void);
 /// Lists the processes that have the library. The exit status.
 int list_processes(void);
 
-/// Connects to a process and sends it a request, such as "dump text", or fails.
-/// The descriptor from which its answer is read.
-int ask(pid_t process, const char *request);
+/// Reads a whole file of /proc for the caller to free, with a zero after it.
+/// NULL, and why in `errno`, where it cannot be read.
+char *read_file(pid_t process, const char *name, size_t *out_length);
 
-/// Reads more of an answer. 0: that was all. Fails where nothing comes.
-size_t read_answer(pid_t process, int descriptor, char *bytes, size_t room);
+/// Has memory be read by way of a debugger, as inturn-gdb.py has called this.
+/// The number that stands for its process.
+pid_t use_debugger(const char *how);
 
-/// The whole answer to a request, for the caller to free. NULL: the process has
-/// none, and has said why in `why`.
+/// The whole answer to a request, such as "dump text", for the caller to free:
+/// from the process's memory, or by its socket where that cannot be read. NULL:
+/// there is none, and why is in `why`.
 char *answer_to(pid_t process, const char *request, char why[256]);
 
 /// The name of a process's program.
@@ -52,8 +54,9 @@ bool has_word(const struct entry *entry, const char *word);
 /// Copies a text, cut where it is longer than its room.
 void copy_text(const char *text, char *copy, size_t room);
 
-/// Now, of the clock that dumps tell times of.
+/// Now, of the clock that dumps tell times of. 0: nobody knows when that was.
 int64_t now_ns(void);
+extern bool has_no_now;
 
 /// A time such as "12 ms" or "3.5 s".
 void write_time(int64_t nanoseconds, char *text, size_t room);

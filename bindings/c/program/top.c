@@ -64,7 +64,7 @@ static void take_operation(struct row *row, const struct entry *entry,
   // The one that runs longest comes last.
   take_cause(row, entry);
   char since[24] = "";
-  if (entry->started_ns)
+  if (entry->started_ns && now)
     write_time(now - entry->started_ns, since, sizeof since);
   bool is_labelled = entry->label[0], has_site = entry->site[0];
   snprintf(row->holder, sizeof row->holder, "%s%s%s%s%s%s", entry->label,
@@ -146,7 +146,7 @@ static char selected[24];
 
 static void write_table(pid_t process, struct table *table, size_t width,
                         size_t height) {
-  char line[1024], name[64];
+  char line[1024], name[64], about[96] = "";
   uint64_t pending = 0, running = 0;
   for (size_t i = 0; i < table->count; i++) {
     pending += table->rows[i].pending;
@@ -154,10 +154,12 @@ static void write_table(pid_t process, struct table *table, size_t width,
   }
   if (table->count > 0)
     qsort(table->rows, table->count, sizeof *table->rows, by_key);
-  name_process(process, name, sizeof name);
-  snprintf(line, sizeof line,
-           "%s, process %d: queues %zu, pending %llu, running %llu%s", name,
-           (int)process, table->count, (unsigned long long)pending,
+  if (process) {
+    name_process(process, name, sizeof name);
+    snprintf(about, sizeof about, "%s, process %d: ", name, (int)process);
+  }
+  snprintf(line, sizeof line, "%squeues %zu, pending %llu, running %llu%s",
+           about, table->count, (unsigned long long)pending,
            (unsigned long long)running,
            width ? "   keys: p r e o n, arrows, enter, q" : "");
   write_line(line, width);

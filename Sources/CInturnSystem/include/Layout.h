@@ -1,0 +1,252 @@
+// How the engine lies in the memory of a process, for who reads it from outside
+// without running any code in it: bindings/c/program/read.c. The engine itself
+// makes no use of this but for the mark and the number.
+//
+// Each structure is the Swift type of that name, as far as it is read: what is
+// left out has no name, or comes after. LayoutTests compares them. Whoever
+// changes one, or what one of them means, takes another number.
+#ifndef INTURN_LAYOUT_H
+#define INTURN_LAYOUT_H
+
+#include <stdint.h>
+
+#define INTURN_LAYOUT_MARK "Inturn's engine"
+#define INTURN_LAYOUT_NUMBER 1
+
+/// An address in that process.
+typedef uint64_t inturn_layout_address;
+
+/// `inturn_system_process`, found by its mark: at a multiple of 16.
+struct inturn_layout_process {
+  char mark[16];
+  uint32_t number;
+  uint32_t state;               // the lowest four bits are the epoch
+  inturn_layout_address engine; // 0: none yet
+  inturn_layout_address inherited;
+  inturn_layout_address sites; // of 65,536 addresses of lines
+};
+
+struct inturn_layout_site {
+  inturn_layout_address file, function;
+  uint32_t line;
+};
+
+/// Of the elements that have been given out, those that are at `begin` and up
+/// to `unused`.
+struct inturn_layout_indices {
+  uint64_t live;
+  uint32_t begin, end, unused;
+};
+
+struct inturn_layout_slab {
+  uint32_t lock;
+  inturn_layout_address indices, directory;
+};
+
+/// How many elements are in each piece of memory that a slab's directory names.
+#define INTURN_LAYOUT_SEGMENT 4096
+
+/// `EngineStorage`
+struct inturn_layout_engine {
+  struct inturn_layout_slab operations, lanes;
+  inturn_layout_address objects, pool;
+};
+
+/// `EngineObjects`: an array of entries comes after a header.
+struct inturn_layout_objects {
+  uint64_t unread[2];
+  uint32_t lock, kind, floor;
+  inturn_layout_address executors;
+};
+
+struct inturn_layout_array {
+  uint64_t unread[2];
+  uint64_t count, capacity;
+};
+
+struct inturn_layout_object_entry {
+  uint32_t generation;
+  inturn_layout_address object;
+};
+
+/// `Executor`; a Swift string is two words.
+struct inturn_layout_executor {
+  inturn_layout_address type;
+  uint64_t references;
+  uint32_t lock;
+  inturn_layout_address ring;
+  uint64_t capacity, taken, count, waiting, users, handle;
+  uint64_t label[2];
+};
+
+/// `WorkerPool`, after what each executor has.
+struct inturn_layout_pool {
+  struct inturn_layout_executor executor;
+  uint64_t unread[5];
+  uint64_t threads, coming, parked;
+};
+
+/// `HostExecutor`, likewise.
+struct inturn_layout_host {
+  struct inturn_layout_executor executor;
+  uint8_t unread, is_main;
+  uint32_t places;
+  uint64_t attachment, thread, waker;
+  uint32_t drainers;
+};
+
+/// `JobBuffer`
+struct inturn_layout_jobs {
+  inturn_layout_address head, tail;
+};
+
+/// `Chunk`; its jobs come after it.
+struct inturn_layout_chunk {
+  inturn_layout_address next;
+  uint32_t count, start, size_class, capacity, round, number;
+};
+
+/// `Job`: without work, the context is a slot.
+struct inturn_layout_job {
+  uint64_t work; // the upper 16 bits are the line's number
+  inturn_layout_address context, destroy;
+};
+
+struct inturn_layout_lane {
+  uint32_t generation;
+  uint16_t lock, impatient;
+  uint16_t flags, scheduled, active, traits;
+  uint32_t running, pending;
+  struct inturn_layout_jobs buffer;
+  uint32_t first_running, burst_generation;
+  uint64_t finished;
+  int64_t more; // the address of the extra part, or the label's complement
+};
+
+/// `LaneExtra`
+struct inturn_layout_extra {
+  inturn_layout_address label, clock;
+  uint64_t limit_of_pending;
+  uint32_t limit, index;
+  inturn_layout_address executor, former, away;
+  // The backlog.
+  inturn_layout_address order;
+  uint32_t segments;
+  uint64_t segments_run;
+  uint8_t may_have_begun, has_obstinate;
+  uint32_t tombstones, round;
+  int64_t squeeze_budget;
+  struct inturn_layout_jobs graveyard;
+  // The suspensions; the reasons are in one list while they are few.
+  uint32_t suspends, reasons, suspended_at;
+  uint64_t buckets[5];
+  inturn_layout_address first_reason;
+  uint64_t reason_count;
+  inturn_layout_address pace;
+  // How operations have ended.
+  uint64_t failed, cancelled, timed_out, abandoned;
+  uint32_t keeping_places;
+  inturn_layout_address first_delivery, last_delivery;
+  // What keeps it from being quiet.
+  uint32_t outside, waiters;
+  uint8_t is_being_destroyed;
+  uint32_t wakeups;
+  inturn_layout_address calls;
+  // What batches hold.
+  inturn_layout_address graphs, cancelled_graphs;
+  uint32_t held;
+};
+
+/// Of `Suspensions`.
+struct inturn_layout_reason {
+  inturn_layout_address text;
+  uint32_t count, site;
+  inturn_layout_address next;
+};
+
+struct inturn_layout_pace {
+  int64_t settle, gap;
+  uint8_t is_visible;
+  int64_t ready_at;
+};
+
+/// `LaneOrder`
+struct inturn_layout_order {
+  struct inturn_layout_jobs front, behind;
+  inturn_layout_address fence;
+  uint8_t is_fence_running;
+  uint32_t first_blocked, last_blocked, blocked;
+  inturn_layout_address levels;
+  uint64_t level_capacity, level_count;
+};
+
+/// Of `LaneOrder`.
+struct inturn_layout_level {
+  int64_t priority;
+  inturn_layout_address next;
+  struct inturn_layout_jobs jobs;
+};
+
+/// `OperationSlot`
+struct inturn_layout_slot {
+  uint32_t link, previous;
+  uint64_t word;
+  inturn_layout_address lane;
+  uint64_t work;
+  inturn_layout_address context, destroy;
+  uint32_t references, wakeups;
+  inturn_layout_address next_delivery;
+  int32_t code;
+  uint32_t index;
+  inturn_layout_address result, result_destroy;
+  int64_t enqueued_at, started_at, ended_at;
+  inturn_layout_address details;
+  uint8_t cause;
+  uint16_t flags;
+  uint32_t lane_generation;
+};
+
+/// `OperationDetails`
+struct inturn_layout_details {
+  inturn_layout_address label;
+  uint64_t unread[26];
+  inturn_layout_address plan;
+};
+
+/// `OperationPlan`
+struct inturn_layout_plan {
+  uint32_t blockers;
+  int32_t priority;
+  uint8_t is_barrier, is_urgent, needs_finished, is_in_details, owns_edges;
+  uint32_t attempts;
+  inturn_layout_address edges;
+  uint64_t linked;
+  inturn_layout_address condition, names;
+  uint64_t retry[7];
+  uint8_t comes_next;
+  uint32_t handle_generation;
+  uint8_t goes_back;
+  int64_t retry_at; // INT64_MAX: it is not
+};
+
+struct inturn_layout_edge {
+  inturn_layout_address next, later, earlier;
+  uint32_t earlier_generation;
+  uint32_t unread;
+};
+
+/// `NameClaims`
+struct inturn_layout_claims {
+  uint64_t unread[2];
+  inturn_layout_address first;
+  uint64_t count, waiting_for;
+  inturn_layout_address slot;
+  uint64_t turn;
+  uint8_t is_made;
+};
+
+struct inturn_layout_name_place {
+  inturn_layout_address name, claims, line, previous, next;
+};
+
+#endif

@@ -1,0 +1,87 @@
+"""The processes that are looked into, and the program that does."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 60  # Seconds for anything.
+
+
+class Bench:
+    """Starts processes, and the program that looks into them."""
+
+    def __init__(self, prefix: Path, out: Path) -> None:
+        self.prefix = prefix
+        self.program = prefix / "bin" / "inturn"
+        self.stuck = out / "stuck"
+        self.several = out / "process"
+        self.refuse = out / "refuse.so"
+        flags = ["-std=c11", "-O1", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror"]
+        link = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn"]
+        for made, more in (
+            (self.stuck, link),
+            (self.several, link),
+            (self.refuse, ["-shared", "-fPIC"]),
+        ):
+            source = str(HERE / made.with_suffix(".c").name)
+            subprocess.run(["gcc", *flags, source, *more, "-o", str(made)], check=True)
+
+    def process(
+        self, **environment: str
+    ) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+        return self.started([str(self.stuck), "a\nb"], **environment)
+
+    def of_sort(
+        self, what: str, **environment: str
+    ) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+        return self.started([str(self.several), what], **environment)
+
+    @contextlib.contextmanager
+    def started(self, command: list[str], **environment: str) -> Iterator[subprocess.Popen[str]]:
+        settings = {**os.environ, "INTURN_STALL": "off", **environment}
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            subprocess.Popen(
+                command, env=settings, cwd=folder, stdout=subprocess.PIPE, text=True
+            ) as it,
+        ):
+            try:
+                assert it.stdout is not None
+                assert it.stdout.readline() == "ready\n"
+                yield it
+            finally:
+                it.kill()
+
+    def run(self, *command: object, **environment: str) -> tuple[int, str, str]:
+        ended = subprocess.run(
+            [*map(str, command)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        return ended.returncode, ended.stdout, ended.stderr
+
+    def ask(self, *words: object, may_read: bool = True) -> tuple[int, str, str]:
+        """Runs the program; as if the system let it not read memory, if that is to be."""
+        settings = {} if may_read else {"LD_PRELOAD": str(self.refuse)}
+        return self.run(self.program, *words, **settings)
+
+    def answer(self, *words: object, may_read: bool = True) -> str:
+        status, said, complaint = self.ask(*words, may_read=may_read)
+        assert (status, complaint) == (0, ""), (status, complaint)
+        return said
+
+    def refusal(self, *words: object, may_read: bool = True) -> str:
+        status, said, complaint = self.ask(*words, may_read=may_read)
+        assert (status, said) == (1, ""), (status, said)
+        assert re.fullmatch("inturn: .*\n", complaint), complaint
+        return complaint.removeprefix("inturn: ").strip()

@@ -1,0 +1,305 @@
+/*
+ * process.c - processes whose memory the tests of the program `inturn` read.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ *     process still    one thing of each sort that stands still
+ *     process many     100,000 operations wait for one
+ *     process busy     two queues that never stand still
+ *     process fork     forks; the child, whose number it says, has a queue
+ *
+ * It says "ready" when all is as it is to be, and goes on for ever.
+ */
+#include "inturn.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_int called;
+
+static void check(inturn_status status) {
+  if (status != INTURN_OK) {
+    fprintf(stderr, "%s\n", inturn_status_name(status));
+    exit(1);
+  }
+}
+
+static void await_calls(int count) {
+  while (atomic_load(&called) < count)
+    usleep(1000);
+}
+
+static void block(void *context, inturn_token token) {
+  (void)context, (void)token;
+  atomic_fetch_add(&called, 1);
+  for (;;)
+    pause();
+}
+
+static void keep(void *context, inturn_token token) {
+  (void)context, (void)token;
+  atomic_fetch_add(&called, 1);
+}
+
+static void finish(void *context, inturn_token token) {
+  (void)context;
+  inturn_token_finish(token);
+}
+
+static void fail(void *context, inturn_token token) {
+  (void)context;
+  inturn_token_fail(token, 7);
+  atomic_fetch_add(&called, 1);
+}
+
+static inturn_queue make(inturn_queue_kind kind, inturn_queue_options options) {
+  inturn_queue queue;
+  check(inturn_queue_create(kind, &options, &queue));
+  return queue;
+}
+
+static inturn_queue make_named(inturn_queue_kind kind, const char *label) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = label;
+  return make(kind, options);
+}
+
+static inturn_operation
+add(inturn_queue queue, inturn_operation_options options, inturn_work_fn work) {
+  inturn_operation operation;
+  check(
+      inturn_queue_enqueue_with(queue, &options, work, NULL, NULL, &operation));
+  return operation;
+}
+
+static inturn_operation add_named(inturn_queue queue, const char *label,
+                                  inturn_work_fn work) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.label = label;
+  return add(queue, options, work);
+}
+
+static void add_plain(inturn_queue queue, inturn_work_fn work, int count) {
+  for (int i = 0; i < count; i++)
+    check(inturn_queue_enqueue(queue, work, NULL, NULL, NULL));
+}
+
+/* The calls that block come first, so that there are threads for the others. */
+static void stand_still(void) {
+  inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options of_operation = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_executor_options of_executor = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_executor executor;
+  inturn_clock clock;
+  check(inturn_clock_create_manual(&clock));
+
+  /* A plain one in its call, and plain ones behind it. */
+  inturn_queue plain = make_named(INTURN_QUEUE_FIFO, "plain \"<\n>\"");
+  add_plain(plain, block, 1);
+  add_plain(plain, finish, 20);
+  add_named(plain, "among them", finish);
+  add_plain(plain, finish, 3);
+  await_calls(1);
+
+  /* A plain one whose token is out, after others that have ended. */
+  inturn_queue token = make_named(INTURN_QUEUE_FIFO, "token");
+  add_plain(token, finish, 5);
+  add_plain(token, keep, 1);
+  add_plain(token, finish, 1);
+  await_calls(2);
+
+  /* All workers of a pool in calls, and a queue that waits for them. */
+  of_executor.workers = of_executor.max_workers = 1;
+  of_executor.label = "a pool with a long name";
+  check(inturn_executor_create(&of_executor, &executor));
+  of_queue.label = "holds the pool";
+  of_queue.executor = executor;
+  add_named(make(INTURN_QUEUE_FIFO, of_queue), NULL, block);
+  await_calls(3);
+  of_queue.label = "waits for the pool";
+  add_named(make(INTURN_QUEUE_FIFO, of_queue), "pooled", finish);
+
+  /* Nobody drains it. */
+  of_executor = (inturn_executor_options)INTURN_EXECUTOR_OPTIONS_INIT;
+  of_executor.label = "nobody's";
+  check(inturn_executor_create(&of_executor, &executor));
+  of_queue.label = "waits for a host";
+  of_queue.executor = executor;
+  add_named(make(INTURN_QUEUE_ACTOR, of_queue), "hosted", finish);
+
+  /* Suspended, also for a reason. */
+  inturn_queue still = make_named(INTURN_QUEUE_FIFO, "suspended");
+  check(inturn_queue_suspend(still));
+  inturn_operation first = add_named(still, "first", finish);
+  inturn_operation second = add_named(still, "second", finish);
+  add_plain(still, finish, 2);
+  check(inturn_operation_cancel(second));
+  inturn_queue reasoned = make_named(INTURN_QUEUE_CONCURRENT, NULL);
+  check(inturn_queue_suspend_for(reasoned, "no network"));
+  add_named(reasoned, NULL, finish);
+  check(inturn_queue_close(reasoned));
+
+  /* Priorities, what comes after others, a barrier and what is behind it. */
+  of_queue = (inturn_queue_options)INTURN_QUEUE_OPTIONS_INIT;
+  of_queue.max_concurrent = 2;
+  of_queue.label = "ordered";
+  inturn_queue ordered = make(INTURN_QUEUE_CONCURRENT, of_queue);
+  inturn_operation running = add_named(ordered, "runs", keep);
+  of_operation.cancel_grace_ns = 0;
+  add_named(ordered, "runs, too", block);
+  await_calls(5);
+  check(inturn_operation_cancel(running));
+  for (int i = -2; i <= 2; i++) {
+    of_operation.priority = i;
+    of_operation.label = "of a priority";
+    add(ordered, of_operation, finish);
+  }
+  add_plain(ordered, finish, 4);
+  inturn_operation both[] = {running, first};
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.label = "after two";
+  of_operation.after = both;
+  of_operation.after_count = 2;
+  add(ordered, of_operation, finish);
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.label = "barrier";
+  of_operation.barrier = true;
+  add(ordered, of_operation, finish);
+  add_named(ordered, "behind", finish);
+  add_plain(ordered, finish, 2);
+
+  /* The head waits for an end, and all behind it. */
+  inturn_queue blocked = make_named(INTURN_QUEUE_FIFO, "blocked");
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.label = "after first";
+  of_operation.after = &first;
+  of_operation.after_count = 1;
+  add(blocked, of_operation, finish);
+  add_named(blocked, "behind it", finish);
+
+  /* Names: one has it, two wait. */
+  static const char *const names[] = {"disk", "lamp"};
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.exclusive = names;
+  of_operation.exclusive_count = 2;
+  of_operation.label = "has its names";
+  inturn_queue naming = make_named(INTURN_QUEUE_CONCURRENT, "names");
+  add(naming, of_operation, keep);
+  await_calls(6);
+  of_operation.label = "waits for its names";
+  add(naming, of_operation, finish);
+  of_operation.exclusive_count = 1;
+  add(naming, of_operation, finish);
+
+  /* A view that has not appeared; one that has, on a clock that stands. */
+  inturn_queue_options of_views = INTURN_QUEUE_OPTIONS_INIT;
+  of_views.label = "hidden";
+  add_named(make(INTURN_QUEUE_INTERACTION, of_views), "dialog", finish);
+  of_views.label = "settling";
+  of_views.clock = clock;
+  inturn_queue settling = make(INTURN_QUEUE_INTERACTION, of_views);
+  check(inturn_queue_view_did_appear(settling));
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.urgent = true;
+  add(settling, of_operation, finish);
+
+  /* A second attempt that is not due. */
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = INT64_C(3600000000000);
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.retry = &retry;
+  of_operation.label = "tries again";
+  of_queue = (inturn_queue_options)INTURN_QUEUE_OPTIONS_INIT;
+  of_queue.clock = clock;
+  of_queue.label = "retries";
+  add(make(INTURN_QUEUE_FIFO, of_queue), of_operation, fail);
+  await_calls(7);
+
+  /* A batch of what comes after its first. */
+  inturn_batch_options of_batch = INTURN_BATCH_OPTIONS_INIT;
+  inturn_batch_item items[] = {{keep, NULL, NULL}, {finish, NULL, NULL}};
+  inturn_batch_edge edge = {1, 0};
+  of_batch.edges = &edge;
+  of_batch.edge_count = 1;
+  check(inturn_queue_enqueue_batch(make_named(INTURN_QUEUE_CONCURRENT, "batch"),
+                                   &of_batch, items, 2, NULL));
+  await_calls(8);
+
+  /* Longer than a dump has it, and cut between two characters. */
+  char label[100] = "x";
+  for (int i = 0; i < 45; i++)
+    strcat(label, "\xc3\xa9");
+  make_named(INTURN_QUEUE_ACTOR, label);
+}
+
+static void wait_in_great_number(void) {
+  inturn_queue queue = make_named(INTURN_QUEUE_FIFO, "many");
+  add_named(queue, "first", block);
+  await_calls(1);
+  for (int i = 0; i < 100000; i++) {
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    char label[16];
+    snprintf(label, sizeof label, "number %d", i);
+    options.label = label;
+    check(inturn_queue_enqueue_with(queue, &options, finish, NULL, NULL, NULL));
+  }
+}
+
+static void hurry(void) {
+  inturn_queue fast = make_named(INTURN_QUEUE_FIFO, "fast");
+  inturn_queue wide = make_named(INTURN_QUEUE_CONCURRENT, "wide");
+  puts("ready");
+  fflush(stdout);
+  for (uint64_t round = 0;; round++) {
+    inturn_queue_statistics statistics = INTURN_QUEUE_STATISTICS_INIT;
+    inturn_queue brief = make_named(INTURN_QUEUE_FIFO, "brief");
+    add_plain(brief, finish, 10);
+    add_plain(fast, finish, 100);
+    for (int i = 0; i < 20; i++) {
+      inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+      options.label = "named";
+      options.priority = i % 3;
+      check(inturn_operation_release(add(wide, options, finish)));
+    }
+    check(inturn_queue_destroy(brief));
+    check(inturn_queue_get_statistics(fast, &statistics));
+    if (statistics.pending > 5000)
+      check(inturn_queue_drain(fast, -1));
+    check(inturn_queue_get_statistics(wide, &statistics));
+    if (statistics.pending > 900)
+      check(inturn_queue_drain(wide, -1));
+  }
+}
+
+static void split(void) {
+  make_named(INTURN_QUEUE_FIFO, "of the parent");
+  pid_t child = fork();
+  if (child == 0) {
+    add_named(make_named(INTURN_QUEUE_FIFO, "of the child"), "work", block);
+    await_calls(1);
+    child = getpid();
+    printf("%d\n", (int)child);
+    fflush(stdout);
+    for (;;)
+      pause();
+  }
+}
+
+int main(int count, char **arguments) {
+  const char *what = count == 2 ? arguments[1] : "";
+  if (strcmp(what, "still") == 0)
+    stand_still();
+  else if (strcmp(what, "many") == 0)
+    wait_in_great_number();
+  else if (strcmp(what, "fork") == 0)
+    split();
+  else if (strcmp(what, "busy") == 0)
+    hurry();
+  puts("ready");
+  fflush(stdout);
+  for (;;)
+    pause();
+}

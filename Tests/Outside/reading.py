@@ -1,0 +1,231 @@
+"""What the program reads from a process's memory, in which nothing runs for that."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench import HERE, LIMIT, Bench
+
+# What only the process itself tells.
+OF_ITS_OWN = re.compile(r"^(clock|owner|batch|wait) .*\n", re.MULTILINE)
+FIELDS_OF_ITS_OWN = re.compile(r" (batch|owner|clock|at_ns)=\S+")
+MARK = b"Inturn's engine\0"
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"(for|in|another) [\d.]+ (ms|s|min|h)\b", r"\1 some time", text)
+
+
+def what_both_tell(bench: Bench, pid: int) -> tuple[str, str]:
+    read = bench.answer("dump", pid)
+    own = OF_ITS_OWN.sub("", bench.answer("dump", pid, may_read=False))
+    return read, FIELDS_OF_ITS_OWN.sub("", own)
+
+
+def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
+    with bench.of_sort("still", INTURN_SOCKET="socket") as it:
+        limit = time.monotonic() + LIMIT
+        # A call that has just been made may not have returned yet.
+        while (both := what_both_tell(bench, it.pid))[0] != both[1]:
+            assert time.monotonic() < limit, both
+        lines = both[0].splitlines()
+        assert len([line for line in lines if line.startswith("queue ")]) == 15
+        # Of each cause, at least one.
+        for cause in ("after", "name", "turn", "token", "call", "suspended", "view", "clock"):
+            assert f" {cause} id=" in both[0], cause
+        assert " executor id=" in both[0]
+        assert " pool id=" in both[0]
+        assert any('"a pool with a long name" pool ' in line for line in lines)
+        # All of the causes' words, and the chains.
+        operations = re.findall(r"^  operation .* id=(0x\w+)", both[0], re.MULTILINE)
+        assert len(operations) > 25
+        for operation in operations:
+            read = bench.answer("why", it.pid, operation)
+            own = bench.answer("why", it.pid, operation, may_read=False)
+            # It counts one that it names as one that waits.
+            own = own.replace("next attempt. 1 waits in its queue.", "next attempt.")
+            assert without_times(read) == without_times(own)
+
+
+def test_each_format_is_read(bench: Bench) -> None:
+    with bench.of_sort("still", INTURN_SOCKET="socket") as it:
+        read, own = (
+            json.loads(bench.answer("dump", it.pid, "json", may_read=may)) for may in (True, False)
+        )
+        assert read.keys() == own.keys()
+        labels = [entry["label"] for entry in read["entries"] if "label" in entry]
+        assert labels == [entry["label"] for entry in own["entries"] if "label" in entry]
+        assert 'plain "<\n>"' in labels
+        arrows = [
+            sorted(
+                re.findall(r"^\"0x.* -> .*", bench.answer("dump", it.pid, "dot", may_read=may), 8)
+            )
+            for may in (True, False)
+        ]
+        assert len(arrows[0]) > 20
+        assert arrows[0] == arrows[1]
+        html = bench.answer("dump", it.pid, "html")
+        assert html.startswith("<!DOCTYPE html>")
+        assert html.endswith("</html>\n")
+
+
+def test_a_process_that_is_stopped_is_read(bench: Bench) -> None:
+    with bench.of_sort("still") as it:
+        it.send_signal(signal.SIGSTOP)
+        os.waitpid(it.pid, os.WUNTRACED)
+        assert '"has its names" running token ' in bench.answer("dump", it.pid)
+        assert "its view has not appeared" in bench.answer("why", it.pid, "dialog")
+        rows = bench.answer("top", it.pid).splitlines()
+        assert rows[0] == f"process, process {it.pid}: queues 15, pending 53, running 7"
+
+
+def test_a_hundred_thousand_pending_operations_are_read(bench: Bench) -> None:
+    with bench.of_sort("many") as it:
+        head, *operations = bench.answer("dump", it.pid).splitlines()[2:]
+        assert " pending=100000 running=1 " in head
+        labels = [line.split('"')[1] for line in operations]
+        assert labels == ["first", *(f"number {i}" for i in range(100_000))]
+        last = re.findall(r" id=(0x\w+)", operations[-1])[0]
+        why = bench.answer("why", it.pid, last)
+        assert "99999 more wait in its queue." in why
+
+
+def check_plausible(said: str, ended: dict[str, int]) -> int:
+    """How many operations there are; `ended`: at least so many have, of each queue."""
+    listed = pending = operations = 0
+    for line in said.splitlines():
+        numbers = {key: int(number) for key, number in re.findall(r" (\w+)=(-?\d+)\b(?!x)", line)}
+        if queue := re.match(r"queue (\S+) ", line):
+            name = queue[1]
+            assert name in ('"fast"', '"wide"', '"brief"'), line
+            assert numbers.get("running", 0) <= (64 if name == '"wide"' else 1), line
+            pending, listed = numbers.get("pending", 0), 0
+            assert pending < 6000, line
+            so_far = numbers.get("ended", 0)
+            if name == '"brief"':
+                assert pending + so_far <= 11, line
+            else:
+                assert so_far >= ended.get(name, 0), (line, ended)
+                ended[name] = so_far
+        elif line.startswith("  operation "):
+            operations += 1
+            assert re.match(r'  operation (("named" )?(cancelled )?)(pending|running) ', line), line
+            if " pending " in line:
+                listed += numbers["count"]
+                assert listed <= pending, (line, listed, pending)
+    return operations
+
+
+def test_a_process_at_full_speed_is_read_a_thousand_times(bench: Bench) -> None:
+    with bench.of_sort("busy") as it:
+        ended: dict[str, int] = {}
+        operations = 0
+        for _ in range(1000):
+            operations += check_plausible(bench.answer("dump", it.pid), ended)
+        # It has not stood still, and has been caught at work.
+        assert ended.keys() == {'"fast"', '"wide"'}
+        assert min(ended.values()) > 1000
+        assert operations > 100
+
+
+def address_of_mark(pid: int) -> int:
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    found = re.search(r"^(\w+)-(\w+) rw-p .*/libinturn\.so", maps, re.MULTILINE)
+    assert found
+    begin, end = (int(number, 16) for number in found.groups())
+    with Path(f"/proc/{pid}/mem").open("rb") as memory:
+        memory.seek(begin)
+        return begin + memory.read(end - begin).index(MARK)
+
+
+def test_another_layout_is_refused(bench: Bench) -> None:
+    with bench.process() as it, bench.process(INTURN_SOCKET="socket") as other:
+        for pid in (it.pid, other.pid):
+            with Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as memory:
+                memory.seek(address_of_mark(pid) + len(MARK))
+                memory.write((77).to_bytes(4, sys.byteorder))
+        said = bench.refusal("dump", it.pid)
+        assert "in another way (77) than this program knows (1)" in said, said
+        assert said.endswith("use the program `inturn` that came with it")
+        # It answers by itself.
+        assert '\nqueue "network" ' in bench.answer("dump", other.pid)
+
+
+def test_whatever_is_in_the_memory_the_reader_ends(bench: Bench) -> None:
+    """With bytes of the engine's memory overwritten by what a program may leave there."""
+    with bench.of_sort("still") as it:
+        it.send_signal(signal.SIGSTOP)
+        os.waitpid(it.pid, os.WUNTRACED)
+        mark = address_of_mark(it.pid)
+        with Path(f"/proc/{it.pid}/mem").open("r+b", buffering=0) as memory:
+
+            def read(address: int, count: int) -> list[int]:
+                memory.seek(address)
+                content = memory.read(8 * count)
+                return [
+                    int.from_bytes(content[i : i + 8], sys.byteorder)
+                    for i in range(0, len(content), 8)
+                ]
+
+            engine = read(mark + len(MARK) + 8, 1)[0]
+            # The two slabs' first segments: lanes of 64 bytes, and slots of 128.
+            slots, lanes = (read(read(engine + 8 * i, 1)[0], 1)[0] for i in (2, 5))
+            for begin, words in ((lanes, 8 * 16), (slots, 16 * 20)):
+                for place, word in enumerate(read(begin, words)):
+                    for wrong in (2**64 - 1, begin, begin + 64, word ^ 0x5A5A5A5A, slots + 8):
+                        memory.seek(begin + 8 * place)
+                        memory.write(wrong.to_bytes(8, sys.byteorder))
+                        status, _, complaint = bench.ask("dump", it.pid)
+                        assert (status, complaint) == (0, ""), (place, wrong)
+                    memory.seek(begin + 8 * place)
+                    memory.write(word.to_bytes(8, sys.byteorder))
+
+
+def test_a_forked_child_is_read(bench: Bench) -> None:
+    command = [str(bench.several), "fork"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        lines = {it.stdout.readline().strip() for _ in range(2)}
+        child = int((lines - {"ready"}).pop())
+        try:
+            assert 'queue "of the child" ' in bench.answer("dump", child)
+            assert "its call has not returned" in bench.answer("why", child, "work")
+            parent = bench.answer("dump", it.pid)
+            assert 'queue "of the parent" ' in parent
+            assert "child" not in parent
+        finally:
+            os.kill(child, signal.SIGKILL)
+            it.kill()
+
+
+def test_a_python_process_is_read(bench: Bench) -> None:
+    settings = {
+        "PYTHONPATH": str(HERE.parents[1] / "bindings/python/src"),
+        "INTURN_LIBRARY": str(bench.prefix / "lib" / "libinturn.so"),
+    }
+    script = (
+        "import inturn, threading\n"
+        "queue, called = inturn.FIFOQueue('of Python'), threading.Event()\n"
+        "load = lambda token: called.set() or threading.Event().wait()\n"
+        "queue.options(label='load').enqueue(load)\n"
+        "queue.options(label='save').enqueue(inturn.Token.finish)\n"
+        "called.wait()\n"
+        "print('ready', flush=True)\n"
+        "threading.Event().wait()\n"
+    )
+    with bench.started([sys.executable, "-c", script], **settings) as it:
+        module = [sys.executable, "-m", "inturn"]
+        status, said, complaint = bench.run(*module, "why", it.pid, "save", **settings)
+        assert (status, complaint) == (0, "")
+        assert '"load" (' in said
+        assert "its call has not returned" in said
+        status, said, complaint = bench.run(*module, "top", it.pid, **settings)
+        assert (status, complaint) == (0, "")
+        assert "\nof Python " in said

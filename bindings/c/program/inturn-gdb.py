@@ -1,0 +1,109 @@
+"""Commands of gdb for a process or a core file that has the Inturn library.
+
+    gdb -p PID -x inturn-gdb.py
+    gdb PROGRAM CORE -x inturn-gdb.py
+
+    (gdb) inturn queues             a table of the queues
+    (gdb) inturn dump [FORMAT]      all there is: text, json, dot or html
+    (gdb) inturn why [ID | LABEL]   what keeps an operation
+
+Nothing runs in the process for that. The program ``inturn`` does the work, which comes with this:
+it asks for memory by a pipe.
+"""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+import gdb
+
+# As CInturnSystem/Layout.h has it, with the zero at its end.
+MARK = b"Inturn's engine\0"
+ENGINE_AT = 24
+
+# Known only while gdb reads this.
+FOLDER = Path(__file__).resolve().parent
+
+
+def find_program() -> str:
+    """That of the same install, wheel or build, or else that of the PATH."""
+    for path in (FOLDER / "inturn", FOLDER.parent.parent / "bin" / "inturn"):
+        if path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    if found := shutil.which("inturn"):
+        return found
+    raise gdb.GdbError("inturn: there is no program inturn here or in the PATH")
+
+
+def find_mark(files: str) -> int:
+    """It is in the data of a file: of one that has an engine, where there are several."""
+    inferior, found = gdb.selected_inferior(), 0
+    for line in re.finditer(r"^\s*(0x\w+) - (0x\w+) is \.data\b", files, re.MULTILINE):
+        begin, end = (int(number, 16) for number in line.groups())
+        try:
+            mark = inferior.search_memory(begin, end - begin, MARK)
+            if mark is not None:
+                found = found or mark
+                if any(inferior.read_memory(mark + ENGINE_AT, 8).tobytes()):
+                    return mark
+        except gdb.MemoryError:
+            continue
+    if not found:
+        raise gdb.GdbError("inturn: it has not loaded libinturn, or none that can be read")
+    return found
+
+
+def ask(*words: str) -> None:
+    """Runs the program, and gives it the memory that it asks for."""
+    files = gdb.execute("info files", to_string=True)
+    kind = "core" if "core dump file" in files else "live"
+    mark = find_mark(files)
+    inferior = gdb.selected_inferior()
+    (asked, asks), (gets, given) = os.pipe(), os.pipe()
+    command = [find_program(), words[0], f"@{gets},{asks},{mark:x},{kind}", *words[1:]]
+    # What it says may be more than a pipe holds.
+    with tempfile.TemporaryFile() as said:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=(gets, asks)
+        ):
+            os.close(gets)
+            os.close(asks)
+            with os.fdopen(asked, "rb") as requests, os.fdopen(given, "wb", 0) as answers:
+                while len(request := requests.read(16)) == 16:
+                    address, size = struct.unpack("=QQ", request)
+                    try:
+                        answers.write(b"\1" + inferior.read_memory(address, size).tobytes())
+                    except gdb.MemoryError:
+                        answers.write(b"\0")
+        said.seek(0)
+        gdb.write(said.read().decode(errors="replace"))
+
+
+class Command(gdb.Command):
+    """One of the commands, which is what the program calls it."""
+
+    def __init__(self, name: str, word: str, about: str) -> None:
+        self.__doc__ = about
+        self.word = word
+        super().__init__(f"inturn {name}", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        self.dont_repeat()
+        ask(self.word, *gdb.string_to_argv(argument))
+
+
+class Prefix(gdb.Command):
+    """What the queues of a process do: queues, dump, why."""
+
+    def __init__(self) -> None:
+        super().__init__("inturn", gdb.COMMAND_STATUS, prefix=True)
+
+
+Prefix()
+Command("queues", "top", "A table of the queues.")
+Command("dump", "dump", "All there is, as text, json, dot or html: inturn dump [FORMAT]")
+Command("why", "why", "What keeps an operation from ending: inturn why [ID | LABEL]")

@@ -1,0 +1,161 @@
+// Reads the memory of another process, in which nothing runs for that.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "Layout.h"
+#include "picture.h"
+#include "program.h"
+
+enum { PAGE = 4096, PAGES = 4096 };
+
+/// A page that was read of what stands still. One that cannot be read is empty.
+struct page {
+  uint64_t address;
+  bool is_known, is_there;
+  unsigned char bytes[PAGE];
+};
+
+static void transfer(ssize_t (*call)(int, void *, size_t), int descriptor,
+                     void *bytes, size_t size) {
+  for (char *next = bytes; size > 0;) {
+    ssize_t done = call(descriptor, next, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      fail("the debugger has hung up");
+    next += done;
+    size -= (size_t)done;
+  }
+}
+
+static ssize_t write_some(int descriptor, void *bytes, size_t size) {
+  return write(descriptor, bytes, size);
+}
+
+/// A request is two numbers, an address and a size; the answer is a byte that
+/// says whether it can be read, and the bytes.
+static const struct page *page_of_debugger(struct memory *memory,
+                                           uint64_t address) {
+  if (!memory->copy && !(memory->copy = calloc(PAGES, sizeof *memory->copy)))
+    fail("out of memory");
+  struct page *page = &memory->copy[address / PAGE % PAGES];
+  if (page->is_known && page->address == address)
+    return page;
+  uint64_t request[] = {address, PAGE};
+  char answer;
+  transfer(write_some, memory->requests, request, sizeof request);
+  transfer(read, memory->answers, &answer, 1);
+  *page = (struct page){
+      .address = address, .is_known = true, .is_there = answer == 1};
+  if (page->is_there)
+    transfer(read, memory->answers, page->bytes, PAGE);
+  return page;
+}
+
+bool read_memory(struct memory *memory, uint64_t address, void *bytes,
+                 size_t size) {
+  if (memory->requests < 0) {
+    struct iovec local = {bytes, size}, remote = {(void *)address, size};
+    return process_vm_readv(memory->process, &local, 1, &remote, 1, 0) ==
+           (ssize_t)size;
+  }
+  for (char *next = bytes; size > 0;) {
+    size_t offset = address % PAGE;
+    size_t part = size < PAGE - offset ? size : PAGE - offset;
+    const struct page *page = page_of_debugger(memory, address - offset);
+    if (!page->is_there)
+      return false;
+    memcpy(next, page->bytes + offset, part);
+    next += part;
+    address += part;
+    size -= part;
+  }
+  return true;
+}
+
+bool read_text(struct memory *memory, uint64_t address, char *text,
+               size_t room) {
+  size_t length = 0;
+  // Not beyond a page's end before its text goes on there.
+  while (length < room && !memchr(text, 0, length)) {
+    size_t part = PAGE - (address + length) % PAGE;
+    if (part > room - length)
+      part = room - length;
+    if (!read_memory(memory, address + length, text + length, part)) {
+      text[0] = '\0';
+      return false;
+    }
+    length += part;
+  }
+  if (!memchr(text, 0, length)) {
+    // Bytes that go on with a character begin with the bits 10.
+    for (length--; length > 0 && (text[length] & 0xc0) == 0x80;)
+      length--;
+    text[length] = '\0';
+  }
+  return true;
+}
+
+/// Looks for the mark in memory, of which much may be. 0: it is not there.
+static uint64_t find_in(struct memory *memory, uint64_t begin, uint64_t end) {
+  static char bytes[1 << 16];
+  static const char mark[16] = INTURN_LAYOUT_MARK;
+  for (uint64_t at = begin; at < end; at += sizeof bytes) {
+    size_t size = end - at < sizeof bytes ? end - at : sizeof bytes;
+    if (!read_memory(memory, at, bytes, size))
+      return 0;
+    for (size_t i = 0; i + sizeof mark <= size; i += sizeof mark)
+      if (memcmp(bytes + i, mark, sizeof mark) == 0)
+        return at + i;
+  }
+  return 0;
+}
+
+/// It is in data that was loaded from a file, the library's or the program's:
+/// in one that has an engine, where there are several.
+static uint64_t find_in_files(struct memory *memory, const char *maps) {
+  // No program has more of its own data; what has is something else.
+  static const uint64_t most = 64 << 20;
+  uint64_t found = 0;
+  for (const char *line = maps; line && *line;) {
+    uint64_t begin, end;
+    char rights[5], path[2] = "";
+    int fields = sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %1s",
+                        &begin, &end, rights, path);
+    if (fields == 4 && path[0] == '/' && strcmp(rights, "rw-p") == 0 &&
+        end - begin <= most) {
+      uint64_t mark = find_in(memory, begin, end);
+      struct inturn_layout_process process;
+      bool has_engine = mark &&
+                        read_memory(memory, mark, &process, sizeof process) &&
+                        process.engine;
+      if (has_engine)
+        return mark;
+      found = found ? found : mark;
+    }
+    line = strchr(line, '\n');
+    line += line != NULL;
+  }
+  return found;
+}
+
+enum finding find_mark(struct memory *memory, uint64_t *out_address) {
+  char *maps = read_file(memory->process, "maps", NULL);
+  if (!maps)
+    return FORBIDDEN;
+  *out_address = find_in_files(memory, maps);
+  // Where nothing at all can be read, it may be that it must not be.
+  uint64_t begin = strtoull(maps, NULL, 16);
+  char byte;
+  bool is_forbidden =
+      !*out_address && !read_memory(memory, begin, &byte, 1) && errno != EFAULT;
+  int error = errno;
+  free(maps);
+  errno = error;
+  return is_forbidden ? FORBIDDEN : *out_address ? FOUND : NO_LIBRARY;
+}

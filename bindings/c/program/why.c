@@ -1,0 +1,179 @@
+// Says what keeps an operation from ending, as `inturn_why` says it.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture.h"
+#include "program.h"
+
+// As many links as a sentence has, and as many as are followed.
+enum { LINKS = 12, STEPS = 1000 };
+
+struct chain {
+  const struct thing *links[LINKS];
+  int length; // with those for which there was no room
+};
+
+static bool is(const char *one, const char *other) {
+  return one && strcmp(one, other) == 0;
+}
+
+static void add_link(struct chain *chain, const struct thing *link) {
+  int place = chain->length < LINKS ? chain->length : LINKS - 1;
+  chain->links[place] = link;
+  chain->length++;
+}
+
+/// The place in a table of places: 0 there is none, else one more than a
+/// thing's.
+static size_t *place_of(const struct picture *picture, uint64_t id) {
+  size_t place = (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+  for (;; place++) {
+    size_t *found = &picture->places[place & (picture->place_count - 1)];
+    if (*found == 0 || picture->things[*found - 1].id == id)
+      return found;
+  }
+}
+
+static const struct thing *find(const struct picture *picture, uint64_t id) {
+  size_t place = id ? *place_of(picture, id) : 0;
+  return place ? &picture->things[place - 1] : NULL;
+}
+
+static void make_places(struct picture *picture) {
+  picture->place_count = 16;
+  while (picture->place_count < 2 * picture->count)
+    picture->place_count *= 2;
+  picture->places = calloc(picture->place_count, sizeof *picture->places);
+  if (!picture->places)
+    fail("out of memory");
+  for (size_t i = 0; i < picture->count; i++)
+    if (picture->things[i].id)
+      *place_of(picture, picture->things[i].id) = i + 1;
+}
+
+/// What a pending operation comes after, or whose name it waits for. NULL: none
+/// of that is there any more.
+static const struct thing *earlier(const struct picture *picture,
+                                   const struct thing *operation) {
+  const struct thing *end = picture->things + picture->count;
+  for (const struct thing *next = operation + 1;
+       next < end && next->operation == operation->id; next++) {
+    const struct thing *found = find(picture, next->other);
+    if (found)
+      return found;
+  }
+  return NULL;
+}
+
+/// A label as a sentence has it, in one line.
+static void write_label(const char *label, FILE *file) {
+  putc('"', file);
+  for (; *label; label++)
+    putc((unsigned char)*label < 0x20 || *label == 0x7f ? ' ' : *label, file);
+  putc('"', file);
+}
+
+static void write_name(const struct picture *picture, const struct thing *thing,
+                       FILE *file) {
+  const struct thing *queue = thing;
+  if (thing->queue) {
+    if (thing->label[0])
+      write_label(thing->label, file);
+    else
+      fputs("an operation", file);
+    if (thing->file)
+      fprintf(file, " (%s:%u)", thing->file, thing->line);
+    fputs(" of ", file);
+    queue = find(picture, thing->queue);
+  }
+  if (!queue || !queue->label[0]) {
+    fputs("an unnamed queue", file);
+  } else {
+    fputs("queue ", file);
+    write_label(queue->label, file);
+  }
+}
+
+/// The predicate of the last link: NULL where it only waits for others.
+static const char *follow(const struct picture *picture, struct chain *chain,
+                          const struct thing *first) {
+  const struct thing *next = first;
+  const char *predicate = NULL;
+  for (int step = 0; next && !predicate && step < STEPS; step++) {
+    add_link(chain, next);
+    predicate = next->predicate;
+    const struct thing *link = next;
+    next = NULL;
+    if (predicate) {
+    } else if (!link->queue) {
+      next = find(picture, link->keeper);
+      predicate = next ? NULL : "nothing keeps it";
+    } else if (is(link->cause, "turn")) {
+      const struct thing *queue = find(picture, link->queue);
+      if (queue && queue->keeper == link->id)
+        predicate = "nothing keeps it";
+      else if (queue && queue->predicate)
+        next = queue;
+      else
+        next = queue ? find(picture, queue->keeper) : NULL;
+      if (!next)
+        predicate = "nothing keeps it";
+    } else {
+      next = earlier(picture, link);
+      if (!next)
+        predicate = is(link->cause, "after")
+                        ? "it waits for others of its batch"
+                        : NULL;
+    }
+  }
+  return predicate;
+}
+
+static void write_predicate(const struct picture *picture,
+                            const struct thing *last, const char *predicate,
+                            FILE *file) {
+  char time[24];
+  if (predicate && last->is_timed && last->started_ns > 0) {
+    if (picture->now_ns > last->started_ns) {
+      write_time(picture->now_ns - last->started_ns, time, sizeof time);
+      fprintf(file, "running for %s, ", time);
+    } else {
+      fputs("running, ", file);
+    }
+  }
+  fprintf(file, "%s.", predicate ? predicate : "it waits for others");
+}
+
+bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
+  if (!picture->places)
+    make_places(picture);
+  const struct thing *first = find(picture, id);
+  if (!first || !is(first->kind, "operation"))
+    return false;
+  struct chain chain = {.length = 0};
+  const char *predicate = follow(picture, &chain, first);
+  int count = chain.length < LINKS ? chain.length : LINKS;
+  for (int i = 0; i < count; i++) {
+    if (i > 0 && i == count - 1 && chain.length > LINKS)
+      fprintf(file, " waits, by way of %d more, for ", chain.length - LINKS);
+    else if (i > 0)
+      fputs(" waits for ", file);
+    write_name(picture, chain.links[i], file);
+  }
+  fputs(": ", file);
+  write_predicate(picture, chain.links[count - 1], predicate, file);
+  const struct thing *queue = find(picture, first->queue);
+  uint64_t waiting = queue ? queue->pending : 0;
+  // Besides those that the sentence names.
+  for (int i = 0; i < 2 && i < count && waiting > 0; i++)
+    if (chain.links[i]->queue == first->queue &&
+        is(chain.links[i]->state, "pending") &&
+        (i == 0 || is(first->cause, "turn")))
+      waiting--;
+  if (waiting > 0)
+    fprintf(file, " %" PRIu64 "%s %s in its queue.", waiting,
+            count > 1 ? " more" : "", waiting == 1 ? "waits" : "wait");
+  putc('\n', file);
+  return true;
+}

@@ -1,0 +1,218 @@
+// Writes a picture as `inturn_dump` writes what there is.
+#include <inttypes.h>
+#include <string.h>
+
+#include "CInturnSystem.h"
+#include "picture.h"
+
+static void write_quoted(const char *text, bool is_for_script, FILE *file) {
+  putc('"', file);
+  for (; *text; text++) {
+    unsigned char byte = (unsigned char)*text;
+    // A control character, or what could begin a tag.
+    bool is_special = byte < 0x20 || byte == 0x7f || byte == '<';
+    if (is_special && is_for_script)
+      fprintf(file, "\\u%04x", byte);
+    else if (is_special && byte != '<')
+      putc(' ', file);
+    else
+      fprintf(file, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+  }
+  putc('"', file);
+}
+
+/// Calls `write` with each field, but for the kind, the flags, the label and
+/// the line. Only names have a text.
+static void each_field(const struct thing *thing,
+                       void (*write)(FILE *file, const char *key,
+                                     const char *name, bool is_handle,
+                                     int64_t number),
+                       FILE *file) {
+  write(file, "queue_kind", thing->queue_kind, false, 0);
+  write(file, "state", thing->state, false, 0);
+  write(file, "cause", thing->cause, false, 0);
+  write(file, "id", NULL, true, (int64_t)thing->id);
+  write(file, "count", NULL, false, (int64_t)thing->count);
+  write(file, "pending", NULL, false, (int64_t)thing->pending);
+  write(file, "running", NULL, false, (int64_t)thing->running);
+  write(file, "ended", NULL, false, (int64_t)thing->ended);
+  write(file, "suspends", NULL, false, thing->suspends);
+  write(file, "priority", NULL, false, thing->priority);
+  write(file, "attempts", NULL, false, thing->attempts);
+  write(file, "queue", NULL, true, (int64_t)thing->queue);
+  write(file, "operation", NULL, true, (int64_t)thing->operation);
+  write(file, "other", NULL, true, (int64_t)thing->other);
+  write(file, "executor", NULL, true, (int64_t)thing->executor);
+  write(file, "token", NULL, true, (int64_t)thing->token);
+  write(file, "enqueued_ns", NULL, false, thing->enqueued_ns);
+  write(file, "started_ns", NULL, false, thing->started_ns);
+}
+
+static void each_flag(const struct thing *thing,
+                      void (*write)(FILE *file, const char *name, int number),
+                      FILE *file) {
+  const struct {
+    bool is_set;
+    const char *name;
+  } flags[] = {
+      {thing->is_cancelled, "cancelled"},
+      {thing->is_closed, "closed"},
+      {thing->is_waited_for, "waited_for"},
+      {thing->is_barrier, "barrier"},
+      {thing->is_urgent, "urgent"},
+      {thing->is_pool, "pool"},
+      {thing->is_main, "main"},
+  };
+  int number = 0;
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    if (flags[i].is_set)
+      write(file, flags[i].name, number++);
+  if (number > 0)
+    write(file, NULL, number);
+}
+
+// Text
+
+static void write_word(FILE *file, const char *name, int number) {
+  (void)number;
+  if (name)
+    fprintf(file, " %s", name);
+}
+
+static void write_item(FILE *file, const char *key, const char *name,
+                       bool is_handle, int64_t number) {
+  if (name)
+    fprintf(file, " %s", name);
+  else if (number && is_handle)
+    fprintf(file, " %s=0x%" PRIx64, key, (uint64_t)number);
+  else if (number)
+    fprintf(file, " %s=%" PRId64, key, number);
+}
+
+static void write_line_of(const struct thing *thing, FILE *file) {
+  bool is_inside = thing->operation != 0;
+  fprintf(file, "%s%s",
+          is_inside                               ? "    "
+          : strcmp(thing->kind, "operation") == 0 ? "  "
+                                                  : "",
+          thing->kind);
+  if (thing->label[0]) {
+    putc(' ', file);
+    write_quoted(thing->label, false, file);
+  }
+  each_flag(thing, write_word, file);
+  each_field(thing, write_item, file);
+  if (thing->file) {
+    fputs(" file=", file);
+    write_quoted(thing->file, false, file);
+    fprintf(file, " line=%u", thing->line);
+  }
+  putc('\n', file);
+}
+
+// JSON
+
+static void write_flag(FILE *file, const char *name, int number) {
+  if (name)
+    fprintf(file, "%s\"%s\"", number == 0 ? ",\"flags\":[" : ",", name);
+  else
+    putc(']', file);
+}
+
+static void write_member(FILE *file, const char *key, const char *name,
+                         bool is_handle, int64_t number) {
+  if (name)
+    fprintf(file, ",\"%s\":\"%s\"", key, name);
+  else if (number && is_handle)
+    fprintf(file, ",\"%s\":\"0x%" PRIx64 "\"", key, (uint64_t)number);
+  else if (number)
+    fprintf(file, ",\"%s\":%" PRId64, key, number);
+}
+
+static void write_json(const struct picture *picture, FILE *file) {
+  fprintf(file, "{\"now_ns\":%" PRId64 ",\"entries\":[", picture->now_ns);
+  for (size_t i = 0; i < picture->count; i++) {
+    const struct thing *thing = &picture->things[i];
+    fprintf(file, "%s\n{\"kind\":\"%s\"", i > 0 ? "," : "", thing->kind);
+    each_field(thing, write_member, file);
+    each_flag(thing, write_flag, file);
+    if (thing->label[0]) {
+      fputs(",\"label\":", file);
+      write_quoted(thing->label, true, file);
+    }
+    if (thing->file) {
+      fputs(",\"file\":", file);
+      write_quoted(thing->file, true, file);
+      fprintf(file, ",\"line\":%u", thing->line);
+    }
+    putc('}', file);
+  }
+  fputs("\n]}\n", file);
+}
+
+// DOT
+
+static void write_node(const struct thing *thing, const char *style,
+                       FILE *file) {
+  fprintf(file, "\"0x%" PRIx64 "\" [style=%s, label=", thing->id, style);
+  write_quoted(thing->label, false, file);
+  fprintf(file, ", xlabel=\"%s\"];\n", thing->cause ? thing->cause : "");
+}
+
+/// From what waits to what it waits for.
+static void write_arrow(uint64_t from, uint64_t to, const char *label,
+                        FILE *file) {
+  fprintf(file, "\"0x%" PRIx64 "\" -> \"0x%" PRIx64 "\"", from, to);
+  if (label) {
+    fputs(" [label=", file);
+    write_quoted(label, false, file);
+    putc(']', file);
+  }
+  fputs(";\n", file);
+}
+
+static void write_dot(const struct picture *picture, FILE *file) {
+  fputs("digraph inturn {\n"
+        "rankdir=LR; node [shape=box, fontname=\"sans-serif\"];\n",
+        file);
+  for (size_t i = 0; i < picture->count; i++) {
+    const struct thing *thing = &picture->things[i];
+    if (strcmp(thing->kind, "queue") == 0) {
+      write_node(thing, "bold", file);
+    } else if (strcmp(thing->kind, "operation") == 0 && thing->id == 0) {
+      fprintf(file,
+              "plain%zu [style=dashed, label=\"%" PRIu64
+              " pending\"];\nplain%zu -> \"0x%" PRIx64 "\";\n",
+              i, thing->count, i, thing->queue);
+    } else if (strcmp(thing->kind, "operation") == 0) {
+      write_node(thing, "rounded", file);
+      if (strcmp(thing->state, "running") == 0)
+        write_arrow(thing->queue, thing->id, NULL, file);
+      else if (thing->cause && strcmp(thing->cause, "turn") == 0)
+        write_arrow(thing->id, thing->queue, NULL, file);
+    } else if (thing->other) {
+      write_arrow(thing->operation, thing->other,
+                  thing->label[0] ? thing->label : NULL, file);
+    }
+  }
+  fputs("}\n", file);
+}
+
+bool write_picture(const struct picture *picture, const char *format,
+                   FILE *file) {
+  if (strcmp(format, "text") == 0) {
+    for (size_t i = 0; i < picture->count; i++)
+      write_line_of(&picture->things[i], file);
+  } else if (strcmp(format, "json") == 0) {
+    write_json(picture, file);
+  } else if (strcmp(format, "dot") == 0) {
+    write_dot(picture, file);
+  } else if (strcmp(format, "html") == 0) {
+    fputs(inturn_system_page_before(), file);
+    write_json(picture, file);
+    fputs(inturn_system_page_after(), file);
+  } else {
+    return false;
+  }
+  return true;
+}
