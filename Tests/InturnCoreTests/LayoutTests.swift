@@ -1,0 +1,201 @@
+import CInturnSystem
+import TestSupport
+import Testing
+
+@testable import InturnCore
+
+/// That the engine lies in memory as `CInturnSystem/Layout.h` has it for who reads it from outside. What
+/// is read of a whole process is compared with what that tells of itself in `Tests/Outside`.
+@Suite struct LayoutTests {
+  /// Zeroed memory of a value, as the engine sees it and as the reader does.
+  private struct Both<Value: ~Copyable, Read> {
+    let value: UnsafeMutablePointer<Value>
+    let read: UnsafeMutablePointer<Read>
+
+    init(_: Value.Type = Value.self, _: Read.Type) {
+      let size = max(MemoryLayout<Value>.stride, MemoryLayout<Read>.stride)
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+      memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+      value = memory.assumingMemoryBound(to: Value.self)
+      read = memory.assumingMemoryBound(to: Read.self)
+    }
+
+    func deallocate() { read.deallocate() }
+  }
+
+  private func bits(_ pointer: UnsafeRawPointer?) -> UInt64 { UInt64(UInt(bitPattern: pointer)) }
+
+  @Test func `a lane lies as it is read`() {
+    let lane = Both(Lane.self, inturn_layout_lane.self)
+    defer { lane.deallocate() }
+    let (head, tail) = (Chunk.Pointer(bitPattern: 64)!, Chunk.Pointer(bitPattern: 128)!)
+    lane.value.pointee.generation = 1
+    lane.value.pointee.machine.flags = .suspended
+    lane.value.pointee.machine.scheduled = 2
+    lane.value.pointee.machine.active = 3
+    lane.value.pointee.machine.running = 4
+    lane.value.pointee.pending = 5
+    lane.value.pointee.buffer = JobBuffer(head: head, tail: tail)
+    lane.value.pointee.firstRunning = 6
+    lane.value.pointee.burstGeneration = 7
+    lane.value.pointee.finished = 8
+    let label = UnsafeMutablePointer<CChar>(bitPattern: 256)!
+    lane.value.pointee.more.setLabel(label)
+    let read = lane.read.pointee
+    #expect(MemoryLayout<Lane>.stride == MemoryLayout<inturn_layout_lane>.stride)
+    #expect((read.generation, read.flags, read.scheduled, read.active) == (1, 2, 2, 3))
+    #expect((read.running, read.pending, read.buffer.head, read.buffer.tail) == (4, 5, 64, 128))
+    #expect((read.first_running, read.burst_generation, read.finished) == (6, 7, 8))
+    #expect(~read.more == 256)
+  }
+
+  @Test func `what only some lanes have lies as it is read`() {
+    let extra = Both(LaneExtra.self, inturn_layout_extra.self)
+    let pace = Both(Pace.self, inturn_layout_pace.self)
+    defer {
+      extra.value.deinitialize(count: 1)
+      extra.deallocate()
+      pace.deallocate()
+    }
+    let reason = KeptText("reason")
+    extra.value.initialize(to: LaneExtra())
+    extra.value.pointee.settings.limit = 1
+    extra.value.pointee.backlog.segments = 2
+    _ = extra.value.pointee.suspensions.add(nil, at: Site(bits: 3))
+    _ = extra.value.pointee.suspensions.add(reason.bytes, at: Site(bits: 4))
+    extra.value.pointee.pace = pace.value
+    extra.value.pointee.ends.add(.failed, 5)
+    extra.value.pointee.ends.add(.abandoned, 6)
+    extra.value.pointee.ends.keepingPlaces = 7
+    extra.value.pointee.quiet.waiters = 8
+    let read = extra.read.pointee
+    #expect((read.limit, read.segments, read.suspends, read.suspended_at) == (1, 2, 2, 3))
+    #expect((read.failed, read.abandoned, read.keeping_places, read.waiters) == (5, 6, 7, 8))
+    #expect((read.reason_count, read.pace) == (1, bits(pace.value)))
+    let first = UnsafePointer<inturn_layout_reason>(bitPattern: UInt(read.first_reason))!
+    #expect((first.pointee.count, first.pointee.site) == (1, 4))
+    extra.value.pointee.pace = nil
+
+    pace.value.initialize(to: Pace())
+    pace.value.pointee.hold(until: 9)
+    #expect((pace.read.pointee.is_visible, pace.read.pointee.ready_at) == (1, 9))
+  }
+
+  @Test func `a lane's order lies as it is read`() {
+    let order = Both(LaneOrder.self, inturn_layout_order.self)
+    defer {
+      order.value.deinitialize(count: 1)
+      order.deallocate()
+    }
+    order.value.initialize(to: LaneOrder())
+    order.value.pointee.fence = OperationSlot.Pointer(bitPattern: 128)
+    order.value.pointee.isFenceRunning = true
+    order.value.pointee.firstBlocked = 1
+    order.value.pointee.blocked = 2
+    #expect(order.value.push(Job(context: nil, destroy: nil), priority: 3))
+    let read = order.read.pointee
+    #expect((read.fence, read.is_fence_running) == (128, 1))
+    #expect((read.first_blocked, read.blocked, read.level_count) == (1, 2, 1))
+    let levels = UnsafePointer<UnsafePointer<inturn_layout_level>>(
+      bitPattern: UInt(read.levels))!
+    #expect(levels[0].pointee.priority == 3)
+    let head = UnsafePointer<inturn_layout_chunk>(bitPattern: UInt(levels[0].pointee.jobs.head))!
+    #expect((head.pointee.count, head.pointee.start, head.pointee.capacity) == (1, 0, 8))
+    #expect(MemoryLayout<Chunk>.stride == MemoryLayout<inturn_layout_chunk>.stride)
+    #expect(MemoryLayout<Job>.stride == MemoryLayout<inturn_layout_job>.stride)
+    _ = order.value.pop(ages: false)
+    order.value.pointee.fence = nil
+  }
+
+  @Test func `a slot and what it has lie as they are read`() {
+    let slot = Both(OperationSlot.self, inturn_layout_slot.self)
+    let details = Both(OperationDetails.self, inturn_layout_details.self)
+    let plan = Both(OperationPlan.self, inturn_layout_plan.self)
+    let edge = Both(Edge.self, inturn_layout_edge.self)
+    defer {
+      slot.deallocate()
+      details.deallocate()
+      plan.deallocate()
+      edge.deallocate()
+    }
+    #expect(MemoryLayout<OperationSlot>.stride == MemoryLayout<inturn_layout_slot>.stride)
+    slot.value.pointee.link = 1
+    slot.value.pointee.word.store(2, ordering: .relaxed)
+    slot.value.pointee.laneAddress.store(3, ordering: .relaxed)
+    slot.value.pointee.context = UnsafeMutableRawPointer(bitPattern: 4)
+    slot.value.pointee.index = 5
+    (slot.value.pointee.enqueuedAt, slot.value.pointee.startedAt) = (6, 7)
+    slot.value.pointee.details = details.value
+    slot.value.pointee.flags = .counted
+    slot.value.pointee.laneGeneration = 8
+    let read = slot.read.pointee
+    #expect((read.link, read.word, read.lane, read.context) == (1, 2, 3, 4))
+    #expect((read.index, read.enqueued_at, read.started_at) == (5, 6, 7))
+    #expect((read.details, read.flags, read.lane_generation) == (bits(details.value), 1, 8))
+
+    details.value.initialize(to: OperationDetails())
+    details.value.pointee.label = UnsafeMutablePointer(bitPattern: 9)
+    details.value.pointee.plan = plan.value
+    #expect((details.read.pointee.label, details.read.pointee.plan) == (9, bits(plan.value)))
+
+    plan.value.initialize(to: OperationPlan())
+    (plan.value.pointee.blockers, plan.value.pointee.priority) = (10, -11)
+    (plan.value.pointee.isBarrier, plan.value.pointee.isUrgent) = (true, true)
+    plan.value.pointee.attempts = 12
+    plan.value.pointee.edges = edge.value
+    plan.value.pointee.linkedCount = 13
+    plan.value.pointee.handleGeneration = 14
+    plan.value.pointee.retryAt = 15
+    let planned = plan.read.pointee
+    #expect((planned.blockers, planned.priority, planned.attempts) == (10, -11, 12))
+    #expect((planned.is_barrier, planned.is_urgent, planned.linked) == (1, 1, 13))
+    #expect((planned.edges, planned.handle_generation) == (bits(edge.value), 14))
+    #expect((planned.retry_at, planned.names) == (15, 0))
+
+    edge.value.pointee.earlier = slot.value
+    edge.value.pointee.earlierGeneration = 16
+    #expect(
+      (edge.read.pointee.earlier, edge.read.pointee.earlier_generation) == (bits(slot.value), 16))
+    #expect(MemoryLayout<Edge>.stride == MemoryLayout<inturn_layout_edge>.stride)
+  }
+
+  @Test func `the engine is found by its mark, and its tables lie as they are read`() {
+    let engine = Engine.current
+    let process = UnsafeRawPointer(inturn_system_state()).advanced(by: -20)
+      .assumingMemoryBound(to: inturn_layout_process.self)
+    #expect(
+      String(cString: UnsafeRawPointer(process).assumingMemoryBound(to: CChar.self))
+        == INTURN_LAYOUT_MARK)
+    #expect(
+      (process.pointee.number, process.pointee.engine) == (
+        UInt32(INTURN_LAYOUT_NUMBER), bits(engine)
+      ))
+    let read = UnsafeRawPointer(engine).assumingMemoryBound(to: inturn_layout_engine.self)
+    #expect(read.pointee.pool == bits(engine.pointee.poolReference.toOpaque()))
+
+    let queue = Engine.createQueue(
+      .init(kind: .fifo), executor: .init(bits: 0), clock: .init(bits: 0)
+    ).1
+    defer { #expect(Engine.destroy(queue: queue) == .ok) }
+    let segments = UnsafePointer<UInt64>(bitPattern: UInt(read.pointee.lanes.directory))!
+    let segment = Int(INTURN_LAYOUT_SEGMENT)
+    let lane = segments[Int(queue.index) / segment] + UInt64(Int(queue.index) % segment * 64)
+    #expect(lane == bits(engine.pointee.lanes.pointer(at: queue.index)))
+    let indices = UnsafePointer<inturn_layout_indices>(
+      bitPattern: UInt(read.pointee.lanes.indices))!
+    #expect((indices.pointee.begin..<indices.pointee.unused) == engine.pointee.lanes.givenOut)
+
+    let objects = UnsafePointer<inturn_layout_objects>(bitPattern: UInt(read.pointee.objects))!
+    let array = UnsafePointer<inturn_layout_array>(bitPattern: UInt(objects.pointee.executors))!
+    let entries = UnsafeRawPointer(array + 1).assumingMemoryBound(
+      to: inturn_layout_object_entry.self)
+    #expect(array.pointee.count == UInt64(engine.pointee.objects.executors.room))
+    #expect(entries[0].object == read.pointee.pool)
+    let pool = UnsafePointer<inturn_layout_pool>(bitPattern: UInt(entries[0].object))!
+    #expect(pool.pointee.executor.handle == engine.pointee.poolHandle.bits)
+    #expect(pool.pointee.threads <= UInt64(engine.pointee.pool.size + 64))
+    let main = UnsafePointer<inturn_layout_host>(bitPattern: UInt(entries[1].object))!
+    #expect(main.pointee.executor.handle == engine.pointee.mainExecutorHandle.bits)
+    #expect((main.pointee.is_main, main.pointee.places, main.pointee.drainers) == (1, 1, 0))
+  }
+}
