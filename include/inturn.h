@@ -23,7 +23,7 @@
  *   states that are told   inturn_value_create, inturn_queue_create_value
  *   what goes on           inturn_queue_list, inturn_snapshot, inturn_why
  *   what is stuck, where   inturn_report_set_handler, inturn_site
- *   the same from outside  the environment's INTURN_DUMP, INTURN_SOCKET
+ *   the same from outside  the program `inturn`, gdb, INTURN_DUMP
  *
  * 1. What it is
  * -------------
@@ -239,8 +239,16 @@
  *
  * 14. From outside
  * ----------------
- * The environment can have a process answer those who ask it from outside, also
- * while all of its threads are blocked: a thread that does nothing else does.
+ * The program `inturn` says what a process's queues do, and what keeps their
+ * operations: `inturn top PID`, `inturn why PID`, and see inturn(1). It reads
+ * the process's memory, in which nothing runs for that: so its user can look
+ * into each process, also one that is stopped, or whose threads are all
+ * blocked. The commands `inturn queues` and `inturn why` of gdb say the same of
+ * what is debugged, and of a core file: `gdb -p PID -x inturn-gdb.py`.
+ *
+ * The environment can have a process answer by itself, where the system forbids
+ * reading its memory. A thread that does nothing else does that, also while all
+ * others are blocked.
  * The variables are read when the library is loaded, and followed from its
  * first use on. What is wrong with one is said then, in a line on the standard
  * error; so is that no thread can be had, and the process does not answer. A
@@ -260,10 +268,9 @@
  * html) or `why ID`, with an operation's id as dumps have it. It reads the
  * answer, or a line that begins with `error: `, to the end of the connection.
  * One client is answered after the other; who sends or takes nothing for five
- * seconds is left. The program `inturn` is a client: `inturn top PID`, and see
- * inturn(1). The file is taken away when the process exits. One that a
- * process has left behind is replaced; where anything else is, it stays, and
- * there is no socket.
+ * seconds is left. The program `inturn` is a client where it cannot read. The
+ * file is taken away when the process exits. One that a process has left behind
+ * is replaced; where anything else is, it stays, and there is no socket.
  *
  * %p in a path stands for the process's number. A forked child answers once it
  * uses the library itself, and has a socket only where its path has %p.

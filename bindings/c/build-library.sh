@@ -2,7 +2,7 @@
 # Builds the self-contained C library, shared and static, in Swift's embedded
 # mode: it has no Swift run time in it and needs the C library alone. What has been
 # built once is kept in .build/embedded, and built again when its sources change.
-# And the program `inturn`, which asks processes that have the library.
+# And the program `inturn`, which looks into processes that have the library.
 #
 #   build-library.sh --output DIR [--configuration release|debug]
 #                    [--processor x86_64|aarch64] [--run-time]

@@ -44,7 +44,7 @@ trap 'rm -rf "$work"' EXIT
 # install_library DESTDIR PREFIX LIBDIR: without what uninstalls it.
 install_library() {
   DESTDIR=$1 bindings/c/install.sh --prefix "$2" --libdir "$3" --library "$library"
-  rm -r "$1$2/share/inturn"
+  rm "$1$2/share/inturn/manifest"
 }
 
 make_archive() {
@@ -108,6 +108,7 @@ make_debs() {
   install_library "$work/libinturn-dev" /usr "lib/$processor-linux-gnu"
   gzip -9n "$work"/libinturn-dev/usr/share/man/man*/*
   mkdir -p "$tree/$libdir" "$tree/DEBIAN" "$work/inturn/usr/share/man"
+  mv "$work/libinturn-dev/usr/share/inturn" "$work/inturn/usr/share"
   mv "$work/libinturn-dev/usr/bin" "$work/inturn/usr"
   mv "$work/libinturn-dev/usr/share/man/man1" "$work/inturn/usr/share/man"
   mv "$work/libinturn-dev/$libdir"/libinturn.so.* "$tree/$libdir"
@@ -127,9 +128,9 @@ make_debs() {
  .
  The headers for C and C++, the static library and the manual page."
   make_deb inturn utils "libc6 (>= $glibc)" "what queues of running processes wait for" "\
- Lists the processes that have libinturn, and asks them what there is in their
- queues and what keeps an operation from ending. A process answers when it was
- started with INTURN_SOCKET in its environment."
+ Lists the processes that have libinturn, and says what there is in their queues
+ and what keeps an operation from ending. That is read from their memory, also
+ while they are stopped, and by gdb's commands from core files."
 }
 
 for processor in "${processors[@]}"; do
