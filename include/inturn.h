@@ -1965,11 +1965,20 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    never more than 10 in a minute. What was stopped on purpose (a suspend, a
    hidden view, a manual clock), what is running with nothing behind it, and
    what an interaction queue shows, as people take their time, is reported after
-   ten times as long, unless a thread waits for it in the library; what waits
-   for a moment of the system's clock, only if a thread does. What was reported
-   and then went on after all is given twice as long from then on.
+   ten times as long, unless somebody waits for it: a thread in the library, or
+   who is named by inturn_report_set_awaited; what waits for a moment of the
+   system's clock, only if somebody does. What was reported and then went on
+   after all is given twice as long from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
+
+/* Says that somebody waits who is in no call of the library, such as a
+   coroutine, so that reports come as soon as for a thread. `id` has the bits of
+   what is waited for: of an operation or a token, and then it is so until the
+   operation's end; of a queue, until nothing of that is left; or of a batch.
+   Statuses: handle statuses (E_WRONG_KIND: of another object),
+   E_ALREADY_FINISHED, E_NO_MEMORY. */
+inturn_status inturn_report_set_awaited(uint64_t id);
 
 /* What an entry of a snapshot is about. */
 typedef enum inturn_entry_kind {
@@ -1993,7 +2002,7 @@ typedef enum inturn_entry_kind {
 typedef enum inturn_entry_flag {
   INTURN_ENTRY_CANCELLED = 1,  /* an operation: it was asked to end */
   INTURN_ENTRY_CLOSED = 2,     /* a queue: it accepts nothing */
-  INTURN_ENTRY_WAITED_FOR = 4, /* a queue or operation: some thread waits */
+  INTURN_ENTRY_WAITED_FOR = 4, /* a queue or operation: somebody waits */
   INTURN_ENTRY_BARRIER = 8,
   INTURN_ENTRY_URGENT = 16,
   INTURN_ENTRY_MANUAL = 32, /* a clock: it is advanced by hand */

@@ -136,6 +136,11 @@ public func inturn_report_set_handler(
   return INTURN_OK
 }
 
+@_cdecl("inturn_report_set_awaited") @implementation
+public func inturn_report_set_awaited(_ id: UInt64) -> inturn_status {
+  inturn_status(Engine.setAwaited(Handle(bits: id)))
+}
+
 @_cdecl("inturn_report_set_stall_limit") @implementation
 public func inturn_report_set_stall_limit(_ limit_ns: Int64) -> inturn_status {
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }

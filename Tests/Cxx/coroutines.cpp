@@ -137,12 +137,26 @@ static loose await_end(operation_ref operation, outcome expected,
   passed.pass();
 }
 
+/* How many operations somebody waits for, as far as the library knows. */
+static int waited_for() {
+  int count = 0;
+  const auto visit = +[](void *count, const inturn_entry *entry) noexcept {
+    *static_cast<int *>(count) += entry->kind == INTURN_ENTRY_OPERATION &&
+                                  (entry->flags & INTURN_ENTRY_WAITED_FOR) != 0;
+    return true;
+  };
+  CHECK_EQUAL(inturn_snapshot(visit, &count), INTURN_OK);
+  return count;
+}
+
 TEST(the_end_of_an_operation_can_be_awaited) {
   stage stage;
   gate passed;
   kept_token kept;
   const operation held = stage.queue.enqueue(kept.keep());
+  CHECK_EQUAL(waited_for(), 0);
   await_end(held, outcome::failed, passed);
+  CHECK_EQUAL(waited_for(), 1);
   stage.drain();
   CHECK_EQUAL(passed.count(), 0);
   kept.token.fail(3);

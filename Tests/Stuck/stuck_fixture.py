@@ -14,8 +14,8 @@ import inturn
 NOT_FINISHED = "its call has returned, its token has not been finished"
 IN_CALL = "its call has not returned"
 CALLBACK = "a callback of it has not returned"
-# An await is no wait that the library knows, and a coroutine may take its time.
-LATER = "silent: only coroutines wait for it, so it is told after 10 s"
+# A coroutine that nobody awaits may take its time.
+LATER = "silent: nobody waits for it, so it is told after 10 s"
 HOUR = 3600
 
 Main = Callable[[], object]

@@ -9,16 +9,27 @@ from collections.abc import AsyncIterator
 import anyio
 import inturn
 import trio
-from stuck_fixture import LATER, NOT_FINISHED, forever, kept, new, nothing, runs, sleep, stuck
+from stuck_fixture import (
+    IN_CALL,
+    LATER,
+    NOT_FINISHED,
+    forever,
+    kept,
+    new,
+    nothing,
+    runs,
+    sleep,
+    stuck,
+)
 
 
-@stuck(LATER)
+@stuck(f"?@network: {NOT_FINISHED}")
 @runs
 async def coroutine_awaits_for_ever() -> None:
     await inturn.FIFOQueue("network").run(forever)
 
 
-@stuck(LATER)
+@stuck(f"?@network: {NOT_FINISHED}")
 @runs
 async def turn_of_async_with_is_not_given_back() -> None:
     network = inturn.FIFOQueue("network")
@@ -34,14 +45,14 @@ async def another_waits_for_a_coroutine() -> None:
     await network.run(nothing)
 
 
-@stuck(LATER)
+@stuck(f"load@network: {NOT_FINISHED}")
 @runs
 async def kept_token_is_awaited() -> None:
     network = inturn.FIFOQueue("network")
     await network.options(label="load").enqueue(kept.append)
 
 
-@stuck(LATER)
+@stuck(f"load@network: {NOT_FINISHED}")
 @runs
 async def drained_is_awaited() -> None:
     network = inturn.FIFOQueue("network")
@@ -49,7 +60,7 @@ async def drained_is_awaited() -> None:
     await network.drained()
 
 
-@stuck(LATER)
+@stuck("@uploads: it is suspended")
 @runs
 async def run_of_a_suspended_queue_is_awaited() -> None:
     uploads = inturn.FIFOQueue("uploads")
@@ -138,7 +149,7 @@ async def generator_is_not_closed_in_its_turn() -> None:
     await network.run(nothing)
 
 
-@new(LATER)
+@new(f"?@network: {IN_CALL}")
 @runs
 async def thread_of_the_loop_waits_in_a_call() -> None:
     network = inturn.FIFOQueue("network")
@@ -150,7 +161,7 @@ async def thread_of_the_loop_waits_in_a_call() -> None:
     await asyncio.wrap_future(network.submit(ask))
 
 
-@new(LATER)
+@new(f"?@room: {NOT_FINISHED}")
 @runs
 async def actor_awaits_another_one_for_ever() -> None:
     room, hall = inturn.ActorQueue("room"), inturn.ActorQueue("hall")
@@ -177,7 +188,7 @@ async def cancelled_coroutine_goes_on() -> None:
     await network.run(nothing)
 
 
-@new(LATER)
+@new(f"?@network: {NOT_FINISHED}")
 def turn_of_trio_is_not_given_back() -> None:
     async def main() -> None:
         network = inturn.FIFOQueue("network")

@@ -49,7 +49,7 @@ package final class Batch: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete; threads that wait for that sleep on it.
   private let wakeups = WakeWord.make()
-  /// Whether a thread waits, or once waited, for completion. Relaxed: only a report depends on it.
+  /// Whether somebody waits, or once waited, for completion. Relaxed: only a report depends on it.
   private let hasWaiter = Atomic<Bool>(false)
   /// Whether the operations have no slots; set before they are enqueued.
   @exclusivity(unchecked) var isBare = false
@@ -467,7 +467,7 @@ package final class Batch: @unchecked Sendable {
     guard let entry = WaitGraph.enter(.queue(lane)) else {
       return isCompleteNow ? .ok : .deadlock
     }
-    hasWaiter.store(true, ordering: .relaxed)
+    setAwaited()
     defer { WaitGraph.leave(entry) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     while true {
@@ -480,6 +480,8 @@ package final class Batch: @unchecked Sendable {
   }
 
   var isAwaited: Bool { hasWaiter.load(ordering: .relaxed) }
+
+  func setAwaited() { hasWaiter.store(true, ordering: .relaxed) }
 
   private var isCompleteNow: Bool { lock.withLock { isComplete } }
 }

@@ -170,8 +170,8 @@ extension Engine {
   /// thread, without a lock, and must neither wait nor destroy the queue.
   package static func whenQuiet(_ queue: Handle, _ body: @escaping @Sendable () -> Void) -> Status {
     withLocked(queue) { lane, _ in
-      lane.needExtra().pointee.quiet.add(body)
-      lane.pointee.machine.flags.insert(.waitedFor)
+      lane.setAwaitedLocked()
+      lane.pointee.extra!.pointee.quiet.add(body)
       return .ok
     }
   }

@@ -131,6 +131,26 @@ extension Engine {
     current.pointee.watchdog.set(setting)
   }
 
+  /// Notes that somebody waits, in no call of the engine's, for what a handle names.
+  package static func setAwaited(_ handle: Handle) -> Status {
+    if handle.isOf(.queue) {
+      guard hasMemory else { return .noMemory }
+      return withLocked(handle) { lane, _ in
+        lane.setAwaitedLocked()
+        return .ok
+      }
+    }
+    if handle.isOf(.batch) {
+      let (status, batch) = batch(handle)
+      batch?.setAwaited()
+      return status
+    }
+    if handle.isOf(.token) {
+      return withSlot(token: handle) { $0.note(.awaited, attempt: handle.generation) }
+    }
+    return withSlot(operation: handle) { $0.note(.awaited) }
+  }
+
   static func withObjects<Result>(_ body: (EngineObjects) -> Result) -> Result {
     let objects = current.pointee.objects
     objects.lock.lock()

@@ -9,7 +9,7 @@ extension Engine {
     withSlot(OperationSlot.Pointer.find(operation: operation), body)
   }
 
-  private static func withSlot(
+  static func withSlot(
     token: Handle, _ body: (OperationSlot.Pointer) -> Status
   ) -> Status {
     withSlot(OperationSlot.Pointer.find(token: token), body)

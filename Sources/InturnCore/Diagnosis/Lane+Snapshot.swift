@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<Lane> {
       + statistics.abandoned
     entry.moment = statistics.nextStart
     if pointee.machine.flags.contains(.closed) { entry.flags.insert(.closed) }
-    if (pointee.extra?.pointee.quiet.isAwaited ?? false) { entry.flags.insert(.waitedFor) }
+    if pointee.machine.flags.contains(.waitedFor) { entry.flags.insert(.waitedFor) }
     return entry
   }
 
@@ -295,7 +295,7 @@ extension UnsafeMutablePointer<Lane> {
       entry.cause = causeLocked(ofPending: slot)
     }
     if word.contains(.cancelRequested) { entry.flags.insert(.cancelled) }
-    if word.contains(.waitedFor) { entry.flags.insert(.waitedFor) }
+    if word.isAwaited { entry.flags.insert(.waitedFor) }
     if let plan = slot.plan {
       entry.priority = plan.pointee.priority
       entry.attempts = plan.pointee.attempts

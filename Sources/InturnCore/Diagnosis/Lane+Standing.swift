@@ -164,11 +164,9 @@ extension UnsafeMutablePointer<Lane> {
     makeLocked(linkLocked(cause, of: nil, at: site, predicate), isPatient: isPatient)
   }
 
-  /// Whether somebody waits, in the library, for what is in the lane.
+  /// Whether somebody waits for what is in the lane, as far as the library knows.
   private var isAwaitedLocked: Bool {
-    if let extra = pointee.extra {
-      if extra.pointee.quiet.isAwaited || extra.pointee.quiet.isBeingDestroyed { return true }
-    }
+    if pointee.machine.flags.contains(.waitedFor) { return true }
     var isAwaited = false
     var left = 100
     @inline(never)
@@ -176,7 +174,7 @@ extension UnsafeMutablePointer<Lane> {
       left -= 1
       let slot = job.slot
       isAwaited =
-        slot?.loadWord().contains(.waitedFor) == true
+        slot?.loadWord().isAwaited == true
         || Batch.isAwaited(
           slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
       return !isAwaited && left > 0

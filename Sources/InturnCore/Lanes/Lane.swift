@@ -184,6 +184,12 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.quiet.outside -= 1
   }
 
+  /// Notes that somebody waits until the lane is quiet.
+  func setAwaitedLocked() {
+    _ = needExtra()
+    pointee.machine.flags.insert(.waitedFor)
+  }
+
   /// Wakes threads that sleep until the lane is quiet, or not in use.
   func wakeWaitersLocked() {
     if !pointee.machine.flags.contains(.waitedFor) { return }

@@ -43,6 +43,15 @@ extension UnsafeMutablePointer<OperationSlot> {
     }
   }
 
+  /// Sets a flag that only reports read. `attempt` is the attempt's generation, if the operation was
+  /// named by a token.
+  func note(_ flag: OperationWord.Flags, attempt: UInt32? = nil) -> Status {
+    let noted = change {
+      $0.isEnded || $0.generation != attempt ?? $0.generation ? nil : $0.adding(flag)
+    }
+    return noted == nil ? .alreadyFinished : .ok
+  }
+
   /// The lane, locked, while the end of this attempt is undecided. Otherwise nil, with nothing
   /// locked: the slot may then be another operation's, and its lane another queue's. The caller has
   /// found the slot by the attempt's token.

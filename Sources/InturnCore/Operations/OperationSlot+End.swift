@@ -42,8 +42,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// may be more to do, or another thread was faster.
   @inline(__always)
   private func endSimply(_ word: OperationWord, _ token: Handle) -> Bool {
-    let others: OperationWord.Flags = [.handleHeld, .observed, .waitedFor, .attention]
-    guard word.generation == token.generation, word.flags.subtracting(others) == .started
+    guard word.generation == token.generation, word.flags.subtracting(.ofOthers) == .started
     else { return false }
     let claimed = OperationWord(
       bits: word.bits | OperationWord(generation: 0, .claimed, outcome: .finished).bits)

@@ -50,6 +50,11 @@ struct OperationWord: Equatable {
     static let reattempted = Flags(rawValue: 1 << 15)
     /// Its state is observed as a value.
     static let watched = Flags(rawValue: 1 << 24)
+    /// Somebody waits for its end and need not be woken.
+    static let awaited = Flags(rawValue: 1 << 25)
+
+    /// Flags that others may set and that make no difference to how it ends.
+    static var ofOthers: Flags { [.handleHeld, .observed, .waitedFor, .awaited, .attention] }
 
     /// The flags of a gate between two operations.
     static var over: Flags { [.started, .returned, .claimed, .ended] }
@@ -126,7 +131,7 @@ struct OperationWord: Equatable {
   func restarted() -> OperationWord? {
     guard contains(.restarting) else { return nil }
     let kept: Flags = [
-      .observed, .handleHeld, .ownClock, .waitedFor, .retries, .watched,
+      .observed, .handleHeld, .ownClock, .waitedFor, .retries, .watched, .awaited,
     ]
     return OperationWord(
       generation: generation + 1, flags.intersection(kept).union(.reattempted))
@@ -184,9 +189,11 @@ struct OperationWord: Equatable {
   /// Whether its work has finished it and nothing else has happened since its start.
   @inline(__always)
   var isSimplyFinished: Bool {
-    let others: Flags = [.handleHeld, .observed, .waitedFor, .attention]
-    return outcome == .finished && flags.subtracting(others) == [.started, .claimed, .ended]
+    outcome == .finished && flags.subtracting(.ofOthers) == [.started, .claimed, .ended]
   }
+
+  /// Whether somebody waits for its end.
+  var isAwaited: Bool { !flags.isDisjoint(with: [.waitedFor, .awaited]) }
 
   /// Whether the operation has ended, rather than one attempt.
   @inline(__always)

@@ -23,7 +23,7 @@ struct LaneMachine: Hashable {
     static let hasDeliveries = Flags(rawValue: 1 << 4)
     /// The drainer is in a burst: it starts operations without the lock.
     static let bursting = Flags(rawValue: 1 << 5)
-    /// Some thread sleeps until nothing is left to do.
+    /// Somebody waits until nothing is left to do, and may sleep.
     static let waitedFor = Flags(rawValue: 1 << 6)
     /// An observer is told its events.
     static let isObserved = Flags(rawValue: 1 << 9)

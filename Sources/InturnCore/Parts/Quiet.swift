@@ -13,9 +13,6 @@ struct Quiet: ~Copyable {
   /// Called once, when the lane is quiet.
   private var calls: [@Sendable () -> Void] = []
 
-  /// Whether a thread or a call waits for quiet.
-  var isAwaited: Bool { waiters > 0 || !calls.isEmpty }
-
   mutating func add(_ call: @escaping @Sendable () -> Void) { calls.append(call) }
 
   /// Takes out the calls that are due; the caller makes them.

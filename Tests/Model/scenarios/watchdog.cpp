@@ -91,6 +91,46 @@ SCENARIO(a_look_meets_destruction) {
   together({[&] { queue.destroy(); }, [&] { x.finish(); }});
 }
 
+// Who is awaited by a token may end, and the next one be in its place.
+static void tellAwaited(const char *what, uint64_t id) {
+  expect(what, inturn_report_set_awaited(id),
+         {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+}
+
+SCENARIO(an_await_by_a_token_meets_finish_and_a_burst) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  queue.add("z", finishes);
+  x.awaitCall();
+  const uint64_t token = x.token.bits;
+  together({[&] { x.finish(); }, [&] { tellAwaited("token", token); },
+            [&] { queue.drain(); }});
+}
+
+SCENARIO(an_await_by_a_token_meets_finish_and_the_next_beside) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  x.awaitCall();
+  const uint64_t token = x.token.bits;
+  together({[&] { x.finish(); }, [&] { tellAwaited("token", token); },
+            [&] { queue.add("y", finishes); }});
+}
+
+// Who waits by himself until a queue is quiet is woken with the others.
+SCENARIO(an_await_of_a_queue_meets_a_drain_and_the_last_end) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched;
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  x.awaitCall();
+  together({[&] { x.finish(); }, [&] { queue.drain(); },
+            [&] {
+              expect("queue", inturn_report_set_awaited(queue.handle.bits),
+                     {INTURN_OK});
+              tellAwaited("operation", x.handle.bits);
+            }});
+}
+
 // A chain is followed while what it leads to ends, and its queue goes.
 SCENARIO(a_chain_meets_destruction_and_finish) {
   Queue network(INTURN_QUEUE_FIFO);

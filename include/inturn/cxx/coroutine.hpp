@@ -140,6 +140,8 @@ public:
   }
 
   void await_suspend(std::coroutine_handle<> waiting) {
+    /* It may end just now; this is for reports alone. */
+    inturn_report_set_awaited(operation_.raw().bits);
     auto watch = std::make_unique<watcher>();
     watch->state = operation_.observed_state();
     watch->waiting = waiting;

@@ -105,6 +105,7 @@ async def enter(queue: Queue) -> Queue:
         if task in home.turns or task in inside:  # else nobody waits for it
             turn._refuse_ring()
         turn._operation = home.enqueue(queue, turn, sys._getframe(1))
+        turn._say_awaited()  # by who is in the block, too
         if not turn._token:
             waiter = turn._wait()
             turn._keep(waiter)

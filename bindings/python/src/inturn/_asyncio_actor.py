@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._asyncio_home import Home
-from ._asyncio_runs import begun, yielded
+from ._asyncio_runs import begun, task_of, yielded
 from ._asyncio_turns import is_cancelled
 from ._callbacks import (
     call_with_token,
@@ -135,6 +135,10 @@ class Actor:
             self._home.call(task.cancel)
 
     # On the loop's thread --------------------------------------------------------------------
+
+    def _say_awaited(self) -> None:
+        """A task waits for it: reports are to come sooner."""
+        quick.report_set_awaited(self._operation)
 
     def _adopt(self, task: asyncio.Task[Any]) -> None:
         if not self._is_over:
@@ -269,6 +273,6 @@ def act(
         raise UnsupportedError(f"coroutines of {face._queue!r} have no {', '.join(refused)}")
     actor = Actor(face, home)
     coroutine = begun(actor.run(function, (arguments, keywords)))
-    task = actor._loop.create_task(coroutine)
+    task = task_of(actor, actor._loop, coroutine)
     actor._adopt(task)
     return task

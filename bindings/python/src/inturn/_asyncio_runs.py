@@ -16,6 +16,7 @@ from ._library import quick
 from ._rings import refuse
 
 if TYPE_CHECKING:
+    from ._asyncio_actor import Actor
     from ._asyncio_home import Home
     from ._queues import Queue
 
@@ -46,6 +47,7 @@ class Run(Turn, asyncio.Task[Any]):
     def __await__(self) -> Generator[Any, None, Any]:
         if not self.done():
             self._refuse_ring()
+            self._say_awaited()
         return super().__await__()
 
     __iter__ = __await__
@@ -124,6 +126,30 @@ async def from_first_step(turn: Turn, body: Callable[..., Any], *call: Any) -> A
     return await body(turn, *call)
 
 
+class AwaitedTask(asyncio.Task[Any]):
+    """A task that tells its turn when it is awaited."""
+
+    _turn: Turn | Actor
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self.done():
+            self._turn._say_awaited()
+        return super().__await__()
+
+    __iter__ = __await__
+
+
+def task_of(
+    turn: Turn | Actor, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any]
+) -> asyncio.Task[Any]:
+    """A task, which only a loop's own factory can make otherwise."""
+    if not turn._home.makes_plain_tasks or loop.get_task_factory() is not None:
+        return loop.create_task(coroutine)
+    task = AwaitedTask(coroutine, loop=loop)
+    task._turn = turn
+    return task
+
+
 def run_by_factory(
     loop: asyncio.AbstractEventLoop, turn: Turn, body: Callable[..., Any], *call: Any
 ) -> asyncio.Task[Any]:
@@ -131,7 +157,7 @@ def run_by_factory(
     coroutine = begun(from_first_step(turn, body, *call))
     if not turn._queue._holders:
         turn._home.drain()  # it may come at once
-    task = loop.create_task(coroutine)
+    task = task_of(turn, loop, coroutine)
     turn._adopt(task)
     return task
 

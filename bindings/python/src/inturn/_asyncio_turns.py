@@ -135,6 +135,10 @@ class Turn(NotCopied):
             if self._queue._is_cut:
                 self._heed()
 
+    def _say_awaited(self) -> None:
+        """A task waits for it, or for what it is for: reports are to come sooner."""
+        quick.report_set_awaited(self._token or self._operation)
+
     def _look(self) -> None:
         """Refuses a wait that can never end, of who waits for its task."""
         waiter = self._waiter

@@ -204,6 +204,7 @@ class Batch(NotCopied):
         waiter = Bell()
         with self._lock:
             self._waiters.append(waiter)
+        quick.report_set_awaited(self._handle)
         try:
             await waiter.wait(lambda: self._is_over)
         finally:

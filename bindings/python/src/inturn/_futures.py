@@ -140,6 +140,8 @@ class Future(NotCopied, concurrent.futures.Future[T]):
             except DeadlockError:
                 self.cancel()
                 raise
+            if self._handle:
+                quick.report_set_awaited(self._handle)
         super().add_done_callback(fn)
 
     def set_running_or_notify_cancel(self) -> bool:

@@ -52,6 +52,7 @@ _QUICK = (
     "inturn_batch_get_progress",
     "inturn_batch_get_end",
     "inturn_batch_release",
+    "inturn_report_set_awaited",
 )
 # The same for those that wait, and let other threads go on.
 _WAITING = ("inturn_executor_wait", "inturn_operation_wait")

@@ -122,6 +122,7 @@ class Operation(NotCopied):
 
     def __await__(self) -> Generator[Any, None, End]:
         self._queue._refuse_await()
+        quick.report_set_awaited(self._handle)
         return self._ended().__await__()
 
     async def _ended(self) -> End:

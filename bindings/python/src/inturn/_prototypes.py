@@ -365,6 +365,7 @@ _FUNCTIONS = {
     "inturn_report_send": "*report",
     "inturn_report_set_handler": "report_fn pointer destroy_fn",
     "inturn_report_set_stall_limit": "i64",
+    "inturn_report_set_awaited": "u64",
     "inturn_snapshot": "visit_fn pointer",
     "inturn_dump": "int int",
     "inturn_why": "operation report_fn pointer",

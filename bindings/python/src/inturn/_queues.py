@@ -284,6 +284,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         :raises DeadlockError: the caller is inside a coroutine that has a turn of the queue.
         """
         self._refuse_await(is_for_all=True)
+        quick.report_set_awaited(self._handle.bits)
         with suppress(StaleError):  # it is destroyed, and so drained
             await self.states.progress._reaches(lambda it: it.completed == it.total)
 

@@ -24,6 +24,7 @@ from ._callbacks import start_again
 from ._ends import End, error_of
 from ._errors import AlreadyFinishedError
 from ._handles import NotCopied
+from ._library import quick
 from ._rings import refuse
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Turn(NotCopied):
         try:
             if not self._news:
                 refuse(self._queue, None, lambda holder: holder._task is self._task)
+            quick.report_set_awaited(self._operation._handle)
             _waits[self._task] = self
             await self._bell.wait(lambda: self._news)
         except BaseException:
