@@ -20,6 +20,7 @@ enum {
   SUSPENDED = 1 << 1,
   HELD = 1 << 2,
   BURSTING = 1 << 5,
+  LANE_WAITED_FOR = 1 << 6,
   HEAD_BLOCKED = 1 << 8,
   OFFERED = 1 << 11,
 
@@ -40,6 +41,7 @@ enum {
   OWN_CLOCK = 1 << 12,
   RESTARTING = 1 << 14,
   REATTEMPTED = 1 << 15,
+  AWAITED = 1 << 25,
 
   COUNTED = 1 << 0,
 
@@ -464,7 +466,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   thing->state = is_running ? "running" : "pending";
   thing->count = 1;
   thing->is_cancelled = has(word, CANCEL_REQUESTED);
-  thing->is_waited_for = has(word, WAITED_FOR);
+  thing->is_waited_for = has(word, WAITED_FOR) || has(word, AWAITED);
   thing->enqueued_ns = slot->enqueued_at;
   take_site(reader, site_of(queue, slot), &thing->file, &thing->line);
   if (details.label)
@@ -666,7 +668,10 @@ static uint64_t blocked_at(struct queue *queue, uint64_t address) {
 static uint64_t first_slot(struct queue *queue, jobs jobs) {
   struct inturn_layout_chunk chunk;
   struct inturn_layout_job job;
-  while (read_at(queue->reader, jobs.head, &chunk, sizeof chunk)) {
+  // Only chunks that have just been emptied come before it.
+  for (int left = 16; left > 0; left--) {
+    if (!read_at(queue->reader, jobs.head, &chunk, sizeof chunk))
+      return 0;
     if (chunk.start < chunk.count)
       return read_at(queue->reader,
                      jobs.head + sizeof chunk + chunk.start * sizeof job, &job,
@@ -674,8 +679,6 @@ static uint64_t first_slot(struct queue *queue, jobs jobs) {
                      !job.work
                  ? job.context
                  : 0;
-    if (jobs.head == chunk.next)
-      break;
     jobs.head = chunk.next;
   }
   return 0;
@@ -870,7 +873,7 @@ static void add_queue_thing(struct queue *queue) {
   thing->executor = queue->executor.handle;
   thing->suspends = queue->extra.suspends;
   thing->is_closed = lane->flags & CLOSED;
-  thing->is_waited_for = queue->extra.waiters > 0;
+  thing->is_waited_for = lane->flags & LANE_WAITED_FOR;
   uint64_t label = lane->more < 0 ? (uint64_t)~lane->more : queue->extra.label;
   if (label)
     read_text(reader->memory, label, thing->label, sizeof thing->label);
