@@ -36,7 +36,8 @@ SCENARIO(two_submits_while_a_worker_looks_around) {
   });
 }
 
-// What is enqueued in a call is left to the thread that makes it, but not while the call lasts.
+// What is enqueued in a call is left to the thread that makes it, but not while
+// the call lasts.
 SCENARIO(a_call_waits_for_what_it_has_enqueued) {
   Pool pool(2);
   Queue warm(INTURN_QUEUE_FIFO, pool.executor);
@@ -54,7 +55,8 @@ SCENARIO(a_call_waits_for_what_it_has_enqueued) {
   });
 }
 
-// Two queues that go back and forth on one thread do not keep a third from starting.
+// Two queues that go back and forth on one thread do not keep a third from
+// starting.
 SCENARIO(queues_that_start_each_other_leave_a_third_its_thread) {
   Pool pool(2);
   Queue a(INTURN_QUEUE_FIFO, pool.executor),
