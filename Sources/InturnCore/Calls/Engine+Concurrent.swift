@@ -1,7 +1,8 @@
 /// Calls for the Swift module of concurrent queues only.
 extension Engine {
-  /// Of how many running operations one has to end before this pending operation can start: the
-  /// limit, or 1 if it is a barrier or behind one. The caller holds the handle, and so the slot.
+  /// How many operations of the queue have to be stuck before this pending one is: as many as may
+  /// run; or 1 if it is a barrier or behind one, as it then needs all of them to end. The caller
+  /// holds the handle, and so the slot.
   package static func places(for operation: Handle) -> Int {
     guard let slot = OperationSlot.Pointer.find(operation: operation).1 else { return 1 }
     let lane = slot.lane

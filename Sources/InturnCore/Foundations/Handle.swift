@@ -49,7 +49,7 @@ package struct Handle: Hashable, Sendable {
   @inline(__always)
   func isOf(_ kind: HandleKind) -> Bool { bits >> 56 == Self.tag(kind) }
 
-  /// Why a handle is refused that has not the kind that a call needs, or is unknown to its slot.
+  /// Why a handle is refused: it is of another kind than the call needs, or unknown to its slot.
   @inline(never)
   package func refusal(for kind: HandleKind) -> Status {
     if bits == 0 { return .nullHandle }

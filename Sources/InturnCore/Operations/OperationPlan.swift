@@ -25,7 +25,7 @@ struct OperationPlan {
   /// How many edges are set up.
   var linkedCount = 0
   var condition: RawCondition?
-  /// Names of which no two operations hold the same one at a time.
+  /// Names, each of which one operation holds at a time.
   var names: NameClaims?
   var retry: RetryPolicy?
   /// Once unblocked, it goes before everything that is not urgent.

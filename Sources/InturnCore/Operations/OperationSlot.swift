@@ -49,7 +49,7 @@ struct OperationSlot: ~Copyable {
   /// through, an operation can have more than 500 million attempts.
   static var lastGeneration: UInt32 { Handle.maximumGeneration / 2 }
 
-  /// What has been done about an end; each is set once. Also where a pending operation is.
+  /// How far an end has been processed, where a pending operation is, and how it was enqueued.
   struct Flags: OptionSet {
     let rawValue: UInt16
     /// It is counted in the statistics.

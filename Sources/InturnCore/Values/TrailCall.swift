@@ -65,7 +65,7 @@ package struct TrailCall {
   }
 }
 
-/// What a thread waits for that waits for a value's observers.
+/// What a thread is waiting for when it waits for a value's observers.
 enum TrailWait {
   /// The call of one observation that is under way.
   case call(UInt64)
