@@ -7,8 +7,8 @@ package class Executor: @unchecked Sendable {
   /// Protects `ring` and the subclass's state.
   let lock = BriefLock()
   @exclusivity(unchecked) var ring = ReadyRing()
-  /// What `waiting` returns. Relaxed: a hint.
-  private let waitingBits = Atomic<UInt64>(0)
+  /// `ring.count`, to be read without the lock. Relaxed: a hint.
+  private let waiting = Atomic<Int>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
   /// Set before the executor is shared; null for one without a handle.
@@ -25,33 +25,18 @@ package class Executor: @unchecked Sendable {
   /// read. Rarely written, so that drainers can read it all the time. Relaxed: a hint.
   final let hasGoneOn = Atomic(false)
 
-  /// How much waits, to be read without the lock.
-  struct Waiting {
-    fileprivate let bits: UInt64
-
-    @inline(__always)
-    var count: UInt32 { UInt32(truncatingIfNeeded: bits) }
-    /// Changes with each item that is taken.
-    var taken: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
-  }
-
+  /// How many items wait.
   @inline(__always)
-  final var waiting: Waiting { Waiting(bits: waitingBits.load(ordering: .relaxed)) }
-
-  @inline(__always)
-  private func publishLocked() {
-    let taken = UInt64(truncatingIfNeeded: ring.taken)
-    waitingBits.store(taken << 32 | UInt64(ring.count), ordering: .relaxed)
-  }
+  final var waitingCount: Int { waiting.load(ordering: .relaxed) }
 
   /// Whether anything waits.
   @inline(__always)
-  final var hasWaiting: Bool { waiting.count > 0 }
+  final var hasWaiting: Bool { waitingCount > 0 }
 
   /// Whether something waits besides `drainers` drainers of the lane that asks.
   @inline(__always)
   final func hasWaiting(besides drainers: UInt16) -> Bool {
-    let count = waiting.count
+    let count = waitingCount
     if count == 0 { return false }
     if count > drainers { return true }
     if !hasGoneOn.load(ordering: .relaxed) { hasGoneOn.store(true, ordering: .relaxed) }
@@ -67,13 +52,13 @@ package class Executor: @unchecked Sendable {
   @inline(__always)
   final func appendLocked(_ item: ReadyRing.Item) {
     ring.append(item)
-    publishLocked()
+    waiting.store(ring.count, ordering: .relaxed)
   }
 
   @inline(__always)
   final func popLocked() -> ReadyRing.Item? {
     let item = ring.popFirst()
-    publishLocked()
+    waiting.store(ring.count, ordering: .relaxed)
     return item
   }
 }

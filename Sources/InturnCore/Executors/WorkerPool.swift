@@ -37,6 +37,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var parked: [Parker] = []
   /// The word of the thread that spins.
   @exclusivity(unchecked) private var spinner: Parker?
+  /// Changes whenever a thread takes an item. Relaxed: a hint for the thread that spins.
+  private let takes = Atomic<Int>(0)
   /// All threads, so that their words can still be reached when a thread ends with the process.
   @exclusivity(unchecked) private var workers: [Listed] = []
 
@@ -211,6 +213,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       {
       case .take:
         let item = popLocked()
+        takes.store(ring.taken, ordering: .relaxed)
         unlockAndAct(on: machine.provide(for: ring.count))
         return item
       case .spin:
@@ -256,16 +259,16 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   ///
   /// What waits is looked at seldom: each look takes its cache line from the thread that changes it.
   private func lookAround(_ parker: Parker) {
-    var last = waiting
+    var last = takes.load(ordering: .relaxed)
     var round = 0
     while round < Self.spinRounds && parker.pointee.load(ordering: .relaxed) == 0 {
       inturn_system_spin(Self.spinNanoseconds)
       round += 1
       if round % Self.roundsOfCall != 0 { continue }
-      let now = waiting
-      let isMoving = now.taken != last.taken
-      if now.count > (isMoving ? 1 : 0) { return }
-      if isMoving { round = 0 }
+      let now = takes.load(ordering: .relaxed)
+      // The one that waits when another has just been taken is that thread's next one.
+      if waitingCount > (now == last ? 0 : 1) { return }
+      if now != last { round = 0 }
       last = now
     }
   }

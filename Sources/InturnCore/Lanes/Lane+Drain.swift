@@ -11,6 +11,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   @_optimize(speed)
+  @inline(never)
   private func drainInFrame(_ budget: inout DrainBudget) {
     if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
