@@ -138,6 +138,18 @@ import Testing
     details.value.pointee.plan = plan.value
     #expect((details.read.pointee.label, details.read.pointee.plan) == (9, bits(plan.value)))
 
+    let groups = OperationGroups.make(key: nil, owner: nil, joins: true)
+    defer {
+      groups.deinitialize(count: 1)
+      groups.deallocate()
+    }
+    details.value.pointee.groups = groups
+    #expect(details.read.pointee.groups == bits(groups))
+    groups.pointee.isFollowing = true
+    let grouped = UnsafeRawPointer(groups).assumingMemoryBound(to: inturn_layout_groups.self)
+    #expect(
+      (grouped.pointee.joins, grouped.pointee.is_following, grouped.pointee.party) == (1, 1, 0))
+
     plan.value.initialize(to: OperationPlan())
     (plan.value.pointee.blockers, plan.value.pointee.priority) = (10, -11)
     (plan.value.pointee.isBarrier, plan.value.pointee.isUrgent) = (true, true)

@@ -228,6 +228,24 @@ static void stand_still(void) {
                                    &of_batch, items, 2, NULL));
   await_calls(8);
 
+  /* One that has joined another one, and one that was cut off in its place. */
+  inturn_queue joined = make_named(INTURN_QUEUE_CONCURRENT, "joined");
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.key = "key";
+  of_operation.label = "leads";
+  add(joined, of_operation, keep);
+  await_calls(9);
+  of_operation.join = true;
+  of_operation.label = "has joined";
+  add(joined, of_operation, finish);
+  inturn_queue cut = make_named(INTURN_QUEUE_FIFO, "cut off");
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.max_run_ns = 1;
+  of_operation.label = "over time";
+  inturn_end end = INTURN_END_INIT;
+  check(inturn_operation_wait(add(cut, of_operation, keep), -1, &end));
+  add_named(cut, "behind that", finish);
+
   /* Longer than a dump has it, and cut between two characters. */
   char label[100] = "x";
   for (int i = 0; i < 45; i++)

@@ -36,13 +36,17 @@ def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
         while (both := what_both_tell(bench, it.pid))[0] != both[1]:
             assert time.monotonic() < limit, both
         lines = both[0].splitlines()
-        assert len([line for line in lines if line.startswith("queue ")]) == 15
+        assert len([line for line in lines if line.startswith("queue ")]) == 17
         # Of each cause, at least one.
         for cause in ("after", "name", "turn", "token", "call", "suspended", "view", "clock"):
             assert f" {cause} id=" in both[0], cause
         assert " executor id=" in both[0]
         assert " pool id=" in both[0]
         assert any('"a pool with a long name" pool ' in line for line in lines)
+        # What has ended, and keeps its place, is only told as that.
+        why = bench.answer("why", it.pid, "behind that")
+        assert "it was cut off, and keeps its place until its token is finished" in why
+        assert "over time" not in both[0]
         # All of the causes' words, and the chains.
         operations = re.findall(r"^  operation .* id=(0x\w+)", both[0], re.MULTILINE)
         assert len(operations) > 25
@@ -83,7 +87,7 @@ def test_a_process_that_is_stopped_is_read(bench: Bench) -> None:
         assert '"has its names" running token ' in bench.answer("dump", it.pid)
         assert "its view has not appeared" in bench.answer("why", it.pid, "dialog")
         rows = bench.answer("top", it.pid).splitlines()
-        assert rows[0] == f"process, process {it.pid}: queues 15, pending 53, running 7"
+        assert rows[0] == f"process, process {it.pid}: queues 17, pending 55, running 8"
 
 
 def test_a_hundred_thousand_pending_operations_are_read(bench: Bench) -> None:

@@ -209,8 +209,25 @@ struct inturn_layout_slot {
 /// `OperationDetails`
 struct inturn_layout_details {
   inturn_layout_address label;
-  uint64_t unread[26];
+  uint64_t unread[20];
+  inturn_layout_address groups;
+  uint64_t also_unread[5];
   inturn_layout_address plan;
+};
+
+/// `OperationGroups`
+struct inturn_layout_groups {
+  inturn_layout_address key;
+  uint64_t unread[5];
+  uint8_t joins;
+  inturn_layout_address party;
+  uint8_t is_following;
+};
+
+/// `Party`
+struct inturn_layout_party {
+  uint64_t unread[2];
+  inturn_layout_address leader;
 };
 
 /// `OperationPlan`

@@ -50,6 +50,7 @@ struct thing {
   char *predicate;
   uint64_t keeper; // the operation that keeps a queue
   bool is_timed;   // it says for how long it runs
+  bool is_hidden;  // it has ended, and only keeps others
 };
 
 struct picture {

@@ -403,6 +403,22 @@ static void add_earlier(struct queue *queue, uint64_t id,
   }
 }
 
+/// The one that it has joined, if it has.
+static void add_leader(struct queue *queue, uint64_t id,
+                       const struct inturn_layout_details *details) {
+  struct reader *reader = queue->reader;
+  struct inturn_layout_groups groups;
+  struct inturn_layout_party party;
+  if (!read_at(reader, details->groups, &groups, sizeof groups) ||
+      groups.is_following != 1 ||
+      !read_at(reader, groups.party, &party, sizeof party))
+    return;
+  struct thing *thing = add_thing(reader->picture, "after");
+  thing->queue = queue->id;
+  thing->operation = id;
+  thing->other = name_of(reader, party.leader);
+}
+
 /// The names that it has or waits for.
 static void add_names(struct queue *queue, uint64_t id,
                       const struct inturn_layout_plan *plan) {
@@ -447,7 +463,7 @@ static uint32_t site_of(struct queue *queue, const slot *slot) {
              : 0;
 }
 
-/// Adds an operation and what it waits for. 0: it has ended.
+/// Adds an operation and what it waits for. 0: it is over.
 static uint64_t add_slot(struct queue *queue, uint64_t address,
                          const slot *slot, bool is_running) {
   struct reader *reader = queue->reader;
@@ -455,7 +471,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   struct inturn_layout_details details;
   struct inturn_layout_plan plan;
   uint64_t word = slot->word;
-  if (is_ended(word))
+  if (is_over(word) || (is_ended(word) && !is_running))
     return 0;
   bool has_plan = read_plan(reader, slot, &details, &plan);
   uint64_t id =
@@ -464,6 +480,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   thing->id = id;
   thing->queue = queue->id;
   thing->state = is_running ? "running" : "pending";
+  thing->is_hidden = is_ended(word);
   thing->count = 1;
   thing->is_cancelled = has(word, CANCEL_REQUESTED);
   thing->is_waited_for = has(word, WAITED_FOR) || has(word, AWAITED);
@@ -485,10 +502,14 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
     set_pending_cause(queue, thing, &plan);
     add_earlier(queue, id, &plan);
   }
-  add_names(queue, id, &plan);
-  // What it has is its own as long as it has not ended.
+  if (!is_ended(word)) {
+    add_names(queue, id, &plan);
+    add_leader(queue, id, &details);
+  }
+  // What it has is its own as long as it is not over.
   struct inturn_layout_slot again;
-  if (!read_at(reader, address, &again, sizeof again) || is_ended(again.word) ||
+  if (!read_at(reader, address, &again, sizeof again) || is_over(again.word) ||
+      is_ended(again.word) != is_ended(word) ||
       again.word >> 32 != word >> 32 || again.details != slot->details) {
     cut(reader->picture, count);
     queue->has_changed = true;
@@ -510,7 +531,7 @@ static void add_running(struct queue *queue) {
       return;
     }
     uint64_t id = add_slot(queue, address, &slot, true);
-    if (id && !is_over(slot.word)) {
+    if (id) {
       queue->oldest = id;
       if (!has(slot.word, RETURNED))
         queue->oldest_in_call = id;

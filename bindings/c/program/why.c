@@ -66,12 +66,28 @@ static const struct thing *earlier(const struct picture *picture,
   return NULL;
 }
 
-/// A label as a sentence has it, in one line.
+/// A text as a sentence has it, in one line.
+static void write_text(const char *text, FILE *file) {
+  for (; *text; text++)
+    putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, file);
+}
+
 static void write_label(const char *label, FILE *file) {
   putc('"', file);
-  for (; *label; label++)
-    putc((unsigned char)*label < 0x20 || *label == 0x7f ? ' ' : *label, file);
+  write_text(label, file);
   putc('"', file);
+}
+
+/// The line of an operation, unless its label ends with it, as in Swift.
+static void write_place(const struct thing *thing, FILE *file) {
+  char place[600];
+  snprintf(place, sizeof place, "%s:%u", thing->file, thing->line);
+  size_t length = strlen(place), room = strlen(thing->label);
+  if (room >= length && strcmp(thing->label + room - length, place) == 0)
+    return;
+  fputs(" (", file);
+  write_text(place, file);
+  putc(')', file);
 }
 
 static void write_name(const struct picture *picture, const struct thing *thing,
@@ -83,7 +99,7 @@ static void write_name(const struct picture *picture, const struct thing *thing,
     else
       fputs("an operation", file);
     if (thing->file)
-      fprintf(file, " (%s:%u)", thing->file, thing->line);
+      write_place(thing, file);
     fputs(" of ", file);
     queue = find(picture, thing->queue);
   }
@@ -142,14 +158,15 @@ static void write_predicate(const struct picture *picture,
       fputs("running, ", file);
     }
   }
-  fprintf(file, "%s.", predicate ? predicate : "it waits for others");
+  write_text(predicate ? predicate : "it waits for others", file);
+  putc('.', file);
 }
 
 bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   if (!picture->places)
     make_places(picture);
   const struct thing *first = find(picture, id);
-  if (!first || !is(first->kind, "operation"))
+  if (!first || !is(first->kind, "operation") || first->is_hidden)
     return false;
   struct chain chain = {.length = 0};
   const char *predicate = follow(picture, &chain, first);

@@ -90,6 +90,8 @@ static void write_item(FILE *file, const char *key, const char *name,
 }
 
 static void write_line_of(const struct thing *thing, FILE *file) {
+  if (thing->is_hidden)
+    return;
   bool is_inside = thing->operation != 0;
   fprintf(file, "%s%s",
           is_inside                               ? "    "
@@ -133,6 +135,9 @@ static void write_json(const struct picture *picture, FILE *file) {
   fprintf(file, "{\"now_ns\":%" PRId64 ",\"entries\":[", picture->now_ns);
   for (size_t i = 0; i < picture->count; i++) {
     const struct thing *thing = &picture->things[i];
+    if (thing->is_hidden)
+      continue;
+    // An executor comes first, which is not hidden.
     fprintf(file, "%s\n{\"kind\":\"%s\"", i > 0 ? "," : "", thing->kind);
     each_field(thing, write_member, file);
     each_flag(thing, write_flag, file);
@@ -177,6 +182,8 @@ static void write_dot(const struct picture *picture, FILE *file) {
         file);
   for (size_t i = 0; i < picture->count; i++) {
     const struct thing *thing = &picture->things[i];
+    if (thing->is_hidden)
+      continue;
     if (strcmp(thing->kind, "queue") == 0) {
       write_node(thing, "bold", file);
     } else if (strcmp(thing->kind, "operation") == 0 && thing->id == 0) {
