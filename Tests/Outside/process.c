@@ -12,13 +12,16 @@
  */
 #include "inturn.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static atomic_int called;
+// The lock protects the count of calls.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_called = PTHREAD_COND_INITIALIZER;
+static int called;
 
 static void check(inturn_status status) {
   if (status != INTURN_OK) {
@@ -27,21 +30,30 @@ static void check(inturn_status status) {
   }
 }
 
+static void note_call(void) {
+  pthread_mutex_lock(&lock);
+  called++;
+  pthread_cond_broadcast(&has_called);
+  pthread_mutex_unlock(&lock);
+}
+
 static void await_calls(int count) {
-  while (atomic_load(&called) < count)
-    usleep(1000);
+  pthread_mutex_lock(&lock);
+  while (called < count)
+    pthread_cond_wait(&has_called, &lock);
+  pthread_mutex_unlock(&lock);
 }
 
 static void block(void *context, inturn_token token) {
   (void)context, (void)token;
-  atomic_fetch_add(&called, 1);
+  note_call();
   for (;;)
     pause();
 }
 
 static void keep(void *context, inturn_token token) {
   (void)context, (void)token;
-  atomic_fetch_add(&called, 1);
+  note_call();
 }
 
 static void finish(void *context, inturn_token token) {
@@ -52,7 +64,7 @@ static void finish(void *context, inturn_token token) {
 static void fail(void *context, inturn_token token) {
   (void)context;
   inturn_token_fail(token, 7);
-  atomic_fetch_add(&called, 1);
+  note_call();
 }
 
 static inturn_queue make(inturn_queue_kind kind, inturn_queue_options options) {

@@ -384,8 +384,7 @@ void model_note(const char *format, ...) {
 extern "C" {
 
 _Thread_local void *inturn_system_innermost_frame;
-struct inturn_system_process inturn_system_this_process = {
-    INTURN_LAYOUT_MARK, INTURN_LAYOUT_NUMBER, 1, 0, 0, 0};
+struct inturn_system_process inturn_system_this_process = {.state = 1};
 
 void inturn_system_pause(void) {
   if (!isActive())

@@ -1,0 +1,309 @@
+// Reads queues: their numbers, their operations, and why nothing starts.
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+#include "reader.h"
+
+static bool is_empty(struct queue *queue, jobs jobs, uint32_t taken) {
+  struct inturn_layout_chunk chunk;
+  return !read_at(queue->reader, jobs.head, &chunk, sizeof chunk) ||
+         (chunk.start + taken >= chunk.count && !chunk.next);
+}
+
+static uint32_t limit_of(const struct queue *queue) {
+  if (queue->lane.traits & ONE_AT_A_TIME)
+    return 1;
+  return queue->lane.traits & LIMITED ? queue->extra.limit : UINT32_MAX;
+}
+
+/// The operation in a slot, if that is pending and waits for something.
+static uint64_t blocked_at(struct queue *queue, uint64_t address) {
+  slot slot;
+  struct inturn_layout_details details;
+  struct inturn_layout_plan plan;
+  if (!address || !read_slot(queue, address, &slot) ||
+      has(slot.word, STARTED) || has(slot.word, CLAIMED))
+    return 0;
+  read_plan(queue->reader, &slot, &details, &plan);
+  return plan.blockers ? name_of(queue->reader, address) : 0;
+}
+
+/// The slot of the next job of a buffer. 0: it has none.
+static uint64_t first_slot(struct queue *queue, jobs jobs) {
+  struct inturn_layout_chunk chunk;
+  struct inturn_layout_job job;
+  // Only chunks that have just been emptied come before it.
+  for (int left = 16; left > 0; left--) {
+    if (!read_at(queue->reader, jobs.head, &chunk, sizeof chunk))
+      return 0;
+    if (chunk.start < chunk.count)
+      return read_at(queue->reader,
+                     jobs.head + sizeof chunk + chunk.start * sizeof job, &job,
+                     sizeof job) &&
+                     !job.work
+                 ? job.context
+                 : 0;
+    jobs.head = chunk.next;
+  }
+  return 0;
+}
+
+static uint64_t first_blocked(struct queue *queue) {
+  uint64_t found = 0;
+  if (queue->order.first_blocked)
+    found = blocked_at(queue, slot_at(queue, queue->order.first_blocked));
+  if (!found)
+    found = blocked_at(queue, queue->order.fence);
+  if (!found)
+    found = blocked_at(queue, first_slot(queue, queue->order.front));
+  if (!found && !(queue->lane.traits & SELECTIVE))
+    found = blocked_at(queue, first_slot(queue, queue->lane.buffer));
+  return found;
+}
+
+static bool has_jobs(struct queue *queue) {
+  const struct inturn_layout_order *order = &queue->order;
+  if (!is_empty(queue, queue->lane.buffer, queue->started))
+    return true;
+  if (!queue->extra.order)
+    return false;
+  if (order->level_count > 0 || !is_empty(queue, order->front, 0))
+    return true;
+  return order->fence && order->blocked == 0 && !order->is_fence_running &&
+         queue->lane.running == 0 && queue->extra.held == 0 &&
+         !blocked_at(queue, order->fence);
+}
+
+static void set_suspended(struct queue *queue, struct thing *thing) {
+  struct inturn_layout_reason reason;
+  char words[256] = "", label[64];
+  const char *file;
+  uint32_t line, site = queue->extra.suspended_at;
+  // There may be more than these: any one will do.
+  if (queue->extra.reason_count > 0 &&
+      read_at(queue->reader, queue->extra.first_reason, &reason,
+              sizeof reason) &&
+      read_text(queue->reader->memory, reason.text, label, sizeof label)) {
+    snprintf(words, sizeof words, " for \"%s\"", label);
+    site = reason.site;
+  }
+  take_site(queue->reader, site, &file, &line);
+  thing->cause = "suspended";
+  thing->predicate = file ? text("it is suspended%s (%s:%u)", words, file, line)
+                          : text("it is suspended%s", words);
+}
+
+static void set_held(struct queue *queue, struct thing *thing) {
+  struct inturn_layout_pace pace;
+  bool is_read = read_at(queue->reader, queue->extra.pace, &pace, sizeof pace);
+  if (is_read && !pace.is_visible) {
+    thing->cause = "view";
+    thing->predicate =
+        text(pace.ready_at == INT64_MIN ? "its view has not appeared"
+                                        : "its view is hidden");
+  } else if (queue->extra.clock) {
+    thing->cause = "clock";
+    thing->predicate = text("its manual clock has not reached its next start");
+  } else {
+    thing->cause = "delay";
+    thing->predicate = is_read && pace.ready_at > now_of(queue)
+                           ? text("it starts nothing for another %s",
+                                  rest_until(queue, pace.ready_at))
+                           : text("it starts nothing for some time");
+  }
+}
+
+/// Why nothing starts that is pending, as `obstacleLocked` finds it.
+static void set_cause(struct queue *queue, struct thing *thing) {
+  const lane *lane = &queue->lane;
+  uint64_t blocked;
+  bool awaits_executor = lane->scheduled > 0 && lane->active == 0;
+  if (queue->waiting == 0)
+    return;
+  if (lane->flags & SUSPENDED) {
+    set_suspended(queue, thing);
+  } else if (lane->flags & HELD) {
+    set_held(queue, thing);
+  } else if (lane->running >= limit_of(queue)) {
+    thing->cause = "turn";
+    thing->keeper = queue->oldest;
+  } else if (has_jobs(queue) && !(lane->flags & HEAD_BLOCKED)) {
+    if (awaits_executor) {
+      thing->cause = queue->executor.type == queue->reader->pool_type
+                         ? "pool"
+                         : "executor";
+      thing->predicate = standing(queue);
+    } else if (lane->flags & OFFERED) {
+      thing->cause = "task";
+      thing->predicate = text("the task of what comes next does not begin");
+    } else if (lane->running > 0) {
+      thing->cause = "turn";
+      thing->keeper = queue->oldest_in_call;
+    } else {
+      thing->cause = "callback";
+      thing->predicate = text("a callback of it has not returned");
+    }
+  } else if ((blocked = first_blocked(queue))) {
+    // As of the operation itself.
+    struct picture *picture = queue->reader->picture;
+    thing->keeper = blocked;
+    for (size_t i = queue->thing; i < picture->count; i++)
+      if (picture->things[i].id == blocked)
+        thing->cause = picture->things[i].cause;
+  } else if (lane->running > 0) {
+    thing->cause = "turn";
+    thing->keeper = queue->oldest;
+  }
+  // A visit, which has no entry.
+  if (thing->cause && strcmp(thing->cause, "turn") == 0 && !thing->keeper)
+    thing->predicate =
+        lane->active > 0
+            ? text("a callback of it has not returned")
+            : text("the body that its caller runs has not returned");
+}
+
+/// Reads the queue's own memory, and with that how far a burst has come.
+static bool read_lane(struct queue *queue) {
+  struct reader *reader = queue->reader;
+  if (!read_at(reader, queue->address, &queue->lane, sizeof queue->lane) ||
+      queue->lane.generation == 0 || queue->lane.generation & GONE)
+    return false;
+  lane *lane = &queue->lane;
+  queue->id = handle(reader, QUEUE, queue->index, lane->generation);
+  if (lane->more > 0 &&
+      (!read_at(reader, (uint64_t)lane->more, &queue->extra,
+                sizeof queue->extra) ||
+       (queue->extra.order && !read_at(reader, queue->extra.order,
+                                       &queue->order, sizeof queue->order))))
+    queue->has_changed = true;
+  if (lane->first_running &&
+      !read_slot(queue, slot_at(queue, lane->first_running), &queue->gate))
+    queue->has_changed = true;
+  if (lane->flags & BURSTING) {
+    queue->started =
+        (uint32_t)(queue->gate.word >> 32) - lane->burst_generation;
+    if (queue->started > lane->pending) {
+      queue->has_changed = true;
+      queue->started = 0;
+    }
+  }
+  lane->pending -= queue->started;
+  lane->finished += queue->started;
+  queue->waiting = lane->pending > queue->extra.segments
+                       ? lane->pending - queue->extra.segments
+                       : 0;
+  uint64_t executor =
+      queue->extra.executor ? queue->extra.executor : reader->engine.pool;
+  if (!read_at(reader, executor, &queue->executor, sizeof queue->executor))
+    queue->has_changed = true;
+  return true;
+}
+
+static void add_statistics(struct queue *queue, struct thing *thing) {
+  const lane *lane = &queue->lane;
+  const extra *extra = &queue->extra;
+  uint64_t finished = lane->finished;
+  thing->pending = queue->waiting;
+  thing->running = lane->running > extra->keeping_places
+                       ? lane->running - extra->keeping_places
+                       : 0;
+  // The one that was started last may have ended without its queue having heard
+  // of that. What a burst starts counts as finished until it turns out
+  // otherwise.
+  if (lane->first_running && !(queue->gate.flags & COUNTED)) {
+    if (is_ended(queue->gate.word))
+      thing->running -= thing->running > 0;
+    else if (lane->flags & BURSTING)
+      finished -= finished > 0;
+  }
+  thing->ended = finished + extra->failed + extra->cancelled +
+                 extra->timed_out + extra->abandoned;
+}
+
+static const char *kind_of(uint16_t traits) {
+  return traits & VIEW       ? "interaction"
+         : traits & SEGMENTS ? "actor"
+         : traits & LIMITED  ? "concurrent"
+                             : "fifo";
+}
+
+static void add_queue_thing(struct queue *queue) {
+  struct reader *reader = queue->reader;
+  const lane *lane = &queue->lane;
+  queue->thing = reader->picture->count;
+  struct thing *thing = add_thing(reader->picture, "queue");
+  thing->id = queue->id;
+  thing->queue_kind = kind_of(lane->traits);
+  thing->executor = queue->executor.handle;
+  thing->suspends = queue->extra.suspends;
+  thing->is_closed = lane->flags & CLOSED;
+  thing->is_waited_for = lane->flags & LANE_WAITED_FOR;
+  uint64_t label = lane->more < 0 ? (uint64_t)~lane->more : queue->extra.label;
+  if (label)
+    read_text(reader->memory, label, thing->label, sizeof thing->label);
+  add_statistics(queue, thing);
+}
+
+/// Reads a queue once. False: it has changed meanwhile, or there is none.
+static bool add_queue_once(struct queue *queue) {
+  lane before;
+  if (!read_lane(queue))
+    return true;
+  add_queue_thing(queue);
+  add_running(queue);
+  if (queue->extra.order) {
+    add_jobs(queue, queue->order.front, 0);
+    add_levels(queue);
+    add_blocked(queue);
+    if (queue->order.fence && !queue->order.is_fence_running)
+      add_pending_slot(queue, queue->order.fence);
+    add_jobs(queue, queue->order.behind, 0);
+  }
+  add_jobs(queue, queue->lane.buffer, queue->started);
+  add_held(queue);
+  struct thing cause = {0};
+  set_cause(queue, &cause);
+  struct thing *thing = &queue->reader->picture->things[queue->thing];
+  thing->cause = cause.cause;
+  thing->predicate = cause.predicate;
+  thing->keeper = cause.keeper;
+  if (!read_at(queue->reader, queue->address, &before, sizeof before) ||
+      before.generation != queue->lane.generation) {
+    cut(queue->reader->picture, queue->thing);
+    return false;
+  }
+  // As it was read.
+  before.pending -= queue->started;
+  before.finished += queue->started;
+  return !queue->has_changed &&
+         memcmp(&before, &queue->lane, sizeof before) == 0;
+}
+
+/// A queue that never stands still is told as it was read last: its numbers are
+/// of one moment, its operations of about that.
+static void add_queue(struct reader *reader, uint64_t address, uint32_t index) {
+  size_t count = reader->picture->count;
+  for (int attempt = 0; attempt < 5; attempt++) {
+    cut(reader->picture, count);
+    struct queue queue = {.reader = reader, .address = address, .index = index};
+    if (add_queue_once(&queue))
+      return;
+    sched_yield();
+  }
+}
+
+void add_queues(struct reader *reader) {
+  const struct inturn_layout_slab *lanes = &reader->engine.lanes;
+  struct inturn_layout_indices indices;
+  if (!read_at(reader, lanes->indices, &indices, sizeof indices))
+    return;
+  for (uint32_t i = indices.begin; i < indices.unused && i < MOST; i++) {
+    uint64_t address = element(reader, lanes, i, sizeof(lane));
+    if (address)
+      add_queue(reader, address, i);
+  }
+}

@@ -1,0 +1,171 @@
+// How what there is in a process is read from its memory: read.c begins, and
+// reads executors; read_queue.c and read_operation.c the rest.
+#ifndef INTURN_READER_H
+#define INTURN_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "Layout.h"
+#include "picture.h"
+
+// The bits of `LaneMachine.Flags`, `LaneTraits`, `OperationWord.Flags` and
+// `OperationSlot.Flags`, and the kinds of handles.
+enum {
+  CLOSED = 1 << 0,
+  SUSPENDED = 1 << 1,
+  HELD = 1 << 2,
+  BURSTING = 1 << 5,
+  LANE_WAITED_FOR = 1 << 6,
+  HEAD_BLOCKED = 1 << 8,
+  OFFERED = 1 << 11,
+
+  ONE_AT_A_TIME = 1 << 0,
+  LIMITED = 1 << 1,
+  SELECTIVE = 1 << 4,
+  SEGMENTS = 1 << 8,
+  VIEW = 1 << 10,
+
+  STARTED = 1 << 0,
+  RETURNED = 1 << 1,
+  CLAIMED = 1 << 2,
+  ENDED = 1 << 3,
+  CANCEL_REQUESTED = 1 << 4,
+  PLACE_HELD = 1 << 7,
+  WAITED_FOR = 1 << 9,
+  SEGMENT = 1 << 10,
+  OWN_CLOCK = 1 << 12,
+  RESTARTING = 1 << 14,
+  REATTEMPTED = 1 << 15,
+  AWAITED = 1 << 25,
+
+  COUNTED = 1 << 0,
+
+  QUEUE = 1,
+  OPERATION = 2,
+  TOKEN = 3,
+};
+
+/// Set in the generation of a lane whose queue is gone.
+static const uint32_t GONE = UINT32_C(1) << 31;
+
+/// As many indices there are.
+static const uint32_t MOST = 1 << 26;
+
+typedef struct inturn_layout_lane lane;
+typedef struct inturn_layout_extra extra;
+typedef struct inturn_layout_slot slot;
+typedef struct inturn_layout_jobs jobs;
+
+/// The process that is read, and the picture that is made of it.
+struct reader {
+  struct memory *memory;
+  struct picture *picture;
+  struct inturn_layout_process process;
+  struct inturn_layout_engine engine;
+  uint64_t pool_type;
+};
+
+/// One queue, and what is known of it so far.
+struct queue {
+  struct reader *reader;
+  uint64_t address, id;
+  uint32_t index;
+  lane lane;
+  extra extra; // all zero where there is none
+  struct inturn_layout_order order;
+  struct inturn_layout_executor executor;
+  slot gate;                       // the first that runs
+  uint32_t started;                // by a burst, and not counted yet
+  uint64_t waiting;                // how many are pending
+  uint64_t listed;                 // how many of these there are entries of
+  size_t thing;                    // its own
+  bool has_changed;                // while it was read
+  uint64_t oldest, oldest_in_call; // of those that run
+};
+
+// read.c
+
+/// Reads from an address. False: it is null, or cannot be read.
+bool read_at(struct reader *reader, uint64_t address, void *bytes, size_t size);
+
+/// Adds a thing, all zero but for its kind. It moves when another one is added.
+struct thing *add_thing(struct picture *picture, const char *kind);
+
+/// Removes all things but the first `count`.
+void cut(struct picture *picture, size_t count);
+
+/// Formats a text, which the caller frees.
+__attribute__((format(printf, 1, 2))) char *text(const char *format, ...);
+
+/// The bits of a handle, as the library makes them.
+uint64_t handle(const struct reader *reader, int kind, uint32_t index,
+                uint32_t generation);
+
+/// The line that a site's number stands for; no file where it is not known.
+void take_site(struct reader *reader, uint32_t number, const char **out_file,
+               uint32_t *out_line);
+
+/// Why an executor calls nothing, as the engine says it.
+char *standing(struct queue *queue);
+
+// read_operation.c
+
+/// The address of a slab's element of `size` bytes. 0: there is none.
+uint64_t element(struct reader *reader, const struct inturn_layout_slab *slab,
+                 uint32_t index, size_t size);
+
+/// Reads a slot that is one of the queue's operations at this moment. False: it
+/// is not.
+bool read_slot(struct queue *queue, uint64_t address, slot *slot);
+
+/// The address of the slot of an index. 0: there is none.
+uint64_t slot_at(struct queue *queue, uint32_t index);
+
+/// Whether a word has all of these flags.
+bool has(uint64_t word, uint64_t flags);
+
+/// Whether an operation's word says that it has ended, and not only an attempt.
+bool is_ended(uint64_t word);
+
+/// Reads what a slot has besides; both are as if empty where it has nothing.
+/// False: it has no plan.
+bool read_plan(struct reader *reader, const slot *slot,
+               struct inturn_layout_details *details,
+               struct inturn_layout_plan *plan);
+
+/// The name of the operation in a slot of whichever queue. 0: there is none.
+uint64_t name_of(struct reader *reader, uint64_t address);
+
+/// The moment of the picture. 0: not known.
+int64_t now_of(const struct queue *queue);
+
+/// A time until a moment, as a message has it.
+const char *rest_until(const struct queue *queue, int64_t moment);
+
+// Each of these adds a thing for each operation, and what it waits for.
+
+/// Those that run.
+void add_running(struct queue *queue);
+
+/// The pending operation in a slot.
+void add_pending_slot(struct queue *queue, uint64_t address);
+
+/// The jobs of a buffer, without the first `taken`, which a burst has started.
+void add_jobs(struct queue *queue, jobs jobs, uint32_t taken);
+
+/// Those of a selective queue that may start, by priority.
+void add_levels(struct queue *queue);
+
+/// Those that wait for others, for names or for another attempt.
+void add_blocked(struct queue *queue);
+
+/// Those that batches hold back, which have no slots, as one thing.
+void add_held(struct queue *queue);
+
+// read_queue.c
+
+/// Adds all queues, each with its operations.
+void add_queues(struct reader *reader);
+
+#endif
