@@ -186,7 +186,7 @@ _PREPARED: tuple[Any, ...] = (
     *c.CALLBACKS,
     *map(ctypes.POINTER, (c.inturn_operation, c.inturn_site, c.inturn_taken)),
 )
-_NUMBERS = (*c.HANDLES, ctypes.POINTER(c.inturn_operation_options))
+_NUMBERS = (*c.HANDLES, ctypes.c_uint64, ctypes.POINTER(c.inturn_operation_options))
 
 
 def _quick_type(kind: Any) -> Any:
