@@ -56,6 +56,7 @@ extension QueueEngine {
           }
         }
       }
+      token.isHeldByTask()
       token.onCancel { _ in task.cancel() }
     }
     operation.enqueue(on: self, options, fileID, line)

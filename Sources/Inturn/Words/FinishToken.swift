@@ -87,6 +87,9 @@ public final class FinishToken: @unchecked Sendable {
     operation?.setProgress(progress, of: token) ?? false
   }
 
+  /// Says that a task has it, whose user has none: for reports.
+  func isHeldByTask() { Engine.setTask(token) }
+
   /// Ends the operation as finished, with a value.
   @discardableResult
   package func finish<Value: Sendable>(with value: Value) -> Bool {

@@ -171,6 +171,11 @@ extension Engine {
     return status
   }
 
+  /// Notes that the token is a task's: its user has none.
+  package static func setTask(_ token: Handle) {
+    _ = withSlot(token: token) { $0.note(.isTask, attempt: token.generation) }
+  }
+
   package static func setProgress(_ progress: Progress, of token: Handle) -> Status {
     guard hasMemory else { return .noMemory }
     return withSlot(token: token) { slot in

@@ -86,7 +86,7 @@ extension UnsafeMutablePointer<Lane> {
   func causeLocked(ofRunning word: OperationWord) -> StallLink.Cause {
     if word.contains(.placeHeld) { return .place }
     if word.contains(.claimed) { return word.contains(.returned) ? .none : .call }
-    if executor is OutsideExecutor { return .task }
+    if executor is OutsideExecutor || word.contains(.isTask) { return .task }
     return word.contains(.returned) ? .token : .call
   }
 }

@@ -115,6 +115,12 @@ package struct Report {
     "\"" + label.inOneLine + "\""
   }
 
+  /// The same after some words; empty where there is no label.
+  @inline(never)
+  static func quoted(_ label: String?, after words: String) -> String {
+    label.map { words + quoted($0) } ?? ""
+  }
+
   /// Tells the handler. No lock is held.
   package func send() {
     if let handler = Engine.current.pointee.reportHandler.current {

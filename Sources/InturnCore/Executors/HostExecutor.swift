@@ -198,8 +198,11 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   override var standing: String {
     lock.lock()
     defer { lock.unlock() }
-    if drainers > 0 { return "who drains its executor is in a call that has not returned" }
-    return (isMain ? "the main thread does not drain" : "nobody drains") + " its executor"
+    let name = Report.quoted(label, after: " ")
+    if drainers > 0 {
+      return "who drains its executor" + name + " is in a call that has not returned"
+    }
+    return (isMain ? "the main thread does not drain" : "nobody drains") + " its executor" + name
   }
 
   /// Whether the calling thread may never drain it.

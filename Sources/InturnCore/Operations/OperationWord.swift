@@ -52,9 +52,13 @@ struct OperationWord: Equatable {
     static let watched = Flags(rawValue: 1 << 24)
     /// Somebody waits for its end and need not be woken.
     static let awaited = Flags(rawValue: 1 << 25)
+    /// A task has the token of this attempt.
+    static let isTask = Flags(rawValue: 1 << 26)
 
     /// Flags that others may set and that make no difference to how it ends.
-    static var ofOthers: Flags { [.handleHeld, .observed, .waitedFor, .awaited, .attention] }
+    static var ofOthers: Flags {
+      [.handleHeld, .observed, .waitedFor, .awaited, .isTask, .attention]
+    }
 
     /// The flags of a gate between two operations.
     static var over: Flags { [.started, .returned, .claimed, .ended] }

@@ -45,7 +45,8 @@ let interactions = [
     try await dialogs.drain()
   },
   stuck(
-    "the main thread is blocked, and a dialog is next", "@dialogs: nobody drains its executor"
+    "the main thread is blocked, and a dialog is next",
+    "@dialogs: nobody drains its executor \"main\""
   ) {
     let dialogs = visible()
     Task.detached { try await dialogs.drain() }
@@ -101,7 +102,7 @@ let concurrent = [
     slow.enqueue { () in }
     await forever()
   },
-  stuck("all places are taken", "first@network: \(notFinished)") {
+  stuck("all places are taken", "first@network: \(notEnded)") {
     let network = ConcurrentQueue(label: "network", maxConcurrent: 2)
     network.enqueueTask(labelled("first")) { await forever() }
     network.enqueueTask(labelled("second")) { await forever() }
