@@ -142,6 +142,8 @@ extension QueueCore {
     _ line: UInt,
     _ body: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
+    callers.wrappingAdd(1, ordering: .relaxed)
+    defer { callers.wrappingSubtract(1, ordering: .relaxed) }
     let turn: Turn
     do {
       // As for a visit.

@@ -52,6 +52,8 @@ final class QueueCore: @unchecked Sendable {
   /// there were none. Only hints: relaxed.
   private let waiting = Atomic<Int>(0)
   private let urgency = Atomic<UInt8>(0)
+  /// How many callers wait for their turn, or run a body in it. Relaxed: only reports depend on it.
+  let callers = Atomic<Int>(0)
 
   enum Interest {
     static let quiet: UInt32 = 1 << 0
@@ -131,6 +133,8 @@ final class QueueCore: @unchecked Sendable {
     func laneIsReady(_ turn: OutsideExecutor.Turn) { core.drive(LaneDrainer(turn)) }
 
     func keep(_ context: UInt) { _ = OwnedFrame.reference(context).retain() }
+
+    var isAwaited: Bool { core.callers.load(ordering: .relaxed) > 0 || core.isRoomAwaited }
 
     func cancelIsDue(_ notice: OutsideExecutor.CancelNotice) {
       notice.deliver()

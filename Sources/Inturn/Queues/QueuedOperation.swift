@@ -97,11 +97,12 @@ public class QueuedOperation: @unchecked Sendable {
       let entry = try OperationFrame.enter { [self] in needs(&$0) }
       defer { TaskWaitGraph.leave(entry) }
       return await withCheckedContinuation { continuation in
-        let ended = lock.withLock { () -> OperationEnd? in
+        let (ended, handle) = lock.withLock {
           if self.ended == nil { waiters.append(continuation) }
-          return self.ended
+          return (self.ended, self.handle)
         }
-        if let ended { continuation.resume(returning: ended) }
+        if let ended { return continuation.resume(returning: ended) }
+        _ = Engine.setAwaited(handle)
       }
     }
   }

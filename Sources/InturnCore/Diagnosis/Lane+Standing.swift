@@ -166,7 +166,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether somebody waits for what is in the lane, as far as the library knows.
   private var isAwaitedLocked: Bool {
-    if pointee.machine.flags.contains(.waitedFor) { return true }
+    if pointee.machine.flags.contains(.waitedFor) || executor.isAwaited { return true }
     var isAwaited = false
     var left = 100
     @inline(never)

@@ -46,6 +46,9 @@ package class Executor: @unchecked Sendable {
   /// Why nothing that waits is being called, in words; asked when nothing has been for a while.
   var standing: String { fatalError("a subclass says why") }
 
+  /// Whether somebody waits for what is in the lane whose own it is. The lane is locked.
+  var isAwaited: Bool { false }
+
   /// How many items have been taken so far.
   final var taken: Int { lock.withLock { ring.taken } }
 

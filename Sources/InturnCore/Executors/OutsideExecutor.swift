@@ -9,8 +9,15 @@ package protocol LaneHost: AnyObject, Sendable {
   /// of the offer, even if the operation is cancelled meanwhile. Called under the lane's lock.
   func keep(_ context: UInt)
 
+  /// Whether somebody waits for what is in the lane. Asked under the lane's lock, for reports.
+  var isAwaited: Bool { get }
+
   /// The cancel handler of an operation is due.
   func cancelIsDue(_ notice: OutsideExecutor.CancelNotice)
+}
+
+extension LaneHost {
+  package var isAwaited: Bool { false }
 }
 
 /// The executor of one lane that is drained from outside the engine.
@@ -36,6 +43,8 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
     self.host = host
     super.init(label: nil)
   }
+
+  override var isAwaited: Bool { host.isAwaited }
 
   override var standing: String { "its tasks have not come to it" }
 

@@ -24,7 +24,7 @@ let interactions = [
     dialogs.add { $0() }
     try await dialogs.drain()
   },
-  stuck("a presentation of a hidden view is awaited", later) {
+  stuck("a presentation of a hidden view is awaited", "@dialogs: its view has not appeared") {
     let dialogs = InteractionQueue(label: "dialogs")
     try await dialogs.present {}
   },

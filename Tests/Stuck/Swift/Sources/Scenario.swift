@@ -26,8 +26,6 @@ let notEnded = "its task has not ended"
 let notFinished = "its call has returned, its token has not been finished"
 let inCall = "its call has not returned"
 let refused = "refused: a wait was refused because it could never end"
-/// Who awaits something may do so for as long as that takes.
-let later = "silent: only tasks await it, so it is told after 10 s"
 
 /// Whatever has to live.
 final class Kept: @unchecked Sendable {

@@ -18,12 +18,12 @@ let notStarted = [
     Task(on: uploads) {}
     try await uploads.drain()
   },
-  stuck("a turn of a suspended queue is awaited", later) {
+  stuck("a turn of a suspended queue is awaited", "@uploads: it is suspended") {
     let uploads = FIFOQueue(label: "uploads")
     uploads.suspend()
     await uploads.run {}
   },
-  stuck("a value of a suspended queue is awaited", later) {
+  stuck("a value of a suspended queue is awaited", "@uploads: it is suspended") {
     let uploads = FIFOQueue(label: "uploads")
     uploads.suspend()
     try await uploads.enqueueTask {}.value
