@@ -262,8 +262,7 @@ static void watch(void *context, const inturn_change *change) {
   (void)context, (void)change;
 }
 
-NEW(observers_queue_is_suspended,
-    "silent: who waits for observers is not known to their queue") {
+NEW(observers_queue_is_suspended, "@screen: it is suspended") {
   inturn_queue screen = QUEUE(FIFO, "screen");
   inturn_datum datum = INTURN_INTEGER(1);
   inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;

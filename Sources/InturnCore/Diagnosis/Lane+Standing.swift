@@ -173,10 +173,11 @@ extension UnsafeMutablePointer<Lane> {
     func look(_ job: Job) -> Bool {
       left -= 1
       let slot = job.slot
+      let (destroy, context) =
+        (slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
       isAwaited =
-        slot?.loadWord().isAwaited == true
-        || Batch.isAwaited(
-          slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
+        slot?.loadWord().isAwaited == true || Batch.isAwaited(destroy, context)
+        || QueuedCall.isAwaited(destroy, context)
       return !isAwaited && left > 0
     }
     forEachRunningLocked(while: !isAwaited && left > 0) { _ = look(Job(slot: $0)) }

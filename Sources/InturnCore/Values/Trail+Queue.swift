@@ -4,7 +4,8 @@ extension TrailObserver {
   /// another one is enqueued.
   package static func post(on queue: Handle) -> Post {
     { trail, id in
-      let call = QueuedCall(work: { trail.runMail(id) }, onLoss: { trail.postAgain(id) })
+      let call = QueuedCall(
+        of: trail, work: { trail.runMail(id) }, onLoss: { trail.postAgain(id) })
       return call.enqueue(on: queue) == .ok
     }
   }
@@ -23,6 +24,8 @@ extension TrailObserver {
 
 /// A function as an operation's context.
 package final class QueuedCall {
+  /// The value whose change it tells; a thread may wait until it is told.
+  private let trail: TrailBase?
   private let work: () -> Void
   private let onLoss: () -> Void
   /// Whether its loss need not be reported. Changed before it is enqueued and by the operation,
@@ -30,7 +33,10 @@ package final class QueuedCall {
   private var isDone = false
 
   /// `onLoss` is called if the work was accepted and will never be called.
-  package init(work: @escaping () -> Void, onLoss: @escaping () -> Void = {}) {
+  package init(
+    of trail: TrailBase? = nil, work: @escaping () -> Void, onLoss: @escaping () -> Void = {}
+  ) {
+    self.trail = trail
     self.work = work
     self.onLoss = onLoss
   }
@@ -46,13 +52,25 @@ package final class QueuedCall {
           $0.work()
         }
         _ = Engine.end(Handle(bits: token), as: .finished)
-      }, context: context.toOpaque(), destroy: { Unmanaged<QueuedCall>.fromOpaque($0!).release() },
-      isOwed: true)
+      }, context: context.toOpaque(), destroy: Self.destroy, isOwed: true)
     if status != .ok {
       isDone = true
       context.release()
     }
     return status
+  }
+
+  private static let destroy: RawDestroy = { Unmanaged<QueuedCall>.fromOpaque($0!).release() }
+
+  /// Whether somebody waits for what a job tells. The caller has the lane's lock, under which the job
+  /// does not go.
+  static func isAwaited(_ function: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Bool {
+    guard let function, let context,
+      unsafeBitCast(function, to: UInt.self) == unsafeBitCast(destroy, to: UInt.self)
+    else { return false }
+    return Unmanaged<QueuedCall>.fromOpaque(context)._withUnsafeGuaranteedRef { call in
+      call.trail.map { trail in trail.lock.withLock { trail.isAwaited } } ?? false
+    }
   }
 
   deinit { if !isDone { onLoss() } }

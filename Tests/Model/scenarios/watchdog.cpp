@@ -131,6 +131,32 @@ SCENARIO(an_await_of_a_queue_meets_a_drain_and_the_last_end) {
             }});
 }
 
+// What a queue is to tell of a value is looked at under the lane's lock.
+SCENARIO(a_look_meets_a_drain_of_a_value_behind_a_suspended_queue) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched;
+  queue.suspend();
+  inturn_datum initial = INTURN_INTEGER(0);
+  inturn_value value;
+  expect("create", inturn_value_create(nullptr, &initial, &value), {INTURN_OK});
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.queue = queue.handle;
+  expect("observe",
+         inturn_value_observe(
+             value, &options, [](void *, const inturn_change *) {}, nullptr,
+             nullptr, nullptr),
+         {INTURN_OK});
+  expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK});
+  together(
+      {[&] { expect("drain", inturn_value_drain(value, -1), {INTURN_OK}); },
+       [&] { expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK}); },
+       [&] {
+         watched.awaitSaying("it is suspended");
+         queue.resume();
+       }});
+  expect("destroy", inturn_value_destroy(value), {INTURN_OK});
+}
+
 // A chain is followed while what it leads to ends, and its queue goes.
 SCENARIO(a_chain_meets_destruction_and_finish) {
   Queue network(INTURN_QUEUE_FIFO);
