@@ -135,6 +135,7 @@ static void stuck(void) {
   ATTEMPT(inturn_report_set_stall_limit(1000000));
   if (ATTEMPT(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue)))
     CHECK_OK(inturn_queue_destroy(queue));
+  ATTEMPT(inturn_report_set_awaited(own.queue.bits));
   if (enqueue(own.queue, NULL, NULL))
     CHECK_STATUS(inturn_queue_drain(own.queue, 20000000), INTURN_E_TIMED_OUT);
   ATTEMPT(inturn_report_set_stall_limit(-1));

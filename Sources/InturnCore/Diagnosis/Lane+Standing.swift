@@ -167,6 +167,8 @@ extension UnsafeMutablePointer<Lane> {
   /// Whether somebody waits for what is in the lane, as far as the library knows.
   private var isAwaitedLocked: Bool {
     if pointee.machine.flags.contains(.waitedFor) || executor.isAwaited { return true }
+    // What is pending stays so, and what it refers to is there.
+    stopBurstLocked()
     var isAwaited = false
     var left = 100
     @inline(never)
@@ -180,7 +182,13 @@ extension UnsafeMutablePointer<Lane> {
         || QueuedCall.isAwaited(destroy, context)
       return !isAwaited && left > 0
     }
-    forEachRunningLocked(while: !isAwaited && left > 0) { _ = look(Job(slot: $0)) }
+    forEachRunningLocked(while: !isAwaited && left > 0) { slot in
+      let word = slot.loadWord()
+      // A drainer changes its gate without the lock until it leaves it to an operation that has not
+      // ended, and then what the job of the gate refers to may be gone.
+      let isKept = word.contains(.observed) || (word.contains(.returned) && !word.contains(.ended))
+      if isKept { _ = look(Job(slot: slot)) } else { isAwaited = word.isAwaited }
+    }
     if !isAwaited && left > 0 { _ = forEachPendingLocked { look($0) } }
     return isAwaited
   }

@@ -59,9 +59,9 @@ SCENARIO(a_call_waits_for_what_it_has_enqueued) {
 // starting.
 SCENARIO(queues_that_start_each_other_leave_a_third_its_thread) {
   Pool pool(2);
+  bool hasRun = false;
   Queue a(INTURN_QUEUE_FIFO, pool.executor),
       b(INTURN_QUEUE_FIFO, pool.executor), c(INTURN_QUEUE_FIFO, pool.executor);
-  bool hasRun = false;
   Operation &last = a.add("last", keeps);
   together({[&] {
               b.add("b", [&](Operation &it) {

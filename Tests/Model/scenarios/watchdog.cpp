@@ -1,7 +1,7 @@
 // The watchdog's thread looks while others do anything.
+#include "../checker/watched.hpp"
 #include "../hosted/hosted.hpp"
 
-#include <algorithm>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,55 +10,6 @@ using namespace model;
 namespace {
 
 constexpr int64_t second = 1000000000;
-
-// Looks as long as it is in scope. It has to go before the queues: as long as
-// something is pending, time goes on.
-class Watched {
-public:
-  uint32_t told = 0;
-  std::vector<std::string> messages;
-  std::function<void()> onReport = [] {};
-
-  explicit Watched(int64_t limit = 1000000) {
-    expect("set_report_handler", inturn_report_set_handler(take, this, nullptr),
-           {INTURN_OK});
-    setLimit(limit);
-  }
-  ~Watched() {
-    setLimit(-1);
-    model_settle(false);
-    expect("set_report_handler",
-           inturn_report_set_handler(nullptr, nullptr, nullptr), {INTURN_OK});
-  }
-  static void setLimit(int64_t limit) {
-    expect("set_stall_limit", inturn_report_set_stall_limit(limit),
-           {INTURN_OK});
-  }
-  void awaitReport(uint32_t count = 1) {
-    await("a report", [&, count] { return told >= count; });
-  }
-  // How many there were with this text.
-  long saying(const std::string &text) const {
-    return std::count_if(messages.begin(), messages.end(), [&](auto &message) {
-      return message.find(text) != std::string::npos;
-    });
-  }
-  void awaitSaying(const char *text) {
-    await(text, [=, this] { return saying(text) > 0; });
-  }
-
-private:
-  static void take(void *context, const inturn_report *report) {
-    if (report->kind != INTURN_REPORT_STALL)
-      return;
-    Watched &self = *static_cast<Watched *>(context);
-    model_note("report: %s", report->message);
-    CHECK(report->chain_count > 0 && report->stalled_ns > 0);
-    self.messages.push_back(report->message);
-    self.told++;
-    self.onReport();
-  }
-};
 
 } // namespace
 
@@ -89,72 +40,6 @@ SCENARIO(a_look_meets_destruction) {
   Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
   queue.add("y", finishes, after(x));
   together({[&] { queue.destroy(); }, [&] { x.finish(); }});
-}
-
-// Who is awaited by a token may end, and the next one be in its place.
-static void tellAwaited(const char *what, uint64_t id) {
-  expect(what, inturn_report_set_awaited(id),
-         {INTURN_OK, INTURN_E_ALREADY_FINISHED});
-}
-
-SCENARIO(an_await_by_a_token_meets_finish_and_a_burst) {
-  Queue queue(INTURN_QUEUE_FIFO);
-  Operation &x = queue.add("x", keeps);
-  queue.add("y", finishes);
-  queue.add("z", finishes);
-  x.awaitCall();
-  const uint64_t token = x.token.bits;
-  together({[&] { x.finish(); }, [&] { tellAwaited("token", token); },
-            [&] { queue.drain(); }});
-}
-
-SCENARIO(an_await_by_a_token_meets_finish_and_the_next_beside) {
-  Queue queue(INTURN_QUEUE_CONCURRENT);
-  Operation &x = queue.add("x", keeps);
-  x.awaitCall();
-  const uint64_t token = x.token.bits;
-  together({[&] { x.finish(); }, [&] { tellAwaited("token", token); },
-            [&] { queue.add("y", finishes); }});
-}
-
-// Who waits by himself until a queue is quiet is woken with the others.
-SCENARIO(an_await_of_a_queue_meets_a_drain_and_the_last_end) {
-  Queue queue(INTURN_QUEUE_FIFO);
-  Watched watched;
-  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
-  x.awaitCall();
-  together({[&] { x.finish(); }, [&] { queue.drain(); },
-            [&] {
-              expect("queue", inturn_report_set_awaited(queue.handle.bits),
-                     {INTURN_OK});
-              tellAwaited("operation", x.handle.bits);
-            }});
-}
-
-// What a queue is to tell of a value is looked at under the lane's lock.
-SCENARIO(a_look_meets_a_drain_of_a_value_behind_a_suspended_queue) {
-  Queue queue(INTURN_QUEUE_FIFO);
-  Watched watched;
-  queue.suspend();
-  inturn_datum initial = INTURN_INTEGER(0);
-  inturn_value value;
-  expect("create", inturn_value_create(nullptr, &initial, &value), {INTURN_OK});
-  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
-  options.queue = queue.handle;
-  expect("observe",
-         inturn_value_observe(
-             value, &options, [](void *, const inturn_change *) {}, nullptr,
-             nullptr, nullptr),
-         {INTURN_OK});
-  expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK});
-  together(
-      {[&] { expect("drain", inturn_value_drain(value, -1), {INTURN_OK}); },
-       [&] { expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK}); },
-       [&] {
-         watched.awaitSaying("it is suspended");
-         queue.resume();
-       }});
-  expect("destroy", inturn_value_destroy(value), {INTURN_OK});
 }
 
 // A chain is followed while what it leads to ends, and its queue goes.

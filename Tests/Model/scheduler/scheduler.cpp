@@ -384,7 +384,7 @@ void model_note(const char *format, ...) {
 extern "C" {
 
 _Thread_local void *inturn_system_innermost_frame;
-struct inturn_system_process inturn_system_this_process = {.state = 1};
+struct inturn_system_process inturn_system_this_process = {"", 0, 1, 0, 0, 0};
 
 void inturn_system_pause(void) {
   if (!isActive())

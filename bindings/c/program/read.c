@@ -163,11 +163,17 @@ char *standing(struct queue *queue) {
   }
   if (!read_at(reader, address, &host, sizeof host))
     return text("its executor does not call it");
+  char label[64], name[68] = "";
+  take_string(reader, queue->executor.label, label, sizeof label);
+  if (queue->executor.label[1])
+    snprintf(name, sizeof name, " \"%s\"", label);
   if (host.drainers > 0)
-    return text("who drains its executor is in a call that has not returned");
-  return text("%s its executor", host.is_main == 1
-                                     ? "the main thread does not drain"
-                                     : "nobody drains");
+    return text("who drains its executor%s is in a call that has not returned",
+                name);
+  return text("%s its executor%s",
+              host.is_main == 1 ? "the main thread does not drain"
+                                : "nobody drains",
+              name);
 }
 
 bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,

@@ -85,7 +85,7 @@ static void set_running_cause(struct queue *queue, struct thing *thing,
       thing->cause = "call";
       predicate = "it has ended, its call has not returned";
     }
-  } else if (queue->executor.handle == 0) {
+  } else if (queue->executor.handle == 0 || has(word, IS_TASK)) {
     thing->cause = "task";
     predicate = "its task has not ended";
   } else if (has(word, RETURNED)) {

@@ -38,6 +38,7 @@ enum {
   RESTARTING = 1 << 14,
   REATTEMPTED = 1 << 15,
   AWAITED = 1 << 25,
+  IS_TASK = 1 << 26,
 
   COUNTED = 1 << 0,
 

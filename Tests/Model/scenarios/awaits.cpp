@@ -1,0 +1,90 @@
+// Who waits without a call of the library's, and what the watchdog sees of
+// those who wait.
+#include "../checker/watched.hpp"
+
+using namespace model;
+
+// Who is awaited by a token may end, and the next one be in its place.
+static void tellAwaited(const char *what, uint64_t id) {
+  expect(what, inturn_report_set_awaited(id),
+         {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+}
+
+SCENARIO(an_await_by_a_token_meets_finish_and_a_burst) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps);
+  queue.add("y", finishes);
+  queue.add("z", finishes);
+  x.awaitCall();
+  const uint64_t token = x.token.bits;
+  together({[&] { x.finish(); }, [&] { tellAwaited("token", token); },
+            [&] { queue.drain(); }});
+}
+
+SCENARIO(an_await_by_a_token_meets_finish_and_the_next_beside) {
+  Queue queue(INTURN_QUEUE_CONCURRENT);
+  Operation &x = queue.add("x", keeps);
+  x.awaitCall();
+  const uint64_t token = x.token.bits;
+  together({[&] { x.finish(); }, [&] { tellAwaited("token", token); },
+            [&] { queue.add("y", finishes); }});
+}
+
+// Who waits by himself until a queue is quiet is woken with the others.
+SCENARIO(an_await_of_a_queue_meets_a_drain_and_the_last_end) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched;
+  Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
+  x.awaitCall();
+  together({[&] { x.finish(); }, [&] { queue.drain(); },
+            [&] {
+              expect("queue", inturn_report_set_awaited(queue.handle.bits),
+                     {INTURN_OK});
+              tellAwaited("operation", x.handle.bits);
+            }});
+}
+
+// What a queue is to tell of a value is looked at under the lane's lock.
+SCENARIO(a_look_meets_a_drain_of_a_value_behind_a_suspended_queue) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched;
+  queue.suspend();
+  inturn_datum initial = INTURN_INTEGER(0);
+  inturn_value value;
+  expect("create", inturn_value_create(nullptr, &initial, &value), {INTURN_OK});
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.queue = queue.handle;
+  expect("observe",
+         inturn_value_observe(
+             value, &options, [](void *, const inturn_change *) {}, nullptr,
+             nullptr, nullptr),
+         {INTURN_OK});
+  expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK});
+  together(
+      {[&] { expect("drain", inturn_value_drain(value, -1), {INTURN_OK}); },
+       [&] { expect("add", inturn_value_add(value, 1, nullptr), {INTURN_OK}); },
+       [&] {
+         watched.awaitSaying("it is suspended");
+         queue.resume();
+       }});
+  expect("destroy", inturn_value_destroy(value), {INTURN_OK});
+}
+
+// It looks at who waits for a batch while drainers take its jobs down without
+// the lane's lock.
+SCENARIO(a_look_meets_a_batch_that_somebody_waits_for) {
+  for (auto kind : {INTURN_QUEUE_FIFO, INTURN_QUEUE_CONCURRENT}) {
+    Queue queue(kind);
+    Watched watched;
+    Batch &batch = queue.addBatch({{"a", finishes}, {"x", keeps}});
+    Operation &x = *batch.operations[1];
+    together({[&] { batch.wait(); },
+              [&] {
+                x.awaitCall();
+                watched.awaitReport();
+                x.finish();
+              }});
+    Batch &next = queue.addBatch({{"b", finishes}, {"c", finishes}});
+    together({[&] { next.wait(); }, [&] { queue.add("d", finishes); }});
+  }
+}
