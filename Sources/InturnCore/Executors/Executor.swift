@@ -7,8 +7,9 @@ package class Executor: @unchecked Sendable {
   /// Protects `ring` and the subclass's state.
   let lock = BriefLock()
   @exclusivity(unchecked) var ring = ReadyRing()
-  /// `ring.count`, to be read without the lock. Relaxed: a hint.
-  private let waiting = Atomic<Int>(0)
+  /// What `waiting` returns: one word, beside the lock and the ring, as each further cache line would
+  /// have to come from the other processor, too. Relaxed: a hint.
+  private let waitingBits = Atomic<UInt64>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
   /// Set before the executor is shared; null for one without a handle.
@@ -25,18 +26,36 @@ package class Executor: @unchecked Sendable {
   /// read. Rarely written, so that drainers can read it all the time. Relaxed: a hint.
   final let hasGoneOn = Atomic(false)
 
-  /// How many items wait.
+  /// What waits, to be read without the lock.
+  struct Waiting {
+    fileprivate let bits: UInt64
+
+    @inline(__always)
+    var count: UInt32 { UInt32(truncatingIfNeeded: bits) }
+    /// Among them is an item for which no thread comes back.
+    var isUrgent: Bool { bits & (1 << 32) != 0 }
+    /// Changes with each item that is taken.
+    var taken: UInt64 { bits >> 33 }
+  }
+
   @inline(__always)
-  final var waitingCount: Int { waiting.load(ordering: .relaxed) }
+  final var waiting: Waiting { Waiting(bits: waitingBits.load(ordering: .relaxed)) }
+
+  @inline(__always)
+  private func publishLocked(isUrgent: Bool) {
+    let taken = UInt64(truncatingIfNeeded: ring.taken)
+    waitingBits.store(
+      taken << 33 | (isUrgent ? 1 << 32 : 0) | UInt64(ring.count), ordering: .relaxed)
+  }
 
   /// Whether anything waits.
   @inline(__always)
-  final var hasWaiting: Bool { waitingCount > 0 }
+  final var hasWaiting: Bool { waiting.count > 0 }
 
   /// Whether something waits besides `drainers` drainers of the lane that asks.
   @inline(__always)
   final func hasWaiting(besides drainers: UInt16) -> Bool {
-    let count = waitingCount
+    let count = waiting.count
     if count == 0 { return false }
     if count > drainers { return true }
     if !hasGoneOn.load(ordering: .relaxed) { hasGoneOn.store(true, ordering: .relaxed) }
@@ -53,15 +72,15 @@ package class Executor: @unchecked Sendable {
   final var taken: Int { lock.withLock { ring.taken } }
 
   @inline(__always)
-  final func appendLocked(_ item: ReadyRing.Item) {
+  final func appendLocked(_ item: ReadyRing.Item, isUrgent: Bool = false) {
     ring.append(item)
-    waiting.store(ring.count, ordering: .relaxed)
+    publishLocked(isUrgent: isUrgent || waiting.isUrgent)
   }
 
   @inline(__always)
   final func popLocked() -> ReadyRing.Item? {
     let item = ring.popFirst()
-    waiting.store(ring.count, ordering: .relaxed)
+    publishLocked(isUrgent: ring.count > 0 && waiting.isUrgent)
     return item
   }
 }

@@ -35,10 +35,6 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var machine: PoolMachine
   /// The parked threads' words, in the order in which they parked.
   @exclusivity(unchecked) private var parked: [Parker] = []
-  /// The word of the thread that spins.
-  @exclusivity(unchecked) private var spinner: Parker?
-  /// Changes whenever a thread takes an item. Relaxed: a hint for the thread that spins.
-  private let takes = Atomic<Int>(0)
   /// All threads, so that their words can still be reached when a thread ends with the process.
   @exclusivity(unchecked) private var workers: [Listed] = []
 
@@ -63,8 +59,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private static var looksOfBlocked: Int { 4 }
   private static var spinRounds: Int { 60 }
   private static var spinNanoseconds: Int64 { 100 }
-  /// After so many of these rounds a thread has not come back from a short call.
-  private static var roundsOfCall: Int { 10 }
+  /// In this time a thread has come back from a short call.
+  private static var callNanoseconds: Int64 { 1_000 }
   private static var shortSleep: Int64 { 20_000 }
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
@@ -98,9 +94,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     let pool = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     let comesBack = CallFrame.innermost?.pointee.home == pool
     lock.lock()
-    appendLocked(item)
-    // Relaxed: who sees it takes the lock.
-    if !comesBack { spinner?.pointee.store(1, ordering: .relaxed) }
+    appendLocked(item, isUrgent: !comesBack)
     unlockAndAct(on: machine.provide(for: ring.count))
   }
 
@@ -213,16 +207,12 @@ package final class WorkerPool: Executor, @unchecked Sendable {
       {
       case .take:
         let item = popLocked()
-        takes.store(ring.taken, ordering: .relaxed)
         unlockAndAct(on: machine.provide(for: ring.count))
         return item
       case .spin:
-        parker.pointee.store(0, ordering: .relaxed)
-        spinner = parker
         lock.unlock()
-        lookAround(parker)
+        lookAround()
         lock.lock()
-        spinner = nil
         machine.stopsSpinning()
         worker.looksAround = ring.count > 0
       case .park:
@@ -254,22 +244,21 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     }
   }
 
-  /// Returns when the word is set, when something waits for which no thread comes back, or when
-  /// nothing has been taken for a while.
-  ///
-  /// What waits is looked at seldom: each look takes its cache line from the thread that changes it.
-  private func lookAround(_ parker: Parker) {
-    var last = takes.load(ordering: .relaxed)
+  /// Returns when something waits for which no thread comes back, or when nothing has been taken for
+  /// a while. While others take, it looks seldom: each look takes the cache line from them.
+  private func lookAround() {
+    var last = waiting
+    var pause = Self.spinNanoseconds
     var round = 0
-    while round < Self.spinRounds && parker.pointee.load(ordering: .relaxed) == 0 {
-      inturn_system_spin(Self.spinNanoseconds)
-      round += 1
-      if round % Self.roundsOfCall != 0 { continue }
-      let now = takes.load(ordering: .relaxed)
-      // The one that waits when another has just been taken is that thread's next one.
-      if waitingCount > (now == last ? 0 : 1) { return }
-      if now != last { round = 0 }
+    while round < Self.spinRounds {
+      let now = waiting
+      let isMoving = now.taken != last.taken
+      let isLeft = now.count == 1 && !isMoving && pause == Self.callNanoseconds
+      if now.isUrgent || now.count > 1 || isLeft { return }
+      round = isMoving ? 0 : round + 1
+      pause = isMoving || now.count == 1 ? Self.callNanoseconds : Self.spinNanoseconds
       last = now
+      inturn_system_spin(pause)
     }
   }
 
