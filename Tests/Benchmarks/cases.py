@@ -364,8 +364,7 @@ CASES = (
         (5_000,),
         (Target("ns_per_operation", FOUNDATION, must=0.15, aim=0.06),),
     ),
-    # Foundation's time for each operation of these grows with their number, so that 100,000 take
-    # minutes: they are measured apart, and fewer.
+    # Foundation's time for each of these grows with their number: they are apart, and fewer.
     *(
         Case(
             f"{shape}_foundation",
