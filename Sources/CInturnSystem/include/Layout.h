@@ -1,6 +1,6 @@
 // How the engine lies in the memory of a process, for who reads it from outside
-// without running any code in it: bindings/c/program/reader.h. The engine itself
-// makes no use of this but for the mark and the number.
+// without running any code in it: bindings/c/program/reader.h. The engine
+// itself makes no use of this but for the mark and the number.
 //
 // Each structure is the Swift type of that name, as far as it is read: what is
 // left out has no name, or comes after. LayoutTests compares them. Whoever
