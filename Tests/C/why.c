@@ -5,6 +5,10 @@
  */
 #include "stuck.h"
 
+/* It stays "3600 s" while its last second has not gone by: on a clock that
+   stands still, too. */
+#define SOON_AN_HOUR (3600 * 1000 * MS + 999 * MS)
+
 static inturn_operation enqueue(inturn_queue queue,
                                 inturn_operation_options options) {
   inturn_operation operation;
@@ -124,7 +128,7 @@ static void what_holds_a_queue_back_is_told(void) {
 static void a_delay_of_the_systems_clock_is_told(void) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = "q";
-  options.rate = (inturn_rate){1, 1, 3600 * 1000 * MS};
+  options.rate = (inturn_rate){1, 1, SOON_AN_HOUR};
   inturn_queue queue;
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
   inturn_operation first = enqueue(queue, labelled("first"));
@@ -132,7 +136,7 @@ static void a_delay_of_the_systems_clock_is_told(void) {
   CHECK_INT(end_of(first).outcome, INTURN_FINISHED);
   stall reason = reason_of(second);
   CHECK_TEXT(reason.chain, "turn second@q > delay @q");
-  CHECK(stall_says(&reason, "it starts nothing for another 3599 s."));
+  CHECK(stall_says(&reason, "it starts nothing for another 3600 s."));
   CHECK_OK(inturn_queue_destroy(queue));
   release(first), release(second);
 }
@@ -144,7 +148,7 @@ static void fail_once(void *context, inturn_token token) {
 
 static void the_time_to_the_next_attempt_is_told(void) {
   inturn_retry retry = INTURN_RETRY_INIT;
-  retry.delay_ns = 3600 * 1000 * MS;
+  retry.delay_ns = SOON_AN_HOUR;
   inturn_operation_options options = labelled("upload");
   options.retry = &retry;
   inturn_queue_options timed = INTURN_QUEUE_OPTIONS_INIT;
@@ -163,7 +167,7 @@ static void the_time_to_the_next_attempt_is_told(void) {
   } while (strcmp(reason.chain, "delay upload@q") != 0);
   /* That may have been asked before it failed. */
   reason = reason_of(upload[0]);
-  CHECK(stall_says(&reason, "its next attempt begins in 3599 s."));
+  CHECK(stall_says(&reason, "its next attempt begins in 3600 s."));
   reason = reason_of(upload[1]);
   CHECK_TEXT(reason.chain, "clock upload@q");
   CHECK(stall_says(&reason, "manual clock has not reached its next attempt."));
