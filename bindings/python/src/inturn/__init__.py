@@ -156,7 +156,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# The modules of what not every program needs; each is imported when one of its names is asked for.
+# Modules that not every program needs; each is imported when one of its names is first used.
 _LATER = {
     "_batches": ("Batch", "BatchEnd", "BatchPolicy", "OnBatchEnd"),
     "_clocks": ("ManualClock", "now"),

@@ -13,7 +13,7 @@ MAX_NS = 2**63 - 1
 
 
 def checked(owner: object, name: str, value: Any, what: str, convert: Callable[[Any], T]) -> T:
-    """What a function makes of an argument; where it raises, the error says what is wrong.
+    """Converts an argument with a function; if that raises, the error says what is wrong.
 
     :raises TypeError: the argument is of another type.
     :raises ValueError: it is out of range.
@@ -51,7 +51,7 @@ def one_of(*kinds: type) -> Callable[[Any], Any]:
 
 
 def handle_of(kind: type) -> Callable[[Any], Any]:
-    """Takes objects that have a handle of this type, for that."""
+    """Takes objects with a handle of this type, and returns the handle."""
 
     def take(value: Any) -> Any:
         return one_of(kind)(getattr(value, "_handle", None))
@@ -60,7 +60,7 @@ def handle_of(kind: type) -> Callable[[Any], Any]:
 
 
 def function(value: Any) -> Any:
-    """Takes what can be called."""
+    """Takes callables."""
     if not callable(value):
         raise TypeError
     return value
@@ -72,7 +72,7 @@ def number(value: Any) -> float:
 
 
 def text(value: Any) -> bytes:
-    """Takes strings, for the library."""
+    """Takes strings, and returns the library's form."""
     if not isinstance(value, str):
         raise TypeError
     encoded = value.encode()
@@ -82,22 +82,22 @@ def text(value: Any) -> bytes:
 
 
 def nanoseconds(seconds: Any) -> int:
-    """Takes times, for the library; one that is too long for it is cut."""
-    if not seconds >= 0:  # or no number at all
+    """Takes times, and returns nanoseconds; a time that is too long is cut."""
+    if not seconds >= 0:  # also refuses NaN
         raise ValueError
     return int(seconds * 1e9) if seconds < 9e9 else MAX_NS
 
 
 def name_of(owner: object, name: str, value: Any) -> bytes:
-    """A name for the library."""
+    """A name in the library's form."""
     return checked(owner, name, value, NAME, text)
 
 
 def label_of(owner: object, label: str | None) -> bytes | None:
-    """A label for the library."""
+    """A label in the library's form."""
     return None if label is None else name_of(owner, "label", label)
 
 
 def limit_of(owner: object, timeout: float | None) -> int:
-    """The nanoseconds of a timeout; -1: there is none."""
+    """The nanoseconds of a timeout; -1 for none."""
     return -1 if timeout is None else checked(owner, "timeout", timeout, TIME, nanoseconds)

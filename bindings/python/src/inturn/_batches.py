@@ -84,7 +84,7 @@ class Batch(NotCopied):
         self._operations = operations
         self._on_end = on_end
         self._states: BatchStates | None = None
-        self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
+        self._lock = threading.RLock()  # protects the rest; a finaliser may run while it is held
         self._is_over = False
         self._waiters: list[Bell] = []
 
@@ -177,7 +177,7 @@ class Batch(NotCopied):
         return BatchEnd(Outcome(end.outcome), error, decided_by, end.finished, ends)
 
     def _deliver(self, end: c.inturn_batch_end) -> None:
-        """What the library calls at the end."""
+        """Called by the library at the end."""
         on_end, self._on_end = self._on_end, None
         try:
             if on_end is not None:
@@ -210,7 +210,7 @@ class Batch(NotCopied):
         finally:
             with self._lock, suppress(ValueError):
                 self._waiters.remove(waiter)
-        return self.wait()  # for no longer than a call of the library's takes to return
+        return self.wait()  # only until the library's call has returned
 
     def __repr__(self) -> str:
         return f"<inturn.Batch of {len(self)} in {self._queue!r}>"

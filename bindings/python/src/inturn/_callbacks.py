@@ -1,9 +1,9 @@
 """How the library calls Python, and how Python waits for the library.
 
-The library holds no Python object: the context of a callback is a key, and what it stands for is
-an entry of a table. An entry is added before the library is given its key, and goes when the
-library destroys the context, which it does exactly once. What only listens is kept alive by what
-the user holds, and the table has a weak reference: so who listens to its own is collected.
+The library holds no Python object: a callback's context is a key into a table of entries. An entry
+is added before the library gets its key, and removed when the library destroys the context, which
+it does exactly once. Listeners are kept alive by objects that the user holds, and their table has
+weak references, so that a listener on its own object can still be collected.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ._prototypes import (
     inturn_retry_fn,
 )
 
-# How long a wait in the library lasts at once on the main thread, which handles no signal
-# meanwhile, and on a loop's thread, which is to see a turn of the loop that comes.
+# How long a single wait in the library may last: on the main thread, which handles no signals
+# meanwhile, and on a loop's thread, which has to notice a turn of the loop.
 _SLICE_NS = 50_000_000
 
 
-# What stands for an operation, or a segment of one: called as the work, once for each attempt, is
-# `_start(token)`; and `_dropped()` when the library is done with it, whether it was started or not.
+# Entries for operations and segments. `_start(token)` is called as the work, once for each attempt,
+# and `_dropped()` when the library is done with the entry, whether it was started or not.
 entries: dict[int, Any] = {}
 listeners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-# Operations that have failed: those of which nobody was told are named at the interpreter's exit.
+# Failed operations; at the interpreter's exit, those that nobody was told of are named.
 failures: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 new_key: Callable[[], int] = itertools.count(1).__next__
 
@@ -60,14 +60,14 @@ if not getattr(sys, "_is_gil_enabled", lambda: True)():
     os.register_at_fork(after_in_child=_renew_after_fork)
 
 
-# Where the library writes a handle, prepared for a call. They are used again, as an object of
-# ctypes for each operation would cost more than the call; never by two at a time, be the second one
-# a finaliser or a signal handler of the same thread.
+# Places where the library writes a handle, prepared for a call. They are reused, as a new ctypes
+# object for each operation would cost more than the call; but never by two calls at once, not even
+# if the second one is in a finaliser or signal handler on the same thread.
 _outs: list[tuple[Any, c_void_p]] = []
 
 
 def take_out() -> tuple[Any, c_void_p]:
-    """A place for a handle, to be given back."""
+    """A place for a handle, to be returned to the list."""
     try:
         return _outs.pop()
     except IndexError:
@@ -77,7 +77,7 @@ def take_out() -> tuple[Any, c_void_p]:
 
 give_back: Callable[[tuple[Any, c_void_p]], None] = _outs.append
 
-# Threads that drain an executor just now and must not be kept: work is handed on from there.
+# Threads that drain an executor and must not be held up: work is handed on to the pool.
 borrowed: set[int] = set()
 
 
@@ -86,15 +86,15 @@ waits_for_loop: set[int] = set()
 
 
 def register(item: object, table: MutableMapping[int, Any] = entries) -> int:
-    """A number for the library, which knows nothing of objects."""
+    """Adds an object to a table, and returns its key for the library."""
     key = new_key()
     table[key] = item
     return key
 
 
 def call(function: Callable[[Any], object], argument: Any) -> None:
-    """Calls what a callback stands for. What it raises, ctypes reports as unraisable, so that it
-    never reaches the library; but an interrupt of the main thread is kept for `raise_interrupt`."""
+    """Calls a callback's function. Exceptions never reach the library: ctypes reports them as
+    unraisable, except that an interrupt of the main thread is kept for `raise_interrupt`."""
     try:
         function(argument)
     except BaseException as error:
@@ -103,26 +103,27 @@ def call(function: Callable[[Any], object], argument: Any) -> None:
 
 
 def tell_of(error: BaseException, what: str) -> None:
-    """Prints an exception that nobody gets as that of a thread is, with what it is of."""
+    """Prints an exception that nobody receives, like one of a thread, and says where it is from."""
     args = type(error), error, error.__traceback__, threading.Thread(name=what)
     threading.excepthook(threading.ExceptHookArgs(args))
 
 
 def refuse_coroutine(coroutine: CoroutineType[Any, Any, Any], function: object) -> NoReturn:
-    """A function has returned a coroutine, which nobody would run."""
+    """Raises, as a function has returned a coroutine, which nobody would run."""
     coroutine.close()
     raise TypeError(f"a coroutine function can only be passed to `run`: {function!r}")
 
 
 def keep_interrupt(error: BaseException) -> bool:
-    """Keeps an interrupt of the main thread for `raise_interrupt`; whether it is one."""
+    """Keeps an interrupt of the main thread for `raise_interrupt`. Returns whether it is one."""
     if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
         interrupts.append(error)
         return True
     return False
 
 
-# None of these keeps what it calls: an exception leads to its frames, and is not to lead to more.
+# None of these keeps a reference to what it calls: an exception refers to its frames, and must not
+# keep more alive through them.
 def _start(key: int, token: int) -> None:
     try:
         entries[key]._start(token)
@@ -149,7 +150,7 @@ def _post(key: int, token: int) -> None:
             queue._pool.hand_on(_post_here, key, function, token)
             return
         del queue
-        # The same as `_post_here`, without a call.
+        # Inlined `_post_here`.
         result = function()
         if type(result) is CoroutineType:
             refuse_coroutine(result, function)
@@ -171,11 +172,11 @@ def _post_here(key: int, function: Callable[[], object], token: int) -> None:
 
 
 def _fail(key: int, token: int, error: BaseException) -> bool:
-    """Work has raised, or something came between, maybe before the work had taken its token: then
-    nobody else has that. Whether the error is kept for `raise_interrupt`; what is not, ctypes
-    reports as unraisable, so that it never reaches the library."""
+    """Work has raised, or was interrupted, perhaps before it had taken its token, which nobody else
+    has in that case. Returns whether the error is kept for `raise_interrupt`; ctypes reports other
+    errors as unraisable, so they never reach the library."""
     entry = entries.get(key)
-    quick.token_fail(token, 1)  # which does nothing to what has ended
+    quick.token_fail(token, 1)  # does nothing if it has ended
     if type(entry) is tuple and isinstance(error, Exception):
         tell_of(error, f"inturn, of {entry[0]!r}, to which {entry[1]!r} was posted")
         return True
@@ -206,7 +207,7 @@ def _drop(key: int) -> None:
     except BaseException as error:
         if not keep_interrupt(error):
             raise
-        entries[key]._dropped()  # which does what was not done before
+        entries[key]._dropped()  # does whatever has not been done yet
     finally:
         del entries[key]
 
@@ -219,7 +220,8 @@ def _event(key: int, event: Any) -> None:
     _listen(key, event.contents)
 
 
-# What C calls, and what gives no answer: a call of these is made again if it has not begun.
+# Functions that C calls and that return nothing: if an interrupt keeps a call of one of these from
+# beginning, the call is made again.
 first_called = (
     _start,
     _start_where_it_may_stay,
@@ -232,16 +234,16 @@ first_called = (
 )
 
 
-# The trampolines, made once and never freed. A token comes as its bits: see `_library`.
+# The trampolines, created once and never freed. A token is passed as its bits: see `_library`.
 _work_fn = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 
-# Work: that runs wherever it is called; the same for one that may be called again, and so is never
-# taken; that may block, and so runs on a thread that may; a plain function.
+# Work, in this order: that runs wherever it is called; the same, for work that may be called again
+# and so is never taken; that may block, and so runs on a thread that may; a plain function.
 start_anywhere = prepared(_work_fn(_start))
 start_again = prepared(_work_fn(_start))
 start = prepared(_work_fn(_start_where_it_may_stay))
 start_post = prepared(_work_fn(_post))
-# Destroy functions: that just forget, and that tell the entry. The first has no line of Python.
+# Destroy functions: one only forgets the entry, without running Python code; one tells the entry.
 forget = prepared(inturn_destroy_fn(entries.pop))
 drop = prepared(inturn_destroy_fn(_drop))
 # For callbacks whose entry is a function of one argument.
@@ -254,14 +256,14 @@ call_with_event = inturn_event_fn(_event)
 forget_listener = prepared(inturn_destroy_fn(_end_listener))
 forget_event = forget_listener[1]
 drop_end = drop[1]
-# These are asked of an operation; neither raises.
+# Questions about an operation; neither raises.
 ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
 ask_decide = inturn_retry_fn(lambda key, *told: entries[key]._is_worth(*told))
 
 
 def _wait_beside(call: Callable[[int], object], ns: int) -> bool:
-    """The same call on another thread, for which the main one waits in a way that a signal
-    interrupts; then the other one is left behind.  False where there are no more threads."""
+    """Makes the call on another thread, while the main one waits in a way that signals can
+    interrupt; the other thread is then left behind.  False if no thread can be started."""
     told: Future[object] = Future()
 
     def wait_beside() -> None:
@@ -279,8 +281,7 @@ def _wait_beside(call: Callable[[int], object], ns: int) -> bool:
 
 
 def _is_called(frame: FrameType | None) -> bool:
-    """Whether the library has called what waits: who waits inside of work is the library's to see,
-    for rings."""
+    """Whether the waiting code was called by the library, which then finds rings itself."""
     while frame is not None and frame.f_globals is not _names:
         frame = frame.f_back
     return frame is not None
@@ -296,10 +297,10 @@ def wait(
     look: Callable[[], None] | None = None,
     rest: Callable[[Callable[[int], object], int], bool] = _wait_beside,
 ) -> None:
-    """Repeats a waiting call of an object, which is given nanoseconds, until the time is over.
+    """Repeats a blocking call on an object, which takes nanoseconds, until the time-out.
 
-    On the main thread ``rest`` is how a longer wait goes on; true, when it is over.  Who waits on
-    a loop's thread gives what raises when the wait can never end.
+    On the main thread, ``rest`` continues a longer wait and returns whether it is over.  A caller
+    on a loop's thread passes a function that raises when the wait can never end.
     """
     limit = limit_of(owner, timeout)
     if look is None and not on_main_thread():

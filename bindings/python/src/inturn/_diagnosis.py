@@ -101,8 +101,8 @@ T = TypeVar("T")
 
 
 def said(kind: type[T], structure: Any, /, **made: Callable[[Any], Any]) -> T:
-    """A named tuple of what a struct of the library says under the same names, and of what is
-    made of some of it."""
+    """A named tuple of a library struct's fields with the same names; ``made`` converts some of
+    them."""
     values: dict[str, Any] = {}
     for name in kind._fields:  # type: ignore[attr-defined]
         value = getattr(structure, name)
@@ -140,7 +140,7 @@ class Info(NamedTuple):
 
 
 def room_for(count: int) -> Any:
-    """Makes room for so many operations of a list, whose size the first one says."""
+    """An array for ``count`` operations of a list; the first element states the size."""
     infos = (c.inturn_operation_info * count)()
     if count:
         infos[0].size = sizeof(c.inturn_operation_info)
@@ -148,7 +148,7 @@ def room_for(count: int) -> Any:
 
 
 def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
-    """What the library's structs say."""
+    """The library's structs as `Info`."""
     return [said(Info, info, state=State) for info in infos]
 
 
@@ -172,8 +172,8 @@ def statistics() -> LibraryStatistics:
 
 
 def _write(report: Report) -> None:
-    """What is done with a report when nobody has asked for it."""
-    # A refused wait raises, and a lost token warns: each says it already.
+    """The default report handler."""
+    # A refused wait raises and a lost token warns, so these need no line.
     is_known = report.kind in (ReportKind.DEADLOCK, ReportKind.LOST_TOKEN)
     if not is_known and sys.stderr is not None:
         print(f"inturn: {report.message}", file=sys.stderr)
@@ -264,5 +264,5 @@ def _leave_reports() -> None:
 
 
 _take_reports()
-atexit.register(_leave_reports)  # the library may notice things after the interpreter has gone
+atexit.register(_leave_reports)  # the library may report after the interpreter is gone
 os.register_at_fork(after_in_child=_take_reports)

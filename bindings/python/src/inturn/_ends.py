@@ -1,4 +1,4 @@
-"""The words for where an operation is and how it ended."""
+"""An operation's states and ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Cause(IntEnum):
 
 
 class State(IntEnum):
-    """Where an operation is."""
+    """The state of an operation."""
 
     PENDING = 1
     RUNNING = 2
@@ -47,7 +47,7 @@ class State(IntEnum):
 
 
 class Progress(NamedTuple):
-    """How far something has come: so many of so many units.  A total of 0 means unknown."""
+    """How far something has come, in units of its own.  A total of 0 means unknown."""
 
     completed: int
     total: int
@@ -70,7 +70,7 @@ class End(NamedTuple):
 
 
 def error_of(end: End) -> BaseException | None:
-    """What a call raises whose operation has ended so; None: it returns the result."""
+    """The exception that a call raises for this end; None if it returns the result."""
     if end.outcome is Outcome.FINISHED or end.exception is not None:
         return end.exception
     what = f"{end.label or 'the operation'!r} has ended: {end.outcome.name}, {end.cause.name}"

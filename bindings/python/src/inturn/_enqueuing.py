@@ -1,4 +1,4 @@
-"""What accepts operations: a queue, and a queue with options."""
+"""Objects that accept operations: a queue, and a queue with options."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
     """
 
     _given = _NOTHING
-    # The same for the library; none: what it does without.
+    # The options in the library's form; None if it needs none.
     _structure: c.inturn_operation_options | None = None
 
     @property

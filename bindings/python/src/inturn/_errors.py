@@ -1,4 +1,4 @@
-"""One exception for each status of the library but ``INTURN_OK``, in the header's order."""
+"""One exception for each status except ``INTURN_OK``, in the header's order."""
 
 from __future__ import annotations
 

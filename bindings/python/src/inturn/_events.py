@@ -51,7 +51,7 @@ OnEvent = Callable[[Event], object]
 
 
 class Hub:
-    """Takes the events of one queue, and hands them on."""
+    """Receives the events of one queue and passes them on."""
 
     def __init__(self, on_event: OnEvent | None) -> None:
         self._on_event = on_event
@@ -77,7 +77,7 @@ class Hub:
             self._on_event(event)
 
     def _end(self) -> None:
-        """The queue is gone, and its last event was told."""
+        """The queue is gone and its last event has been delivered."""
         self._on_event = None
         with self._lock:
             self._is_over = True

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 
-# How many threads the pool may have, and how long one that has nothing to do stays.
+# How many threads the pool may have, and how long an idle one stays.
 _MAX_THREADS = 1024
 _IDLE_NS = 10_000_000_000
 _MAX_POLL_MS = 2**31 - 1
-# After how many calls a thread of the pool sees whether the interpreter exits.
+# After how many calls a pool thread checks whether the interpreter is exiting.
 _CALLS = 4096
-# How long the interpreter's exit waits for the work of daemon queues that is just being called,
-# and how often it looks whether that of the others is done.
+# How long the interpreter's exit waits for running work of daemon queues, and how often it checks
+# whether the other queues are done.
 _EXIT_SECONDS = 0.1
 _EXIT_LOOK_SECONDS = 0.005
 
@@ -50,7 +50,7 @@ class Executor(Closing):
     label: str | None = None
 
     def __init__(self, label: str | None = None, *, threads: int = 1) -> None:
-        """``label`` is what reports call it, ``threads`` how many may drain it at a time."""
+        """``label`` is its name in reports; ``threads`` is how many may drain it at a time."""
         self._handle = c.inturn_executor()
         self._owned = False
         what = f"a number of threads, from 1 to {_MAX_THREADS}"
@@ -104,7 +104,7 @@ class Executor(Closing):
         )
 
     def _poll(self, _: object, ns: int) -> bool:
-        """Sleeps until work waits: by no thread beside, which would be woken instead of another."""
+        """Sleeps until work waits, without a helper thread, which would be woken instead."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         poll.poll(min(ns // 1_000_000 + 1, _MAX_POLL_MS))
@@ -153,25 +153,25 @@ class _HandedOn:
 
 
 class Pool:
-    """An executor and its threads: as many as have something to do at a time, and one more.
+    """An executor and its threads: one more than are busy at a time.
 
-    They are daemons: so a token that nobody finishes keeps no interpreter alive. What waits for
-    work at the interpreter's exit asks whether it `is_at_rest`.
+    The threads are daemons, so that a token that nobody finishes does not keep the interpreter
+    alive. The interpreter's exit waits until the pool `is_at_rest`.
     """
 
     def __init__(self, is_daemon: bool, max_threads: int = _MAX_THREADS) -> None:
         self._is_daemon = is_daemon
         self._max_threads = max_threads
-        self.is_single = max_threads == 1  # a queue's own, which closes it
+        self.is_single = max_threads == 1  # belongs to one queue, which closes it
         self.executor = Executor("python", threads=max_threads)
         self._prepared = prepared(self.executor._handle.bits)
         self._lock = threading.Lock()  # protects _threads, _starting
         self._threads: set[threading.Thread] = set()
-        self._starting = False  # a thread that has not come to wait
+        self._starting = False  # a thread that is not waiting for work yet
         self._stopping = False
         if self.is_single:
             _single_pools.add(self)
-        # Work that must not stay where it was called goes through this queue.
+        # Work that must not run on the thread that called it goes through this queue.
         self._handed_on = c.inturn_queue()
         options = c.inturn_queue_options(max_concurrent=max_threads, executor=self.executor._handle)
         lib.inturn_queue_create(c.INTURN_QUEUE_CONCURRENT, byref(options), byref(self._handed_on))
@@ -185,7 +185,7 @@ class Pool:
         must(quick.queue_enqueue_at, NOTHING, to, start_anywhere, key, drop, NOTHING)
 
     def _start_thread(self) -> None:
-        """Starts one more, unless one is on its way."""
+        """Starts another thread, unless one is starting."""
         thread = threading.Thread(target=self._work, name="inturn", daemon=True)
         with self._lock:
             if self._starting or self._stopping or len(self._threads) == self._max_threads:
@@ -194,20 +194,20 @@ class Pool:
             self._threads.add(thread)
         try:
             thread.start()
-        except RuntimeError:  # no memory for it, or the interpreter exits
+        except RuntimeError:  # no memory for a thread, or the interpreter is exiting
             with self._lock:
                 self._starting = False
                 self._threads.remove(thread)
 
     def _work(self) -> None:
-        """A thread's life. Before it calls what waits, it sees to it that another one is there to
-        call what comes meanwhile: so work that blocks holds up its own queue only."""
+        """The body of a pool thread. Before it calls anything, it makes sure that another thread is
+        there for what comes meanwhile, so that blocking work only holds up its own queue."""
         executor, drain, ask = self._prepared, quick.executor_drain, quick.executor_wait
         wait_for_work = waiting.executor_wait
         others = c_uint32()
         out = byref(others)
         if not self._is_daemon:
-            # A thread that work starts inherits this: it is waited for, as work is.
+            # Inherited by threads that work starts: they are waited for, as work is.
             threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
         self._starting = False
         while not self._stopping:
@@ -215,23 +215,23 @@ class Pool:
             if status == 0:
                 if others.value == 0 and ask(executor, 0, None) == 0:
                     self._start_thread()
-                # Nothing comes between this and the next wait, which lets go of the interpreter:
-                # threads that the work has woken are waiting for that.
+                # Nothing may come between this and the next wait, which releases the interpreter:
+                # threads that the work has woken are waiting for it.
                 drain(executor, _CALLS, None)
             elif status != TimedOutError.status or others.value:
-                break  # the executor is the parent's, or there is nothing to do for so many
+                break  # the executor is a forked parent's, or this thread is not needed
         with self._lock:
             self._threads.discard(threading.current_thread())
         if self.is_single:
-            with suppress(Error):  # the interpreter exits, or this is a forked child
+            with suppress(Error):  # the interpreter is exiting, or this is a forked child
                 lib.inturn_queue_destroy(self._handed_on)
                 self.executor.close()
 
     def is_at_rest(self) -> bool:
         """Whether nothing waits to be called, and nothing is being called.
 
-        Not looked at is what no call of this pool could bring on: a resume, a view, a time, a
-        token that somebody else has; nor a coroutine's loop.
+        Ignores what no call of this pool can cause: a resume, a view, a time, a token that somebody
+        else holds, and the loops of coroutines.
         """
         others = c_uint32()
         status = waiting.executor_wait(self._prepared, 0, byref(others))
@@ -243,14 +243,14 @@ class Pool:
         return not is_starting and (is_at_rest or not threads)
 
     def close(self) -> None:
-        """The queue whose own it is has gone: so goes its thread, when that comes back."""
+        """Called by the queue that owns the pool: its thread ends when its present call returns."""
         if not self._stopping:
             self._stopping = True
             with suppress(Error):
-                self.hand_on(lambda: None)  # which wakes it
+                self.hand_on(lambda: None)  # wakes the thread
 
     def stop(self) -> None:
-        """Takes up nothing more, and waits a moment for what is being called."""
+        """Begins no further calls, and waits a moment for running ones."""
         self._stopping = True
         others = c_uint32()
         waiting.executor_wait(self._prepared, 0, byref(others))
@@ -262,11 +262,11 @@ class Pool:
 
 
 class _MainLoop:
-    """Runs the main executor, and lets Python handle signals meanwhile."""
+    """Runs the main executor while Python can handle signals."""
 
     def __init__(self) -> None:
         self._stopped = False
-        self._reader, self._writer = os.pipe()  # readable when there is a stop to look at
+        self._reader, self._writer = os.pipe()  # readable after a stop
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)
 
@@ -291,17 +291,17 @@ class _MainLoop:
             os.write(self._writer, b"\0")
 
 
-# Protects the tables of what is made `once`; a signal handler may come while it is held.
+# Protects the tables of `once`. Reentrant, as a signal handler may run while it is held.
 _lock = threading.RLock()
-_pools: dict[bool, Pool] = {}  # of the daemon queues, and of the others
+_pools: dict[bool, Pool] = {}  # one for daemon queues, and one for the others
 _single_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-_main_loops: dict[str, _MainLoop] = {}  # one
+_main_loops: dict[str, _MainLoop] = {}  # at most one
 
-exiting = False  # the main thread has come to its end
+exiting = False  # the main thread has ended
 
 
 def once(table: MutableMapping[K, V], key: K, make: Callable[[], V]) -> V:
-    """What a table has of a key; made when it is first needed."""
+    """The table's object for a key; created when it is first needed."""
     made = table.get(key)
     if made is None:
         with _lock:
@@ -312,18 +312,18 @@ def once(table: MutableMapping[K, V], key: K, make: Callable[[], V]) -> V:
 
 
 def copied(table: Mapping[K, V]) -> list[tuple[K, V]]:
-    """What a table has, which others may change meanwhile."""
+    """A copy of a table that other threads may change meanwhile."""
     with _lock:
         return list(table.items())
 
 
 def pool(daemon: bool = False) -> Pool:
-    """The executor of the queues that are given none."""
+    """The pool for queues without an executor of their own."""
     return once(_pools, daemon, lambda: Pool(daemon))
 
 
 def refuse_at_exit(pool: Pool | None) -> None:
-    """What the interpreter's exit waits for is not to become more and more.
+    """Keeps the work that the interpreter's exit waits for from growing.
 
     :raises ClosedError: the caller is not a thread that the interpreter waits for anyway.
     """
@@ -356,7 +356,7 @@ def stop_main() -> None:
     _main().stop()
 
 
-# What gives work back to the pools that nobody else will call any more.
+# Functions that return work to the pools that nobody else would call any more.
 give_back_at_exit: list[Callable[[], None]] = []
 
 
@@ -368,16 +368,16 @@ def _finish_at_exit() -> None:
     global exiting
     exiting = True
     try:
-        # Twice, as one may have given work to another that was at rest.
+        # Twice, as a pool may have given work to one that was at rest.
         while not all(each.is_at_rest() for each in _all_pools() * 2 if not each._is_daemon):
             time.sleep(_EXIT_LOOK_SECONDS)
-    except BaseException:  # an interrupt: the rest is not waited for
+    except BaseException:  # an interrupt ends the wait
         atexit.unregister(_finish_what_is_left)
         raise
 
 
 def _finish_what_is_left() -> None:
-    """After the threads that are no daemons have ended: by them, and without them."""
+    """Runs once all non-daemon threads have ended, and finishes what they have left."""
     for give_back in give_back_at_exit:
         give_back()
     _finish_at_exit()
@@ -401,7 +401,7 @@ def _renew_after_fork() -> None:
 
 atexit.register(_stop_at_exit)
 atexit.register(_finish_what_is_left)
-with suppress(AttributeError, RuntimeError):  # there is none; or the interpreter exits already
-    # As the standard library's executors do it: before anything that atexit takes away.
+with suppress(AttributeError, RuntimeError):  # no such function, or already exiting
+    # Like the standard library's executors: before any atexit handler.
     threading._register_atexit(_finish_at_exit)  # type: ignore[attr-defined]
 os.register_at_fork(after_in_child=_renew_after_fork)

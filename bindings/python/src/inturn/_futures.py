@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 _DONE = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
-# Protects that a future without a condition ends, or gets one. Nothing is called, and nothing made,
-# while it is held; a signal handler may come.
+# Protects the step in which a future without a condition ends or gets one. Nothing is called or
+# allocated while it is held. Reentrant, as a signal handler may run.
 _lock = threading.RLock()
 
 
@@ -56,18 +56,18 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     waits.
     """
 
-    # A condition costs more than all the rest, and few futures are waited for before they are
-    # done.  So it is made for the first who needs it; from then on all goes by the base's rules.
+    # A condition costs more than everything else, and few futures are waited for before they are
+    # done.  So it is created for the first waiter; from then on, the base class's rules apply.
 
     _made: threading.Condition | None = None
-    _handle: int | None = None  # of its operation, as soon as that is known
+    _handle: int | None = None  # the operation's, once it is known
 
     def __init__(self, queue: Queue, *call: Any) -> None:
         self._state = PENDING
         self._result: T | None = None
         self._exception: BaseException | None = None
-        # The function, its arguments and keywords. Who takes them, which one can, decides what
-        # becomes of it: it is started, cancelled, or dropped by the library.
+        # The function, its arguments and keywords. Only one caller can take them, and decides the
+        # outcome: the future is started, cancelled, or dropped by the library.
         self._call = [call]
         self._queue = queue  # alive for as long as it has operations
 
@@ -82,7 +82,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
                     made = self._made
                     if made is None:
                         self._waiters, self._done_callbacks = waiters, callbacks
-                        made = self._made = new  # last, as others look for it without the lock
+                        made = self._made = new  # last, as others read it without the lock
             return made
 
     def cancelled(self) -> bool:
@@ -145,7 +145,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         super().add_done_callback(fn)
 
     def set_running_or_notify_cancel(self) -> bool:
-        """Refused, as `set_result` is."""
+        """Always refused, like `set_result`."""
         raise concurrent.futures.InvalidStateError(f"only its queue starts and ends {self!r}")
 
     def set_result(self, result: T) -> None:
@@ -163,7 +163,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         self.set_running_or_notify_cancel()
 
     def _claim(self) -> bool:
-        """Whether the caller is the first who asks: what is to become of it is the caller's."""
+        """Whether the caller is the first to ask, and so decides the outcome."""
         try:
             self._call.pop()
         except IndexError:
@@ -185,12 +185,12 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         self._settle(FINISHED)
 
     def _settle(self, state: str) -> None:
-        """Ends it, whose end the caller's is; as cancelled, too, though it was running."""
+        """Ends the future for its claimer; even a running one may end cancelled."""
         with _lock:
             made = self._made
             if made is None:
                 self._state = state
-                made = self._made  # by a signal handler in between
+                made = self._made  # may be set by a signal handler in between
                 if made is None:
                     return
         with made:
@@ -209,7 +209,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         self._settle(CANCELLED_AND_NOTIFIED)
 
     def _wait(self, timeout: float | None) -> float | None:
-        """Waits for the operation; returns what is left of the time."""
+        """Waits for the operation, and returns the remaining time."""
         if not self._handle or self.done():
             return timeout
         deadline = None
@@ -233,7 +233,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
             raise refusal("inturn_operation_wait", status)
 
     def _start(self, token: int) -> None:
-        """What the library calls as the work."""
+        """Called by the library as the work."""
         try:
             function, arguments, keywords = self._call.pop()
         except IndexError:
@@ -251,7 +251,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
                 quick.token_fail(token, 1)
             if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
                 raise
-            # The traceback's frame, of this call, is not to keep the future that keeps it.
+            # The traceback keeps this frame, which must not keep the future that keeps it.
             self = None  # type: ignore[assignment]
         else:
             try:
@@ -260,13 +260,13 @@ class Future(NotCopied, concurrent.futures.Future[T]):
                 quick.token_finish(token)
 
     def _failed(self, error: BaseException) -> None:
-        """Something came between, maybe before the function was called."""
+        """The call was interrupted, perhaps before the function began."""
         self._claim()
         if not self.done():
             self._give_exception(error)
 
     def _dropped(self) -> None:
-        """The library is done with it: it was started, or never will be."""
+        """The library is done with it: it was started or never will be."""
         if self._call and self._claim():
             self._cancel_claimed()
 
@@ -276,7 +276,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
 
 def call_as_work(function: Callable[[], object], token: Token) -> None:
-    """The work that a plain function is, where it has options."""
+    """Calls a plain function with options as work."""
     result = function()
     if type(result) is CoroutineType:
         refuse_coroutine(result, function)
@@ -287,7 +287,7 @@ def call_as_work(function: Callable[[], object], token: Token) -> None:
 class Attempts(Future[T]):
     """The result of a function with options: it may be called more than once, or not at all."""
 
-    _operation: Operation | None = None  # whose end is this one's
+    _operation: Operation | None = None  # the one whose end this reports
     _on_end: OnEnd | None = None
 
     def __init__(self, queue: Queue, function: Callable[[], T]) -> None:
@@ -295,8 +295,8 @@ class Attempts(Future[T]):
         self._function: Callable[[], T] | None = function
 
     def _attempt(self, token: Token) -> None:
-        """The work."""
-        if self._state != RUNNING:  # it is the first
+        """Called as the work, once for each attempt."""
+        if self._state != RUNNING:  # the first attempt
             if not self._claim():
                 token.cancel()
                 return
@@ -306,8 +306,8 @@ class Attempts(Future[T]):
 
     def _ended(self, end: End) -> None:
         on_end, self._on_end, self._function = self._on_end, None, None
-        try:  # first, as the end callback may ask this for its result
-            if self._claim() or self._state == RUNNING:  # else it was cancelled by `cancel`
+        try:  # first, as the end callback may ask for the result
+            if self._claim() or self._state == RUNNING:  # otherwise `cancel` has cancelled it
                 error = error_of(end)
                 if error is None:
                     self._give(end.result)
@@ -320,11 +320,11 @@ class Attempts(Future[T]):
                 on_end(end)
 
     def __del__(self) -> None:
-        """The handle is the operation's."""
+        """Nothing to do: the operation owns the handle."""
 
 
 def cancel_pending(queue: Queue) -> None:
-    """Cancels a queue's futures that have not begun, before the library tells of it."""
+    """Cancels a queue's futures that have not begun, before the library reports it."""
     for entry in list(entries.values()):
         if isinstance(entry, Future) and entry._queue is queue and entry._claim():
             entry._cancel_claimed()

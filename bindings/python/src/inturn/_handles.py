@@ -1,4 +1,4 @@
-"""What the classes of handles have in common."""
+"""Base classes for objects with handles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class NotCopied:
-    """Stands for one object of the library, which its end destroys: so there is no copy of it."""
+    """Owns one object of the library and destroys it in the end, so it cannot be copied."""
 
     __slots__ = ()
 
@@ -24,26 +24,26 @@ class NotCopied:
         )
 
 
-# What was dropped while it was in use, as in garbage that is collected in any order.
+# Objects that were dropped while in use, as happens in garbage, which is collected in any order.
 _in_use: list[Closing] = []
 
 
 def close_unused() -> None:
-    """Closes what was dropped while it was in use, and is not any more: something that may have
-    used it has gone."""
+    """Closes dropped objects that are no longer in use; called when something that may have used
+    them is gone."""
     for closing in _in_use.copy():
         try:
             closing.close()
         except BusyError:
             continue
-        except Error:  # it is of a forked child's parent
+        except Error:  # it belongs to a forked child's parent
             pass
         with suppress(ValueError):  # another thread was faster
             _in_use.remove(closing)
 
 
 class Closing(NotCopied):
-    """What ``with`` closes, and what is closed when it is dropped."""
+    """An object that is closed by ``with``, and when it is dropped."""
 
     def close(self) -> None:
         raise NotImplementedError
@@ -65,7 +65,7 @@ class Closing(NotCopied):
 
 
 class NeverMade:
-    """In the place of a handle while there is none, as in a subclass that forgets to make it."""
+    """Replaces a handle while there is none, as in a subclass that forgets to create it."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         if instance is None:

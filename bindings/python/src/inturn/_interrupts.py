@@ -1,9 +1,9 @@
 """Callbacks that an interrupt has kept from their first instruction.
 
-A signal handler may raise before a function that C calls has come to its first ``try``. Then
-nothing of it was done, and nobody else knows the token that it was given; Python tells the
-unraisable hook. So while the main thread lets the library make its calls, that hook makes such a
-call again; what interrupted it comes out of the call of the library.
+A signal handler may raise before a function that C calls has reached its first ``try``. The
+function has then done nothing, nobody else knows the token that it was given, and Python calls the
+unraisable hook. So while the main thread lets the library make calls, that hook makes such a call
+again, and the interrupt is raised by the call into the library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _called: dict[CodeType, Callable[..., None]] = {
     each.__code__: each for each in (*first_called, Token.__del__)
 }
-# How many calls deep a callback comes until what it calls may raise.
+# How deep a callback's own calls go before code that may raise.
 _ROOM = 24
 
 _usual_hook: Callable[[Any], object] = sys.unraisablehook
@@ -47,16 +47,16 @@ def _call_again(told: Any) -> None:
 
 
 def ask_for_room(calls: int = _ROOM) -> None:
-    """Before the library calls what waits.
+    """Checks the recursion limit before the library makes calls.
 
-    :raises RecursionError: that could not be called so deep.
+    :raises RecursionError: there is no room for calls of this depth.
     """
     if calls:
         ask_for_room(calls - 1)
 
 
 def let_call(function: Callable[..., T], *arguments: Any) -> T:
-    """Calls a function of the library that calls what waits."""
+    """Calls a function of the library that makes the waiting calls."""
     global _usual_hook
     if not on_main_thread() or sys.unraisablehook is _call_again:
         return function(*arguments)

@@ -31,8 +31,8 @@ class _Pooled(Queue):
     ``with`` waits for all operations, or cancels them when its block raises.
 
     As with the executors of ``concurrent.futures``, the interpreter's exit waits while their
-    threads have something to do, or threads that are no daemons may give them some; not for a
-    suspended queue, or a token that nobody finishes.  An interrupt ends the wait.
+    threads are busy, or while non-daemon threads may give them work; but not for a suspended queue
+    or a token that nobody finishes.  An interrupt ends the wait.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class _Pooled(Queue):
     ) -> None:
         """The interpreter's exit does not wait for the operations of a ``daemon``.
 
-        With ``thread``, one thread of the queue's own calls all of its functions, as libraries ask
-        for that tie an object to the thread that has made it; coroutines are their loop's all the
-        same.  Other options are those of every `Queue`.
+        With ``thread``, the queue's own thread calls all of its functions, for libraries that tie
+        an object to the thread that created it; coroutines still run on their loop.  Other options
+        are those of every `Queue`.
 
         :raises TypeError: with an executor, there is neither.
         """
@@ -87,7 +87,7 @@ class _Pooled(Queue):
                     self.drain()
             except DeadlockError:
                 raise
-            except BaseException:  # what interrupts that cancels the rest
+            except BaseException:  # an interrupt cancels the rest
                 self.destroy()
                 raise
         self.destroy()
@@ -130,7 +130,7 @@ class OperationQueue(_Pooled):
         max_concurrent: int | None = None,
         **options: Unpack[PooledOptions],
     ) -> None:
-        """Without ``max_concurrent``, so many run as of a ``ThreadPoolExecutor``."""
+        """``max_concurrent`` defaults to the number of threads of a ``ThreadPoolExecutor``."""
         if max_concurrent is None:
             max_concurrent = min(32, (os.cpu_count() or 1) + 4)
         self._places = self._checked_places(max_concurrent)

@@ -1,10 +1,10 @@
 """Finds and loads the C library, and gives its functions their types.
 
-There are three ways to call it. ``lib`` has every function as the table says; it lets other Python
-threads go on meanwhile, and raises what a status stands for. ``quick`` has those that are called
-for each operation and never wait: it holds on to the interpreter, so that no other thread is woken
-for nothing, takes handles as numbers and what is `prepared` as that, and returns the status.
-``waiting`` is like ``quick``, but lets others go on.
+There are three ways to call it. ``lib`` has every function, typed as in the table; it releases the
+interpreter during the call and raises the exception for a status. ``quick`` has the functions that
+are called for each operation and never block: it keeps the interpreter, so that no other thread is
+woken for nothing, takes handles as numbers and `prepared` arguments, and returns the status.
+``waiting`` is like ``quick``, but releases the interpreter.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ._prototypes import HEADER_VERSION, PROTOTYPES, inturn_status
 
 _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
 
-# What `quick` has. None of these waits for another thread's Python code; a context that they
-# refuse they destroy at once, which is fine with the interpreter held.
+# The functions in `quick`. None of these waits for another thread's Python code. When they refuse a
+# context, they destroy it at once, which is fine while the interpreter is held.
 _QUICK = (
     "inturn_executor_drain",
     "inturn_executor_take",
@@ -54,12 +54,12 @@ _QUICK = (
     "inturn_batch_release",
     "inturn_report_set_awaited",
 )
-# The same for those that wait, and let other threads go on.
+# The functions in `waiting`.
 _WAITING = ("inturn_executor_wait", "inturn_operation_wait")
 
 
 class _Ring(threading.local):
-    """What the library has told this thread of a wait that it refuses, until that is raised."""
+    """The library's report to this thread of a refused wait, until that is raised."""
 
     message: str | None = None
 
@@ -68,7 +68,7 @@ ring = _Ring()
 
 
 def _candidates() -> list[str]:
-    """What to try, best first; only what INTURN_LIBRARY names, when it is set."""
+    """The paths to try, best first; only INTURN_LIBRARY's, if that is set."""
     if named := os.environ.get("INTURN_LIBRARY"):
         return [named]
     # Not by pathlib, which takes longer to import than all of this.
@@ -79,7 +79,7 @@ def _candidates() -> list[str]:
         if os.path.isfile(os.path.join(folder, "include", "inturn.h")):  # noqa: PTH113, PTH118
             build = os.path.join(folder, ".build")  # noqa: PTH118
             built = [os.path.join(build, kind, _NAME) for kind in ("release", "debug")]  # noqa: PTH118
-            # The one that was built last comes first: it is never an old one.
+            # The latest build comes first, so that an old one is never used.
             built.sort(key=_age)
             candidates += built
             break
@@ -94,7 +94,7 @@ def _age(path: str) -> float:
 
 
 def refusal(name: str, status: int) -> Error:
-    """The exception that a function's status stands for."""
+    """The exception for a function's status."""
     message = f"{name}: {lib.inturn_status_message(status).decode()}"
     kind = BY_STATUS.get(status, Error)
     if kind is not DeadlockError:
@@ -106,7 +106,7 @@ def refusal(name: str, status: int) -> Error:
 
 
 def must(function: Any, *arguments: Any) -> None:
-    """Calls a function of ``quick`` or ``waiting``, and raises what it refuses."""
+    """Calls a function of ``quick`` or ``waiting``, and raises if it refuses the call."""
     status = function(*arguments)
     if status:
         raise refusal(function.__name__, status)
@@ -122,7 +122,7 @@ def on_main_thread() -> bool:
 
 
 def raise_interrupt() -> None:
-    """Raises what interrupted a callback on the main thread, if anything did."""
+    """Raises the interrupt that left a callback on the main thread, if there was one."""
     if interrupts and on_main_thread():
         raise interrupts.pop(0)
 
@@ -166,9 +166,9 @@ def _load() -> tuple[ctypes.CDLL, str]:
 
 
 def prepared(passed: Any) -> tuple[Any, Any]:
-    """A queue, an executor, a callback or a reference for ``quick``, and the same as it is.
+    """Converts a queue, executor, callback or reference for ``quick``; returns both forms.
 
-    Each is passed again and again, and to convert one takes a sixth of a call.
+    These are passed again and again, and converting one takes a sixth of a call.
     """
     return ctypes.c_void_p.from_param(passed), passed
 
@@ -198,7 +198,7 @@ def _quick_type(kind: Any) -> Any:
 
 
 def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
-    # An index makes a new function: the library's own keep their types.
+    # Indexing creates a new function object, so those of the library keep their types.
     functions = SimpleNamespace()
     for name in names:
         function = library[name]

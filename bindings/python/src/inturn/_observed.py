@@ -1,4 +1,4 @@
-"""Observing: what values and the library's own states have in common."""
+"""Observing, for values and for the library's own states."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ interrupts = _Interrupts()
 
 
 class _ObserverEntry:
-    """An observer, and what is called when it is over."""
+    """An observer, and the function to call when its observation is over."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class _ObserverEntry:
 
 
 def _tell(key: int, change: Any) -> None:
-    # What is raised from here, ctypes reports as unraisable: it never reaches the library.
+    # Exceptions never reach the library: ctypes reports them as unraisable.
     told = change.contents
     try:
         entry = listeners.get(key)
@@ -229,7 +229,7 @@ class Observed(NotCopied, Generic[T]):
             observation._end()
 
     async def _reaches(self, predicate: Callable[[T], object]) -> None:
-        """Waits, in a task, until the predicate takes the object, or nothing will change it."""
+        """Waits, in a task, until the predicate accepts the object or no change will follow."""
         changes = _follow(self, False)
         try:
             async for change in changes:
@@ -246,7 +246,7 @@ class Observed(NotCopied, Generic[T]):
         return _follow(self, latest)
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        """The object as it is, and each one that the value is changed to."""
+        """The current object, and each one that the value changes to."""
         async for change in self.changes():
             yield change.new
 
@@ -296,7 +296,7 @@ class Observation(NotCopied):
     _handle = c.inturn_observation()  # null until there is one
 
     def __init__(self, entry: _ObserverEntry) -> None:
-        self._entry = entry  # alive for as long as this
+        self._entry = entry  # kept alive by this object
         self._handle = c.inturn_observation()
 
     def cancel(self, timeout: float | None = None) -> None:
@@ -338,7 +338,7 @@ def _cut(seconds: float | None) -> float:
 async def _follow(value: Observed[Any], latest: bool) -> AsyncGenerator[Change, None]:
     bell = Bell()
     pending: deque[Change] = deque()
-    lock = threading.RLock()  # protects the joining of changes; a signal handler may change, too
+    lock = threading.RLock()  # protects joining changes; a signal handler may change too
     is_over = False
 
     def told(change: Change) -> None:

@@ -64,11 +64,11 @@ class Operation(NotCopied):
         self._queue = queue  # alive for as long as it has operations
         self._work: Work | None = work
         self._on_end: OnEnd | None = None
-        self._states: weakref.ref[OperationStates] | None = None  # which keep this one
+        self._states: weakref.ref[OperationStates] | None = None  # they keep this operation
         self._extras: Extras | None = None
         self._handlers: list[Handler] | None = None  # for the next attempt's token
-        self._handle: int | None = None  # as soon as it is known
-        # What its token was given, set before the library is told.
+        self._handle: int | None = None  # once it is known
+        # The result that its token was given; set before the library is told.
         self._result: Any = None
         self._exception: BaseException | None = None
         self._told = False
@@ -133,8 +133,8 @@ class Operation(NotCopied):
         must(waiting.operation_wait, self._handle, ns, byref(end))
 
     def _start(self, bits: int) -> None:
-        """What the library calls as the work."""
-        # Not kept here: work that refers to its token would keep that from being lost.
+        """Called by the library as the work."""
+        # Not kept here: work that refers to its token would hide the token's loss.
         work, self._work = self._work, None
         token = Token(bits, self)
         try:
@@ -146,26 +146,26 @@ class Operation(NotCopied):
                     refuse_coroutine(result, work)
         except BaseException as error:
             self._fail_by(token, error)
-            # The traceback's frame is not to keep what keeps the exception.
+            # The traceback keeps this frame, which must not keep what keeps the exception.
             self = token = work = None  # type: ignore[assignment]
 
     def _fail_by(self, token: Token, error: BaseException) -> None:
-        """Work has raised."""
+        """The work has raised."""
         try:
             token.fail(error)
         except Error:
-            if self._exception is not error:  # else it is known already
-                raise error from None  # too late for a failure, yet it does not vanish
+            if self._exception is not error:  # otherwise it is known already
+                raise error from None  # too late to fail the operation, but it must not vanish
         if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
             raise error
 
     def _failed(self, error: BaseException) -> None:
-        """Something came between, maybe before there was a token."""
+        """The call was interrupted, perhaps before there was a token."""
         if self._exception is None:
             self._exception = error
 
     def _dropped(self) -> None:
-        """The library will not call the work any more."""
+        """The library will not call the work again."""
         self._work = None
         if self._extras is not None:
             self._extras.drop()
@@ -179,7 +179,7 @@ class Operation(NotCopied):
         return self._extras.is_worth(self, code, attempts)
 
     def _deliver(self, end: c.inturn_end) -> None:
-        """What the library calls at the end."""
+        """Called by the library at the end."""
         on_end, self._on_end = self._on_end, None
         if on_end is not None:
             on_end(self._end(end))
@@ -200,14 +200,14 @@ class Operation(NotCopied):
         return f"<inturn.Operation {self.label or ''!r} of {self._queue!r}, enqueued at {place}>"
 
     def __del__(self) -> None:
-        if not hasattr(self, "_told") or sys.is_finalizing():  # or it was never made
+        if not hasattr(self, "_told") or sys.is_finalizing():  # or it was never created
             return
         if self._handle:
             quick.operation_release(self._handle)
         self._tell_failure()
 
     def _tell_failure(self) -> None:
-        """Says that it has failed, if nobody was told."""
+        """Prints the failure, if nobody was told of it."""
         if self._exception is not None and not self._told:
             self._told = True
             tell_of(self._exception, f"inturn, of {self!r}")
@@ -219,4 +219,4 @@ def _tell_failures() -> None:
 
 
 atexit.register(_tell_failures)
-os.register_at_fork(after_in_child=failures.clear)  # the parent tells of its own
+os.register_at_fork(after_in_child=failures.clear)  # the parent reports its own

@@ -107,11 +107,11 @@ class OperationOptions(TypedDict, total=False):
 
 
 class _Option(NamedTuple):
-    """An option: what it may be, what the library's struct has of it, and whose it is."""
+    """An option: its valid values, its fields in the library's struct, and its kinds of queues."""
 
     what: str
     fields: Callable[[Any], dict[str, Any]]
-    kinds: tuple[tuple[int, str], ...] = ()  # the only queues that have it
+    kinds: tuple[tuple[int, str], ...] = ()  # the only kinds with this option; empty for all
 
 
 def _field(name: str, convert: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
@@ -119,7 +119,7 @@ def _field(name: str, convert: Callable[[Any], Any]) -> Callable[[Any], dict[str
 
 
 def _callback(**fields: Any) -> Callable[[Any], dict[str, Any]]:
-    """Of a function that the library does not know, and what it calls in its place."""
+    """For a Python function: the fields with what the library calls in its place."""
 
     def take(given: Any) -> dict[str, Any]:
         function(given)
@@ -150,7 +150,7 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
             retry, "attempts", retry.attempts, "a number, 0 or more", whole(0, 2**32)
         ),
         delay_ns=checked(retry, "delay", retry.delay, TIME, nanoseconds),
-        # To C, 0 is the default; here it is as wrong as any below 1.
+        # In C, 0 means the default; here it is as wrong as anything below 1.
         factor=checked(retry, "factor", retry.factor, "a number, 1 or more", number) or -1.0,
         max_delay_ns=checked(retry, "max_delay", retry.max_delay, TIME, nanoseconds),
         jitter=checked(retry, "jitter", retry.jitter, "a number from 0 to 1", number),
@@ -196,7 +196,7 @@ _LISTS = ("after", "exclusive")
 
 
 def with_lists(options: OperationOptions) -> OperationOptions:
-    """The same options, whose iterables are read: once, whatever is made of them."""
+    """The options with their iterables read into lists, as an iterable can be read only once."""
     read: dict[str, Any] = {**options}
     for name in _LISTS:
         if isinstance(read.get(name), Iterable) and not isinstance(read[name], str):
@@ -205,7 +205,7 @@ def with_lists(options: OperationOptions) -> OperationOptions:
 
 
 def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_options:
-    """The options as the library takes them."""
+    """The options in the library's form."""
     fields: dict[str, Any] = {}
     for name, value in options.items():
         option = _OPTIONS.get(name)
@@ -227,10 +227,10 @@ def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_
 def with_end(
     structure: c.inturn_operation_options | None, tell: Callable[[c.inturn_end], object]
 ) -> c.inturn_operation_options:
-    """These options for one operation, of whose end something is told."""
+    """The options for one operation whose end is reported."""
     if structure is None:
         structure = c.inturn_operation_options()
-    else:  # that of all the others has no end
+    else:  # the shared one has no end callback
         structure = c.inturn_operation_options.from_buffer_copy(structure)
     structure.on_end = call_with_end
     structure.end_context = register(tell)
@@ -239,14 +239,15 @@ def with_end(
 
 
 class Peers:
-    """The operations of one queue that join others of their key, so that they get its result.
+    """The operations of one queue that may join another one, and then need its result.
 
-    The library tells who has joined only whose end it was: by a number. So what an operation's
-    token is given is told, with its number, to all that may have joined it.
+    The library tells an operation that has joined only the number of the operation whose end it
+    got. So when a token is given a result, all operations that may have joined get the result and
+    that number.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # protects _by_key; a finaliser may come while it is held
+        self._lock = threading.RLock()  # protects _by_key; a finaliser may run while it is held
         self._by_key: dict[str, dict[int, Extras]] = {}
         self._numbers = itertools.count(1)
 
@@ -271,7 +272,7 @@ class Peers:
 
 
 class Extras:
-    """What an operation has that may be attempted more than once, has a condition or a key."""
+    """The extra state of an operation with a retry, a condition or a key."""
 
     __slots__ = (
         "condition",
@@ -301,7 +302,7 @@ class Extras:
 
     @staticmethod
     def are_needed(options: OperationOptions) -> bool:
-        """Whether an operation with these options has any."""
+        """Whether an operation with these options needs extras."""
         return (
             options.get("retry") is not None
             or options.get("key") is not None
@@ -309,7 +310,7 @@ class Extras:
         )
 
     def ask(self) -> int:
-        """The condition's verdict. What it raises fails the attempt, in `begin`."""
+        """The condition's verdict. If it raises, `begin` fails the attempt with the exception."""
         try:
             assert self.condition is not None
             answer = self.condition()
@@ -321,10 +322,10 @@ class Extras:
             return Verdict.START
 
     def begin(self, operation: Operation, token: Token, work: Work | None) -> Work | None:
-        """An attempt begins, with this work. Its token keeps that, for the next one."""
+        """An attempt begins with this work, which its token keeps for the next attempt."""
         if self.restarts:
             last = None if self.token is None else self.token()
-            if work is None and last is not None:  # whose time was over
+            if work is None and last is not None:  # it was timed out
                 last._give_work_back()
                 work, operation._work = operation._work, None
             operation._result = operation._exception = None
@@ -337,7 +338,7 @@ class Extras:
         return work
 
     def give(self, result: Any, error: BaseException | None) -> None:
-        """The operation's token is given this."""
+        """The operation's token was given this result or error."""
         if self.key is not None:
             self.peers.tell(self.key, self.number, (result, error))
 

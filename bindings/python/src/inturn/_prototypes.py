@@ -1,7 +1,7 @@
 """The C interface as ctypes sees it, under the header's names and in its order.
 
-``PROTOTYPES`` is the only place where the result and the arguments of a function are written.
-Types are named without their prefix; with a star, it is a pointer.
+``PROTOTYPES`` is the only place that states a function's result and arguments.  Types are named
+without their prefix; a star makes a pointer.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes as t
 from typing import Any
 
-# The header that this was written from: major, minor, patch.
+# The version of the header that this follows: major, minor, patch.
 HEADER_VERSION = (0, 1, 0)
 
-# Functions with this result raise when it is not zero; see `_library`.
+# Functions with this result raise if it is not zero; see `_library`.
 inturn_status = t.c_int
 
 _SCALARS: dict[str, Any] = {

@@ -67,15 +67,15 @@ class Queue(Enqueuing, TurnTaker, Called):
     """
 
     _kind = 0
-    # Of one that has not been made, too, such as when a subclass forgets to.
+    # Class attributes, for objects that were never initialised, as when a subclass forgets to.
     label: str | None = None
-    _peers: Peers  # once an operation has needed them
+    _peers: Peers  # set once an operation needs them
     _hub: Hub | None = None
     _states: QueueStates | None = None
     _handle: c.inturn_queue = NeverMade()  # type: ignore[assignment]
-    _may_yield = False  # its operations, by `Token.yield_`
+    _may_yield = False  # whether its operations may call `Token.yield_`
     _is_closed = False
-    _closing: Value[bool] | None = None  # for those that wait for it
+    _closing: Value[bool] | None = None  # observed by those who wait for it
 
     def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
         if cls._kind == 0:
@@ -107,7 +107,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         options["capacity"] = checked(
             self, "capacity", capacity, "a number of operations, 0 or more", whole(0, 2**64)
         )
-        # Alive for as long as the queue.
+        # Kept alive by the queue.
         self._executor = executor
         self._clock = clock
         self._rate = rate
@@ -134,7 +134,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         self._prepared = prepared(handle.bits)
 
     def _fields(self) -> dict[str, int]:
-        """What the library's struct has for this kind of queue."""
+        """The struct fields for this kind of queue."""
         return {}
 
     @property
@@ -144,7 +144,7 @@ class Queue(Enqueuing, TurnTaker, Called):
     def _add(
         self, work: Any, entry: object, structure: Any, site: Site, taker: Home | None = None
     ) -> int:
-        """Enqueues an entry, and returns the operation's handle; zero where it was taken."""
+        """Enqueues an entry, and returns the operation's handle; zero if it was taken."""
         queue = self._prepared
         out = take_out()
         key = new_key()
@@ -166,7 +166,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         return refusal(repr(self), status)
 
     def _refused_function(self, given: object) -> TypeError:
-        """What is raised for something that cannot be work."""
+        """The exception for something that cannot be work."""
         if type(given) is CoroutineType:
             given.close()
             return TypeError(
@@ -285,7 +285,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         """
         self._refuse_await(is_for_all=True)
         quick.report_set_awaited(self._handle.bits)
-        with suppress(StaleError):  # it is destroyed, and so drained
+        with suppress(StaleError):  # a destroyed queue is drained
             await self.states.progress._reaches(lambda it: it.completed == it.total)
 
     def drain(self, timeout: float | None = None) -> None:
@@ -389,6 +389,6 @@ class Queue(Enqueuing, TurnTaker, Called):
             self.close()
             if cancel_futures:
                 cancel_pending(self)
-                lib.inturn_queue_cancel_all(self._handle)  # a coroutine that runs goes on
+                lib.inturn_queue_cancel_all(self._handle)  # running coroutines go on
             if wait:
                 self.drain()

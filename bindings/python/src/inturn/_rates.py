@@ -35,7 +35,7 @@ class Rate(NamedTuple):
 
 
 def structure_of(rate: Rate | None) -> c.inturn_rate:
-    """The rate as the library takes it."""
+    """The rate in the library's form."""
     if rate is None:
         return c.inturn_rate()
     burst = rate.max_starts if rate.burst is None else rate.burst

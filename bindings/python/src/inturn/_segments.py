@@ -1,4 +1,4 @@
-"""What the library calls for a token besides its work: handlers and segments."""
+"""Handlers and segments: what the library calls for a token besides the work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Handler:
-    """What calls a handler with a token, as long as there is one; the token keeps it."""
+    """Calls a handler with a token while the token exists; the token keeps it alive."""
 
     __slots__ = ("__weakref__", "_current", "_handler")
 
@@ -25,15 +25,15 @@ class Handler:
 
     def _tell(self, _bits: int) -> None:
         if (token := self._current()) is not None:
-            with suppress(AlreadyFinishedError):  # the end was faster than the request
+            with suppress(AlreadyFinishedError):  # it ended before the request
                 self._handler(token)
 
     def _end(self) -> None:
-        """It will not be called any more."""
+        """The handler will not be called any more."""
 
 
 class LatestToken:
-    """Finds the token of an operation's latest attempt, and keeps neither."""
+    """Finds the token of an operation's latest attempt; keeps neither alive."""
 
     __slots__ = ("_operation",)
 

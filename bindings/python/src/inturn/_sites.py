@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
     Site = tuple[Any, Any]
 
-# By file and line, for as long as the process lives, as the library's own. Not by code, which a
-# program may make and drop again and again.
+# By file and line, and never removed, like the library's own table. Not by code object, which a
+# program may create and drop again and again.
 _sites: dict[tuple[str, int], Site] = {}
 
-# What calls for somebody else: the package, and what its futures inherit.
+# Files that call on somebody else's behalf: the package, and the base of its futures.
 _INSIDE = tuple(
     os.path.join(os.path.dirname(file), "")  # noqa: PTH118, PTH120
     for file in (__file__, concurrent.futures.__file__)
 )
 
 
-# Whether a file, by its name, is one of these.
+# Whether a file name is in one of these.
 _is_inside: dict[str, bool] = {}
 
-# By the address of an instruction, the code and the site of what has called from there lately: to
-# find an instruction's line takes the longer, the further down in its function it is. Other code
-# may have come to be at the same address.
+# Recent callers by the address of their instruction: the code and its site. Finding the line of an
+# instruction takes longer the further down in its function it is. The code is compared, as other
+# code may be at the same address by now.
 _recent: dict[int, tuple[weakref.ref[CodeType], Site]] = {}
 _MOST_RECENT = 4096
 
 
 def site_of(frame: FrameType) -> Site:
-    """The site of the line that a frame is at: for a call of ``quick``, and one of ``lib``.
+    """The site of a frame's current line, in the forms for ``quick`` and for ``lib``.
 
-    Of one of the package itself it is that of whoever has called it.
+    For a frame of the package itself, it is the site of the code that called the package.
     """
     code = frame.f_code
     try:
@@ -60,7 +60,7 @@ def _found(frame: FrameType) -> Site:
         return NOTHING if frame.f_back is None else site_of(frame.f_back)
     line = frame.f_lineno
     site = _sites.get((file, line))
-    if site is None:  # of two threads that make it, one is the first
+    if site is None:  # if two threads create it, the first one wins
         site = _sites.setdefault((file, line), _made(file, line, code.co_name))
     if len(_recent) >= _MOST_RECENT:
         _recent.clear()
@@ -69,13 +69,13 @@ def _found(frame: FrameType) -> Site:
 
 
 class Called:
-    """What remembers from where it was called last: mostly it is called from there again, and then
-    nothing is looked up. So it keeps that code, while it lives."""
+    """Remembers the line that called it last, as the next call usually comes from the same line
+    and then needs no lookup. It keeps that code alive."""
 
     _last: tuple[CodeType | None, int, Site] = (None, 0, NOTHING)
 
     def _site_of(self, frame: FrameType) -> Site:
-        """The same as `site_of`."""
+        """Like `site_of`."""
         code, instruction, site = self._last
         if frame.f_code is code and frame.f_lasti == instruction:
             return site

@@ -50,10 +50,10 @@ class Token(NotCopied):
     def __init__(self, bits: int, operation: Operation) -> None:
         self._bits = bits
         self._operation = operation
-        # Who pops it may end the operation: one thread, with or without a global lock.
+        # Popping it gives one thread the right to end the operation, even without a global lock.
         self._unused = [True]
         self._work: Work | None = None  # for another attempt
-        self._handlers: list[Handler] | None = None  # what is called while this one is there
+        self._handlers: list[Handler] | None = None  # called while this token exists
 
     @property
     def cancelled(self) -> bool:
@@ -61,7 +61,7 @@ class Token(NotCopied):
         cancelled = c_bool()
         status = quick.token_is_cancelled(self._bits, byref(cancelled))
         if status == _ALREADY_FINISHED:
-            return bool(self._unused)  # not by this token, so it was cut off
+            return bool(self._unused)  # ended, but not by this token: it was cut off
         if status:
             raise refusal("inturn_token_is_cancelled", status)
         return cancelled.value
@@ -167,14 +167,14 @@ class Token(NotCopied):
         must(quick.token_yield, self._bits)
 
     def _listen(self, call: Any, current: Callable[[], Token | None], handler: Work) -> None:
-        """Sets a handler, which is there as long as this token, or the next attempt's."""
+        """Sets a handler, which lives as long as this token, or the next attempt's."""
         checked(self, "handler", handler, "a function of a Token", function)
         listener = Handler(current, handler)
         self._handlers = [*(self._handlers or ()), listener]
         must(call, self._bits, call_with_token, register(listener, listeners), forget_listener)
 
     def _give_work_back(self) -> None:
-        """The operation may be started again; before the library is told that this attempt ends."""
+        """Keeps the work for another attempt; called before the library learns of this end."""
         if self._work is None:
             return
         self._operation._work, self._work = self._work, None
@@ -231,7 +231,7 @@ class Token(NotCopied):
         return f"<inturn.Token of {self._operation!r}>"
 
     def __del__(self) -> None:
-        if not getattr(self, "_unused", None) or sys.is_finalizing():  # or it was never made
+        if not getattr(self, "_unused", None) or sys.is_finalizing():  # or it was never created
             return
         self._give_work_back()
         if quick.token_abandon(self._bits):

@@ -1,7 +1,7 @@
 """Coroutines that run in turn under trio.
 
-A task of trio's belongs to a nursery, and a queue has none: so who awaits a coroutine in a queue
-runs it. It has its place from the call on.
+A trio task belongs to a nursery, and a queue has none. So the task that awaits a coroutine in a
+queue runs it; the coroutine has its place in the queue from the call on.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from ._queues import Queue
     from ._tokens import Token
 
-# What tasks wait for just now.
+# The turns that tasks are waiting for.
 _waits: weakref.WeakKeyDictionary[Any, Turn] = weakref.WeakKeyDictionary()
 
 
 class Turn(NotCopied):
-    """An operation of a task's, whose attempts and end it waits for."""
+    """A task's operation; the task waits for its attempts and its end."""
 
-    _is_in_place = True  # in the queue, where others could run
-    _scope: Any = None  # of the attempt
-    _task: Any = None  # that has it, or waits for it
+    _is_in_place = True  # whether it is in the queue, where others could run
+    _scope: Any = None  # the attempt's cancel scope
+    _task: Any = None  # the task that has the turn or waits for it
     _token: Token | None = None  # while it has its turn
 
     def __init__(self, face: Enqueuing, caller: FrameType) -> None:
@@ -53,7 +53,7 @@ class Turn(NotCopied):
         self._home = SimpleNamespace(is_here=lambda: get_ident() == thread)
         self._bell = Bell()
         self._news: deque[Token | End] = deque()
-        # A turn that nobody awaits is collected: then its token is lost.
+        # If nobody awaits a turn, it is collected, and its token is lost.
         tell = weakref.WeakMethod(self._tell)
         on_end = face._given.get("on_end")
 
@@ -78,7 +78,7 @@ class Turn(NotCopied):
     def _tell(self, news: Token | End) -> None:
         self._news.append(news)
         self._bell.ring()
-        if self._over.is_set():  # since a moment ago
+        if self._over.is_set():  # ended a moment ago
             self._give_up()
         if isinstance(news, End):
             self._ask_to_end()
@@ -89,10 +89,10 @@ class Turn(NotCopied):
             self._bell._call(scope.cancel)
 
     def _give_up(self) -> None:
-        """Nobody waits for it any more: what has come meanwhile is given back."""
+        """Nobody waits for it any more: tokens that have come meanwhile are given back."""
         self._over.set()
         self._operation.cancel()
-        with suppress(IndexError):  # there is no more
+        with suppress(IndexError):  # nothing is left
             while True:
                 news = self._news.popleft()
                 if not isinstance(news, End):
@@ -100,7 +100,7 @@ class Turn(NotCopied):
                         news.cancel()
 
     async def come(self) -> Token | End:
-        """What comes next: an attempt, or the end."""
+        """Waits for the next attempt or the end."""
         self._task = trio.lowlevel.current_task()
         try:
             if not self._news:
@@ -116,12 +116,12 @@ class Turn(NotCopied):
         return self._news.popleft()
 
     def hold(self, token: Token) -> None:
-        """It has its turn."""
+        """The task has its turn."""
         self._token = token
         self._queue._holders[self] = None  # type: ignore[index]
 
     def give(self, error: BaseException | None, result: object = None) -> None:
-        """It has it no more, as what ran in it has raised, or returned."""
+        """The turn is over: its body has raised or returned."""
         token, self._token = self._token, None
         self._queue._holders.pop(self, None)  # type: ignore[call-overload]
         if token is None:
@@ -139,14 +139,14 @@ class Turn(NotCopied):
         return _waits.get(self._task)
 
     def _heed(self) -> None:
-        """Its token says by itself that it is to end."""
+        """Nothing to do: the token itself says that it should end."""
 
     def _let_go(self) -> None:
-        """Nobody waits for it."""
+        """Nothing to do: nobody waits for it."""
 
 
 class Run(NotCopied):
-    """What `Queue.run` returns under trio: it has its place, and runs in who awaits it."""
+    """What `Queue.run` returns under trio: it has its place, and runs in the task that awaits."""
 
     def __init__(self, turn: Turn, call: Callable[[], Any]) -> None:
         self._turn = turn
@@ -203,11 +203,11 @@ async def enter(queue: Queue) -> Queue:
 
 
 def leave(queue: Queue, error: BaseException | None) -> None:
-    """``async with queue`` ends, whichever task has entered it."""
+    """``async with queue`` ends, no matter which task has entered it."""
     task = trio.lowlevel.current_task()
     turns: list[Any] = [turn for turn in list(queue._holders) if isinstance(turn, Turn)]
-    turns = [turn for turn in turns if turn._scope is None]  # the blocks
-    turns.sort(key=lambda turn: turn._task is task)  # the caller's own are the last
+    turns = [turn for turn in turns if turn._scope is None]  # only the blocks
+    turns.sort(key=lambda turn: turn._task is task)  # the caller's own come last
     if not turns:
         raise RuntimeError(f"no task is inside {queue!r}")
     turns[-1].give(error)

@@ -1,4 +1,4 @@
-"""What a queue knows of the coroutines that take its turns, and of where it is drained."""
+"""The coroutines that take a queue's turns, and the threads that drain it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# The part for asyncio, when it is first needed: importing asyncio takes long.
+# The part for asyncio, imported when first needed, as importing asyncio takes long.
 _asyncio: Any = None
 
 
 def loop_part() -> Any:
-    """The part for asyncio, or where a task of trio's calls, that for trio."""
+    """The part for asyncio or, when called by a trio task, for trio."""
     if "trio" in sys.modules and running_trio() is not None:
         from . import _trio
 
@@ -57,10 +57,10 @@ class TurnTaker(NotCopied):
     _home: Home | None
     _holders: dict[Turn | Actor, None]  # the coroutines and blocks that have begun and not ended
     _places = 1  # how many operations run at a time
-    _is_cut = False  # some of the holders were asked to end, or will be
-    _is_ending = False  # it is being destroyed, or was
-    _pool: Pool | None = None  # whose threads call the work
-    _is_movable = False  # from the pool to the executor of a loop, and back
+    _is_cut = False  # some holders were, or will be, asked to end
+    _is_ending = False  # it is being, or was, destroyed
+    _pool: Pool | None = None  # its threads call the work
+    _is_movable = False  # can move from the pool to a loop's executor, and back
     _is_actor = False
 
     def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
@@ -70,14 +70,14 @@ class TurnTaker(NotCopied):
         return self
 
     def _prepare(self) -> None:
-        """Before an enqueue, where that may be refused, or the queue is on a loop's thread."""
+        """Called before an enqueue that may be refused, or when the queue is on a loop's thread."""
         if _executors.exiting:
             _executors.refuse_at_exit(self._pool)
         if self._home is not None:
             self._leave_home()
 
     def _leave_home(self) -> None:
-        """The executor's threads take part again in starting the queue's operations."""
+        """Lets the executor's threads start the queue's operations again."""
         home, self._home = self._home, None
         assert self._pool is not None
         quick.queue_set_executor(self._prepared, self._pool._prepared)
@@ -85,20 +85,20 @@ class TurnTaker(NotCopied):
             home.close()
 
     def _ask_holders(self) -> None:
-        """The coroutines whose operations the library has cancelled are cancelled, too."""
+        """Cancels the coroutines whose operations the library has cancelled."""
         for holder in list(self._holders):
             holder._heed()
 
     def _look(self, is_pending: Callable[[], bool] | None = None) -> Callable[[], None] | None:
-        """For a wait on a loop's thread: what refuses it, if it cannot end; else nothing.
+        """What refuses a wait on a loop's thread, if the wait cannot end; otherwise None.
 
-        It is for everything of the queue, or for an operation while that is pending.
+        The wait is for everything in the queue, or for one operation while that is pending.
         """
         return None if _asyncio is None else _asyncio.look(self, is_pending)
 
     def _refuse_await(self, is_for_all: bool = False) -> None:
-        """Refuses that the calling task waits for a pending operation which can never start, or
-        for the end of all."""
+        """Refuses a wait of the calling task for a pending operation that could never start, or
+        for everything."""
         if _asyncio is not None:
             _asyncio.refuse_await(self, is_for_all)
 

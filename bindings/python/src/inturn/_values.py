@@ -14,8 +14,8 @@ from ._observed import Observed, interrupts
 
 T = TypeVar("T")
 
-# What the library holds, by keys from 1 on, until it releases it.  An entry is added before the
-# library is given its key.
+# Objects that the library holds, by keys from 1 on, until it releases them.  An entry is added
+# before the library gets its key.
 _objects: dict[int, Any] = {}
 _forget_object = c.inturn_destroy_fn(lambda key: _objects.pop(key, None))
 
@@ -42,7 +42,7 @@ class Value(Observed[T]):
     """
 
     def __init__(self, value: T, *, label: str | None = None) -> None:
-        """It is ``value`` first; ``label`` is what reports call it."""
+        """``value`` is the first object; ``label`` is its name in reports."""
         name = label_of(self, label)
         self.label = label
         self._handle = c.inturn_value()
@@ -120,7 +120,7 @@ class Value(Observed[T]):
                 lib.inturn_datum_release(byref(datum))
 
     def _give(self, item: Any, call: Callable[[Any], object]) -> None:
-        """Hands an object over; it stays here when the call fails."""
+        """Passes an object to the library; takes it back if the call fails."""
         key = register(item, _objects)
         try:
             call(byref(c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)))

@@ -1,4 +1,4 @@
-"""What the loops share."""
+"""Code that the loops share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .dispatch import MainQueue
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# For how many seconds one turn of a loop may make calls.
+# How many seconds one turn of a loop may spend on calls.
 _TURN = 0.002
 
 
@@ -30,7 +30,7 @@ class Attachment(NotCopied):
     Use it only on the thread that made it.
     """
 
-    # What the library calls the kind of loop.
+    # The library's name for this kind of loop.
     _loop = ""
 
     def __init__(self, source: Source | None) -> None:
@@ -80,7 +80,7 @@ class Attachment(NotCopied):
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Takes `_begin` back."""
+        """Undoes `_begin`."""
         raise NotImplementedError
 
     def _turn(self) -> bool:
@@ -100,14 +100,14 @@ class Attachment(NotCopied):
                 if self.source.drain(1) == 0:
                     return False
             except WrongThreadError:
-                return False  # it is being drained further up the stack, and goes on then
+                return False  # the drain further up the stack will go on
             if time.monotonic() >= end:
                 return self._attached
         return False
 
 
 def _take_over(source: Source, loop: str) -> Callable[[], object]:
-    """Claims the source for the calling thread; returns what gives it back."""
+    """Claims the source for the calling thread; returns a function that gives it back."""
     if isinstance(source, MainQueue):
         return source._claim()
     name, handle = loop.encode(), source._handle

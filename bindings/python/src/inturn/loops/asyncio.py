@@ -28,7 +28,7 @@ class AsyncioAttachment(Attachment):
 
     def _begin(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        # What a turn leaves keeps the descriptor readable for the next.
+        # Remaining work keeps the descriptor readable for the next turn.
         self.loop.add_reader(descriptor, self._turn)
 
     def _end(self) -> None:

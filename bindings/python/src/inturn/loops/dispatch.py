@@ -34,7 +34,7 @@ class MainQueue(NotCopied):
     """
 
     _lock = threading.Lock()  # protects _attached
-    _attached = False  # there is one main queue, whatever the number of objects
+    _attached = False  # there is only one main queue, however many objects
 
     def __init__(self) -> None:
         if not sys.platform.startswith("linux"):
@@ -64,7 +64,7 @@ class MainQueue(NotCopied):
         del max_calls
         if threading.current_thread() is not threading.main_thread():
             raise WrongThreadError("only the main thread drains the main queue")
-        # Cleared first, so that what comes from here on is signalled again.
+        # Cleared first, so that later work is signalled again.
         with suppress(BlockingIOError):
             os.read(self._descriptor, 8)
         self._drain(None)
@@ -74,7 +74,7 @@ class MainQueue(NotCopied):
 
     @staticmethod
     def _claim() -> Callable[[], object]:
-        """Takes the queue for a loop; returns what gives it back."""
+        """Claims the queue for a loop; returns a function that gives it back."""
         if threading.current_thread() is not threading.main_thread():
             raise WrongThreadError("only the main thread can attach the main queue")
         with MainQueue._lock:

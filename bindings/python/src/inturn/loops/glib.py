@@ -39,9 +39,8 @@ class _Source(_glib.Source):  # type: ignore[misc, unused-ignore]
         return bool(self._ready())
 
 
-# Sources that were destroyed, of which a context may have a reference until its iteration is over.
-# PyGObject calls a source's Python object once more when the last reference goes, and does not keep
-# that object itself: it must not go before.
+# Destroyed sources, kept alive while a context may refer to them, until its iteration is over. When
+# the last reference goes, PyGObject calls a source's Python object once more, but does not keep it.
 _destroyed: list[_Source] = []
 _destroyed_lock = threading.Lock()  # protects _destroyed
 
@@ -50,7 +49,7 @@ def _destroy(source: _Source) -> None:
     source.destroy()
     with _destroyed_lock:
         _destroyed.append(source)
-        # One reference is the Python object's own.
+        # The Python object owns one reference.
         _destroyed[:] = [other for other in _destroyed if other.ref_count > 1]
 
 
@@ -79,7 +78,7 @@ class GLibAttachment(Attachment):
         more = self._turn()
         if not self._attached:
             return False
-        # The rest comes after input and drawing.
+        # The remaining calls come after input and drawing.
         priority = _glib.PRIORITY_DEFAULT_IDLE if more else _glib.PRIORITY_DEFAULT
         if watch.get_priority() != priority:
             watch.set_priority(priority)

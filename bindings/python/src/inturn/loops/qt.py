@@ -30,12 +30,12 @@ class QtAttachment(Attachment):
 
     def _end(self) -> None:
         self._notifier.setEnabled(False)
-        self._notifier.activated.disconnect(self._ready)  # it holds the attachment
+        self._notifier.activated.disconnect(self._ready)  # it keeps the attachment alive
         self._notifier.deleteLater()
 
     def _ready(self) -> None:
-        """A turn.  Meanwhile the descriptor is not watched: work may open a dialog, which runs
-        a loop of its own, and that is to sleep."""
+        """Makes the calls of one turn.  The descriptor is not watched meanwhile: work may open a
+        dialog, whose own loop should sleep."""
         self._notifier.setEnabled(False)
         try:
             self._turn()

@@ -27,7 +27,7 @@ class TkAttachment(Attachment):
     def __init__(self, source: Source | None, root: tkinter.Misc) -> None:
         self.root = root
         self._tk: Any = root.tk
-        self._later: str | None = None  # the turn that goes on with the rest
+        self._later: str | None = None  # the turn that will make the remaining calls
         super().__init__(source)
 
     def _begin(self, descriptor: int) -> None:
@@ -41,7 +41,7 @@ class TkAttachment(Attachment):
         self._tk.createfilehandler(self._descriptor, tkinter.READABLE, self._ready)
 
     def _end(self) -> None:
-        # The window, and Tk with it, may be gone.
+        # The window may be gone, and Tk with it.
         with contextlib.suppress(tkinter.TclError, RuntimeError):
             self._tk.deletefilehandler(self._descriptor)
         if self._later is not None:
@@ -50,8 +50,8 @@ class TkAttachment(Attachment):
             self._later = None
 
     def _ready(self, *_: object) -> None:
-        """A turn.  Meanwhile the descriptor is not watched: work may open a dialog, which runs
-        a loop of its own, and that is to sleep."""
+        """Makes the calls of one turn.  The descriptor is not watched meanwhile: work may open a
+        dialog, whose own loop should sleep."""
         self._later = None
         self._tk.deletefilehandler(self._descriptor)
         more = False
@@ -61,7 +61,7 @@ class TkAttachment(Attachment):
             if self._attached and not more:
                 self._watch()
         if more:
-            # Tk draws when nothing else is to be done; so the rest comes after that.
+            # Tk draws when it is idle, so the remaining calls come after that.
             self._later = self.root.after_idle(self._after_idle)
 
     def _after_idle(self) -> None:

@@ -40,7 +40,7 @@ class TrioAttachment(Attachment):
         try:
             with self._scope:
                 while self._attached:
-                    # What a turn leaves keeps it readable; other tasks come first.
+                    # Remaining work keeps it readable; other tasks come first.
                     await trio.lowlevel.wait_readable(descriptor)
                     self._turn()
         finally:
