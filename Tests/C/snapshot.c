@@ -323,6 +323,22 @@ static void a_thread_that_waits_inside_a_callback_is_told(void) {
   release(load);
 }
 
+static void a_queue_that_is_awaited_is_told_so(void) {
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token token;
+  hold(network, "login", &token);
+  seen seen = look();
+  CHECK_INT(find(&seen, INTURN_ENTRY_QUEUE, network.bits)->flags, 0);
+  forget(&seen);
+  CHECK_OK(inturn_report_set_awaited(network.bits));
+  seen = look();
+  CHECK_INT(find(&seen, INTURN_ENTRY_QUEUE, network.bits)->flags,
+            INTURN_ENTRY_WAITED_FOR);
+  forget(&seen);
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(network);
+}
+
 static void destroy_own_and_wait(void *context, inturn_token token) {
   waiting *waiting = context;
   CHECK_OK(inturn_queue_destroy(waiting->own));
@@ -415,6 +431,7 @@ PROGRAM(snapshot, TEST(executors_and_clocks_are_told),
         TEST(plain_operations_are_told_by_their_number),
         TEST(a_batch_is_told_with_its_operations),
         TEST(a_thread_that_waits_inside_a_callback_is_told),
+        TEST(a_queue_that_is_awaited_is_told_so),
         TEST(the_queue_of_a_wait_is_not_told_once_it_is_destroyed),
         TEST(it_ends_when_the_visit_says_so),
         TEST(the_visit_may_destroy_what_it_is_told))

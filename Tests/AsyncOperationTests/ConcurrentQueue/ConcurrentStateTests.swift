@@ -46,6 +46,17 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
+  /// Its user has no token.
+  @Test func `an operation with a task is told as one whose task has not ended`() async throws {
+    let queue = ConcurrentQueue(label: "network", maxConcurrent: 1)
+    let gate = AsyncStream.makeStream(of: Void.self)
+    let operation = queue.enqueueTask { for await _ in gate.stream {} }
+    while operation.state != .running { await Task.yield() }
+    #expect(operation.why()?.message.contains("its task has not ended") == true)
+    gate.continuation.finish()
+    try await operation.value
+  }
+
   @Test func `an operation that is tried again is pending again`() async {
     let stage = QueueStage()
     stage.queue.suspend()
