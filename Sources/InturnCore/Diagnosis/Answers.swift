@@ -1,9 +1,9 @@
 import CInturnSystem
 
-/// What a process answers when it is asked from outside, on a thread that does nothing else:
-/// `CInturnSystem/Answers.c` says when there is one.
+/// Answers questions from outside the process, on a thread of its own; `CInturnSystem/Answers.c` says
+/// when there is one.
 enum Answers {
-  /// Once in each process. No lock is held.
+  /// Called once in each process. No lock is held.
   static func begin() {
     inturn_system_answers_begin(
       ProcessState.wasForked,

@@ -1,20 +1,20 @@
 import CInturnSystem
 
-/// That a thread is inside a lane's callbacks or a value's observer, or drains a host's executor: a
-/// list on each thread's stack, innermost first.
+/// Records that a thread is inside a lane's callbacks or a value's observer, or drains a host's
+/// executor. Each thread has a list of frames on its stack, innermost first.
 struct CallFrame {
   typealias Pointer = UnsafeMutablePointer<CallFrame>
 
   var outer: Pointer?
   var lane: Lane.Pointer?
   var executor: Unmanaged<Executor>?
-  /// The executor whose thread this is, which comes back to it after the call; for comparing only.
+  /// The executor that this thread drains and returns to after the call; only compared.
   var home: UnsafeRawPointer?
-  /// Handlers of an operation are being called, which is no drainer's turn.
+  /// The call runs handlers of an operation, not a drainer's turn.
   var isNotice = false
-  /// The operation whose work is being called, or is about to be, where it has a slot.
+  /// The operation whose work is being called, or is about to be, if it has a slot.
   var operation: OperationSlot.Pointer?
-  /// Of a call of a value's observer.
+  /// Set while a value's observer is called.
   var call: TrailCall?
 
   init(lane: Lane.Pointer, home: UnsafeRawPointer? = nil) {
@@ -29,7 +29,7 @@ struct CallFrame {
     inturn_system_frame()?.assumingMemoryBound(to: CallFrame.self)
   }
 
-  /// Whether this is work that has been cut off, after which its lane has gone on without this call.
+  /// Whether this is work that was cut off, so that its lane no longer waits for this call.
   var isCutOff: Bool {
     guard let word = operation?.loadWord() else { return false }
     return word.contains(.cutOff) && word.flags.isDisjoint(with: [.placeHeld, .restarting])
@@ -49,7 +49,7 @@ struct CallFrame {
   /// Whether this thread is inside a callback of the lane.
   static func isInside(_ lane: Lane.Pointer) -> Bool { first { $0.lane == lane } != nil }
 
-  /// The innermost of the caller's frames that is meant.
+  /// The innermost of the caller's frames that fulfils the condition.
   @inline(__always)
   static func first(where isMeant: (CallFrame) -> Bool) -> Pointer? {
     var frame = innermost

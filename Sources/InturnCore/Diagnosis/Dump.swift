@@ -1,6 +1,6 @@
 import CInturnSystem
 
-/// A snapshot, written. The numbers of the formats are those of `inturn_dump_format`.
+/// Writes a snapshot. The numbers of the formats are those of `inturn_dump_format`.
 package struct Dump {
   package enum Format: Int32 {
     case text = 1
@@ -13,9 +13,9 @@ package struct Dump {
 
   private init(_ writer: DumpWriter) { self.writer = writer }
 
-  /// Writes all there is to a descriptor. False when that cannot be written to.
+  /// Writes the whole snapshot to a descriptor. False if writing fails.
   package static func write(to descriptor: Int32, as format: Format) -> Bool {
-    // No more, so that it lies on the stack.
+    // Small enough to be allocated on the stack.
     withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { memory in
       var dump = Dump(DumpWriter(descriptor, memory))
       dump.write(format)

@@ -1,7 +1,7 @@
 import CInturnSystem
 
-/// Writes text to a descriptor, by way of a little memory of the caller's. Without a thing that could
-/// not be written, nothing more is.
+/// Writes text to a descriptor, buffered in a little memory of the caller's. After a failed write,
+/// nothing more is written.
 struct DumpWriter {
   private let descriptor: Int32
   private let memory: UnsafeMutableRawBufferPointer
@@ -51,14 +51,14 @@ struct DumpWriter {
     write(UInt64(number.magnitude))
   }
 
-  /// A name of an object, which JSON's numbers could not hold.
+  /// Writes a handle as text, as it may be too large for a number in JSON.
   mutating func write(_ handle: Handle) {
     write("0x")
     write(handle.bits, radix: 16)
   }
 
-  /// A string as JSON in a page's script can have it, or else as people and DOT
-  /// can, which knows few escapes.
+  /// Writes a quoted string: as JSON that may stand in a page's script, or else for people and DOT,
+  /// which knows few escapes.
   mutating func writeQuoted(_ text: UnsafePointer<CChar>, forScript: Bool = true) {
     put(UInt8(ascii: "\""))
     var next = text
@@ -69,7 +69,7 @@ struct DumpWriter {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         put(UInt8(ascii: "\\"))
         put(byte)
-      // A control character, or what could begin a tag.
+      // A control character, or the beginning of a tag.
       case 0..<0x20, 0x7f, UInt8(ascii: "<"):
         if !forScript {
           put(byte == UInt8(ascii: "<") ? byte : UInt8(ascii: " "))
@@ -86,7 +86,7 @@ struct DumpWriter {
 
   mutating func writeQuoted(_ label: SnapshotEntry.Label, forScript: Bool = true) {
     withUnsafeBytes(of: label) {
-      // It ends with a zero.
+      // The label ends with a zero.
       let text = $0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self)
       writeQuoted(text, forScript: forScript)
     }

@@ -1,5 +1,5 @@
-/// When what is stuck is told, as a value: at once, ten seconds and a minute later, and from then on
-/// every ten minutes; and of all that is stuck, no more than so many lines in a minute.
+/// Decides when a stall is reported, as a value: at once, after ten seconds, after a minute, and then
+/// every ten minutes; and at most `mostInMinute` reports a minute for all stalls together.
 struct Episodes {
   private struct Episode {
     let key: UInt64
@@ -16,10 +16,10 @@ struct Episodes {
   static var mostInMinute: Int { 10 }
   private static var most: Int { 256 }
 
-  /// When one that was told is to be told again; nil for a new one.
+  /// When a stall that was reported is due again; nil for a new one.
   func nextTelling(of key: UInt64) -> Int64? { episodes.first { $0.key == key }?.next }
 
-  /// Whether it is told now, which is so from then on.
+  /// Whether the stall is reported now. If so, this counts as its report.
   mutating func tells(of key: UInt64, at now: Int64) -> Bool {
     if minuteBegin == Int64.min || now - minuteBegin >= 60 * Self.second {
       (minuteBegin, toldInMinute) = (now, 0)
@@ -38,7 +38,7 @@ struct Episodes {
   }
 
   private mutating func add(_ key: UInt64, at now: Int64) -> Int {
-    // Those that should have been told again, and were not, are over.
+    // Episodes that were due again, and were not reported, are over.
     if episodes.count == Self.most { episodes.removeAll { $0.next < now - 60 * Self.second } }
     if episodes.count == Self.most { episodes.removeFirst() }
     episodes.append(Episode(key: key, begin: now, next: now))

@@ -1,13 +1,13 @@
-/// What keeps a lane, and each of its operations, from getting on, as far as its lock shows it.
+/// What blocks a lane, and each of its operations, as far as its lock shows.
 extension UnsafeMutablePointer<Lane> {
   enum Obstacle {
     case nothing, suspended, pace, executor, offer, callback
-    /// What runs has to end, or to return from its call.
+    /// Running work has to end, or to return from its call.
     case running(inCall: Bool)
     case blocked(OperationSlot.Pointer)
   }
 
-  /// What keeps it from starting what is pending, or from being quiet.
+  /// What keeps the lane from starting pending work, or from being quiet.
   var obstacleLocked: Obstacle {
     let machine = pointee.machine
     if pointee.pending == 0 {
@@ -23,7 +23,7 @@ extension UnsafeMutablePointer<Lane> {
       return machine.running > 0 ? .running(inCall: true) : .callback
     }
     if let blocked = firstBlockedLocked { return .blocked(blocked) }
-    // A barrier, or what comes after others of its batch.
+    // A barrier, or operations that come after others of their batch.
     return machine.running > 0 ? .running(inCall: false) : .nothing
   }
 
@@ -38,22 +38,22 @@ extension UnsafeMutablePointer<Lane> {
     return first.flatMap { $0.blockers > 0 ? $0 : nil }
   }
 
-  /// Whether an operation, of which the caller has a reference, still waits for something.
+  /// Whether an operation still waits for something. The caller has a reference to it.
   func isBlocked(_ slot: OperationSlot.Pointer) -> Bool {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     return slot.lane == self && slot.loadWord().isPending && slot.blockers > 0
   }
 
-  /// One of its batch that a pending operation comes after, of which the caller has a reference. With a
-  /// reference.
+  /// An operation of the same batch that has to end before this pending one, with a reference. The
+  /// caller has a reference to the pending one.
   func earlierInBatch(of slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     return slot.lane == self && slot.loadWord().isPending ? Batch.earlierLocked(of: slot) : nil
   }
 
-  /// Why nothing that is pending starts; none where nothing is, or where it may.
+  /// Why nothing pending starts; `none` if nothing is pending or work may start.
   var causeLocked: StallLink.Cause {
     if waitingCountLocked == 0 { return .none }
     switch obstacleLocked {
@@ -75,14 +75,14 @@ extension UnsafeMutablePointer<Lane> {
 
   var causeOfExecutorLocked: StallLink.Cause { executor is WorkerPool ? .pool : .executor }
 
-  /// Why one does not start that is pending.
+  /// Why a pending operation does not start.
   func causeLocked(ofPending slot: OperationSlot.Pointer) -> StallLink.Cause {
     guard let plan = slot.plan, plan.pointee.blockers > 0 else { return .turn }
     if plan.pointee.retryAt != Int64.max { return hasOwnClock ? .clock : .delay }
     return plan.pointee.names?.isMade == true ? .name : .after
   }
 
-  /// Why one does not end that has started; none when it is just doing so.
+  /// Why a started operation does not end; `none` if it is just ending.
   func causeLocked(ofRunning word: OperationWord) -> StallLink.Cause {
     if word.contains(.placeHeld) { return .place }
     if word.contains(.claimed) { return word.contains(.returned) ? .none : .call }

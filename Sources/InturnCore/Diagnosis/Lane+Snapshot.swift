@@ -1,22 +1,22 @@
-/// How far a walk through a lane has come. The lane is unlocked between two pieces of it.
+/// The position of a walk through a lane. The lane is unlocked between two pieces of the walk.
 struct LanePlace {
   fileprivate enum Stage: Int {
     case queue, running, front, levels, blocked, fence, behind, buffer, held, end
   }
 
   fileprivate var stage = Stage.queue
-  /// Nothing of the stage has been told yet.
+  /// False until the walk has begun the stage's list.
   fileprivate var isBegun = false
   fileprivate var generation: UInt32 = 0
   fileprivate var jobs = JobPlace()
-  /// The levels above it have been told.
+  /// The levels above this priority are done.
   fileprivate var priority = Int64.max
-  /// Of one operation that has more to be told than there is room for: how much of it has been.
+  /// If an operation has more entries than there is room for: how many of them are done.
   fileprivate var parts = 0
   fileprivate var partsOf = Handle(bits: 0)
-  /// How many graphs have been told.
+  /// How many graphs are done.
   fileprivate var graphs = 0
-  /// How many more jobs are looked at in this piece.
+  /// How many more jobs this piece may look at.
   fileprivate var looks = 0
 
   fileprivate mutating func goOn() {
@@ -26,16 +26,16 @@ struct LanePlace {
   }
 }
 
-/// What a lane adds to a snapshot: what it is, what runs, what is pending, about in the order of the
-/// starts.
+/// What a lane adds to a snapshot: the queue, the running operations, and the pending ones, roughly in
+/// the order in which they start.
 ///
-/// The first piece is of one moment, and most lanes have no other. The next ones go on where the one
-/// before has ended, as far as that can be found again.
+/// The first piece is consistent, and most lanes need no other. Each further piece continues where the
+/// last one ended, as far as that place can be found again.
 extension UnsafeMutablePointer<Lane> {
-  /// So many jobs are looked at under the lock.
+  /// How many jobs a piece looks at under the lock.
   private static var looksInPiece: Int { 8192 }
 
-  /// Adds a piece. False when that was the last one.
+  /// Adds a piece. False if it was the last one.
   func addPiece(_ room: inout SnapshotRoom, _ place: inout LanePlace, index: UInt32) -> Bool {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
@@ -47,7 +47,7 @@ extension UnsafeMutablePointer<Lane> {
       place.goOn()
     }
     if place.generation != pointee.generation { return false }
-    // Its drainer waits at the lock meanwhile, so that nothing is told twice.
+    // Its drainer then waits for the lock, so that nothing is listed twice.
     stopBurstLocked()
     place.looks = Self.looksInPiece
     while place.stage != .end {
@@ -78,7 +78,7 @@ extension UnsafeMutablePointer<Lane> {
     return entry
   }
 
-  /// Adds what there is of a stage. False when there is no more room.
+  /// Adds the entries of a stage. False if there is no more room.
   private func addStageLocked(
     _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
   ) -> Bool {
@@ -121,14 +121,14 @@ extension UnsafeMutablePointer<Lane> {
       if place.priority == Int64.min { break }
       place.priority -= 1
       place.jobs = JobPlace()
-      // After the level, so that each piece gets on.
+      // Counted after the level, so that each piece makes progress.
       place.looks -= order.levelCount
       if place.looks <= 0 { return false }
     }
     return true
   }
 
-  /// What batches hold back has no slots, and differs in nothing.
+  /// Jobs that batches hold back have no slots and are all alike: each graph gets one entry.
   private func addHeldLocked(
     _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
   ) -> Bool {
@@ -153,7 +153,7 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Operations
 
-  /// Adds those of a list that is linked by the slots' own links, from the one on that was told last.
+  /// Adds operations of a list linked by their slots, starting after the one that was added last.
   private func addLinkedLocked(
     _ first: OperationSlot.Pointer?, _ state: OperationState, _ room: inout SnapshotRoom,
     _ place: inout LanePlace, _ handle: Handle
@@ -172,8 +172,8 @@ extension UnsafeMutablePointer<Lane> {
     Engine.current.pointee.operations.pointer(at: index)
   }
 
-  /// The one after the last that was told and is still in the list. Nil when all are gone that could
-  /// be remembered: what is left of the list is left out.
+  /// The operation after the last one that was added and is still in the list. Nil if all that the room
+  /// remembers are gone: then the rest of the list is left out.
   private func nextLocked(
     _ first: OperationSlot.Pointer?, _ state: OperationState, _ room: SnapshotRoom,
     _ place: LanePlace, _ handle: Handle
@@ -199,7 +199,7 @@ extension UnsafeMutablePointer<Lane> {
     return nil
   }
 
-  /// Adds a pending job. False when there is no room for it, or when enough were looked at.
+  /// Adds a pending job. False if there is no room for it, or if this piece has looked at enough.
   private func addLocked(
     _ job: Job, _ room: inout SnapshotRoom, _ place: inout LanePlace, _ handle: Handle
   ) -> Bool {
@@ -213,7 +213,7 @@ extension UnsafeMutablePointer<Lane> {
     return addLocked(slot, .pending, &room, &place, handle)
   }
 
-  /// Those in a row that differ in nothing are one entry.
+  /// Adjacent jobs without slots that do not differ share one entry.
   private func addPlainLocked(_ job: Job, _ room: inout SnapshotRoom, _ handle: Handle) -> Bool {
     let batch = Batch.handle(of: job.destroy, job.context)
     if room.addToLast(ofBatch: batch) { return true }
@@ -228,8 +228,8 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  /// Adds an operation with what it waits for and its names. False when there is no room for that: it
-  /// comes next then, or the rest of it, when it is more than there ever is room for.
+  /// Adds an operation with its dependencies and names. False if there is no room: the next piece then
+  /// begins with it, or with the rest of it if it would never fit in one piece.
   private func addLocked(
     _ slot: OperationSlot.Pointer, _ state: OperationState, _ room: inout SnapshotRoom,
     _ place: inout LanePlace, _ handle: Handle
@@ -308,8 +308,8 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension OperationWord {
-  /// Whether the operation keeps its context for as long as its lane is locked: a drainer may be
-  /// destroying that of one that it starts without the lock, or that has just ended.
+  /// Whether the operation keeps its context while its lane is locked. A drainer may be destroying the
+  /// context of one that it starts without the lock, or of one that has just ended.
   fileprivate var hasLastingContext: Bool {
     contains(.observed) && !contains(.claimed) && (isPending || contains(.returned))
   }

@@ -1,39 +1,38 @@
 import CInturnSystem
 
-/// Why a lane, or an operation of it, stands still, as seen under its lock.
+/// Why a lane or one of its operations is stalled, as seen under the lane's lock.
 struct Standing {
-  /// One, or that of an operation before that of what it waits for in its lane.
+  /// One link; or two, if an operation waits for its turn and the second says what holds the lane up.
   var links: [StallLink]
-  /// How many operations of the lane are pending, but for what the first link names.
+  /// How many operations of the lane are pending, except the one in the first link.
   fileprivate(set) var waiting: UInt64 = 0
-  /// That of the lane's progress.
+  /// The mark of the lane's progress.
   fileprivate(set) var mark: UInt64 = 0
-  /// The same for all that stands still by the same cause.
+  /// The same for everything that is stalled for the same cause.
   fileprivate(set) var key: UInt64 = 0
-  /// It may well be meant to.
+  /// The stall may well be intended.
   fileprivate(set) var isPatient = false
-  /// What was asked for has started: it stands still whatever else its lane does.
+  /// The operation in question has started: it is stalled whatever else its lane does.
   fileprivate(set) var isByItself = false
   fileprivate(set) var isRunning = false
-  /// When the last link's operation was started, if that is known.
+  /// When the last link's operation was started, if known.
   fileprivate(set) var startedAt: Int64?
-  /// The operation that the last link names, with a reference, where others keep it from starting;
-  /// `complete` asks for them.
+  /// The last link's operation, with a reference, if others keep it from starting: see `complete`.
   fileprivate var blocked: OperationSlot.Pointer?
-  /// The operation that is waited for, with a reference.
+  /// The operation to look at next, with a reference.
   private(set) var next: OperationSlot.Pointer?
 
   fileprivate init(_ link: StallLink) { links = [link] }
 
-  /// Says how long something runs: since it was started, or at least since the lane stands still.
+  /// Says how long the work has been running: since it was started, or at least since the lane stalled.
   mutating func addTime(at now: Int64, lanesSince: Int64?) {
     guard isRunning, let begin = startedAt ?? lanesSince else { return }
     links[links.count - 1].predicate =
       "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
   }
 
-  /// Asks others, for which the lane's lock is not held. False when it leads to none of them: the last
-  /// link says why then.
+  /// Looks for the operations that block this one. The lane's lock is not held, as they may be in other
+  /// lanes. False if none is found: then the last link says why.
   mutating func complete() -> Bool {
     guard let blocked else { return true }
     self.blocked = nil
@@ -41,7 +40,7 @@ struct Standing {
     var strays: [OperationSlot.Pointer] = []
     _ = blocked.lane.whatKeepsBack(blocked, &earlier, strays: &strays)
     next = earlier.first { !$0.loadWord().isEnded }
-    // One that has several of its names, say, is there several times.
+    // An operation that has several of its names, for example, is listed several times.
     next?.addReference()
     for slot in earlier { slot.dropReference() }
     for slot in strays { slot.dropReference() }
@@ -59,7 +58,7 @@ struct Standing {
 }
 
 extension UnsafeMutablePointer<Lane> {
-  /// How far it has come. Nil when nothing is pending or running.
+  /// Its progress so far. Nil if nothing is pending or running.
   func progress() -> LaneProgress? {
     pointee.lock.lock()
     if isQuiet {
@@ -67,8 +66,8 @@ extension UnsafeMutablePointer<Lane> {
       return nil
     }
     let machine = pointee.machine
-    // Under the lane's lock, so that no reference of the executor outlives it here: what its last one
-    // takes with it would be the watchdog's to destroy.
+    // Read under the lane's lock, so that the watchdog never holds the last reference to the executor
+    // and has to destroy it.
     let progress = LaneProgress(
       generation: pointee.generation, mark: markLocked,
       taken: machine.scheduled > 0 && machine.active == 0 ? executor.taken : 0)
@@ -76,11 +75,11 @@ extension UnsafeMutablePointer<Lane> {
     return progress
   }
 
-  /// A number that is another one after each start and end, and in each lane.
+  /// A number that changes with each start and end, and differs from lane to lane.
   private var markLocked: UInt64 {
     countBurstLocked()
     let attempt = firstRunningSlot?.loadWord().generation ?? 0
-    // A burst takes what runs for finished, until it is left to its token.
+    // A burst counts running work as finished, until it leaves the work to its token.
     let running: UInt64 = pointee.machine.flags.contains(.bursting) ? 1 : 0
     let extra = pointee.extra
     return Mark()
@@ -91,15 +90,15 @@ extension UnsafeMutablePointer<Lane> {
       .adding(extra?.pointee.backlog.segmentsRun ?? 0).bits
   }
 
-  /// Why it stands still, or why an operation does of which the caller has a reference. Nil when it may
-  /// get on. `isAsked`: somebody wants to know, whatever it is; nil only when it is over.
+  /// Why the lane, or an operation to which the caller has a reference, is stalled. Nil if it may make
+  /// progress. `isAsked`: a caller asks for the reason in any case; nil only if the operation is over.
   func standing(
     of slot: OperationSlot.Pointer?, at now: Int64, isAsked: Bool = false
   ) -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     guard let slot else { return standingLocked(at: now) }
-    // The lane of one that has ended may be another queue's.
+    // After an operation has ended, its slot may belong to another lane.
     let word = slot.loadWord()
     guard slot.lane == self, !word.isOver else { return nil }
     if word.contains(.started) {
@@ -164,10 +163,10 @@ extension UnsafeMutablePointer<Lane> {
     makeLocked(linkLocked(cause, of: nil, at: site, predicate), isPatient: isPatient)
   }
 
-  /// Whether somebody waits for what is in the lane, as far as the library knows.
+  /// Whether somebody waits for work in the lane, as far as the library knows.
   private var isAwaitedLocked: Bool {
     if pointee.machine.flags.contains(.waitedFor) || executor.isAwaited { return true }
-    // What is pending stays so, and what it refers to is there.
+    // Pending jobs then stay pending, and what they refer to stays alive.
     stopBurstLocked()
     var isAwaited = false
     var left = 100
@@ -184,8 +183,8 @@ extension UnsafeMutablePointer<Lane> {
     }
     forEachRunningLocked(while: !isAwaited && left > 0) { slot in
       let word = slot.loadWord()
-      // A drainer changes its gate without the lock until it leaves it to an operation that has not
-      // ended, and then what the job of the gate refers to may be gone.
+      // A drainer changes its gate without the lock until it leaves the gate to an operation that has
+      // not ended. Until then, what the gate's job refers to may be gone.
       let isKept = word.contains(.observed) || (word.contains(.returned) && !word.contains(.ended))
       if isKept { _ = look(Job(slot: slot)) } else { isAwaited = word.isAwaited }
     }
@@ -209,7 +208,7 @@ extension UnsafeMutablePointer<Lane> {
       return queueLocked(.view, text, isPatient: true)
     case .clock: return queueLocked(.clock, Self.clockPredicate("start"), isPatient: true)
     default:
-      // It goes on by itself; but who waits for it may like to know.
+      // It continues by itself, but a caller who waits for it may want to know.
       guard isAsked || isAwaitedLocked, let moment = pace.pointee.nextStart else { return nil }
       let rest = Stall.text(max(0, moment - now))
       return queueLocked(.delay, "it starts nothing for another " + rest)
@@ -226,7 +225,7 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Standing? {
     let cause = causeLocked(ofPending: slot)
     if cause == .clock || cause == .delay {
-      // Its timer lets it go on; but who waits for it may like to know.
+      // Its timer lets it continue, but a caller who waits for it may want to know.
       guard isAsked || cause == .clock || isAwaitedLocked else { return nil }
       let rest = Stall.text(max(0, slot.plan.unsafelyUnwrapped.pointee.retryAt - now))
       let text =
@@ -248,7 +247,7 @@ extension UnsafeMutablePointer<Lane> {
 
   private static var callbackPredicate: String { "a callback of it has not returned" }
 
-  /// Nil when it does not wait for its executor.
+  /// Nil if it does not wait for its executor.
   private func executorLocked() -> Standing? {
     if !awaitsExecutorLocked { return nil }
     let executor = self.executor
@@ -258,8 +257,8 @@ extension UnsafeMutablePointer<Lane> {
     return standing
   }
 
-  /// The one that has been running for longest, of those whose call has not returned or of all; as far
-  /// as a look at some can tell.
+  /// The operation that has been running longest: of all, or only of those whose call has not returned.
+  /// It looks at a limited number.
   @inline(never)
   private func oldestLocked(inCall: Bool = false) -> Standing? {
     var oldest: OperationSlot.Pointer?
@@ -269,7 +268,7 @@ extension UnsafeMutablePointer<Lane> {
       let word = slot.loadWord()
       if !word.isOver && !(inCall && word.contains(.returned)) { oldest = slot }
     }
-    // Whether there is another attempt may just be asked.
+    // The decision on another attempt may be under way.
     if let oldest, let standing = runningLocked(oldest) { return standing }
     if pointee.machine.active > 0 { return callbackLocked() }
     if pointee.firstRunning != 0 { return nil }
@@ -280,7 +279,7 @@ extension UnsafeMutablePointer<Lane> {
   private func runningLocked(_ slot: OperationSlot.Pointer) -> Standing? {
     let word = slot.loadWord()
     let isTimed = slot.pointee.startedAt > 0 && !word.contains(.ownClock)
-    // It holds nobody up, or is shown to a person, who takes longer than a program.
+    // It blocks nothing, or is shown to a person, who takes longer than a program.
     let isPatient = pointee.pending == 0 || pointee.machine.traits.contains(.view)
     func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
       var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isPatient)
@@ -296,12 +295,12 @@ extension UnsafeMutablePointer<Lane> {
     case .token:
       return standing(cause, "its call has returned, its token has not been finished")
     case .call:
-      // Its work may have ended it, and go on.
+      // Work may end its operation and keep running.
       let beginning = word.contains(.claimed) ? "it has ended, " : ""
       return standing(cause, beginning + "its call has not returned")
     default:
       if let standing = executorLocked() { return standing }
-      // Whether there is another attempt is just being asked.
+      // The decision on another attempt is under way.
       let isAsked = word.contains(.restarting) && slot.pointee.flags.contains(.inDelivery)
       if !isAsked { return nil }
       return makeLocked(

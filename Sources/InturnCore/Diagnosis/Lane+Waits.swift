@@ -1,27 +1,27 @@
-/// What lanes say to who looks for a ring of waits.
+/// What lanes contribute to the search for a ring of waits.
 extension UnsafeMutablePointer<Lane> {
-  /// What has to come to pass before an operation ends, besides that others end.
+  /// What an operation needs before it ends, besides the ends of others.
   enum Need {
     case nothing
-    /// Its work, which is being called, or a token that somebody has.
+    /// Its work, which is being called, or a token that somebody holds.
     case itsWork
-    /// Others' ends alone.
+    /// Only that others end.
     case others
-    /// Its turn. It has none while so many places are taken, or so many drainers held up.
+    /// A turn, which it cannot get while this many places are taken or this many drainers are held up.
     case turn(places: UInt64, drainers: UInt64)
   }
 
-  /// What an operation needs that a search has a reference of. Adds those that have to end before,
-  /// each with a reference: those that it comes after, who stands before it in line for a name, who
-  /// it has joined, and what its lane has before it where nothing passes it by. `strays` are references
-  /// to be given up with those.
+  /// What an operation needs; the search has a reference to it. Adds the operations that have to end
+  /// first, each with a reference: its dependencies, those ahead of it in line for a name, the one it
+  /// has joined, and those before it in its lane, if nothing can overtake. `strays` are further
+  /// references that the caller has to drop.
   func whatKeepsBack(
     _ slot: OperationSlot.Pointer, _ earlier: inout [OperationSlot.Pointer],
     strays: inout [OperationSlot.Pointer]
   ) -> Need {
     pointee.lock.lock()
     let word = slot.loadWord()
-    // The lane of one that has ended may be another queue's.
+    // After an operation has ended, its slot may belong to another lane.
     guard !word.isEnded else {
       pointee.lock.unlock()
       return .nothing
@@ -53,12 +53,12 @@ extension UnsafeMutablePointer<Lane> {
     return .turn(places: places, drainers: drainers)
   }
 
-  /// How much of what is pending is looked at under the lock: so many jobs without slots, or a
-  /// sixteenth of that with them. Who has more before it is not refused for what comes after that.
+  /// How many pending jobs without slots are looked at under the lock; with slots, a sixteenth as many.
+  /// A wait that depends on anything further back is not refused for that.
   private static var reach: Int { 160_000 }
 
-  /// Adds the pending operations that may wait for others, each with a reference; only those before
-  /// this one, if it is given.
+  /// Adds the pending operations that may wait for others, each with a reference; if `slot` is given,
+  /// only those before it.
   func addPending(
     before slot: OperationSlot.Pointer?, to result: inout [OperationSlot.Pointer]
   ) {
@@ -79,8 +79,8 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Adds the operations that a pending one comes after. There may be any number, so that the lock is
-  /// given up and taken again after some.
+  /// Adds the operations that a pending one comes after. As there may be any number, the lock is
+  /// released and taken again from time to time.
   private func addEarlierLocked(
     of slot: OperationSlot.Pointer, to result: inout [OperationSlot.Pointer],
     _ strays: inout [OperationSlot.Pointer]
@@ -95,7 +95,7 @@ extension UnsafeMutablePointer<Lane> {
         if earlier.firstGeneration == edge.pointee.earlierGeneration {
           result.append(earlier)
         } else {
-          // The slot is another one's by now.
+          // The slot belongs to another operation by now.
           strays.append(earlier)
         }
       }

@@ -1,6 +1,6 @@
 import CInturnSystem
 
-/// What the library noticed and tells the report handler. The numbers of the kinds are those of
+/// What the library reports to the report handler. The numbers of the kinds are those of
 /// `inturn_report_kind`.
 package struct Report {
   package enum Kind: Int32 {
@@ -16,7 +16,7 @@ package struct Report {
   package let operationLabel: String?
   /// Where the operation was enqueued, or the queue suspended.
   package let site: Site
-  /// Of what stands still.
+  /// Set in reports of a stall.
   package internal(set) var stall: Stall?
 
   static func stall(
@@ -24,7 +24,7 @@ package struct Report {
     isRunning: Bool, nanoseconds: Int64
   ) -> Report {
     let what = isRunning ? "has been running" : "has been waiting to start"
-    // Not as a number with a fraction: Swift's printing of those is a hundredth of the library.
+    // Swift's formatting of floating-point numbers would be a hundredth of the library's size.
     let time = Stall.text(nanoseconds)
     return Report(
       .stall, operation, queue, at: site,
@@ -64,7 +64,7 @@ package struct Report {
       message: "no thread can be started for \(name): its work waits until one can")
   }
 
-  /// `site`: where the work was enqueued that is refused the wait.
+  /// `site`: where the work whose wait is refused was enqueued.
   package static func deadlock(ring: [String], at site: Site = .unknown) -> Report {
     let origin = site.line.map { "; the work that waits was enqueued at " + $0.text } ?? ""
     return Report(
@@ -106,7 +106,7 @@ package struct Report {
     value.map { "value \(quoted($0))" } ?? "an unnamed value"
   }
 
-  /// A label in a message, which stays one line whatever the label holds.
+  /// Quotes a label for a message, which stays one line whatever the label contains.
   package static func quoted(_ label: UnsafePointer<CChar>) -> String {
     quoted(String(cString: label))
   }
@@ -115,13 +115,13 @@ package struct Report {
     "\"" + label.inOneLine + "\""
   }
 
-  /// The same after some words; empty where there is no label.
+  /// A quoted label after some words; empty if there is no label.
   @inline(never)
   static func quoted(_ label: String?, after words: String) -> String {
     label.map { words + quoted($0) } ?? ""
   }
 
-  /// Tells the handler. No lock is held.
+  /// Calls the handler. No lock is held.
   package func send() {
     if let handler = Engine.current.pointee.reportHandler.current {
       handler.handle(self)
@@ -136,7 +136,7 @@ package struct Report {
   }
 }
 
-/// Who is told reports. The context of one is released with its last use.
+/// The handler of reports. Its context is released with the last use.
 package final class ReportHandler: Sendable {
   private let call: @Sendable (Report) -> Void
   private let onRelease: @Sendable () -> Void
@@ -152,7 +152,7 @@ package final class ReportHandler: Sendable {
 
   fileprivate func handle(_ report: Report) { call(report) }
 
-  /// The handler in force.
+  /// Holds the present handler.
   final class Holder: @unchecked Sendable {
     // Safe to share: `lock` protects `handler`.
 
@@ -161,7 +161,7 @@ package final class ReportHandler: Sendable {
 
     var current: ReportHandler? { lock.withLock { handler } }
 
-    /// Sets another one and gives the old one back, to be let go of after the lock.
+    /// Replaces the handler and returns the old one, which the caller must release without the lock.
     func replace(with new: ReportHandler?) -> ReportHandler? {
       lock.lock()
       defer { lock.unlockAfterReadingObject() }

@@ -1,9 +1,9 @@
 import CInturnSystem
 
-/// Tells everything that there is, a piece at a time: under a lock it is only copied, into room on the
-/// caller's stack, and told without one.
+/// Visits every object, a piece at a time: entries are copied under a lock into room on the caller's
+/// stack, and passed on without a lock.
 extension Engine {
-  /// Calls `visit` with each, until that says that it is enough.
+  /// Calls `visit` with each entry, until it returns false.
   package static func snapshot(_ visit: (SnapshotEntry) -> Bool) {
     withoutActuallyEscaping(visit) { visit in
       var walk = Walk(visit: visit)
@@ -28,7 +28,7 @@ extension Engine {
 
     private static var tables: Int { 4 }
 
-    /// What is at a place of one of the tables, if something is. False past the end.
+    /// Sets `entry` if the place of the table is in use. False past the table's end.
     private func isThere(
       _ objects: EngineObjects, _ table: Int, _ place: Int, _ entry: inout SnapshotEntry?
     ) -> Bool {
@@ -70,7 +70,7 @@ extension Engine {
       var place = 0
       while table < Self.tables {
         Engine.withObjects { objects in
-          // Most places may be empty.
+          // A limit on places, as most may be empty.
           var looks = 4096
           while table < Self.tables && room.free > 0 && looks > 0 {
             looks -= 1
@@ -151,7 +151,7 @@ extension Batch {
     entry.count = UInt64(count)
   }
 
-  /// The batch of a job that is one of its operations; null of others.
+  /// The batch of a job, if it is one of a batch's operations; else null.
   static func handle(of destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Handle {
     of(destroy, context)?._withUnsafeGuaranteedRef { $0.handle } ?? Handle(bits: 0)
   }
@@ -161,7 +161,7 @@ extension Batch {
     of(destroy, context)?._withUnsafeGuaranteedRef { $0.isAwaited } ?? false
   }
 
-  /// One of its batch that an operation still comes after, with a reference, as far as a short look can
+  /// An operation of the same batch that has to end first, with a reference, as far as a short look can
   /// tell.
   static func earlierLocked(of slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
     guard let batch = of(slot.pointee.destroy, slot.pointee.context) else { return nil }
@@ -169,7 +169,7 @@ extension Batch {
     return batch._withUnsafeGuaranteedRef { $0.earlierLocked(of: entry) }
   }
 
-  /// The caller has the lane's lock, under which no entry goes.
+  /// The caller has the lane's lock, so no entry can go away.
   @inline(never)
   private static func of(
     _ destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?
@@ -180,7 +180,7 @@ extension Batch {
 }
 
 extension WaitGraph.Wait {
-  /// Nil when it is over.
+  /// Nil if the wait is over.
   fileprivate var entry: SnapshotEntry? {
     var entry = SnapshotEntry(.wait)
     entry.id = Handle(bits: UInt64(thread))

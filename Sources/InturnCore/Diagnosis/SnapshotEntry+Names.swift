@@ -1,5 +1,4 @@
-/// What a dump calls what an entry says: the names of `inturn.h`, without what all have in common, in
-/// small letters.
+/// The words that a dump uses for an entry: the names of `inturn.h` in lower case, without a prefix.
 extension SnapshotEntry {
   enum Value {
     case name(StaticString)
@@ -11,8 +10,8 @@ extension SnapshotEntry {
 
   static var fields: Int { 22 }
 
-  /// One of the fields, but for the kind, the flags and the label, as `inturn_entry` calls it. Nil when
-  /// it is zero.
+  /// One of the fields under its name in `inturn_entry`; the kind, the flags and the label are not
+  /// among them. Nil if it is zero.
   func field(_ place: Int) -> (key: StaticString, value: Value)? {
     func name(_ key: StaticString, _ name: StaticString?) -> (StaticString, Value)? {
       name.map { (key, .name($0)) }

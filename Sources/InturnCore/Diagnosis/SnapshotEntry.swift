@@ -1,12 +1,12 @@
-/// One thing of a snapshot; see `inturn_entry`. It has its own copy of all, so that it can be told when
-/// what it is about has changed, or is gone.
+/// One entry of a snapshot; see `inturn_entry`. It is a copy, so that it stays valid when its object
+/// has changed or is gone.
 package struct SnapshotEntry {
   package enum Kind: Int32 {
     case executor = 1
     case clock, owner, batch, wait, queue
-    /// After their queue.
+    /// Follow their queue.
     case operation
-    /// After their operation.
+    /// Follow their operation.
     case after, name
   }
 
@@ -63,14 +63,14 @@ package struct SnapshotEntry {
 
   mutating func setLabel(_ text: String?) {
     guard let text else { return }
-    // What the engine keeps is in one piece.
+    // The engine's strings are contiguous.
     _ = text.utf8.withContiguousStorageIfAvailable { bytes in
       withUnsafeMutableBytes(of: &label) { cutText(bytes, to: $0) }
     }
   }
 }
 
-/// Copies a string, cut at a character's end where it is too long, and a zero.
+/// Copies a string, cut at the end of a character if it is too long, and a final zero.
 package func cutText(_ text: UnsafePointer<CChar>, to room: UnsafeMutableRawBufferPointer) {
   var length = 0
   while length < room.count && text[length] != 0 { length += 1 }
@@ -85,20 +85,20 @@ private func cutText(
   var length = text.count
   if length >= room.count {
     length = room.count - 1
-    // Not in the middle of a character: bytes that go on with one begin with the bits 10.
+    // Not in the middle of a character: its further bytes begin with the bits 10.
     while length > 0 && text[length] & 0xC0 == 0x80 { length -= 1 }
   }
   room.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[..<length]))
   room[length] = 0
 }
 
-/// Where the entries of one piece of a walk lie, on the stack of who walks.
+/// Room for the entries of one piece of a walk, on the walker's stack.
 struct SnapshotRoom {
-  /// Those of the last piece stay until the next one overwrites them: it goes on after them.
+  /// The last piece's entries stay until the next piece overwrites them: the walk continues after them.
   private let entries: UnsafeMutablePointer<SnapshotEntry>
   let capacity: Int
   private(set) var count = 0
-  /// Of the last piece.
+  /// The number of entries in the last piece.
   private var toldCount = 0
   private let visit: (SnapshotEntry) -> Bool
 
@@ -113,18 +113,18 @@ struct SnapshotRoom {
 
   var free: Int { capacity - count }
 
-  /// What was told last, from the end of that on.
+  /// An entry of the last piece, counted from its end.
   func told(_ place: Int) -> SnapshotEntry? {
     count == 0 && place < toldCount ? entries[toldCount - 1 - place] : nil
   }
 
-  /// There is room for it.
+  /// The caller has checked that there is room.
   mutating func add(_ entry: SnapshotEntry) {
     (entries + count).initialize(to: entry)
     count += 1
   }
 
-  /// One more of what the last entry stands for. False when that is something else.
+  /// Counts one more job in the last entry. False if that is about something else.
   func addToLast(ofBatch batch: Handle) -> Bool {
     guard count > 0 else { return false }
     let last = entries + (count - 1)
@@ -134,7 +134,7 @@ struct SnapshotRoom {
     return true
   }
 
-  /// Tells what is there, and makes room. False when that is enough. No lock is held.
+  /// Passes the entries on, and makes room. False if the visitor wants no more. No lock is held.
   mutating func tell() -> Bool {
     toldCount = count
     count = 0

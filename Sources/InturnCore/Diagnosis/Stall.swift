@@ -1,16 +1,16 @@
-/// One link of the chain from what stands still to the cause: an operation, or a whole queue. The
+/// One link of the chain from the stalled object to the cause: an operation, or a whole queue. The
 /// numbers of the causes are those of `inturn_stall_cause`.
 package struct StallLink {
   package enum Cause: Int32 {
-    /// Nothing keeps it. Not of what is stuck.
+    /// Nothing keeps it; never the cause of a stall.
     case none
     /// These lead to the next link.
     case after, name, turn
-    /// What runs does not end.
+    /// Running work does not end.
     case token, call, task, place, callback
-    /// What is pending may not start.
+    /// Pending work may not start.
     case suspended, view, clock, delay
-    /// What may start is not called.
+    /// Work that may start is not called.
     case executor, pool
   }
 
@@ -20,7 +20,7 @@ package struct StallLink {
   package let isOperation: Bool
   /// Where the operation was enqueued, or the queue suspended.
   package let site: Site
-  /// What a message says of it besides its name; empty where the next link says it.
+  /// What a message says about it after its name; empty if the next link explains it.
   var predicate = ""
 
   mutating func isKeptByNothing() {
@@ -29,7 +29,7 @@ package struct StallLink {
 
   static var nothing: String { "nothing keeps it" }
 
-  /// As a message names it.
+  /// Adds its name as it appears in a message.
   fileprivate func addName(to message: inout String) {
     if isOperation {
       message += operationLabel.map { Report.quoted($0) } ?? "an operation"
@@ -40,32 +40,32 @@ package struct StallLink {
   }
 }
 
-/// What stands still, why, and for how long.
+/// What is stalled, why, and for how long.
 package struct Stall {
   package private(set) var links: [StallLink] = []
   package private(set) var nanoseconds: Int64 = 0
   /// How many operations wait besides the links.
   package private(set) var waiting: UInt64 = 0
-  /// The same for all that stands still for the same cause.
+  /// The same for everything that is stalled for the same cause.
   private(set) var key: UInt64 = 0
-  /// It may well be meant to: nobody waits for it, and somebody has stopped it, it just runs on, or it
-  /// is shown to a person.
+  /// The stall may well be intended: nobody waits for it, and it was stopped on purpose, it just keeps
+  /// running, or it is shown to a person.
   private(set) var isPatient = false
 
-  /// How many links there are between the last one and the one before.
+  /// How many links were left out before the last one.
   private var skipped = 0
 
   private static var mostLinks: Int { 12 }
-  /// However long a chain is, it is not followed further.
+  /// The longest part of a chain that is followed.
   private static var mostSteps: Int { 1000 }
 
-  /// Asks why a lane has not got on for so long. Nil when it has, or may get on, or waits for what has.
-  /// No lock is held.
+  /// Asks why a lane has made no progress for at least `limit`. Nil if it has, or may, or waits for
+  /// something that has. No lock is held.
   init?(of first: Lane.Pointer, at now: Int64, limit: Int64, _ stands: borrowing StandTable) {
     self.init(first, nil, at: now, limit: limit, stands)
   }
 
-  /// Asks what keeps an operation, for however short a time. Nil when it has ended. The caller has a
+  /// Asks what keeps an operation, for however short a time. Nil if it has ended. The caller has a
   /// reference; no lock is held.
   init?(of operation: OperationSlot.Pointer, at now: Int64) {
     self.init(operation.lane, operation, at: now, limit: nil, StandTable())
@@ -125,21 +125,21 @@ package struct Stall {
     }
   }
 
-  /// Another one for the same cause stands still, too: the longer chain says more.
+  /// Merges another stall with the same cause: the longer chain says more.
   mutating func add(_ other: Stall) {
     let all = waiting + other.waiting
     if other.length > length { self = other }
     waiting = all
   }
 
-  /// What is told when it has stood still for too long.
+  /// The report of a stall that has lasted too long.
   var report: Report {
     report(
       "stuck for " + Self.text(nanoseconds) + ": ",
       waitingWhere: links[0].isOperation ? " behind it." : " in it.")
   }
 
-  /// What is told to who asks of an operation.
+  /// The answer to a question about an operation.
   package var answer: Report { report("", waitingWhere: " in its queue.") }
 
   private func report(_ beginning: String, waitingWhere place: String) -> Report {
@@ -166,7 +166,7 @@ package struct Stall {
     return report
   }
 
-  /// A time as a message has it: rounded down, so that nothing is said to take longer than it has.
+  /// A time as messages show it: rounded down, so that no time is overstated.
   static func text(_ nanoseconds: Int64) -> String {
     let milliseconds = nanoseconds / 1_000_000
     if milliseconds < 1000 { return String(milliseconds) + " ms" }

@@ -1,31 +1,31 @@
-/// What tells at two looks whether a lane has got on in between.
+/// Compared between two looks, it tells whether a lane has made progress.
 struct LaneProgress: Equatable {
   /// Of the lane's queue.
   let generation: UInt32
-  /// Another one after each start and end.
+  /// Changes with each start and end.
   let mark: UInt64
-  /// What the executor has taken, while the lane waits there: it comes nearer by that.
+  /// How many jobs the executor has taken, while the lane waits for it: each brings its turn nearer.
   let taken: Int
 }
 
-/// That a lane is in use, and since when it stands still.
+/// Whether a lane is in use, and since when it is stalled.
 struct Stand {
   typealias Pointer = UnsafeMutablePointer<Stand>
 
-  /// Nil: it is not in use.
+  /// Nil if the lane is not in use.
   private(set) var progress: LaneProgress?
   private(set) var since: Int64 = 0
-  /// When it is worth asking again why.
+  /// When to ask for the reason again.
   var nextLook: Int64 = 0
-  /// What has been told to stand still, and has got on all the same, is slow: it is not told again
-  /// before it has stood for so many times the limit.
+  /// A lane that has made progress after a report was only slow: it is not reported again before it has
+  /// been stalled for this many times the limit.
   private(set) var tolerance: Int64 = 1
   private var generation: UInt32 = 0
   var isTold = false
 
   private static var mostTolerance: Int64 { 64 }
 
-  /// Notes what is seen now. Whether that is what was seen at the last look.
+  /// Notes the present progress. Whether it is the same as at the last look.
   mutating func isUnchanged(_ seen: LaneProgress?, at now: Int64) -> Bool {
     if seen == progress { return seen != nil }
     if isTold { tolerance = min(tolerance * 2, Self.mostTolerance) }
@@ -35,8 +35,8 @@ struct Stand {
   }
 }
 
-/// The stands of lanes by index, in pieces that are made with the first lane in use. Where there is
-/// no memory, there are none.
+/// The stands of lanes by index, in pieces that are allocated with the first lane in use. Without
+/// memory, there are none.
 struct StandTable: ~Copyable {
   private static var shift: UInt32 { 8 }
   private static var pieceSize: Int { 1 << shift }
@@ -55,7 +55,7 @@ struct StandTable: ~Copyable {
     return pieces![place].map { $0 + (Int(index) & (Self.pieceSize - 1)) }
   }
 
-  /// Nil when memory runs out.
+  /// Nil if memory runs out.
   mutating func make(_ index: UInt32) -> Stand.Pointer? {
     if let stand = existing(index) { return stand }
     let place = Int(index >> Self.shift)
@@ -77,7 +77,7 @@ struct StandTable: ~Copyable {
     return true
   }
 
-  /// Since when a lane that is as it is now stands still. Nil when it has got on since the last look.
+  /// Since when a lane has had this mark. Nil if it has made progress since the last look.
   func since(_ lane: Lane.Pointer, mark: UInt64) -> Int64? {
     guard let index = Engine.current.pointee.lanes.index(of: lane),
       let stand = existing(index)?.pointee, stand.progress?.mark == mark

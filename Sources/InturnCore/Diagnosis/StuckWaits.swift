@@ -1,10 +1,10 @@
-/// Which of a number of waits can never end, as a value.
+/// Finds which of a number of waits can never end, as a value.
 ///
-/// A wait is kept from ending by *hindrances*, each of which is enough. A hindrance is that a number
-/// of places are taken; it holds for good when that many are taken by waits that can never end
-/// themselves. So the waits that are stuck are the largest set of which each member has a hindrance
-/// that the set alone upholds. All of them are taken for stuck at first; then one that no hindrance
-/// keeps is free, which may lift hindrances of others. Each place is looked at once.
+/// A wait is kept from ending by *hindrances*, each of which is enough. A hindrance is that a number of
+/// places are taken; it is permanent if that many are taken by waits that can never end themselves. So
+/// the stuck waits are the largest set in which each member has a hindrance that the set alone upholds.
+/// At first, all waits are assumed to be stuck; then each wait that no hindrance keeps is freed, which
+/// may lift hindrances of others. Each place is looked at once.
 struct StuckWaits {
   /// A wait that takes places.
   struct Holder: Equatable {
@@ -15,15 +15,15 @@ struct StuckWaits {
   private struct Hindrance {
     /// How many places have to be taken.
     let places: UInt64
-    /// How many are, by waits that are not free.
+    /// How many places are taken by waits that are not free.
     var held: UInt64
     var waits: [Int] = []
   }
 
   private var hindrances: [Hindrance] = []
-  /// Of each wait, what it holds of which hindrance.
+  /// For each wait, how many places of which hindrances it holds.
   private var holdings: [[(hindrance: Int, places: UInt64)]] = []
-  /// Of each wait, how many hindrances keep it.
+  /// For each wait, how many hindrances keep it.
   private var kept: [Int] = []
 
   init(waits: Int) {
@@ -31,7 +31,7 @@ struct StuckWaits {
     kept = Array(repeating: 0, count: waits)
   }
 
-  /// Adds a hindrance and gives its number, or nil when too few hold places for it ever to hold.
+  /// Adds a hindrance and returns its number, or nil if too few places are held for it ever to apply.
   mutating func add(places: UInt64, holders: [Holder]) -> Int? {
     let held = holders.reduce(0) { $0 + $1.places }
     if held < places { return nil }
@@ -42,13 +42,13 @@ struct StuckWaits {
     return hindrances.count - 1
   }
 
-  /// Says that a hindrance keeps a wait; once for each.
+  /// Records that a hindrance keeps a wait; called once for each pair.
   mutating func keep(_ wait: Int, by hindrance: Int) {
     hindrances[hindrance].waits.append(wait)
     kept[wait] += 1
   }
 
-  /// Whether each wait is stuck.
+  /// For each wait, whether it is stuck.
   func solve() -> [Bool] {
     var (hindrances, kept) = (hindrances, kept)
     var isStuck = Array(repeating: true, count: kept.count)

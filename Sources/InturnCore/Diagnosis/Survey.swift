@@ -1,8 +1,8 @@
 import CInturnSystem
 
-/// What the watchdog sees: since when each lane stands still, and what of that is to be told.
+/// What the watchdog sees: since when each lane is stalled, and what to report.
 struct Survey: ~Copyable {
-  /// What is to be told, and the lanes that stand still by it.
+  /// A stall to report, and the lanes that it stalls.
   private struct Finding {
     var stall: Stall
     var stands: [Stand.Pointer]
@@ -12,14 +12,13 @@ struct Survey: ~Copyable {
   private var episodes = Episodes()
   private var findings: [Finding] = []
 
-  /// What somebody has stopped on purpose, what nobody waits for, or what waits for a person may stand
-  /// still for so many times as long.
+  /// How many times longer a stall may last if it is intended, unawaited, or for a person to end.
   private static var patience: Int64 { 10 }
-  /// So much is done at one look; the rest at the next ones.
+  /// The most work for one look; the rest is left to the next ones.
   private static var mostToExplain: Int { 256 }
   private static var mostToTell: Int { 16 }
 
-  /// Looks at each lane. False when nothing is pending or running.
+  /// Looks at each lane. False if nothing is pending or running.
   mutating func look(at now: Int64, limit: Int64) -> Bool {
     var isBusy = false
     var left = Self.mostToExplain
@@ -57,7 +56,7 @@ struct Survey: ~Copyable {
     }
   }
 
-  /// Tells what was found. No lock is held.
+  /// Reports the findings. No lock is held.
   mutating func tell() {
     let process = ProcessState.current
     for finding in findings where ProcessState.current == process {

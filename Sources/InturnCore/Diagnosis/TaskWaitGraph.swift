@@ -1,41 +1,40 @@
 /// Who waits for which queue: the waits that tasks make inside queues' operations.
 ///
-/// A wait is refused when it could never end. A task that is inside no operation holds nobody up;
-/// its waits are not looked at. The waits of threads are `WaitGraph`'s.
+/// A wait is refused if it could never end. A task outside of operations blocks nobody, so its waits
+/// are not looked at. `WaitGraph` has the waits of threads.
 package enum TaskWaitGraph {
   package typealias Holder = TaskWaitSearch.Holder
   package typealias Need = TaskWaitSearch.Need
 
-  /// One wait, as long as it lasts.
+  /// One wait, for as long as it lasts.
   package struct Entry {
     fileprivate let id: UInt64
     package static let none = Entry(id: 0)
   }
 
-  /// Why a wait is refused: it has been reported.
+  /// Why a wait is refused; it has been reported.
   package struct Deadlock: Error {
     package let message: String
   }
 
   private struct Wait {
-    /// The queues of its holders when it began, and of what it needed then. Null stands for what is in
-    /// no queue yet.
+    /// The queues of its holders, and of its needs, when it began; null for what is in no queue yet.
     let queues: Set<Handle>
     let needed: Set<Handle>
-    /// The operations that it is inside of and that keep their places meanwhile: never more than there
-    /// were when it began.
+    /// The operations that it is inside of and that keep their places meanwhile; never more than when
+    /// it began.
     let holders: () -> [Holder]
-    /// Without what it cannot end, as things are. What it looks at on the way is kept until after the
-    /// lock.
+    /// What the wait needs in order to end, at this moment. Objects that it looks at are kept alive
+    /// until the lock is released.
     let needs: (_ kept: inout [AnyObject]) -> [Need]
   }
 
   private final class Storage: @unchecked Sendable {
     // Safe to share: `lock` protects the rest. Operations' and lanes' locks may be taken while it is
-    // held; no user code is called, and no object let go of.
+    // held; no user code is called, and no object is released.
     let lock = BriefLock()
     @exclusivity(unchecked) var waits: [UInt64: Wait] = [:]
-    /// The waits by what they hold up, and by what they need.
+    /// The waits by the queues that they hold up, and by those that they need.
     @exclusivity(unchecked) var inside: [Handle: Set<UInt64>] = [:]
     @exclusivity(unchecked) var needing: [Handle: Set<UInt64>] = [:]
     @exclusivity(unchecked) var nextID: UInt64 = 1
@@ -43,12 +42,12 @@ package enum TaskWaitGraph {
 
   private static let storage = Storage()
 
-  /// Enters a wait, unless it could never end. Both closures are called under a lock, as long as the
-  /// wait lasts; they look, and do nothing else.
+  /// Enters a wait, unless it could never end. Both closures are called under a lock for as long as the
+  /// wait lasts; they only read.
   ///
-  /// As all waits are entered under one lock, it is the last one of a ring that finds it. Where nobody
-  /// needs what it holds up, there is none; else it looks at those of the waits that it depends on, and
-  /// at each of these once.
+  /// As all waits are entered under one lock, the last wait of a ring finds it. If nobody needs what
+  /// the wait holds up, there is no ring; otherwise it looks once at each of the waits that it depends
+  /// on.
   package static func enter(
     inside holders: @escaping () -> [Holder], needing needs: @escaping (inout [AnyObject]) -> [Need]
   ) throws(Deadlock) -> Entry {
@@ -93,7 +92,7 @@ package enum TaskWaitGraph {
     if waits?.isEmpty == true { waits = nil }
   }
 
-  /// The wait, and all that it may depend on.
+  /// The wait and all waits that it may depend on.
   private static func connectedLocked(
     _ first: Wait, _ kept: inout [AnyObject]
   ) -> [TaskWaitSearch.Wait] {

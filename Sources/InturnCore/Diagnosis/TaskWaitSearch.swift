@@ -1,30 +1,30 @@
-/// Which waits could never end, as a value: who holds which place, and what each wait needs.
+/// Finds waits that could never end, as a value: who holds which places, and what each wait needs.
 ///
-/// A wait is *stuck* when something that it needs is held by operations that are stuck themselves: of
-/// a queue that runs several at a time, all places. An operation is stuck when a wait in it is. So an
-/// operation is a wait, too, to `StuckWaits`: each one in it keeps it.
+/// A wait is *stuck* if something that it needs is held by stuck operations: if the queue runs several
+/// at a time, all of its places. An operation is stuck if a wait in it is. So to `StuckWaits` an
+/// operation is a wait, too, which each wait inside it keeps.
 package struct TaskWaitSearch {
-  /// An operation that keeps its place until the waits in it are over.
+  /// An operation that keeps its place until the waits inside it are over.
   package struct Holder: Hashable {
     var queue: Handle
-    /// The address of something of its own, which tells it from others.
+    /// The address of an object of its own, which identifies it.
     var operation: UInt
   }
 
-  /// What a wait cannot end without: the end of an operation, or one of a queue's places.
+  /// What a wait needs in order to end: the end of an operation, or one of a queue's places.
   package struct Need: Hashable {
     var queue: Handle
     /// Nil for a place.
     var operation: UInt?
-    /// Out of how many one is to be free.
+    /// One of this many places has to be free.
     var places = 1
 
-    /// The end of an operation that is `holder` as long as it runs.
+    /// The end of an operation that is `holder` while it runs.
     package static func end(of holder: Holder) -> Need {
       Need(queue: holder.queue, operation: holder.operation)
     }
 
-    /// That one of so many operations, or of fewer, is over.
+    /// One of the queue's `places`, or of fewer, is free.
     package static func place(in queue: Handle, outOf places: Int = 1) -> Need {
       Need(queue: queue, places: max(1, places))
     }
@@ -32,20 +32,20 @@ package struct TaskWaitSearch {
 
   struct Wait {
     var holders: [Holder]
-    /// None of them may be stuck.
+    /// The wait is stuck if any of these is.
     var needs: [Need]
   }
 
-  /// The first is that of who asks; the others are those that it may depend on.
+  /// The first is the caller's; the others are those that it may depend on.
   private let waits: [Wait]
   private var isStuck: [Bool] = []
-  /// Each operation's number to `StuckWaits`, and those of each queue's.
+  /// Each operation's number in `StuckWaits`, and the numbers of each queue's operations.
   private var numbers: [Holder: Int] = [:]
   private var numbersIn: [Handle: [Int]] = [:]
-  /// Of each operation, by its number after the waits', the waits in it.
+  /// For each operation, by its number less the number of waits, the waits inside it.
   private var waitsIn: [[Int]] = []
 
-  /// The queues from what is waited for round to who waits, if the first wait could never end.
+  /// The queues from what is waited for round to the waiter, if the first wait could never end.
   static func ring(of waits: [Wait]) -> [Handle]? {
     var search = TaskWaitSearch(waits: waits)
     search.solve()
@@ -85,14 +85,14 @@ package struct TaskWaitSearch {
     isStuck = stuck.solve()
   }
 
-  /// The operations that what is needed may wait for.
+  /// The operations that hold what is needed.
   private func holders(of need: Need) -> [Int] {
     guard let operation = need.operation else { return numbersIn[need.queue] ?? [] }
     return numbers[Holder(queue: need.queue, operation: operation)].map { [$0] } ?? []
   }
 
-  /// A way from the first wait back to it, among the stuck ones; each is looked at once. Where there
-  /// is none, as others wait for each other already, just what the first one waits for.
+  /// A path from the first wait back to it through stuck ones, each of which is looked at once. If
+  /// there is none, as the others form a ring without it, only what the first wait needs.
   private func path() -> [Handle] {
     var from: [Int: (wait: Int, queue: Handle)] = [:]
     var open = [0]

@@ -1,42 +1,42 @@
 import CInturnSystem
 import Synchronization
 
-/// Who waits for whom: the waits that are made from inside the library's callbacks.
+/// Who waits for whom: the waits that are made inside the library's callbacks.
 ///
-/// A wait is refused when nobody could ever get on: when what it waits for needs places that are all
-/// held, directly or by way of others, by threads which wait for it in turn. A thread that holds
-/// nothing, as it is inside no callback and is not the only one that may drain an executor, is part
-/// of no ring: its waits are not looked at.
+/// A wait is refused if nobody could ever make progress: if what it waits for needs places that are all
+/// held, directly or through others, by threads that wait for it in turn. A thread that is inside no
+/// callback, and is not the only one that may drain an executor, holds nothing and is part of no ring:
+/// its waits are not looked at.
 ///
-/// Each wait gets a number and is entered in one short step; then it looks for a ring among those
-/// that came before it, without that lock. So of each ring the wait that came last, which has all
-/// others before it, finds it, and no other one: exactly one is refused. What is read during the
-/// search may change meanwhile, but a thread that waits changes nothing. So a ring that was pieced
-/// together is one if all of its waits are still there at the end, and none of them is itself about
-/// to be refused; else the search is made again, and each time there are fewer that came before.
-/// (What others do at that moment, such as a cancel, may come too late to be seen.)
+/// Each wait gets a number and is entered in one short step; then it looks for a ring among the waits
+/// that came before it, without that lock. So the ring is found by its last wait, which has all others
+/// before it, and by no other: exactly one wait is refused. What the search reads may change meanwhile,
+/// but a waiting thread changes nothing. So a ring that was found is real if all of its waits are still
+/// there at the end, and none of the others is about to be refused itself; else the search is repeated,
+/// each time with fewer earlier waits. (What others do at that moment, such as a cancel, may come too
+/// late to be seen.)
 ///
-/// A search costs as much as there is that keeps the operation back: about half a microsecond for each
-/// one before it in a chain, up to 100,000 of them, on the caller's thread. No lock is held for longer
-/// than a look at one operation, or at so many pending ones as take a millisecond.
+/// The cost of a search depends on how much keeps the operation back: about half a microsecond for each
+/// operation before it in a chain, up to 100,000 of them, on the caller's thread. No lock is held for
+/// longer than a look at one operation, or at about a millisecond's worth of pending ones.
 enum WaitGraph {
   enum Target {
-    /// Everything of a queue.
+    /// Everything in a queue.
     case queue(Lane.Pointer)
-    /// The calls of a queue that are under way.
+    /// A queue's calls that are under way.
     case calls(of: Lane.Pointer)
-    /// One operation, of which the waiter holds a reference.
+    /// One operation; the waiter holds a reference to it.
     case operation(OperationSlot.Pointer)
-    /// What a value's observers are to be done with.
+    /// Calls of a value's observers.
     case observers(of: TrailBase, TrailWait)
   }
 
-  /// That a wait is entered, as long as it lasts; or that it need not be.
+  /// An entered wait, for as long as it lasts; without one if the wait need not be entered.
   struct Entry {
     fileprivate let wait: Wait?
   }
 
-  /// A wait that others look at.
+  /// A wait as others see it.
   final class Wait: @unchecked Sendable {
     // Safe to share: `isDecided` is protected by the storage's lock, and the rest never changes.
 
@@ -46,7 +46,7 @@ enum WaitGraph {
     let thread: UInt
     let isOnMainThread: Bool
     let target: Target
-    /// It is not to be refused any more.
+    /// It will not be refused any more.
     @exclusivity(unchecked) fileprivate(set) var isDecided = false
 
     fileprivate init(_ number: UInt64, _ frames: [CallFrame], _ target: Target) {
@@ -58,16 +58,16 @@ enum WaitGraph {
     }
   }
 
-  /// What the engine keeps of the waits.
+  /// The engine's waits.
   final class Storage: @unchecked Sendable {
     // Safe to share: `lock` protects the rest.
 
-    /// Held for a few steps for each wait there is; no other lock is taken meanwhile.
+    /// Held for a few steps for each wait; no other lock is taken meanwhile.
     fileprivate let lock = BriefLock()
-    /// How many executors loops have taken over, each for its thread. Relaxed: a thread that has one
-    /// knows that itself.
+    /// How many executors are attached to loops, each to its thread. Relaxed: a thread with such an
+    /// executor has written the number itself.
     let attachments = Atomic<Int>(0)
-    /// In the order of their numbers.
+    /// Ordered by number.
     @exclusivity(unchecked) fileprivate var waits: [Wait] = []
     @exclusivity(unchecked) fileprivate var lastNumber: UInt64 = 0
 
@@ -76,7 +76,7 @@ enum WaitGraph {
       return place < waits.count && waits[place].number == number ? place : nil
     }
 
-    /// Of the first with this number or a later one.
+    /// The place of the first wait with this number or a later one.
     fileprivate func placeOfFirst(from number: UInt64) -> Int {
       var (low, high) = (0, waits.count)
       while low < high {
@@ -87,7 +87,7 @@ enum WaitGraph {
     }
   }
 
-  /// Enters a wait. Nil, after a report that names the ring, when it could never end.
+  /// Enters a wait. Nil, after a report that names the ring, if it could never end.
   static func enter(_ target: Target) -> Entry? {
     let storage = Engine.current.pointee.waits
     let frames = CallFrame.all
@@ -115,7 +115,7 @@ enum WaitGraph {
     }
   }
 
-  /// Whether the caller may be the only one that drains some executor.
+  /// Whether the caller may be the only thread that drains some executor.
   private static var mayDrainAlone: Bool {
     let engine = Engine.current
     if engine.pointee.waits.attachments.load(ordering: .relaxed) > 0 { return true }
@@ -140,7 +140,7 @@ enum WaitGraph {
       storage.lock.unlock()
       if !isThere { return .looksAgain }
       if areDecided { return .isRefused }
-      // They came before, and wait for none that comes after.
+      // They came earlier, and wait for none that came later.
       backoff.pause()
     }
   }
@@ -153,7 +153,7 @@ enum WaitGraph {
     storage.lock.unlockAfterReadingObject()
   }
 
-  /// The next wait by its number, for who looks at all of them.
+  /// The next wait by number, for a walk through all of them.
   static func next(after number: UInt64) -> Wait? {
     let storage = Engine.current.pointee.waits
     storage.lock.lock()
@@ -167,7 +167,7 @@ enum WaitGraph {
     return storage.lock.withLock { storage.place(of: wait.number) != nil }
   }
 
-  /// The name of the operation that a wait is for. Nil when the wait is over.
+  /// The handle of the operation that a wait is for. Nil if the wait is over.
   static func handle(of wait: Wait) -> Handle? {
     guard case .operation(let slot) = wait.target else { return nil }
     let storage = Engine.current.pointee.waits
@@ -177,7 +177,7 @@ enum WaitGraph {
     }
   }
 
-  /// Takes a reference of the operation that a wait is for. Nil when the wait is over.
+  /// Takes a reference to the operation that a wait is for. Nil if the wait is over.
   static func operation(of wait: Wait) -> OperationSlot.Pointer? {
     guard case .operation(let slot) = wait.target else { return nil }
     let storage = Engine.current.pointee.waits

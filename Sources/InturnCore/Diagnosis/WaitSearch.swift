@@ -1,47 +1,47 @@
-/// A search for a ring among waits that ends with the last of them.
+/// A search for a ring among waits, the last of which is part of it.
 ///
-/// It asks what each wait is for, and what keeps that back: as `StuckWaits` has it, hindrances and who
-/// holds them. Only waits that hold something which matters are asked; what keeps an operation back is
-/// followed from one to the next, in a list and not on the stack.
+/// It asks what each wait is for, and what blocks that: in the terms of `StuckWaits`, hindrances and
+/// their holders. Only waits that hold something relevant are asked. The chain of operations that block
+/// each other is followed with a list, not by recursion.
 struct WaitSearch {
-  /// What threads hold that others may need.
+  /// What threads hold and others may need.
   private enum Resource: Hashable {
     /// A thread is inside a callback of the lane.
     case inside(Lane.Pointer)
-    /// It is one of the lane's drainers.
+    /// A thread is one of the lane's drainers.
     case drainer(Lane.Pointer)
-    /// It is inside work that has a place in the lane until it returns.
+    /// A thread is inside work that has a place in the lane until it returns.
     case place(Lane.Pointer)
     /// The operation's work is being called.
     case work(OperationSlot.Pointer)
-    /// It drains the executor.
+    /// A thread drains the executor.
     case executor(UnsafeMutableRawPointer)
-    /// It alone may drain the executor.
+    /// A thread is the only one that may drain the executor.
     case loop(UnsafeMutableRawPointer)
   }
 
   private let waits: [WaitGraph.Wait]
   private var stuck: StuckWaits
   private var holders: [Resource: [StuckWaits.Holder]] = [:]
-  /// That so many of a resource's places are held up.
+  /// That this many of a resource's places are held.
   private struct Need: Hashable {
     let resource: Resource
     let places: UInt64
   }
 
-  /// The hindrances that were asked for; nil for those that can never hold.
+  /// The hindrances that were asked for; nil for those that can never apply.
   private var hindrances: [Need: Int?] = [:]
-  /// Of each hindrance, who holds places, and the names on the way to it.
+  /// For each hindrance, the holders of its places, and the name that a report gives it.
   private var details: [(holders: [StuckWaits.Holder], name: Name)] = []
-  /// Of each wait, the hindrances that keep it.
+  /// For each wait, the hindrances that keep it.
   private var keepers: [[Int]]
-  /// The waits that are to be asked, and those that were.
+  /// The waits still to be asked; `isAsked` also has those that were.
   private var open: [Int]
   private var isAsked: [Bool]
   /// References that the search has taken.
   private var held: [OperationSlot.Pointer] = []
-  /// How many more operations are looked at, so that a wait with a limit does not come too late.
-  /// Whoever would need more is not refused.
+  /// How many more operations may be looked at, so that a wait with a time limit is not late. A wait
+  /// that would need more is not refused.
   private var looks = 100_000
 
   private enum Name {
@@ -86,7 +86,7 @@ struct WaitSearch {
     if frame.operation != nil { add(.place(lane)) }
   }
 
-  /// The waits that are stuck, if the last one is; else none.
+  /// The stuck waits, if the last one is stuck; else none.
   mutating func findRing() -> [WaitGraph.Wait] {
     while let wait = open.popLast() { ask(wait) }
     let isStuck = stuck.solve()
@@ -94,7 +94,7 @@ struct WaitSearch {
     return waits.indices.filter { isAsked[$0] && isStuck[$0] }.map { waits[$0] }
   }
 
-  /// Gives the references up. No lock is held.
+  /// Drops the references. No lock is held.
   mutating func letGo() {
     for slot in held { slot.dropReference() }
     held = []
@@ -123,7 +123,7 @@ struct WaitSearch {
     }
   }
 
-  /// Follows what keeps these operations back, each of which comes with a reference.
+  /// Follows what blocks these operations. Takes over a reference to each.
   private mutating func follow(_ slots: [OperationSlot.Pointer], _ wait: Int) {
     held += slots
     var open = slots
@@ -136,7 +136,7 @@ struct WaitSearch {
       switch lane.whatKeepsBack(slot, &earlier, strays: &held) {
       case .nothing, .others: break
       case .itsWork: keep(wait, by: .work(slot), places: 1, .lane(lane))
-      // Most of them need the turn that the last one needs, too.
+      // Most of them need the same turn as the one before.
       case .turn(let places, _) where lastTurn?.lane == lane && lastTurn?.places == places: break
       case .turn(let places, let drainers):
         lastTurn = (lane, places)
@@ -151,13 +151,13 @@ struct WaitSearch {
     }
   }
 
-  /// What the last wait is for may come to pass while a long search is made.
+  /// What the last wait is for may happen during a long search.
   private var isOwnWaitOver: Bool {
     guard case .operation(let slot) = waits[waits.count - 1].target else { return false }
     return slot.loadWord().isEnded
   }
 
-  /// The executor cannot be drained when all threads that may do so are held up.
+  /// The executor cannot be drained while all threads that may drain it are held up.
   private mutating func keepByHost(_ wait: Int, _ lane: Lane.Pointer) {
     guard let host = lane.hostExecutor else { return }
     let address = Unmanaged<Executor>.passUnretained(host).toOpaque()
@@ -202,11 +202,11 @@ struct WaitSearch {
 
   // MARK: Telling
 
-  /// Names a way round: from the last wait to what it is for, to who holds that, and on to itself.
+  /// Names a path: from the last wait to what it is for, to the holder of that, and so back to itself.
   func report(_ ring: [WaitGraph.Wait]) -> Report {
     let last = waits.count - 1
     let stuck = Set(ring.map { $0.number })
-    /// Whence each wait was come to, and by which hindrance.
+    /// From which wait, and by which hindrance, each wait was reached.
     var origins: [Int: (wait: Int, hindrance: Int)] = [:]
     var next = [last]
     var count = 0
@@ -238,14 +238,14 @@ struct WaitSearch {
     return .deadlock(ring: [caller] + names, at: waits[last].site)
   }
 
-  /// By their bytes: see `Bytes`.
+  /// Compares bytes: see `Bytes`.
   private static func isSame(_ left: String?, _ right: String) -> Bool {
     left?.utf8.elementsEqual(right.utf8) == true
   }
 }
 
 extension WaitGraph.Wait {
-  /// Where the work was enqueued whose call it is in; unknown outside of work.
+  /// Where the work was enqueued that this call belongs to; unknown outside of work.
   fileprivate var site: Site {
     guard let frame = frames.first(where: { $0.lane != nil }), let lane = frame.lane else {
       return .unknown
@@ -253,7 +253,7 @@ extension WaitGraph.Wait {
     return lane.site(ofCallIn: frame)
   }
 
-  /// The queue or the value in whose callback the thread is.
+  /// The queue or value whose callback the thread is in.
   fileprivate var nameOfWaiter: String {
     for frame in frames {
       if let lane = frame.lane { return lane.describedForReports }

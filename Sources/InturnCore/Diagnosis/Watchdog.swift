@@ -1,19 +1,19 @@
 import CInturnSystem
 import Synchronization
 
-/// Looks, from time to time, whether anything stands still, and reports it.
+/// Looks for stalls from time to time, and reports them.
 ///
-/// It has a thread of its own, which calls the report handler, too: that one may block. There is no
-/// such thread while nothing is pending or running. Nothing is stamped for it: it compares what the
-/// lanes count anyway. Whoever gives an idle lane something to do finds the lane *unattended*, in the
-/// same test that finds other seldom things, and has the thread begin; the thread leaves all lanes
-/// unattended when it ends.
+/// It has a thread of its own, on which the report handler is called, so that the handler may block.
+/// There is no such thread while nothing is pending or running. Nothing is recorded for it: it compares
+/// what the lanes count anyway. Whoever gives an idle lane something to do finds the lane *unattended*,
+/// in the same test that finds other rare states, and starts the thread; the thread marks all lanes
+/// unattended before it ends.
 final class Watchdog: @unchecked Sendable {
   // Safe to share: `lock` protects what changes; the rest is atomic or never changes.
 
-  /// How long something may stand still.
+  /// How long a stall may last before it is reported.
   enum Setting: Equatable {
-    /// One second where the standard error is a terminal, where somebody looks; else ten.
+    /// One second if the standard error is a terminal, where somebody is looking; else ten.
     case standard
     case nanoseconds(Int64)
     case off
@@ -22,39 +22,39 @@ final class Watchdog: @unchecked Sendable {
   /// Protects what changes here, and changes of the engine's `isAttended`. Taken last.
   private let lock = BriefLock()
   @exclusivity(unchecked) private var setting: Setting
-  /// The thread is about to end, unless somebody says until then that it is attended.
+  /// The thread is about to end, unless `isAttended` is set before then.
   @exclusivity(unchecked) private var isLeaving = false
   private let retryTimer = TimerNode.Pointer.make()
   /// Changes when the thread must look again.
   private let wakeups = WakeWord.make()
 
   private static var retryInterval: Int64 { 1_000_000_000 }
-  /// So many looks in the time that something may stand still.
+  /// How many looks fit into the limit.
   private static var looksInLimit: Int64 { 8 }
-  /// It takes at most this part of a processor's time.
+  /// The watchdog uses at most one part in this many of a processor's time.
   private static var share: Int64 { 100 }
   private static var shortestPause: Int64 { 1_000_000 }
 
   init(_ setting: Setting) { self.setting = setting }
 
-  /// For one that nobody has used; the engine's lives as long as the process.
+  /// Only for a watchdog that was never used; the engine's lives as long as the process.
   deinit {
     retryTimer.deallocate()
     wakeups.deallocate()
   }
 
-  /// Changes how long something may stand still, also for what does so already.
+  /// Changes the limit, also for stalls that have begun.
   func set(_ new: Setting) {
     lock.withLock { setting = new }
-    // What has come while it was off has found nobody.
+    // Work that came while it was off has started no thread.
     begin()
     wakeups.advance()
   }
 
   // MARK: Life
 
-  /// Has a thread look, unless there is one. When none can be had, that is tried again later. No lock
-  /// is held.
+  /// Starts the thread, unless there is one. If it cannot be started, this is tried again later. No
+  /// lock is held.
   func begin() {
     if ProcessState.isExiting { return }
     lock.lock()
@@ -63,7 +63,7 @@ final class Watchdog: @unchecked Sendable {
     let isThere = isLeaving
     lock.unlock()
     if !begins || isThere { return }
-    // The engine has a reference as long as the process lives.
+    // The engine keeps a reference for the life of the process.
     let isStarted = inturn_system_start_thread(
       "inturn-watchdog",
       { Unmanaged<Watchdog>.fromOpaque($0!).takeUnretainedValue().run() },
@@ -79,7 +79,7 @@ final class Watchdog: @unchecked Sendable {
     set { Engine.current.pointee.isAttended.store(newValue, ordering: .relaxed) }
   }
 
-  /// How long something may stand still; nil for ever.
+  /// How long a stall may last; nil if the watchdog is off.
   private var limit: Int64? {
     switch lock.withLock({ setting }) {
     case .standard: inturn_system_error_is_terminal() ? 1_000_000_000 : 10_000_000_000
@@ -99,11 +99,11 @@ final class Watchdog: @unchecked Sendable {
       if let limit {
         let before = inturn_system_thread_time(clock)
         looksInVain = survey.look(at: inturn_system_now(), limit: limit) ? 0 : looksInVain + 1
-        // Not what others have taken meanwhile, on a busy machine.
+        // Processor time, so that other threads on a busy machine do not count.
         let taken = inturn_system_thread_time(clock) - before
         pause = max(limit / Self.looksInLimit, taken * Self.share, Self.shortestPause)
         survey.tell()
-        // A handler that has forked is in the child now, which has a watchdog of its own.
+        // If the handler has forked, this is the child, which has its own watchdog.
         if ProcessState.current != process { return }
         if looksInVain > 1 && leavesIdle() { return }
       } else if leavesOff() {
@@ -114,7 +114,7 @@ final class Watchdog: @unchecked Sendable {
     }
   }
 
-  /// Nothing was pending or running. True: nothing is, and whoever comes finds that nobody looks.
+  /// Called when all lanes were idle. True if they still are, and new work will start a thread.
   private func leavesIdle() -> Bool {
     lock.withLock {
       isAttended = false
@@ -124,13 +124,13 @@ final class Watchdog: @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     isLeaving = false
-    // Somebody has found a lane unattended that was left before.
+    // Somebody has found an unattended lane meanwhile.
     if isIdle && !isAttended { return true }
     isAttended = true
     return false
   }
 
-  /// True: it is still off, and whoever sets it on finds that nobody looks.
+  /// True if it is still off, and whoever sets it starts a thread.
   private func leavesOff() -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -141,8 +141,8 @@ final class Watchdog: @unchecked Sendable {
 }
 
 extension Watchdog.Setting {
-  /// What the environment's `INTURN_STALL` says, such as `500ms`, `2s` or `off`; the standard where it
-  /// says nothing of the kind.
+  /// The setting in the environment's `INTURN_STALL`, such as `500ms`, `2s` or `off`; the standard if
+  /// it is missing or malformed.
   static var ofEnvironment: Self { getenv("INTURN_STALL").map { Self($0) } ?? .standard }
 
   private init(_ text: UnsafePointer<CChar>) {
