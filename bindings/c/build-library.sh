@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Builds the self-contained C library, shared and static, in Swift's embedded
-# mode: it has no Swift run time in it and needs the C library alone. What has been
-# built once is kept in .build/embedded, and built again when its sources change.
-# And the program `inturn`, which looks into processes that have the library.
+# Builds the self-contained C library, shared and static, in Swift's embedded mode:
+# it contains no Swift run time and needs only the C library. Builds are kept in
+# .build/embedded, and repeated when their sources change. Also builds the program
+# `inturn`, which looks into processes that have the library.
 #
 #   build-library.sh --output DIR [--configuration release|debug]
 #                    [--processor x86_64|aarch64] [--run-time]
 #
 #   --output DIR        where libinturn.so, its links, libinturn.a, the program
-#                       and what it has for gdb go
+#                       and its files for gdb go
 #   --configuration C   release (default), or debug: unoptimised, with symbols
-#   --processor P       for another processor than this machine's: with Debian's
-#                       crossbuild packages of that processor
+#   --processor P       for another processor than this machine's, with Debian's
+#                       crossbuild packages for it
 #   --run-time          an ordinary build with the Swift run time linked in, for
 #                       toolchains without the embedded modules; libinturn.a
-#                       needs the C++ library then, too
+#                       then also needs the C++ library
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -43,37 +43,38 @@ command -v swiftc >/dev/null || fail "swiftc is not in PATH"
 mkdir -p "$output"
 output=$(realpath "$output")
 triple=$processor-linux-gnu
-# What the names of the binary tools begin with.
+# The prefix of the binary tools' names.
 tools=
 [[ $processor == "$(uname -m)" ]] || tools=$triple-
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$inturn_root"
-# What the embedded build made last, and of what. Two builds wait for each other.
+# What the embedded build produced last, and from what. Two builds exclude each
+# other.
 kept=.build/embedded/$processor-$configuration
 
 # shellcheck disable=SC2054
 link_flags=(
-  # Exports the C API and nothing else.
+  # Exports only the C API.
   -Wl,--version-script=bindings/c/inturn.map
   # What programs that link it look for at run time.
   "-Wl,-soname=$(library_soname)"
   # An undefined symbol fails here, not in a program that loads the library.
   -Wl,-z,defs
-  # dlclose leaves it in place: the library's threads and what it registers at
-  # exit refer to its code for the rest of the process.
+  # dlclose leaves it in place: the library's threads and exit handlers refer to its
+  # code for the rest of the process.
   -Wl,-z,nodelete
-  # All symbols are bound when it is loaded, so that the first call of a
-  # function costs what the others do, and the tables are read-only afterwards.
+  # All symbols are bound when it is loaded, so that the first call of a function
+  # costs no more than others, and the tables are read-only afterwards.
   -Wl,-z,now -Wl,-z,relro
-  # Drops what nothing refers to.
+  # Drops unreferenced sections.
   -Wl,--gc-sections
 )
 # No symbol table and no debug information.
 [[ $configuration == debug ]] || link_flags+=(-s)
 
-# compile_embedded: makes the objects in $work.
+# compile_embedded: puts the objects in $work.
 compile_embedded() {
   local module swift_flags embedded sources
   embedded=$(swift_resources)/embedded
@@ -93,8 +94,8 @@ compile_embedded() {
   )
   if [[ $configuration == release ]]; then
     c_flags+=(-O2)
-    # For size, but for what each operation goes through, which is marked for speed
-    # in the sources. That costs no more than 2 % of an operation's instructions.
+    # For size, except for the path of each operation, which is marked for speed in
+    # the sources. This costs at most 2 % of an operation's instructions.
     swift_flags+=(-Osize)
   else
     c_flags+=(-O0 -g)
@@ -103,7 +104,7 @@ compile_embedded() {
   if [[ $processor == x86_64 ]]; then
     embedded+=/x86_64-unknown-linux-gnu
   else
-    # The toolchain knows that processor without a system; Debian has its C
+    # The toolchain supports that processor without a system; Debian has its C
     # library.
     embedded+=/aarch64-none-none-elf
     c_flags+=("--target=$triple")
@@ -122,8 +123,8 @@ compile_embedded() {
   mapfile -t sources < <(find Sources/InturnC -name '*.swift' | sort)
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
-  # What Swift allocates comes from where it is not refused: see Memory.c. A hash
-  # of the compiler's arguments would differ from folder to folder.
+  # Swift's allocations go through functions that are not refused: see Memory.c. A
+  # hash of the compiler's arguments would differ from folder to folder.
   local file
   for file in core api; do
     "$(swift_tool llvm-objcopy)" \
@@ -132,8 +133,8 @@ compile_embedded() {
       --remove-section=.swift_modhash "$work/$file.o"
   done
   shared_objects=("$work/core.o" "$work/api.o")
-  # Strings are compared by Unicode's large tables. Only what is not optimised has
-  # code for that in it: see Bytes.swift.
+  # Comparing strings needs Unicode's large tables. Only unoptimised code contains
+  # such comparisons: see Bytes.swift.
   [[ $configuration == release ]] ||
     shared_objects+=("$embedded/libswiftUnicodeDataTables.a")
   static_objects=("${shared_objects[@]}")
@@ -152,15 +153,15 @@ compile_c() {
   list+=("$object")
 }
 
-# In older C libraries, threads and the loader have files of their own.
+# Older C libraries have separate files for threads and for the loader.
 link_embedded() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -shared \
     -o "$output/$(library_file)" "${shared_objects[@]}" "${link_flags[@]}" -lm \
     -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
 }
 
-# The static library is one object, made of the same compiled files. Only the C
-# API's names are global in it: none of the others can meet a name of the
+# The static library is one object, from the same compiled files. Only the names of
+# the C API are global in it, so that no other name can clash with one of the
 # program's. Groups are resolved, so that no linker drops a part of the object in
 # favour of a part of the program, or the other way round.
 archive() {
@@ -184,8 +185,8 @@ build_with_run_time() {
   for flag in "${link_flags[@]}"; do
     flags+=(-Xswiftc -Xclang-linker -Xswiftc "$flag")
   done
-  # The toolchain's own linker, where it has one, rather than the machine's, which
-  # may be gold, bfd or lld: the same library everywhere.
+  # The toolchain's own linker if it has one, not the machine's, which may be gold,
+  # bfd or lld: so the library is the same everywhere.
   [[ ! -x $(swift_tool ld.lld) ]] || flags+=(-Xswiftc -use-ld=lld)
   build=(
     swift build --scratch-path .build/library --configuration "$configuration"
@@ -193,8 +194,8 @@ build_with_run_time() {
   )
   local built runtime needed
   built=$("${build[@]}" --show-bin-path)/libinturn.so
-  # The package manager does not notice that the flags or the version script have
-  # changed: it shall plan and link again, and compile what it must.
+  # The package manager does not notice changes of the flags or the version script:
+  # this makes it plan and link again, and compile what it must.
   rm -f ".build/library/$configuration.yaml" "$built"
   "${build[@]}" >&2
   install -m 755 "$built" "$output/$(library_file)"
@@ -208,8 +209,8 @@ build_with_run_time() {
   )
 }
 
-# The program is C, and so small that it is built each time. It runs with all the C
-# libraries with which the library does: see program/start.c.
+# The program is C, and so small that it is built each time. It runs with all C
+# libraries that the library runs with: see program/start.c.
 build_program() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -O2 -Wall -Wextra \
     -Werror -ISources/CInturnSystem/include bindings/c/program/*.c \
@@ -218,7 +219,7 @@ build_program() {
   install -m 644 bindings/c/program/inturn-gdb.py "$output"
 }
 
-# sources: a line that changes with whatever the embedded build is made of.
+# sources: a line that changes with the inputs of the embedded build.
 sources() {
   {
     swiftc --version 2>&1

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Checks that a built libinturn.a is what programs may rely on: it defines the C
-# API and nothing else, needs nothing beyond the C library, and is small
-# enough.
+# Checks that a built libinturn.a is what programs may rely on: it defines the C API
+# and nothing else, needs nothing beyond the C library, and is small enough.
 #
 #   check-archive.sh FILE
 set -euo pipefail
@@ -23,7 +22,7 @@ mapfile -t foreign < <(grep -v '^inturn_' <<<"$defined")
   problem "defines ${#foreign[@]} symbols that are not the C API's:" \
     "${foreign[@]:0:5}"
 
-# What is missing after the libraries that inturn.pc names.
+# What is still undefined with the libraries that inturn.pc names.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo 'int main(void) { return 0; }' >"$work/main.c"

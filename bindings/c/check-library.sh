@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks that a built libinturn.so is what programs may rely on: its SONAME, that
-# it needs nothing beyond the C library, of that what libc/uses.txt names and no
-# version after 2.17, its size and its exports.
+# Checks that a built libinturn.so is what programs may rely on: its SONAME, its size
+# and its exports, and that it needs only the C library: what libc/uses.txt names, in
+# no version after 2.17.
 #
 #   check-library.sh FILE
 set -euo pipefail
@@ -41,7 +41,7 @@ newest=$(readelf --version-info --wide "$library" |
 [[ $(printf '%s\n' "$newest" GLIBC_2.17 | sort -V | tail -n 1) == GLIBC_2.17 ]] ||
   problem "needs $newest"
 
-# uses: the names of uses.txt that hold for the library's processor.
+# uses: the names in uses.txt for the library's processor.
 uses() {
   local processor
   case $(readelf --file-header "$library") in
@@ -51,7 +51,7 @@ uses() {
   sed -nE "/^#/d; /^(x86_64|aarch64),/{/^$processor,/!d}; s/^[^:]*: *//p" \
     "$inturn_root/bindings/c/libc/uses.txt" | tr ' ' '\n' | LC_ALL=C sort
 }
-# The weak ones are the linker's own.
+# The linker adds the weak ones.
 mapfile -t differing < <(LC_ALL=C comm -3 <(uses) \
   <(nm --dynamic --undefined-only --format=posix "$library" |
     sed -nE 's/^([^ @]*)(@[^ ]*)? U .*/\1/p' | LC_ALL=C sort -u))

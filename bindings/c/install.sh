@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Installs the C library, shared and static, the C++ header, the program `inturn`
-# and the manual pages, or takes them away again.
+# Installs the C library, shared and static, the C++ header, the program `inturn` and
+# the manual pages, or removes them again.
 #
 #   install.sh [--prefix DIR] [--libdir DIR] [--library DIR]
 #   install.sh [--prefix DIR] --uninstall
 #
-#   --prefix DIR    where to (/usr/local)
+#   --prefix DIR    where to install (/usr/local)
 #   --libdir DIR    for libraries, inside the prefix (lib)
-#   --library DIR   what build-library.sh has built; without it, it is built now
+#   --library DIR   the output of build-library.sh; without it, the library is built
 #   --uninstall     removes what an install to this prefix has put there
 #   DESTDIR         in the environment, goes before each path, for packagers
 #
-# What is installed can be moved as a whole: its pkg-config file and its CMake
-# package find the prefix from where they are. Installing again replaces the
-# version that was there. Where the loader has a list of the libraries in the
-# libdir, as of those in /usr/local/lib, ldconfig renews it.
+# The install can be moved as a whole: its pkg-config file and its CMake package find
+# the prefix from where they are. Installing again replaces the previous version. If
+# the loader keeps a list of the libraries in the libdir, as it does for
+# /usr/local/lib, ldconfig renews it.
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -44,14 +44,14 @@ prefix=$(absolute "$prefix")
 libdir=$(absolute "$libdir" "$prefix")
 [[ $libdir == "${prefix%/}"/?* ]] || fail "$libdir is not inside $prefix"
 
-# From here on, paths are relative to this.
+# From here on, paths are relative to $root.
 root=${DESTDIR-}${prefix%/}
 libdir=${libdir#"${prefix%/}"/}
-# What an install has put there: files, and the directories that it had to make,
+# What an install has put there: files, and the directories that it had to create,
 # which end in a slash.
 manifest=share/inturn/manifest
 
-# take_away PATH...: the last one first, so directories after their contents. A
+# take_away PATH...: in reverse order, so directories after their contents. A
 # directory that holds something else by now stays.
 take_away() {
   local path i
@@ -73,7 +73,7 @@ take_away_installed() {
   take_away "${paths[@]}"
 }
 
-# is_listed DIR: the loader's list is of this directory, too. A staged one is not
+# is_listed DIR: whether the loader's list covers this directory. A staged one is not
 # used here.
 is_listed() {
   [[ -z ${DESTDIR-} ]] && command -v ldconfig >/dev/null || return 1
@@ -83,7 +83,7 @@ is_listed() {
 }
 
 renew_list() {
-  # The library's own links are there: no other's are to be changed.
+  # -X leaves links alone: the library's own are there, and others must not change.
   ldconfig -X ||
     echo "$(basename "$inturn_script"): run ldconfig as root, so that the" \
       "loader knows what is, or is no longer, in $root/$libdir" >&2
@@ -94,7 +94,7 @@ if $uninstall; then
   [[ -f $root/$manifest ]] || fail "nothing is installed in $root"
   libdir=$(sed -n 's/\/libinturn\.so$//p' "$root/$manifest")
   listed=false
-  # Asked first: the directory may go, too.
+  # Checked first, as the directory may be removed, too.
   ! is_listed "$root/$libdir" || listed=true
   take_away_installed
   ! $listed || renew_list
@@ -113,11 +113,11 @@ if [[ -f $root/$manifest ]]; then
   take_away_installed
 fi
 
-# An install that fails half-way takes back what it did.
+# An install that fails half-way is undone.
 done_so_far=()
 trap 'take_away "${done_so_far[@]}"' EXIT
 
-# make_directory PATH: and its parents.
+# make_directory PATH: with its parents.
 make_directory() {
   [[ ! -d $root/$1 ]] || return 0
   if [[ $1 == */* ]]; then

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts of bindings/c and Tests share. It only defines: source it.
+# Shared by the scripts of bindings/c and Tests. It only defines: source it.
 
 # The repository, and the script that is running.
 inturn_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -16,13 +16,13 @@ usage() {
   sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$inturn_script"
 }
 
-# argument OPTION [VALUE]: prints the value, or fails when there is none.
+# argument OPTION [VALUE]: prints the value, or fails if there is none.
 argument() {
   [[ $# -ge 2 && -n $2 ]] || fail "$1 needs a value; see --help"
   printf '%s\n' "$2"
 }
 
-# "0.1.0". The header is the only place that says it.
+# "0.1.0". The header is the only place that states it.
 header_version() {
   local header=$inturn_root/include/inturn.h part number version=
   for part in MAJOR MINOR PATCH; do
@@ -40,7 +40,7 @@ library_soname() { printf 'libinturn.so.%s\n' "$(header_version | cut -d. -f1)";
 library_file() { printf 'libinturn.so.%s\n' "$(header_version)"; }
 
 # What a program that links libinturn.a needs besides, for a C linker. (The
-# shared library says so itself.)
+# shared library states its own needs.)
 # shellcheck disable=SC2034
 library_needs=(-lm -lpthread -ldl)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the files of a release, of what is committed and built here:
+# Makes the files of a release from what is committed and built here:
 #
 #   package.sh --output DIR [--processor x86_64|aarch64]
 #
@@ -9,10 +9,10 @@
 #                    libinturn-dev_VERSION_ARCHITECTURE.deb
 #                    inturn_VERSION_ARCHITECTURE.deb
 #                    SHA256SUMS
-#   --processor P  only for this one
+#   --processor P  only for this processor
 #
-# The same sources give the same bytes, wherever and whenever: times are that of the
-# last commit, or SOURCE_DATE_EPOCH from the environment.
+# The same sources give the same bytes, wherever and whenever they are built: times
+# are the last commit's, or SOURCE_DATE_EPOCH from the environment.
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -41,7 +41,7 @@ maintainer="The Inturn authors <inturn@packages.invalid>"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# install_library DESTDIR PREFIX LIBDIR: without what uninstalls it.
+# install_library DESTDIR PREFIX LIBDIR: without the files for uninstalling.
 install_library() {
   DESTDIR=$1 bindings/c/install.sh --prefix "$2" --libdir "$3" --library "$library"
   rm "$1$2/share/inturn/manifest"
@@ -58,11 +58,11 @@ make_archive() {
     gzip -9n >"$output/$folder.tar.gz"
 }
 
-# make_deb PACKAGE SECTION DEPENDS SUMMARY DESCRIPTION: of the tree $work/PACKAGE,
-# where the files are and perhaps some of those about them in DEBIAN.
+# make_deb PACKAGE SECTION DEPENDS SUMMARY DESCRIPTION: from the tree $work/PACKAGE,
+# which has the files and may have control files in DEBIAN.
 make_deb() {
   local tree=$work/$1 about=$work/$1/usr/share/doc/$1 together=same
-  # Of a program, one processor's is as good as another's.
+  # A program is as good from one architecture as from another.
   [[ $2 != utils ]] || together=foreign
   mkdir -p "$about" "$tree/DEBIAN"
   cat >"$about/copyright" <<END

@@ -1,5 +1,5 @@
-/* What the engine uses of the C library, where it is built without the
-   toolchain's own modules of it. */
+/* What the engine uses of the C library, for builds without the toolchain's own
+   modules of it. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// What newer C libraries have and Swift's standard library asks for: the seed
-// of hashing, and the numbers that spread retries. No secrets.
+// Random numbers that Swift's standard library asks for and older C libraries
+// lack: for the seed of hashing, and to spread retries. No secrets.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 
 void arc4random_buf(void *buffer, size_t count);
 
-// The next output of SplitMix64 (Steele, Lea and Flood 2014) from where the
-// system's random bytes, another for each process, and the time put it:
-// children of a fork go on differently.
+// The next output of SplitMix64 (Steele, Lea and Flood 2014). It begins at the
+// system's random bytes for this process and the time, so that children of a
+// fork get other numbers.
 static uint64_t next_random(void) {
   static uint64_t steps;
   uint64_t random;

@@ -1,5 +1,5 @@
-/* Names the oldest version of what newer C libraries have under a new one, too:
-   so one libinturn serves all from glibc 2.17 on. */
+/* Binds names that newer C libraries have in a new version to the oldest one,
+   so that one libinturn serves all from glibc 2.17 on. */
 #ifdef __x86_64__
 #define OLDEST "2.2.5"
 #else

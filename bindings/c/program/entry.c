@@ -1,4 +1,4 @@
-// What the lines of a dump say.
+// Parses the lines of a dump.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "program.h"
 
-/// Takes a text in quotation marks from a line, cut to the room.
+/// Takes a quoted text from a line, cut to the room.
 static void take_quoted(const char **line, char *text, size_t room) {
   size_t used = 0;
   const char *next = *line + 1;

@@ -7,8 +7,8 @@
     (gdb) inturn dump [FORMAT]      all there is: text, json, dot or html
     (gdb) inturn why [ID | LABEL]   what keeps an operation
 
-Nothing runs in the process for that. The program ``inturn`` does the work, which comes with this:
-it asks for memory by a pipe.
+No code runs in the process. The work is done by the program ``inturn``, which is installed with
+this file: it asks for memory through a pipe.
 """
 
 import os
@@ -21,16 +21,16 @@ from pathlib import Path
 
 import gdb
 
-# As CInturnSystem/Layout.h has it, with the zero at its end.
+# The mark in CInturnSystem/Layout.h, with its final zero.
 MARK = b"Inturn's engine\0"
 ENGINE_AT = 24
 
-# Known only while gdb reads this.
+# Only known while gdb reads this file.
 FOLDER = Path(__file__).resolve().parent
 
 
 def find_program() -> str:
-    """That of the same install, wheel or build, or else that of the PATH."""
+    """The program of the same install, wheel or build, or else the one on the PATH."""
     for path in (FOLDER / "inturn", FOLDER.parent.parent / "bin" / "inturn"):
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)
@@ -40,7 +40,7 @@ def find_program() -> str:
 
 
 def find_mark(files: str) -> int:
-    """It is in the data of a file: of one that has an engine, where there are several."""
+    """The mark is in the data of a file; if several have it, one with an engine is taken."""
     inferior, found = gdb.selected_inferior(), 0
     for line in re.finditer(r"^\s*(0x\w+) - (0x\w+) is \.data\b", files, re.MULTILINE):
         begin, end = (int(number, 16) for number in line.groups())
@@ -58,14 +58,14 @@ def find_mark(files: str) -> int:
 
 
 def ask(*words: str) -> None:
-    """Runs the program, and gives it the memory that it asks for."""
+    """Runs the program, and serves the memory that it asks for."""
     files = gdb.execute("info files", to_string=True)
     kind = "core" if "core dump file" in files else "live"
     mark = find_mark(files)
     inferior = gdb.selected_inferior()
     (asked, asks), (gets, given) = os.pipe(), os.pipe()
     command = [find_program(), words[0], f"@{gets},{asks},{mark:x},{kind}", *words[1:]]
-    # What it says may be more than a pipe holds.
+    # The output may be more than a pipe holds.
     with tempfile.TemporaryFile() as said:
         with subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=(gets, asks)
@@ -84,7 +84,7 @@ def ask(*words: str) -> None:
 
 
 class Command(gdb.Command):
-    """One of the commands, which is what the program calls it."""
+    """One of the commands, under the program's name for it."""
 
     def __init__(self, name: str, word: str, about: str) -> None:
         self.__doc__ = about

@@ -1,4 +1,4 @@
-// One queue, looked into: what is in it, and what keeps the first that waits.
+// Shows one queue: what is in it, and what blocks the first pending operation.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 void write_line(const char *line, size_t width) {
   size_t characters = 0;
   for (; *line && *line != '\n'; line++) {
-    // Bytes that go on with a character begin with the bits 10.
+    // Further bytes of a character begin with the bits 10.
     if ((*line & 0xc0) != 0x80 && width && ++characters > width)
       break;
     putchar(*line);
@@ -16,7 +16,7 @@ void write_line(const char *line, size_t width) {
   putchar('\n');
 }
 
-/// Writes a text in as many lines as it takes, at most so many.
+/// Writes a text in as many lines as it needs, but at most `most`.
 static void write_lines(const char *text, size_t width, size_t most) {
   for (; *text && *text != '\n' && most > 0; most--) {
     write_line(text, width);
@@ -42,7 +42,7 @@ static void write_operation(const struct entry *entry, size_t width) {
 
 void write_queue(pid_t process, const char *queue, size_t width,
                  size_t height) {
-  // Of the screen, the last lines are for why.
+  // The screen's last lines are for why.
   const size_t lines_of_why = height / 3, rows = height - lines_of_why - 4;
   char fault[256], line[512], id[24] = "";
   char *dump = answer_to(process, "dump text", fault);

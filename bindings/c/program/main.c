@@ -1,4 +1,4 @@
-// inturn: asks running processes what their queues do, and what keeps them.
+// inturn: asks running processes what their queues do, and what blocks them.
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static int write_dump(pid_t process, const char *format) {
 
 // Why
 
-/// Writes what keeps an operation. False, and why not in `fault`.
+/// Writes what blocks an operation. False if it cannot: `fault` says why.
 static bool write_why(pid_t process, const char *id, char fault[256]) {
   char request[64];
   snprintf(request, sizeof request, "why %s", id);
@@ -74,22 +74,22 @@ static bool is_id(const char *text) {
          strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
 }
 
-/// Of each queue the first that is pending, or else the first that runs; or all
-/// that have this label or are of a queue that has it.
+/// For each queue, the first pending operation, or else the first running one;
+/// with a label, all operations that have it or whose queue has it.
 static int write_whys(pid_t process, const char *label) {
   char fault[256];
   char *dump = answer_to(process, "dump text", fault);
   if (!dump)
     fail("%s", fault);
   struct entry entry;
-  // The one to ask about, of the queue whose entries come just now.
+  // The operation to ask about, of the queue whose entries are being read.
   char id[sizeof entry.id] = "";
   bool is_pending = false, is_of_label = false, has_found = false;
   int told = 0;
   for (const char *rest = dump;;) {
     bool is_there = next_entry(&rest, &entry);
     if (!is_there || strcmp(entry.kind, "queue") == 0) {
-      // It may have ended since.
+      // The operation may have ended meanwhile.
       if (id[0] && write_why(process, id, fault))
         told++;
       id[0] = '\0';

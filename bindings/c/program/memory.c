@@ -1,4 +1,4 @@
-// Reads the memory of another process, in which nothing runs for that.
+// Reads the memory of another process, in which no code runs for it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 enum { PAGE = 4096, PAGES = 4096 };
 
-/// A page that was read of what stands still. One that cannot be read is empty.
+/// A page read from a process that is stopped. An unreadable one is empty.
 struct page {
   uint64_t address;
   bool is_known, is_there;
@@ -37,8 +37,8 @@ static ssize_t write_some(int descriptor, void *bytes, size_t size) {
   return write(descriptor, bytes, size);
 }
 
-/// A request is two numbers, an address and a size; the answer is a byte that
-/// says whether it can be read, and the bytes.
+/// A request is two numbers, an address and a size; the answer is one byte that
+/// says whether the memory can be read, and then the bytes.
 static const struct page *page_of_debugger(struct memory *memory,
                                            uint64_t address) {
   if (!memory->copy && !(memory->copy = calloc(PAGES, sizeof *memory->copy)))
@@ -81,7 +81,7 @@ bool read_memory(struct memory *memory, uint64_t address, void *bytes,
 bool read_text(struct memory *memory, uint64_t address, char *text,
                size_t room) {
   size_t length = 0;
-  // Not beyond a page's end before its text goes on there.
+  // Not past the end of a page unless the text continues there.
   while (length < room && !memchr(text, 0, length)) {
     size_t part = PAGE - (address + length) % PAGE;
     if (part > room - length)
@@ -93,7 +93,7 @@ bool read_text(struct memory *memory, uint64_t address, char *text,
     length += part;
   }
   if (!memchr(text, 0, length)) {
-    // Bytes that go on with a character begin with the bits 10.
+    // Further bytes of a character begin with the bits 10.
     for (length--; length > 0 && (text[length] & 0xc0) == 0x80;)
       length--;
     text[length] = '\0';
@@ -101,7 +101,7 @@ bool read_text(struct memory *memory, uint64_t address, char *text,
   return true;
 }
 
-/// Looks for the mark in memory, of which much may be. 0: it is not there.
+/// Searches memory, which may be large, for the mark. 0 if it is not there.
 static uint64_t find_in(struct memory *memory, uint64_t begin, uint64_t end) {
   static char bytes[1 << 16];
   static const char mark[16] = INTURN_LAYOUT_MARK;
@@ -116,10 +116,10 @@ static uint64_t find_in(struct memory *memory, uint64_t begin, uint64_t end) {
   return 0;
 }
 
-/// It is in data that was loaded from a file, the library's or the program's:
-/// in one that has an engine, where there are several.
+/// The mark is in data that was loaded from a file, the library's or the
+/// program's. If several files have it, one with an engine is taken.
 static uint64_t find_in_files(struct memory *memory, const char *maps) {
-  // No program has more of its own data; what has is something else.
+  // More than the data of any program file; larger mappings are something else.
   static const uint64_t most = 64 << 20;
   uint64_t found = 0;
   for (const char *line = maps; line && *line;) {
@@ -149,7 +149,7 @@ enum finding find_mark(struct memory *memory, uint64_t *out_address) {
   if (!maps)
     return FORBIDDEN;
   *out_address = find_in_files(memory, maps);
-  // Where nothing at all can be read, it may be that it must not be.
+  // If nothing at all can be read, reading may be forbidden.
   uint64_t begin = strtoull(maps, NULL, 16);
   char byte;
   bool is_forbidden =

@@ -1,4 +1,4 @@
-// What there is in a process, as it was read from its memory.
+// The objects in a process, as read from its memory.
 #ifndef INTURN_PICTURE_H
 #define INTURN_PICTURE_H
 
@@ -9,31 +9,30 @@
 
 // Memory of another process
 
-/// Where memory is read from. `copy` has pages of one that stands still.
+/// Where memory is read from. `copy` has pages of a process that is stopped.
 struct memory {
   pid_t process;
-  int requests, answers; // of a debugger instead, or -1
+  int requests, answers; // to and from a debugger, if not -1
   struct page *copy;
 };
 
-/// Reads from an address. False: it cannot be read.
+/// Reads from an address. False if it cannot be read.
 bool read_memory(struct memory *memory, uint64_t address, void *bytes,
                  size_t size);
 
-/// Reads a text up to its zero, cut at a character's end where it is longer
-/// than its room. False, and an empty one: it cannot be read.
+/// Reads a text up to its zero, cut at the end of a character if it is too
+/// long. False, and the text is empty, if it cannot be read.
 bool read_text(struct memory *memory, uint64_t address, char *text,
                size_t room);
 
-/// Where the mark of a process's library is; `errno` says why it is forbidden
-/// to look.
+/// Finds the mark of a process's library; if forbidden, `errno` says why.
 enum finding { FOUND, NO_LIBRARY, FORBIDDEN };
 enum finding find_mark(struct memory *memory, uint64_t *out_address);
 
 // The picture
 
-/// What `inturn_entry` says of a thing, as far as it is read. Texts are NULL,
-/// and numbers zero, where there is none.
+/// The fields of an `inturn_entry`, as far as they are read. Missing texts are
+/// NULL, and missing numbers zero.
 struct thing {
   const char *kind, *queue_kind, *state, *cause;
   bool is_cancelled, is_closed, is_waited_for, is_barrier, is_urgent, is_pool,
@@ -46,34 +45,35 @@ struct thing {
   const char *file;
   uint32_t line;
   char label[64];
-  // For who asks why. What a message says of it; NULL where others say it.
+  // For `inturn why`: what a message says about it; NULL if other things
+  // explain it.
   char *predicate;
-  uint64_t keeper; // the operation that keeps a queue
-  bool is_timed;   // it says for how long it runs
-  bool is_hidden;  // it has ended, and only keeps others
+  uint64_t keeper; // the operation that blocks a queue
+  bool is_timed;   // the message says for how long it has been running
+  bool is_hidden;  // it has ended, and only blocks others
 };
 
 struct picture {
-  struct thing *things; // an operation's after it, and those after their queue
+  struct thing *things; // what follows belongs to it, as in a dump
   size_t count, room;
-  int64_t now_ns; // 0: not known
-  // By which things are found by their ids; NULL before one is asked for.
+  int64_t now_ns; // 0 if unknown
+  // A hash table of the things by id; NULL until it is first needed.
   size_t *places;
   size_t place_count;
 };
 
-/// Reads the engine whose mark is at an address. False, and a sentence of why
-/// in `fault`, where it lies there in another way.
+/// Reads the engine whose mark is at an address. False if its layout is a
+/// different one: `fault` says why, in a sentence.
 bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
                   char fault[256]);
 
 void free_picture(struct picture *picture);
 
-/// Writes it as text, json, dot or html. False: there is no such format.
+/// Writes the picture as text, json, dot or html. False for any other format.
 bool write_picture(const struct picture *picture, const char *format,
                    FILE *file);
 
-/// Writes what keeps the operation of an id. False: there is none.
+/// Writes what blocks the operation with this id. False if there is none.
 bool write_reason(struct picture *picture, uint64_t id, FILE *file);
 
 #endif

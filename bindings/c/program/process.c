@@ -1,4 +1,4 @@
-// Which processes have the library, and how they are asked.
+// Finds processes that have the library, and asks them.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -55,8 +55,7 @@ char *read_file(pid_t process, const char *name, size_t *out_length) {
 
 // Who has it
 
-/// The file of the library, from the process's maps, cut to the room. False:
-/// none is mapped.
+/// The library's file in the process's maps, cut to the room. False if none.
 static bool find_library(const char *maps, char *path, size_t room) {
   const char *name = strstr(maps, "/libinturn.so");
   if (!name)
@@ -69,8 +68,8 @@ static bool find_library(const char *maps, char *path, size_t room) {
   return true;
 }
 
-/// Whether a program has the library inside of it: one of its threads is the
-/// library's.
+/// Whether the library is linked into a program: one of its threads has a name
+/// of the library's.
 static bool has_threads_of_library(pid_t process) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/task", (int)process);
@@ -89,7 +88,7 @@ static bool has_threads_of_library(pid_t process) {
   return has;
 }
 
-/// What runs in the process, in one line.
+/// The process's command in one line.
 static void write_command(pid_t process, char *text, size_t room) {
   size_t length;
   char *bytes = read_file(process, "cmdline", &length);
@@ -113,7 +112,7 @@ void name_process(pid_t process, char *name, size_t room) {
 
 // How it is asked
 
-/// The process's number as it sees that itself.
+/// The process's number in its own namespace.
 static long own_number(pid_t process) {
   long number = process;
   char *status = read_file(process, "status", NULL);
@@ -129,8 +128,8 @@ static long own_number(pid_t process) {
   return number;
 }
 
-/// The path of its socket, as the process sees it. False: it has none. NULL
-/// instead of its environment, and why in `errno`, where that cannot be read.
+/// The path of its socket, as the process sees it. False if it has none.
+/// `environment` is NULL if it cannot be read: `errno` says why.
 static bool find_socket(pid_t process, const char *environment, size_t length,
                         char *path, size_t room) {
   static const char name[] = "INTURN_SOCKET=";
@@ -166,7 +165,7 @@ int list_processes(void) {
       continue;
     pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
     char library[512] = "in the program", path[256] = "-", command[512];
-    // Those of other users cannot be read.
+    // Maps of other users' processes cannot be read.
     char *maps = read_file(process, "maps", NULL);
     if (maps && (find_library(maps, library, sizeof library) ||
                  has_threads_of_library(process))) {
@@ -186,7 +185,7 @@ int list_processes(void) {
   return 0;
 }
 
-/// Whether the system has stopped it, as by SIGSTOP or a debugger.
+/// Whether the system has stopped it, for example by SIGSTOP or a debugger.
 static bool is_stopped(pid_t process) {
   char *status = read_file(process, "status", NULL);
   const char *line = status ? strstr(status, "\nState:\t") : NULL;
@@ -195,14 +194,14 @@ static bool is_stopped(pid_t process) {
   return is;
 }
 
-/// So it does not answer, and whoever asks would wait in vain.
+/// A stopped process does not answer, and the caller would wait in vain.
 static void fail_if_stopped(pid_t process) {
   if (is_stopped(process))
     fail("process %d is stopped, so it does not answer", (int)process);
 }
 
-/// Connects to a path that the process sees in folders of its own. -1, and why
-/// in `errno`.
+/// Connects to a path in the process's own file system. -1 on failure: `errno`
+/// says why.
 static int connect_to(pid_t process, const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char folder[64];
@@ -215,7 +214,7 @@ static int connect_to(pid_t process, const char *path) {
     return -1;
   }
   strcpy(address.sun_path, path);
-  // From there, as there is room for its own path only.
+  // By way of the folder, as an address only has room for the path itself.
   int back = open(".", O_PATH | O_CLOEXEC);
   int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connection < 0 || chdir(folder) != 0 ||
@@ -236,9 +235,9 @@ static int connect_to(pid_t process, const char *path) {
   return connection;
 }
 
-/// Connects to a process and sends it a request, such as "dump text", or fails:
-/// with `fault`, which is why its memory cannot be read, where it does not
-/// answer either. The descriptor from which its answer is read.
+/// Connects to a process and sends it a request, such as "dump text". Returns
+/// the descriptor from which the answer is read. Fails if the process does not
+/// answer; `fault` is why its memory cannot be read either.
 static int ask(pid_t process, const char *request, const char *fault) {
   int number = (int)process;
   size_t length;
@@ -273,7 +272,7 @@ static int ask(pid_t process, const char *request, const char *fault) {
   return connection;
 }
 
-/// Reads more of an answer. 0: that was all. Fails where nothing comes.
+/// Reads more of an answer. 0 at its end. Fails if nothing arrives.
 static size_t read_answer(pid_t process, int descriptor, char *bytes,
                           size_t room) {
   struct pollfd readable = {.fd = descriptor, .events = POLLIN};
@@ -292,7 +291,7 @@ static size_t read_answer(pid_t process, int descriptor, char *bytes,
   return (size_t)got;
 }
 
-/// The whole answer. NULL: the process has none, and has said why in `why`.
+/// The whole answer. NULL if the process refuses: `why` is what it has said.
 static char *answer_by_socket(pid_t process, const char *request,
                               const char *fault, char why[256]) {
   static const char error[] = "error: ";
@@ -321,10 +320,10 @@ static char *answer_by_socket(pid_t process, const char *request,
 
 static struct memory memory = {.requests = -1, .answers = -1};
 
-/// Where a debugger has found the mark.
+/// The address at which a debugger has found the mark.
 static uint64_t mark_of_debugger;
 
-/// What was read last.
+/// The last picture.
 static struct picture picture;
 static bool has_picture;
 
@@ -337,8 +336,7 @@ pid_t use_debugger(const char *how) {
   return 0;
 }
 
-/// Reads all there is. False, and a sentence of why in `fault`, where that
-/// cannot be.
+/// Reads the whole engine. False if it cannot be read: `fault` says why.
 static bool take_picture(pid_t process, char fault[256]) {
   uint64_t mark = mark_of_debugger;
   memory.process = process;
@@ -360,7 +358,7 @@ static bool take_picture(pid_t process, char fault[256]) {
   return has_picture;
 }
 
-/// The answer to a request, from what was read last.
+/// Answers a request from the last picture.
 static char *answer_of_picture(const char *request, char why[256]) {
   char *text = NULL;
   size_t length;
@@ -385,7 +383,7 @@ static char *answer_of_picture(const char *request, char why[256]) {
 
 char *answer_to(pid_t process, const char *request, char why[256]) {
   char fault[256];
-  // What keeps an operation is asked of what has just been read.
+  // Questions about operations are answered from the last picture.
   bool is_dump = strncmp(request, "dump ", 5) == 0;
   if ((has_picture && !is_dump) || take_picture(process, fault))
     return answer_of_picture(request, why);

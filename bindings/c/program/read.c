@@ -1,7 +1,7 @@
-// Reads what the engine of another process does, whose threads may stand still
-// or go on meanwhile. Nothing of what is found there is trusted: each pointer
-// is only followed by a read that may fail, each list has an end, and a queue
-// that has changed while it was read is read again.
+// Reads the engine of another process, whose threads may be stopped or running.
+// Nothing found there is trusted: each pointer is only followed by a read that
+// may fail, each list is bounded, and a queue that changes while it is read is
+// read again.
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ uint64_t handle(const struct reader *reader, int kind, uint32_t index,
 
 void take_site(struct reader *reader, uint32_t number, const char **out_file,
                uint32_t *out_line) {
-  // Those that were read so far: what has a number keeps it.
+  // The sites read so far: a site's number never changes.
   static const char *files[1 << 16];
   static uint32_t lines[1 << 16];
   number &= 0xffff;
@@ -83,7 +83,7 @@ void take_site(struct reader *reader, uint32_t number, const char **out_file,
 
 // Executors
 
-/// A Swift string of up to 15 bytes is in its two words, a longer one
+/// A Swift string of up to 15 bytes is stored in its two words, a longer one
 /// elsewhere.
 static void take_string(struct reader *reader, const uint64_t words[2],
                         char *label, size_t room) {
@@ -124,7 +124,7 @@ static void add_executor(struct reader *reader, uint64_t at) {
     thing->is_main = host.is_main == 1;
     thing->running = host.drainers;
   }
-  // What it has is its own as long as it is in the table.
+  // Its data belong to it for as long as it is in the table.
   if (!read_at(reader, at, &again, sizeof again) ||
       again.object != entry.object || again.generation != entry.generation)
     cut(reader->picture, count);
@@ -190,7 +190,7 @@ bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
              reader.process.number, INTURN_LAYOUT_NUMBER);
     return false;
   }
-  // None yet: a forked child's is its own.
+  // No engine yet: a forked child does not have its parent's.
   if (!reader.process.engine)
     return true;
   if (!read_at(&reader, reader.process.engine, &reader.engine,

@@ -1,5 +1,4 @@
-// Reads operations, those that run and those that wait, and what each waits
-// for.
+// Reads operations, running and pending ones, and what each waits for.
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
@@ -153,7 +152,7 @@ static void add_earlier(struct queue *queue, uint64_t id,
   }
 }
 
-/// The one that it has joined, if it has.
+/// The operation that it has joined, if any.
 static void add_leader(struct queue *queue, uint64_t id,
                        const struct inturn_layout_details *details) {
   struct reader *reader = queue->reader;
@@ -169,7 +168,7 @@ static void add_leader(struct queue *queue, uint64_t id,
   thing->other = name_of(reader, party.leader);
 }
 
-/// The names that it has or waits for.
+/// The names that it holds or waits for.
 static void add_names(struct queue *queue, uint64_t id,
                       const struct inturn_layout_plan *plan) {
   struct reader *reader = queue->reader;
@@ -181,7 +180,7 @@ static void add_names(struct queue *queue, uint64_t id,
     if (!read_at(reader, claims.first + i * sizeof place, &place, sizeof place))
       return;
     if (!place.line && claims.slot)
-      continue; // given twice
+      continue; // listed twice
     struct thing *thing = add_thing(reader->picture, "name");
     thing->queue = queue->id;
     thing->operation = id;
@@ -201,7 +200,7 @@ static uint32_t site_of(struct queue *queue, const slot *slot) {
   if (!(queue->lane.flags & BURSTING) ||
       slot->index != queue->lane.first_running)
     return (uint32_t)(slot->work >> 48);
-  // Its drainer keeps the work, which is still where it was.
+  // The drainer keeps the work, whose job is still where it was.
   uint64_t head = queue->lane.buffer.head;
   if (!read_at(queue->reader, head, &chunk, sizeof chunk) ||
       chunk.start + queue->started == 0 || chunk.start > chunk.capacity)
@@ -213,7 +212,7 @@ static uint32_t site_of(struct queue *queue, const slot *slot) {
              : 0;
 }
 
-/// Adds an operation and what it waits for. 0: it is over.
+/// Adds an operation and what it waits for. 0 if it is over.
 static uint64_t add_slot(struct queue *queue, uint64_t address,
                          const slot *slot, bool is_running) {
   struct reader *reader = queue->reader;
@@ -256,7 +255,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
     add_names(queue, id, &plan);
     add_leader(queue, id, &details);
   }
-  // What it has is its own as long as it is not over.
+  // Its data belong to it for as long as it is not over.
   struct inturn_layout_slot again;
   if (!read_at(reader, address, &again, sizeof again) || is_over(again.word) ||
       is_ended(again.word) != is_ended(word) ||
@@ -298,17 +297,17 @@ void add_pending_slot(struct queue *queue, uint64_t address) {
   }
   if (has(slot.word, CLAIMED) || has(slot.word, SEGMENT))
     return;
-  // Never more than there are, whatever has changed meanwhile.
+  // Never more than are pending, whatever has changed meanwhile.
   if (queue->listed < queue->waiting && add_slot(queue, address, &slot, false))
     queue->listed++;
 }
 
-/// Those in a row that differ in nothing are one entry.
+/// Adjacent jobs that do not differ share one entry.
 static void add_plain(struct queue *queue) {
   struct picture *picture = queue->reader->picture;
   struct thing *last = &picture->things[picture->count - 1];
   if (queue->listed >= queue->waiting)
-    return; // taken out, or gone since
+    return; // removed meanwhile
   if (picture->count - 1 == queue->thing || last->id ||
       strcmp(last->kind, "operation") != 0) {
     last = add_thing(picture, "operation");
@@ -332,7 +331,7 @@ void add_jobs(struct queue *queue, jobs jobs, uint32_t taken) {
       queue->has_changed = true;
       return;
     }
-    // A list that leads back to where it was comes by here.
+    // A list with a cycle meets the anchor.
     if ((number & (number - 1)) == 0)
       anchor = next;
     uint32_t start = chunk.start + taken, count = chunk.count;

@@ -1,4 +1,4 @@
-// Reads queues: their numbers, their operations, and why nothing starts.
+// Reads queues: their counts, their operations, and why nothing starts.
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ static uint32_t limit_of(const struct queue *queue) {
   return queue->lane.traits & LIMITED ? queue->extra.limit : UINT32_MAX;
 }
 
-/// The operation in a slot, if that is pending and waits for something.
+/// The operation in a slot, if it is pending and waits for something.
 static uint64_t blocked_at(struct queue *queue, uint64_t address) {
   slot slot;
   struct inturn_layout_details details;
@@ -32,7 +32,7 @@ static uint64_t blocked_at(struct queue *queue, uint64_t address) {
   return plan.blockers ? name_of(queue->reader, address) : 0;
 }
 
-/// The slot of the next job of a buffer. 0: it has none.
+/// The slot of a buffer's next job. 0 if it has none.
 static uint64_t first_slot(struct queue *queue, jobs jobs) {
   struct inturn_layout_chunk chunk;
   struct inturn_layout_job job;
@@ -83,7 +83,7 @@ static void set_suspended(struct queue *queue, struct thing *thing) {
   char words[256] = "", label[64];
   const char *file;
   uint32_t line, site = queue->extra.suspended_at;
-  // There may be more than these: any one will do.
+  // There may be more reasons: any one will do.
   if (queue->extra.reason_count > 0 &&
       read_at(queue->reader, queue->extra.first_reason, &reason,
               sizeof reason) &&
@@ -117,7 +117,7 @@ static void set_held(struct queue *queue, struct thing *thing) {
   }
 }
 
-/// Why nothing starts that is pending, as `obstacleLocked` finds it.
+/// Why nothing pending starts, decided as `obstacleLocked` does.
 static void set_cause(struct queue *queue, struct thing *thing) {
   const lane *lane = &queue->lane;
   uint64_t blocked;
@@ -148,7 +148,7 @@ static void set_cause(struct queue *queue, struct thing *thing) {
       thing->predicate = text("a callback of it has not returned");
     }
   } else if ((blocked = first_blocked(queue))) {
-    // As of the operation itself.
+    // The cause is the operation's own.
     struct picture *picture = queue->reader->picture;
     thing->keeper = blocked;
     for (size_t i = queue->thing; i < picture->count; i++)
@@ -158,7 +158,7 @@ static void set_cause(struct queue *queue, struct thing *thing) {
     thing->cause = "turn";
     thing->keeper = queue->oldest;
   }
-  // A visit, which has no entry.
+  // Someone runs a body in the queue, which has no entry.
   if (thing->cause && strcmp(thing->cause, "turn") == 0 && !thing->keeper)
     thing->predicate =
         lane->active > 0
@@ -166,7 +166,7 @@ static void set_cause(struct queue *queue, struct thing *thing) {
             : text("the body that its caller runs has not returned");
 }
 
-/// Reads the queue's own memory, and with that how far a burst has come.
+/// Reads the queue's own memory, and how far a burst has come.
 static bool read_lane(struct queue *queue) {
   struct reader *reader = queue->reader;
   if (!read_at(reader, queue->address, &queue->lane, sizeof queue->lane) ||
@@ -211,8 +211,8 @@ static void add_statistics(struct queue *queue, struct thing *thing) {
   thing->running = lane->running > extra->keeping_places
                        ? lane->running - extra->keeping_places
                        : 0;
-  // The one that was started last may have ended without its queue having heard
-  // of that. What a burst starts counts as finished until it turns out
+  // The operation that was started last may have ended without the queue's
+  // knowledge. What a burst starts counts as finished until it turns out
   // otherwise.
   if (lane->first_running && !(queue->gate.flags & COUNTED)) {
     if (is_ended(queue->gate.word))
@@ -248,7 +248,7 @@ static void add_queue_thing(struct queue *queue) {
   add_statistics(queue, thing);
 }
 
-/// Reads a queue once. False: it has changed meanwhile, or there is none.
+/// Reads a queue once. False if it has changed meanwhile, or is gone.
 static bool add_queue_once(struct queue *queue) {
   lane before;
   if (!read_lane(queue))
@@ -276,15 +276,15 @@ static bool add_queue_once(struct queue *queue) {
     cut(queue->reader->picture, queue->thing);
     return false;
   }
-  // As it was read.
+  // As the lane was read, before the burst was counted.
   before.pending -= queue->started;
   before.finished += queue->started;
   return !queue->has_changed &&
          memcmp(&before, &queue->lane, sizeof before) == 0;
 }
 
-/// A queue that never stands still is told as it was read last: its numbers are
-/// of one moment, its operations of about that.
+/// A queue that keeps changing is shown as it was read last: its counts are
+/// consistent, and its operations nearly so.
 static void add_queue(struct reader *reader, uint64_t address, uint32_t index) {
   size_t count = reader->picture->count;
   for (int attempt = 0; attempt < 5; attempt++) {

@@ -1,5 +1,5 @@
-// How what there is in a process is read from its memory: read.c begins, and
-// reads executors; read_queue.c and read_operation.c the rest.
+// How a picture is read from a process's memory: read.c begins and reads
+// executors; read_queue.c and read_operation.c read the rest.
 #ifndef INTURN_READER_H
 #define INTURN_READER_H
 
@@ -50,7 +50,7 @@ enum {
 /// Set in the generation of a lane whose queue is gone.
 static const uint32_t GONE = UINT32_C(1) << 31;
 
-/// As many indices there are.
+/// The number of possible indices.
 static const uint32_t MOST = 1 << 26;
 
 typedef struct inturn_layout_lane lane;
@@ -58,7 +58,7 @@ typedef struct inturn_layout_extra extra;
 typedef struct inturn_layout_slot slot;
 typedef struct inturn_layout_jobs jobs;
 
-/// The process that is read, and the picture that is made of it.
+/// The process being read, and the picture made from it.
 struct reader {
   struct memory *memory;
   struct picture *picture;
@@ -73,80 +73,79 @@ struct queue {
   uint64_t address, id;
   uint32_t index;
   lane lane;
-  extra extra; // all zero where there is none
+  extra extra; // all zero if there is none
   struct inturn_layout_order order;
   struct inturn_layout_executor executor;
-  slot gate;                       // the first that runs
+  slot gate;                       // the first running operation
   uint32_t started;                // by a burst, and not counted yet
-  uint64_t waiting;                // how many are pending
-  uint64_t listed;                 // how many of these there are entries of
-  size_t thing;                    // its own
+  uint64_t waiting;                // the number of pending operations
+  uint64_t listed;                 // how many of these have been listed
+  size_t thing;                    // its index in the picture
   bool has_changed;                // while it was read
-  uint64_t oldest, oldest_in_call; // of those that run
+  uint64_t oldest, oldest_in_call; // of running operations
 };
 
 // read.c
 
-/// Reads from an address. False: it is null, or cannot be read.
+/// Reads from an address. False if it is null or cannot be read.
 bool read_at(struct reader *reader, uint64_t address, void *bytes, size_t size);
 
-/// Adds a thing, all zero but for its kind. It moves when another one is added.
+/// Adds a thing, zero except for its kind. Adding another one may move it.
 struct thing *add_thing(struct picture *picture, const char *kind);
 
-/// Removes all things but the first `count`.
+/// Removes all things except the first `count`.
 void cut(struct picture *picture, size_t count);
 
 /// Formats a text, which the caller frees.
 __attribute__((format(printf, 1, 2))) char *text(const char *format, ...);
 
-/// The bits of a handle, as the library makes them.
+/// The bits of a handle, as the library composes them.
 uint64_t handle(const struct reader *reader, int kind, uint32_t index,
                 uint32_t generation);
 
-/// The line that a site's number stands for; no file where it is not known.
+/// The line of a site's number; no file if it is not known.
 void take_site(struct reader *reader, uint32_t number, const char **out_file,
                uint32_t *out_line);
 
-/// Why an executor calls nothing, as the engine says it.
+/// Why an executor calls nothing, in the engine's words.
 char *standing(struct queue *queue);
 
 // read_operation.c
 
-/// The address of a slab's element of `size` bytes. 0: there is none.
+/// The address of a slab's element of `size` bytes. 0 if there is none.
 uint64_t element(struct reader *reader, const struct inturn_layout_slab *slab,
                  uint32_t index, size_t size);
 
-/// Reads a slot that is one of the queue's operations at this moment. False: it
-/// is not.
+/// Reads a slot. False if it has none of the queue's operations at this moment.
 bool read_slot(struct queue *queue, uint64_t address, slot *slot);
 
-/// The address of the slot of an index. 0: there is none.
+/// The address of the slot with this index. 0 if there is none.
 uint64_t slot_at(struct queue *queue, uint32_t index);
 
 /// Whether a word has all of these flags.
 bool has(uint64_t word, uint64_t flags);
 
-/// Whether an operation's word says that it has ended, and not only an attempt.
+/// Whether an operation has ended, and not only an attempt.
 bool is_ended(uint64_t word);
 
-/// Reads what a slot has besides; both are as if empty where it has nothing.
-/// False: it has no plan.
+/// Reads a slot's details and plan; either is zero if there is none. False if
+/// there is no plan.
 bool read_plan(struct reader *reader, const slot *slot,
                struct inturn_layout_details *details,
                struct inturn_layout_plan *plan);
 
-/// The name of the operation in a slot of whichever queue. 0: there is none.
+/// The handle of the operation in a slot of any queue. 0 if there is none.
 uint64_t name_of(struct reader *reader, uint64_t address);
 
-/// The moment of the picture. 0: not known.
+/// The moment of the picture. 0 if unknown.
 int64_t now_of(const struct queue *queue);
 
-/// A time until a moment, as a message has it.
+/// The time until a moment, as a message shows it.
 const char *rest_until(const struct queue *queue, int64_t moment);
 
-// Each of these adds a thing for each operation, and what it waits for.
+// Each of these adds a thing for each operation, and for what it waits for.
 
-/// Those that run.
+/// Running operations.
 void add_running(struct queue *queue);
 
 /// The pending operation in a slot.
@@ -155,13 +154,13 @@ void add_pending_slot(struct queue *queue, uint64_t address);
 /// The jobs of a buffer, without the first `taken`, which a burst has started.
 void add_jobs(struct queue *queue, jobs jobs, uint32_t taken);
 
-/// Those of a selective queue that may start, by priority.
+/// Operations of a selective queue that may start, by priority.
 void add_levels(struct queue *queue);
 
-/// Those that wait for others, for names or for another attempt.
+/// Operations that wait for others, for names or for another attempt.
 void add_blocked(struct queue *queue);
 
-/// Those that batches hold back, which have no slots, as one thing.
+/// Operations that batches hold back, which have no slots, as one thing.
 void add_held(struct queue *queue);
 
 // read_queue.c

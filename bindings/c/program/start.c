@@ -1,6 +1,6 @@
-// Begins the program by what all C libraries from glibc 2.17 on have, where the
-// one that it is linked with has a newer one of that name. The linker has what
-// calls __libc_start_main call this: see build-library.sh.
+// The program's entry point for C libraries from glibc 2.17 on, if the one that
+// it is linked with has a newer __libc_start_main. The linker redirects calls
+// of that here: see build-library.sh.
 #ifdef __x86_64__
 #define OLDEST "2.2.5"
 #else

@@ -1,4 +1,4 @@
-// A table of a process's queues, which the keys of a terminal sort.
+// A table of a process's queues, sorted by keys of the terminal.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
@@ -14,11 +14,11 @@
 struct row {
   char label[128];
   char id[24];
-  char cause[16];   // why it does not go on, or what runs does not
-  char holder[256]; // of what runs, which and since when
+  char cause[16];   // why it is blocked, or its running work does not end
+  char holder[256]; // of running work: which, and since when
   uint64_t pending, running, ended;
-  double rate;       // ends in a second; below 0: not known yet
-  int64_t oldest_ns; // how long the oldest that is there has been
+  double rate;       // ends a second; below 0 if unknown
+  int64_t oldest_ns; // the age of its oldest operation
 };
 
 struct table {
@@ -61,7 +61,7 @@ static void take_operation(struct row *row, const struct entry *entry,
     row->oldest_ns = age;
   if (!has_word(entry, "running"))
     return;
-  // The one that runs longest comes last.
+  // The operation that has been running longest comes last.
   take_cause(row, entry);
   char since[24] = "";
   if (entry->started_ns && now)
@@ -103,7 +103,7 @@ static int by_id(const void *left, const void *right) {
                 ((const struct row *)right)->id);
 }
 
-/// How fast each queue goes, from an earlier table of the same process.
+/// Each queue's rate, from an earlier table of the same process.
 static void take_rates(struct table *table, struct table *before) {
   double seconds = (double)(table->at_ns - before->at_ns) / 1e9;
   if (before->count == 0)
@@ -141,7 +141,7 @@ static int by_key(const void *left, const void *right) {
 
 // The screen
 
-/// The name of the queue that the keys have come to; empty: none yet.
+/// The id of the selected queue; empty until one is selected.
 static char selected[24];
 
 static void write_table(pid_t process, struct table *table, size_t width,
@@ -177,7 +177,7 @@ static void write_table(pid_t process, struct table *table, size_t width,
       write_time(row->oldest_ns, oldest, sizeof oldest);
     if (row->rate >= 0)
       snprintf(rate, sizeof rate, "%.0f", row->rate);
-    // A column of 20 characters has more bytes than that where they are longer.
+    // Characters of several bytes make a column of 20 longer in bytes.
     const char *label = row->label[0] ? row->label : row->id;
     int bytes = 0, characters = 0;
     for (; label[bytes]; bytes++)
@@ -201,7 +201,7 @@ static struct termios before;
 static void leave_terminal(void) {
   before_failure = NULL;
   tcsetattr(STDIN_FILENO, TCSANOW, &before);
-  // Back to the screen that was there, with its cursor.
+  // Back to the previous screen, with its cursor.
   fputs("\033[?25h\033[?1049l", stdout);
   fflush(stdout);
 }
@@ -214,7 +214,7 @@ static void enter_terminal(void) {
   tcgetattr(STDIN_FILENO, &before);
   struct termios keys = before;
   keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-  // An interrupt shall not take away what gives the terminal back.
+  // An interrupt must not discard what restores the terminal.
   keys.c_lflag |= NOFLSH;
   tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   fputs("\033[?1049h\033[?25l", stdout);
@@ -225,7 +225,7 @@ static void enter_terminal(void) {
   sigaction(SIGHUP, &action, NULL);
 }
 
-/// Waits for a byte from the terminal. 0: there was none in the time.
+/// Waits for a byte from the terminal. 0 if the time runs out.
 static char next_byte(double seconds) {
   struct pollfd readable = {.fd = STDIN_FILENO, .events = POLLIN};
   char byte;
@@ -237,13 +237,13 @@ static char next_byte(double seconds) {
 /// The same for a key.
 static char next_key(double seconds) {
   char key = next_byte(seconds);
-  // An arrow is three bytes, which come together.
+  // An arrow key is three bytes, which arrive together.
   if (key == '\033' && next_byte(0.02) == '[')
     key = next_byte(0.02) == 'A' ? 'k' : 'j';
   return key;
 }
 
-/// Goes to the next queue of the table, or the one before; first to the first.
+/// Selects the next queue of the table, or the one before; at first, the first.
 static void select_next(const struct table *table, bool is_down) {
   size_t place = 0;
   while (place < table->count && strcmp(table->rows[place].id, selected) != 0)

@@ -1,4 +1,4 @@
-// Says what keeps an operation from ending, as `inturn_why` says it.
+// Says what keeps an operation from ending, in the words of `inturn_why`.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "picture.h"
 #include "program.h"
 
-// As many links as a sentence has, and as many as are followed.
+// The most links in a sentence, and the most that are followed.
 enum { LINKS = 12, STEPS = 1000 };
 
 struct chain {
   const struct thing *links[LINKS];
-  int length; // with those for which there was no room
+  int length; // with links that did not fit
 };
 
 static bool is(const char *one, const char *other) {
@@ -24,8 +24,8 @@ static void add_link(struct chain *chain, const struct thing *link) {
   chain->length++;
 }
 
-/// The place in a table of places: 0 there is none, else one more than a
-/// thing's.
+/// The place in the hash table: 0 if there is none, else one more than the
+/// thing's index.
 static size_t *place_of(const struct picture *picture, uint64_t id) {
   size_t place = (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 20);
   for (;; place++) {
@@ -52,8 +52,8 @@ static void make_places(struct picture *picture) {
       *place_of(picture, picture->things[i].id) = i + 1;
 }
 
-/// What a pending operation comes after, or whose name it waits for. NULL: none
-/// of that is there any more.
+/// What a pending operation comes after, or whose name it waits for. NULL if
+/// none of these is there any more.
 static const struct thing *earlier(const struct picture *picture,
                                    const struct thing *operation) {
   const struct thing *end = picture->things + picture->count;
@@ -66,7 +66,7 @@ static const struct thing *earlier(const struct picture *picture,
   return NULL;
 }
 
-/// A text as a sentence has it, in one line.
+/// Writes a text in one line.
 static void write_text(const char *text, FILE *file) {
   for (; *text; text++)
     putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, file);
@@ -78,7 +78,7 @@ static void write_label(const char *label, FILE *file) {
   putc('"', file);
 }
 
-/// The line of an operation, unless its label ends with it, as in Swift.
+/// The operation's line, unless its label ends with it, as in Swift.
 static void write_place(const struct thing *thing, FILE *file) {
   char place[600];
   snprintf(place, sizeof place, "%s:%u", thing->file, thing->line);
@@ -111,7 +111,8 @@ static void write_name(const struct picture *picture, const struct thing *thing,
   }
 }
 
-/// The predicate of the last link: NULL where it only waits for others.
+/// Follows the chain. Returns the last link's predicate; NULL if it only waits
+/// for others.
 static const char *follow(const struct picture *picture, struct chain *chain,
                           const struct thing *first) {
   const struct thing *next = first;
@@ -182,7 +183,7 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   write_predicate(picture, chain.links[count - 1], predicate, file);
   const struct thing *queue = find(picture, first->queue);
   uint64_t waiting = queue ? queue->pending : 0;
-  // Besides those that the sentence names.
+  // Without those that the sentence names.
   for (int i = 0; i < 2 && i < count && waiting > 0; i++)
     if (chain.links[i]->queue == first->queue &&
         is(chain.links[i]->state, "pending") &&

@@ -1,4 +1,4 @@
-// Writes a picture as `inturn_dump` writes what there is.
+// Writes a picture in the formats of `inturn_dump`.
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ static void write_quoted(const char *text, bool is_for_script, FILE *file) {
   putc('"', file);
   for (; *text; text++) {
     unsigned char byte = (unsigned char)*text;
-    // A control character, or what could begin a tag.
+    // A control character, or the beginning of a tag.
     bool is_special = byte < 0x20 || byte == 0x7f || byte == '<';
     if (is_special && is_for_script)
       fprintf(file, "\\u%04x", byte);
@@ -21,8 +21,8 @@ static void write_quoted(const char *text, bool is_for_script, FILE *file) {
   putc('"', file);
 }
 
-/// Calls `write` with each field, but for the kind, the flags, the label and
-/// the line. Only names have a text.
+/// Calls `write` with each field except the kind, the flags, the label and the
+/// line. Only names have a text.
 static void each_field(const struct thing *thing,
                        void (*write)(FILE *file, const char *key,
                                      const char *name, bool is_handle,
@@ -137,7 +137,7 @@ static void write_json(const struct picture *picture, FILE *file) {
     const struct thing *thing = &picture->things[i];
     if (thing->is_hidden)
       continue;
-    // An executor comes first, which is not hidden.
+    // The first thing is an executor, which is never hidden.
     fprintf(file, "%s\n{\"kind\":\"%s\"", i > 0 ? "," : "", thing->kind);
     each_field(thing, write_member, file);
     each_flag(thing, write_flag, file);
@@ -164,7 +164,7 @@ static void write_node(const struct thing *thing, const char *style,
   fprintf(file, ", xlabel=\"%s\"];\n", thing->cause ? thing->cause : "");
 }
 
-/// From what waits to what it waits for.
+/// Points from what waits to what it waits for.
 static void write_arrow(uint64_t from, uint64_t to, const char *label,
                         FILE *file) {
   fprintf(file, "\"0x%" PRIx64 "\" -> \"0x%" PRIx64 "\"", from, to);
