@@ -3,7 +3,7 @@
 #
 #   build.sh --output DIR [--sanitize address|thread] [--mutants]
 #
-# --mutants makes an engine from which one thing at a time can be taken away, for
+# --mutants builds an engine from which one thing at a time can be taken away, for
 # `model score`; see mutants/mutants.py.
 set -euo pipefail
 # shellcheck source=bindings/c/lib.sh
@@ -42,8 +42,8 @@ cxx=$(dirname "$output")/scenarios
 if [[ -n $sanitizer ]]; then
   swift_flags+=(-sanitize="$sanitizer")
   instrumented+=(-fsanitize="$sanitizer")
-  # The scheduler switches between threads that ThreadSanitizer watches: what it
-  # does itself is no part of their story.
+  # The scheduler switches between threads that ThreadSanitizer watches; its own
+  # accesses are not instrumented.
   [[ $sanitizer == thread ]] ||
     c_flags=("${instrumented[@]}") cxx+=-$sanitizer
 fi
@@ -55,7 +55,7 @@ if $has_mutants; then
 fi
 mapfile -t core < <(find "${engine[@]}" -name '*.swift' | sort)
 mapfile -t exports < <(find Sources/InturnC "$model/hosted" -name '*.swift' | sort)
-# The engine is compiled again only when something of it has changed.
+# The engine is only recompiled if its sources have changed.
 stamp=$(cat "${core[@]}" "${exports[@]}" "$model"/{seam,mutants}/*.h include/inturn.h \
   "$inturn_script" Sources/CInturnSystem/include/*.h | sha256sum)
 if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
@@ -72,11 +72,11 @@ objects=("$output"/{core,exports,atomic,system,page}.o)
   -o "$output/atomic.o"
 "$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
   -c "$model/seam/system.c" -o "$output/system.o"
-# A text, as it is.
+# Only text, so the shipping file is used.
 "$clang" -std=c11 "${c_flags[@]}" -ISources/CInturnSystem/include \
   -c Sources/CInturnSystem/Page.c -o "$output/page.o"
-# What has not changed since, nor any header, is compiled already, here or for
-# another build.
+# Files that have not changed, with unchanged headers, have been compiled before,
+# here or for another build.
 headers=$(cat "$model"/{*/*.hpp,*/*.h,build.sh} include/inturn.h | sha256sum)
 stale=()
 mkdir -p "$cxx"
@@ -99,8 +99,8 @@ if [[ -z $sanitizer ]]; then
     link+=(-Xlinker "--wrap=$name")
   done
 else
-  # The C library is to call the sanitizer's allocator, as for strdup. With the
-  # run time linked in, that would be hidden from it.
+  # The C library has to call the sanitizer's allocator, as in strdup. With the run
+  # time linked in, that would be hidden from it.
   link+=(-sanitize="$sanitizer")
 fi
 "${link[@]}"

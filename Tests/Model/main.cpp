@@ -9,12 +9,11 @@
 //   model replay SCENARIO SEED
 //   model score --mutants N,N... [--filter TEXT] [--schedules N]
 //
-// `run` picks schedules at random, half of them with few changes of priority;
-// `search` tries all that have at most so many preemptions. A schedule that
-// fails is named by its seed, made as short as can be, and printed. `score`, of
-// a build with mutants, takes one thing after the other away from the engine,
-// and says which scenario notices. The last line is `N passed, N failed`, which
-// counts scenarios.
+// `run` chooses schedules at random, half of them with few changes of priority;
+// `search` tries all with at most N preemptions. A schedule that fails is named
+// by its seed, shrunk as far as possible, and printed. `score` needs a build
+// with mutants: it takes one thing at a time away from the engine, and says
+// which scenario notices. Last comes `N passed, N failed`, of scenarios.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -38,11 +37,11 @@ using namespace model;
 
 namespace {
 
-// What a process that runs schedules tells the one that has started it.
+// What a process that runs schedules tells its parent.
 struct Shared {
   Record record;
-  uint64_t seed;      // of the schedule that runs or has failed
-  uint64_t schedules; // that are over
+  uint64_t seed;      // of the schedule that is running or has failed
+  uint64_t schedules; // that have ended
   uint64_t decisions; // in them
   uint32_t longest;   // the most decisions of one
   bool isDone;
@@ -50,16 +49,16 @@ struct Shared {
 
 Shared *shared;
 
-// How many schedules a process runs from its fresh start.
+// How many schedules a process runs before it is replaced by a fresh one.
 constexpr uint64_t batch = 512;
 
-// Forks without the library's handlers: the child is to go on as the parent.
+// Forks without the library's handlers: the child continues like the parent.
 pid_t forkBare() {
   fflush(stdout);
   return pid_t(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
 
-// Runs `body` in a child; whether it came to its end.
+// Runs `body` in a child; returns whether it reached its end.
 template <class Body> bool isolated(Body body) {
   memset(&shared->record, 0, sizeof shared->record);
   shared->isDone = false;
@@ -87,7 +86,7 @@ template <class Body> bool isolated(Body body) {
   return shared->isDone;
 }
 
-// After so long without a point a schedule hangs.
+// A schedule hangs if it reaches no point for this long.
 unsigned hangSeconds = 20;
 
 void runOne(const Scenario &scenario, Chooser &chooser, bool isTraced = false,
@@ -106,7 +105,7 @@ void runOne(const Scenario &scenario, Chooser &chooser, bool isTraced = false,
   alarm(0);
 }
 
-// The first schedule of a process is the plain one: it makes the engine.
+// The first schedule of a process is the plain one: it creates the engine.
 void warmUp(const Scenario &scenario) {
   ReplayChooser plain({});
   runOne(scenario, plain);
@@ -115,7 +114,7 @@ void warmUp(const Scenario &scenario) {
 
 void runSeed(const Scenario &scenario, uint64_t seed) {
   shared->seed = seed;
-  // The length of the schedules is one of what they do when nobody interferes.
+  // The length is that of a schedule without interference.
   if (seed % 2 == 0) {
     RandomChooser chooser(seed);
     runOne(scenario, chooser);
@@ -128,16 +127,16 @@ void runSeed(const Scenario &scenario, uint64_t seed) {
   shared->decisions += shared->record.decisions;
 }
 
-// Runs these schedules. That a block of memory is lost in each is a failure,
+// Runs these schedules. Losing a block of memory in each of them is a failure,
 // too.
 void runSeeds(const Scenario &scenario, uint64_t first, uint64_t end) {
-  int64_t blocks = 0; // when half of the schedules are over
+  int64_t blocks = 0; // after half of the schedules
   for (uint64_t seed = first; seed < end; seed++) {
     if (seed == first + (end - first) / 2)
       blocks = model_blocks();
     runSeed(scenario, seed);
   }
-  // What is kept for later has been there before.
+  // By then, everything that is kept for later has been allocated.
   if (end - first >= 64 && model_blocks() - blocks >= int64_t(end - first) / 2)
     snprintf(shared->record.failure, sizeof shared->record.failure,
              "%ld blocks of memory more after %lu schedules",
@@ -153,7 +152,7 @@ bool follows(const Scenario &scenario, const Deviations &deviations,
   });
 }
 
-// Leaves out what the failure does not need: halves first, then ever less.
+// Leaves out what the failure does not need: first halves, then smaller parts.
 Deviations shrunk(const Scenario &scenario, Deviations deviations) {
   for (size_t part = (deviations.size() + 1) / 2; part > 0; part /= 2) {
     for (size_t from = 0; from < deviations.size();) {
@@ -162,7 +161,7 @@ Deviations shrunk(const Scenario &scenario, Deviations deviations) {
                   fewer.begin() +
                       long(std::min(from + part, deviations.size())));
       if (!follows(scenario, fewer)) {
-        // What remains of the old list is numbered as it came to pass.
+        // The rest of the old list keeps its numbers.
         deviations = fewer;
       } else {
         from += part;
@@ -249,8 +248,8 @@ bool runScenario(const Scenario &scenario, const Limits &limits) {
   return true;
 }
 
-// All schedules with at most so many preemptions: each with those of `prefix`,
-// and then with one more decision that is not the plain one.
+// Tries all schedules with at most so many preemptions: first `prefix` alone,
+// then with one more decision that is not the plain one, and so on.
 struct Search {
   const Scenario &scenario;
   const Limits &limits;
@@ -317,11 +316,11 @@ bool replay(const Scenario &scenario, uint64_t seed) {
   return isGood;
 }
 
-// How many schedules each scenario runs before the next one is asked, as what
-// is easily noticed is noticed soon.
+// How many schedules each scenario runs before the next one is tried, as what
+// is easy to notice is noticed early.
 constexpr uint64_t rounds[] = {16, 128, 1024};
 
-// Which mutants a scenario comes by, and how long it takes.
+// Which mutants a scenario reaches, and how long it takes.
 struct Reach {
   const Scenario *scenario;
   std::vector<uint8_t> reached;
@@ -398,9 +397,10 @@ void score(const std::vector<Scenario *> &scenarios, const Limits &limits,
 
 int main(int count, char **arguments) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
-  // Time passes as the scheduler likes: whoever wants a watchdog has one begin.
+  // Time passes as the scheduler decides: scenarios start a watchdog if they
+  // want one.
   setenv("INTURN_STALL", "off", 1);
-  // Before the engine's own handler, which the child runs already alone.
+  // Before the engine's own handler, which the child already runs alone.
   pthread_atfork(nullptr, nullptr, model_become_child);
   shared = static_cast<Shared *>(mmap(nullptr, sizeof(Shared),
                                       PROT_READ | PROT_WRITE,

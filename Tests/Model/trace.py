@@ -1,4 +1,4 @@
-"""Makes names, files and lines of the places in a schedule that is printed.
+"""Turns the places in a printed schedule into names, files and lines.
 
 model ... | trace.py PROGRAM SYMBOLIZER
 """
@@ -8,12 +8,12 @@ import subprocess
 import sys
 
 PLACE = re.compile(r" @([0-9a-f]+)")
-# What is of no interest: how the schedule is kept.
+# Frames of no interest: those of the scheduler.
 OURS = re.compile(r"/Tests/Model/(scheduler|seam|checker)/|/c\+\+/|^\?\?")
 
 
 class Symbols:
-    """Asks the symbolizer, and remembers."""
+    """Asks the symbolizer, and caches its answers."""
 
     def __init__(self, program: str, symbolizer: str) -> None:
         self.process = subprocess.Popen(
@@ -25,7 +25,7 @@ class Symbols:
         self.known: dict[str, list[str]] = {}
 
     def of(self, address: str) -> list[str]:
-        """The frames at a place, from the inside out: `function (file:line)`."""
+        """The frames at a place, innermost first: `function (file:line)`."""
         if address not in self.known:
             assert self.process.stdin
             assert self.process.stdout
@@ -40,7 +40,7 @@ class Symbols:
 
     @staticmethod
     def short(function: str) -> str:
-        """A Swift name without the types that it is about."""
+        """A Swift name without types."""
         return re.sub(r"[(<].*|^.* in ", "", function).rsplit(".", 1)[-1]
 
 

@@ -115,7 +115,7 @@ void Operation::ended(void *context, const inturn_end *end) {
     model_fail("%s was refused, and ends", self.name.c_str());
   if (self.queue->isDestroyed)
     model_fail("the end of %s comes after the queue", self.name.c_str());
-  // One that is cut off may be told of in the middle of its call.
+  // An operation that is cut off may end in the middle of its call.
   if (!self.hasOptions)
     model_touch(&self.payload);
   bool isExplained = false;
@@ -178,12 +178,12 @@ Operation::endBy(const char *call, inturn_outcome outcome,
   if (calls == 0)
     return INTURN_E_NULL_HANDLE;
   model_acquire(this);
-  // What it was when the call began: by its end it may be another attempt.
+  // Read now: by the end of the call, another attempt may have begun.
   uint32_t attempt = calls;
   bool mayHaveEnded = finishesBegun > 0 || mayBeCutOff || cancelsBegun > 0;
   finishesBegun++;
-  // What its own work does before the finish is there for the next one. (Who is
-  // second to finish is ordered with nobody.)
+  // What its work does before the finish happens before the next work. (A
+  // second finish is not ordered with anything.)
   if (isInCall && queue->kind == INTURN_QUEUE_FIFO && !hasOptions)
     model_touch(&queue->payload);
   inturn_status status = act(token);
@@ -305,11 +305,11 @@ Host::Host(uint32_t threads, uint32_t guests) : running(new uint32_t(0)) {
 void Host::stop() {
   if (executor.bits == 0)
     return;
-  // A stop that nobody runs to see is the next run's.
+  // A stop that no thread is there to see applies to the next run.
   model_settle(false);
   expect("executor_stop", inturn_executor_stop(executor), {INTURN_OK});
   await("the host's threads", [&] { return *running == 0; });
-  // Lets go of what lanes that are gone have left.
+  // Releases what destroyed lanes have left.
   expect("executor_drain", inturn_executor_drain(executor, 0, nullptr),
          {INTURN_OK});
   expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});

@@ -1,11 +1,11 @@
-// checker.hpp - what a scenario is written with, and what checks it.
+// checker.hpp - classes that scenarios are written with, and that check them.
 //
 // SPDX-License-Identifier: MIT
 //
 // A scenario says which threads do what to which queue. Each call goes through
-// the classes below, which know what the library guarantees: a small reference
-// model of it. They check each status, each callback, and in the end that
-// nothing was lost, called twice or left behind.
+// the classes below, a small reference model of what the library guarantees.
+// They check each status and each callback, and at the end that nothing was
+// lost, called twice or left behind.
 #ifndef MODEL_CHECKER_HPP
 #define MODEL_CHECKER_HPP
 
@@ -26,7 +26,7 @@ namespace model {
 struct Scenario {
   const char *name;
   void (*body)();
-  bool isDeliberate; // fails, as it should, and runs only when asked for
+  bool isDeliberate; // meant to fail; runs only when asked for
   Scenario *next;
   static Scenario *first;
   Scenario(const char *name, void (*body)(), bool isDeliberate = false);
@@ -42,10 +42,10 @@ struct Scenario {
   static model::Scenario name##_scenario(#name, name, true);                   \
   static void name()
 
-// Runs each on a thread of its own, and waits for all of them.
+// Runs each body on a thread of its own, and waits for all of them.
 void together(std::initializer_list<std::function<void()>> bodies);
 
-// Waits until it holds. `what` is for the report of a hang.
+// Waits until the condition holds. `what` is for the report of a hang.
 void await(const char *what, const std::function<bool()> &condition);
 
 #define CHECK(condition)                                                       \
@@ -68,7 +68,7 @@ public:
   std::string name;
   Queue *queue = nullptr;
   inturn_operation handle = {0};
-  inturn_token token = {0}; // of the attempt that was last called
+  inturn_token token = {0}; // of the last attempt that was called
   bool isAccepted = false;
 
   // What has happened to it.
@@ -77,7 +77,7 @@ public:
   uint32_t destroys = 0;
   uint32_t endDestroys = 0;
   inturn_end end = {};
-  // What was done to it: begun, before the call; and come of it.
+  // What was done to it, counted before the call, and what came of it.
   uint32_t finishesBegun = 0,
            finishesDone = 0; // of this attempt, any token call
   uint32_t cancelsBegun = 0;
@@ -86,13 +86,14 @@ public:
   bool isRefusedByQueue = false;
   bool isBeingEnqueued = true; // whether it is accepted is not known yet
 
-  // Of its token, which the work has kept. Nothing happens before it has one.
+  // Calls with its token, which the work has kept. They do nothing before it
+  // has one.
   inturn_status finish();
   inturn_status fail(int32_t code);
   inturn_status giveIn(); // inturn_token_cancel
   inturn_status yield();
-  bool isCancelled(); // as its token says
-  // Of its handle.
+  bool isCancelled(); // according to its token
+  // Calls with its handle.
   inturn_status cancel();
   inturn_status wait(int64_t timeout);
   void release();
@@ -100,7 +101,7 @@ public:
   void awaitCall(uint32_t count = 1); // until its work has been called
   void awaitDestroyed();
   bool isOver() const { return destroys > 0; }
-  // Its token was finished, or is just being finished.
+  // Its token was finished, or is being finished.
   bool mayBeEnded() const {
     return finishesBegun > 0 || cancelsBegun > 0 || mayBeCutOff;
   }
@@ -111,9 +112,9 @@ private:
   std::function<void(Operation &)> body;
   bool hasOnEnd = false;
   bool isInCall = false;
-  bool hasOptions = false; // which may end it in the middle of a call
+  bool hasOptions = false; // may end in the middle of a call
   inturn_outcome finishedAs = inturn_outcome(0);
-  uint64_t enqueueBegan = 0, enqueuedAt = 0; // in one count of all
+  uint64_t enqueueBegan = 0, enqueuedAt = 0; // positions in one order of all
   int payload = 0;
   inturn_status endBy(const char *call, inturn_outcome outcome,
                       const std::function<inturn_status(inturn_token)> &act);
@@ -123,13 +124,13 @@ private:
   static void endDestroyed(void *context);
 };
 
-// What work does: returns and keeps its token, or finishes it before.
+// Bodies: one returns and keeps its token, the other finishes it first.
 void keeps(Operation &);
 void finishes(Operation &);
 
 // Executors ----------------------------------------------------------------
 
-// A host-driven executor and threads that run it. So many more may drain it.
+// A host's executor and threads that run it; `guests` more may drain it.
 class Host {
 public:
   explicit Host(uint32_t threads, uint32_t guests = 0);
@@ -143,15 +144,15 @@ private:
 
 // Queues -------------------------------------------------------------------
 
-// A deadline that does not pass while anything else can be done.
+// A deadline that does not pass while any thread can run.
 enum : int64_t { FAR_NS = 1000000000 };
 
-// How an operation is enqueued, when not by inturn_queue_enqueue.
+// How an operation is enqueued, unless by inturn_queue_enqueue.
 struct With {
   bool handle = false;
   bool onEnd = false;
   std::function<void(inturn_operation_options &)> set = {};
-  // Something that the checker does not see may end it: another's end, say.
+  // Something that the checker does not see may end it, such as another's end.
   bool endsWithOthers = false;
   // One of its deadlines may pass at any time.
   bool hasDeadline = false;
@@ -160,9 +161,9 @@ struct With {
   bool isBare() const { return !onEnd && !set; }
 };
 
-// With a handle, its end, and these options.
+// With a handle, an end callback, and these options.
 With with(std::function<void(inturn_operation_options &)> set);
-// After another one of which there is a handle.
+// After another operation, which has a handle.
 With after(const Operation &other,
            inturn_after_policy policy = INTURN_AFTER_ENDED);
 
@@ -193,14 +194,14 @@ public:
 
   explicit Queue(inturn_queue_kind kind, inturn_executor executor = {0},
                  const std::function<void(inturn_queue_options &)> &set = {});
-  // Gets everything to its end, destroys the queue and checks all of it.
+  // Ends all operations, destroys the queue and checks everything.
   ~Queue();
 
-  // Enqueues. The reference is good as long as the queue is in scope.
+  // Enqueues. The reference is valid while the queue is in scope.
   Operation &add(const char *name, std::function<void(Operation &)> body,
                  const With &with = {});
 
-  // Enqueues a batch of such operations, each named and with its work.
+  // Enqueues a batch of operations, each with its name and work.
   Batch &addBatch(std::initializer_list<
                       std::pair<const char *, std::function<void(Operation &)>>>
                       items,
@@ -211,17 +212,17 @@ public:
   inturn_status close();
   inturn_status cancelAll();
   inturn_status drain(int64_t timeout = -1);
-  // `isInside`: from one of its own callbacks, so that it is over later.
+  // `isInside`: called from one of its callbacks, so that it is complete later.
   inturn_status destroy(bool isInside = false);
   void appear();
   void disappear();
   void setExecutor(inturn_executor executor);
 
-  // Says before something that cuts operations off: a deadline's passing.
+  // Has to be called before something cuts operations off, such as a deadline.
   void mayCutOff();
-  // Finishes what keeps its token, until nothing is left to be finished.
+  // Finishes operations that keep their tokens, until none is left.
   void finishAll();
-  // All that was promised, when nothing happens any more.
+  // Checks all promises, once nothing happens any more.
   void check();
 
   const std::vector<std::unique_ptr<Operation>> &all() const {
@@ -232,7 +233,7 @@ public:
   int destroysBegun = 0;
   bool isClosed = false;
   int closesBegun = 0;
-  int cancelsUnderWay = 0; // of all
+  int cancelsUnderWay = 0; // calls of cancelAll
   int suspends = 0;
   bool isVisible = false;
 
@@ -245,22 +246,23 @@ private:
   void checkCall(const Operation &operation) const;
 };
 
-// A queue whose operations have nothing to be destroyed or told, so that the
-// checker sees nothing of them. Its scenario destroys it.
+// A queue whose operations have nothing to destroy or tell, so that the checker
+// does not see them. The scenario destroys it.
 struct BareQueue {
   inturn_queue handle = {0};
-  inturn_token token = {0}; // of the operation that was last called
+  inturn_token token = {0}; // of the last operation that was called
   explicit BareQueue(inturn_queue_kind kind, inturn_executor executor = {0});
-  // Enqueues one that keeps its token.
+  // Enqueues an operation that keeps its token.
   void add(const inturn_operation_options *options = nullptr);
   void awaitCall();
   void destroy();
 };
 
-// Forks; the child refuses what it has inherited, and uses the library.
+// Forks; the child checks that inherited handles are refused, and uses the
+// library anew.
 void forkAndUse(const Queue &queue);
 
-// The count of operations that the library has alive.
+// How many operations are alive in the library.
 uint64_t aliveOperations();
 uint64_t aliveQueues();
 

@@ -1,4 +1,4 @@
-// Queues and batches, as checker.hpp has them.
+// Queues and batches of checker.hpp.
 #include "checker.hpp"
 
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ Operation &Queue::make(const char *name,
   operation.body = std::move(body);
   operation.mayBeCutOff = destroysBegun > 0;
   operation.cancelsBegun = uint32_t(cancelsUnderWay);
-  operation.isAccepted = true; // its callbacks may come before the return
+  operation.isAccepted = true; // its callbacks may come before the call returns
   operation.enqueueBegan = ++order;
   model_touch(&operation.payload);
   return operation;
@@ -65,7 +65,7 @@ Operation &Queue::add(const char *name, std::function<void(Operation &)> body,
     }
     if (with.set)
       with.set(options);
-    // It may be by then, before this returns.
+    // Set first, as it may be cut off before the call returns.
     for (int64_t limit : {options.max_wait_ns, options.max_run_ns})
       operation.mayBeCutOff |= limit > 0 && limit < FAR_NS;
     status = inturn_queue_enqueue_with(handle, &options, Operation::work,
@@ -175,7 +175,7 @@ void Batch::release() {
   handle.bits = 0;
 }
 
-// What has to be true when the work of an operation is called.
+// What must hold when the work of an operation is called.
 void Queue::checkCall(const Operation &operation) const {
   const char *name = operation.name.c_str();
   if (operation.isRefusedByQueue)
@@ -197,7 +197,7 @@ void Queue::checkCall(const Operation &operation) const {
       running++;
     if (other->enqueuedAt == 0 || other->enqueuedAt > operation.enqueueBegan)
       continue;
-    // `other` was enqueued before.
+    // `other` was enqueued earlier.
     switch (kind) {
     case INTURN_QUEUE_ACTOR:
       if (other->calls == 0 && !mayHaveLeft)
@@ -256,7 +256,7 @@ inturn_status Queue::close() {
 }
 
 inturn_status Queue::cancelAll() {
-  // Those that come in the meantime, too: see make.
+  // Also those that are enqueued meanwhile: see make.
   for (auto &operation : operations)
     operation->cancelsBegun++;
   cancelsUnderWay++;
@@ -323,7 +323,7 @@ void Queue::finishAll() {
       if (operation->isAccepted && !operation->isOver() &&
           operation->calls > 0 && operation->finishesDone == 0) {
         inturn_status status = operation->finish();
-        // Where a place was held, the next attempt begins now.
+        // If a place was held, the next attempt begins now.
         found = found || status == INTURN_OK ||
                 (operation->mayRestart && operation->finishesBegun == 1);
       }

@@ -1,4 +1,4 @@
-// A watchdog that looks in a scenario, and what it tells.
+// A watchdog in a scenario, and what it reports.
 #pragma once
 
 #include "checker.hpp"
@@ -7,8 +7,8 @@
 
 namespace model {
 
-// Looks as long as it is in scope. It has to go before the queues: as long as
-// something is pending, time goes on.
+// Runs the watchdog while it is in scope. It has to be destroyed before the
+// queues: time passes as long as something is pending.
 class Watched {
 public:
   uint32_t told = 0;
@@ -33,7 +33,7 @@ public:
   void awaitReport(uint32_t count = 1) {
     await("a report", [&, count] { return told >= count; });
   }
-  // How many there were with this text.
+  // How many reports contain this text.
   long saying(const std::string &text) const {
     return std::count_if(messages.begin(), messages.end(), [&](auto &message) {
       return message.find(text) != std::string::npos;

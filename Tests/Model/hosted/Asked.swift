@@ -1,16 +1,16 @@
 import InturnCore
 
-// What only the Swift modules ask of queues that are the library's own; hosted.hpp has the C side.
+// What only the Swift modules ask of the library's own queues; hosted.hpp has the C side.
 
 typealias Told = @convention(c) (UnsafeMutableRawPointer, UInt32, UInt64) -> Void
 
-/// An address that is sent along, and looked at by nobody on the way.
+/// An address that is passed along and not looked at on the way.
 private struct Context: @unchecked Sendable {
-  // Safe to share: nothing of it changes.
+  // Safe to share: it never changes.
   let address: UnsafeMutableRawPointer
 }
 
-/// Has `told` hear the kind of each event, and the number of its operation.
+/// Calls `told` with the kind of each event, and the number of its operation.
 @_cdecl("model_observe")
 func observe(_ queue: UInt64, _ context: UnsafeMutableRawPointer, _ told: @escaping Told) -> Int32 {
   let context = Context(address: context)
@@ -19,7 +19,7 @@ func observe(_ queue: UInt64, _ context: UnsafeMutableRawPointer, _ told: @escap
   }.rawValue
 }
 
-/// Enqueues an operation that has a handle and nothing else.
+/// Enqueues an operation that has a handle and no options.
 @_cdecl("model_enqueue_without_options")
 func enqueueWithoutOptions(
   _ queue: UInt64, _ context: UnsafeMutableRawPointer?, _ work: @escaping RawWork,
@@ -44,7 +44,7 @@ func places(_ operation: UInt64) -> UInt32 {
   UInt32(Engine.places(for: Handle(bits: operation)))
 }
 
-/// A task's wait outside of all operations, which begins and ends.
+/// A task's wait outside of operations, which begins and ends.
 @_cdecl("model_task_waits")
 func taskWaits() -> Bool {
   guard let entry = try? TaskWaitGraph.enter(inside: { [] }, needing: { _ in [] }) else {
@@ -57,7 +57,7 @@ func taskWaits() -> Bool {
 @_cdecl("model_has_joined")
 func hasJoined(_ operation: UInt64) -> Bool { Engine.hasJoined(Handle(bits: operation)) }
 
-/// Nothing ever becomes ready there.
+/// Nothing ever becomes ready here.
 private final class IdleHost: LaneHost, Sendable {
   func laneIsReady(_ turn: OutsideExecutor.Turn) {}
   func keep(_ context: UInt) {}
@@ -92,7 +92,7 @@ func setPair(_ pair: UnsafeMutableRawPointer, _ value: UInt64) {
     .set(Pair(one: value, other: value))
 }
 
-/// What both halves are; the largest number when they are not the same.
+/// The value of both halves; the largest number if they differ.
 @_cdecl("model_pair_get")
 func getPair(_ pair: UnsafeMutableRawPointer) -> UInt64 {
   let value = Unmanaged<Trail<Pair>>.fromOpaque(pair).takeUnretainedValue().value

@@ -1,10 +1,10 @@
 import InturnCore
 
-// What a scenario needs to drain a lane as the Swift modules do; hosted.hpp has the C side.
+// Drains a lane for a scenario as the Swift modules do; hosted.hpp has the C side.
 
-/// Hands each turn on to a C function.
+/// Passes each turn on to a C function.
 final class Host: LaneHost, @unchecked Sendable {
-  // Safe to share: nothing of it changes.
+  // Safe to share: it never changes.
 
   typealias Function = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
   private let ready: Function
@@ -90,21 +90,21 @@ func enter(_ queue: UInt64) -> Bool { Engine.enter(Handle(bits: queue)) }
 @_cdecl("model_hosted_leave")
 func leave(_ queue: UInt64) { Engine.leave(Handle(bits: queue), as: .finished) }
 
-/// Tells the contexts of operations with slots that run.
+/// Tells the contexts of running operations with slots.
 @_cdecl("model_hosted_look")
 func look(_ queue: UInt64, _ asker: UnsafeMutableRawPointer, _ told: Host.Function) {
   Engine.forEachRunning(of: Handle(bits: queue), areAskedToEnd: false) { told(asker, $0) }
 }
 
-/// Takes a turn. The drainer is there until `next` says that it has left, gone back or made an offer.
+/// Takes a turn. The drainer lives until `next` says that it has left, gone back or made an offer.
 @_cdecl("model_drainer_make")
 func makeDrainer(_ turn: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
   Unmanaged.passRetained(LaneDrainer(unsafeBitCast(turn, to: OutsideExecutor.Turn.self))).toOpaque()
 }
 
-/// The next step: 0 for one that has left, 1 for a plain operation, 2 for one that is offered, 3 for one
-/// that went back, with the tag that was wanted in the turn's lowest bits. A tag that is too large is
-/// none.
+/// Takes the next step. Returns 0 if the drainer has left, 1 for a plain operation, 2 for one that is
+/// offered, and 3 if the drainer went back, with the wanted tag in the turn's lowest bits. Tags that
+/// are too large mean none.
 @_cdecl("model_drainer_next")
 func next(
   _ drainer: UnsafeMutableRawPointer, _ tag: UInt, _ isPatient: Bool,
@@ -135,8 +135,8 @@ func plainReturned(_ drainer: UnsafeMutableRawPointer) {
   Unmanaged<LaneDrainer>.fromOpaque(drainer).takeUnretainedValue().plainReturned()
 }
 
-/// Claims what was offered. 0 when it is not its turn, else 1, and 3 when a cancel of all has marked
-/// it. Null tokens are those of operations that are over; no next one is zero.
+/// Claims what was offered. Returns 0 if it is not its turn, 3 if a cancel of all has marked it, and
+/// else 1. The token is null if the operation is over; the next drainer is never zero.
 @_cdecl("model_claim")
 func claim(
   _ queue: UInt64, _ context: UInt, _ token: UnsafeMutablePointer<UInt64>,

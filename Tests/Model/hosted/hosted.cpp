@@ -24,7 +24,7 @@ int32_t model_claim(uint64_t queue, uintptr_t context, uint64_t *token,
 
 namespace model {
 
-// What model_drainer_next says.
+// The results of model_drainer_next.
 enum : int32_t { stepLeft, stepPlain, stepOffered, stepWentBack };
 
 // Tags of plain operations, in the lowest bits of their contexts.
@@ -70,8 +70,8 @@ HostedQueue::~HostedQueue() {
       model_fail("%s was finished %u times", name, item->finishes);
     if (item->handle.bits != 0)
       expect("release", inturn_operation_release(item->handle), {INTURN_OK});
-    // Nothing else orders a destroyed queue's last touch of the payload before
-    // the next schedule, whose queue lies in the same place.
+    // Nothing else orders the last access to a destroyed queue's payload before
+    // the next schedule, whose queue has the same address.
     if (item->begins > 0)
       model_acquire(item.get());
   }
@@ -87,7 +87,7 @@ void HostedQueue::checkCounts() {
     begun += item->begins > 0;
     uint64_t isDropped = item->isAccepted && item->drops > 0;
     dropped += isDropped;
-    joined += isDropped && item->joins; // and may have ended as the other one
+    joined += isDropped && item->joins; // and may have ended with the other one
   }
   CHECK(counts.pending == 0 && counts.running == 0);
   CHECK(counts.finished + counts.failed + counts.cancelled + counts.timed_out ==
@@ -133,7 +133,7 @@ HostedQueue::Item &HostedQueue::add(const char *name, Form form, Body body,
     return item;
   }
   item.isAccepted = false;
-  item.drops = 1; // what is refused is its caller's
+  item.drops = 1; // a refused operation stays its caller's
   if (status == INTURN_E_FULL && item.begins == 0)
     return item;
   if (!isDestroying || (status != INTURN_E_CLOSED && status != INTURN_E_STALE))
@@ -182,7 +182,7 @@ void HostedQueue::drive(void *drainer, uintptr_t tag, bool isSession) {
   }
 }
 
-// Its task comes when it comes, and finds then whether it may begin.
+// Its task may come at any time, and then learns whether it may begin.
 void HostedQueue::offer(uintptr_t context) {
   sessions++;
   model_start(
@@ -219,11 +219,11 @@ void HostedQueue::claim(Item &item, uintptr_t context) {
     offer(next);
 }
 
-// What begins on an actor has it to itself meanwhile.
+// Work that begins on an actor has the actor to itself meanwhile.
 void HostedQueue::takeActor() {
   if (kind != INTURN_QUEUE_ACTOR)
     return;
-  // Several may have waited for the same moment.
+  // Several threads may have waited for the same moment.
   while (isActorTaken)
     await("the actor", [&] { return !isActorTaken; });
   isActorTaken = true;
@@ -283,7 +283,7 @@ void HostedQueue::begin(Item &item, inturn_token token) {
   model_touch(&payload);
   item.token = token;
   model_release(&item);
-  // The next one of a FIFO queue may begin as soon as this one has ended.
+  // A FIFO queue's next operation may begin as soon as this one has ended.
   bool isOverBefore = kind == INTURN_QUEUE_FIFO && !item.isPlain();
   inCall -= isOverBefore;
   if (item.body != Body::keeps)
@@ -297,7 +297,7 @@ void HostedQueue::Item::awaitBegin() {
   model_acquire(this);
 }
 
-// By one thread, as a task ends once.
+// Called by one thread, as a task ends once.
 void HostedQueue::Item::finish(Body how) {
   if (begins == 0)
     return;
@@ -314,8 +314,8 @@ void HostedQueue::Item::finish(Body how) {
       !(mayHaveEnded && status == INTURN_E_ALREADY_FINISHED))
     model_fail("finish of %s gives %s", name.c_str(),
                inturn_status_name(status));
-  // Of one that is attempted again, only a cancel makes an earlier failure its
-  // end.
+  // If the operation is attempted again, an earlier failure is its end only
+  // after a cancel.
   if (attempts == 1)
     queue->failures += how == Body::fails && status == INTURN_OK;
   else if (how == Body::fails && isAskedToEnd)

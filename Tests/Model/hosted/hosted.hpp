@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: MIT
 //
-// Its host takes each turn where it is told of it, inside whatever call of the
-// engine that is. Plain operations go back to a session, which is a thread of
-// its own. One that has not ended when its call returns holds a FIFO queue's
-// drainer, and who ends it goes on with that; an actor queue's drainer goes on
-// at once. What has a task of its own is offered, and a thread claims it: an
-// actor queue's once nothing else has the actor.
+// Its host takes each turn inside the engine's call that announces it. Plain
+// operations go back to a session, which is a thread of its own. An operation
+// that has not ended when its call returns holds a FIFO queue's drainer, and
+// whoever ends it continues with that drainer; an actor queue's drainer
+// continues at once. An operation with a task of its own is offered, and a
+// thread claims it: in an actor queue, once nothing else has the actor.
 #ifndef MODEL_HOSTED_HPP
 #define MODEL_HOSTED_HPP
 
@@ -23,7 +23,7 @@ public:
     turn,    // with a slot, so that it can be cancelled alone
     guarded, // with a slot; a cancel of all only asks it to end
   };
-  // What it does: one that keeps its token suspends until somebody ends it.
+  // What it does: one that keeps its token suspends until it is ended.
   enum class Body { finishes, fails, givesIn, keeps };
 
   struct Item {
@@ -33,15 +33,15 @@ public:
     Body body;
     inturn_operation handle = {0};
     inturn_token token = {0};
-    bool joins = false;     // the one of these that has not ended
+    bool joins = false;     // joins a joining item that has not ended
     uint32_t attempts = 1;  // all but the last fail
-    bool isAccepted = true; // it may begin before that is known
+    bool isAccepted = true; // it may begin before this is known
     uint64_t enqueueBegan = 0, enqueuedAt = 0;
     uint32_t begins = 0, finishes = 0, drops = 0; // drops: by the engine
     bool isAskedToEnd = false;
-    bool hasEnded = false;          // the engine has heard of it
+    bool hasEnded = false;          // the engine knows of it
     bool isOverWhenClaimed = false; // for the engine
-    void *drainer = nullptr;        // that goes on then
+    void *drainer = nullptr;        // continues at the end
     bool isPlain() const { return form == Form::closure || form == Form::task; }
     bool isOver() const { return finishes == attempts || drops > 0; }
     void awaitBegin();
@@ -52,30 +52,29 @@ public:
   inturn_queue handle = {0};
 
   explicit HostedQueue(inturn_queue_kind kind, uint64_t capacity = 0);
-  // Finishes what is left, drains, destroys and checks all.
+  // Finishes what is left, drains, destroys and checks everything.
   ~HostedQueue();
 
   Item &add(const char *name, Form form, Body body = Body::finishes,
             int64_t maxWait = 0, const Item *after = nullptr,
             bool joins = false, uint32_t attempts = 1);
-  // With a slot.
+  // These have slots.
   Item &join(const char *name, Body body = Body::finishes) {
     return add(name, Form::turn, body, 0, nullptr, true);
   }
   Item &retry(const char *name, uint32_t attempts) {
     return add(name, Form::turn, Body::finishes, 0, nullptr, false, attempts);
   }
-  // Holds the place where the caller is, if the queue is free; says so.
+  // Holds the queue's place for the caller, if it is free; returns whether.
   bool visit();
-  // Asks for what runs or is offered, which is to be this queue's own; how many
-  // that are.
+  // Counts running and offered operations, and checks that they are its own.
   int look();
   void suspend();
   void resume();
   void cancelAll();
   void drain();
   void destroy();
-  // Waits for an actor queue's actor, and has it to itself until it leaves.
+  // Waits for an actor queue's actor, and keeps it until leaveActor.
   void takeActor();
   void leaveActor();
 
@@ -90,7 +89,7 @@ private:
   bool isActorTaken = false;
   int cancelsUnderWay = 0;
   bool isDestroying = false, isDestroyed = false;
-  int payload = 0; // of all that runs one after the other
+  int payload = 0; // of everything that is serialised
   void drive(void *drainer, uintptr_t tag, bool isSession);
   void begin(Item &item, inturn_token token);
   void startSession(void *turn, uintptr_t tag);
@@ -103,8 +102,8 @@ private:
 
 } // namespace model
 
-// What the Swift modules ask of queues that are the library's own; Asked.swift
-// has the other side.
+// What the Swift modules ask of the library's own queues; Asked.swift has the
+// other side.
 extern "C" {
 int32_t model_observe(uint64_t queue, void *context,
                       void (*told)(void *, uint32_t kind, uint64_t operation));

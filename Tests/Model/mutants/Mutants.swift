@@ -1,7 +1,7 @@
 import CInturnSystem
 import Synchronization
 
-// What the calls that mutants.py has rewritten go to: each does what it always does, unless its
+// The calls that mutants.py has rewritten go to these: each does what the original does, unless its
 // number is that of the mutant under test.
 
 extension Atomic {
@@ -44,7 +44,7 @@ extension Atomic {
 extension BriefLock {
   var address: UnsafeRawPointer { withUnsafePointer(to: word) { UnsafeRawPointer($0) } }
 
-  /// A lock that is not taken is not given back either.
+  /// A lock that is not taken is not released either.
   borrowing func lock(mutant: Int32) {
     if inturn_model_is(mutant) { inturn_model_lock_nothing(address) } else { lock() }
   }

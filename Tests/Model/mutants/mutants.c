@@ -1,5 +1,5 @@
-// The same without the scheduler, for the tests that run in real time: the
-// environment says the number, and a file into which the marks go.
+// The same without the scheduler, for tests that run in real time: the
+// environment has the number, and the name of a file for the marks.
 #include "mutants.h"
 
 #include <fcntl.h>

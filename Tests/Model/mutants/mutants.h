@@ -1,4 +1,4 @@
-// What the rewritten engine asks: each thing that can be taken away from it has
+// Called by the rewritten engine: each thing that can be taken away from it has
 // a number, and one of them may be taken away.
 #ifndef INTURN_MUTANTS_H
 #define INTURN_MUTANTS_H
@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/// The number of what is taken away; and, where that is asked for, a mark for
-/// each that a thread has come by.
+/// The number of the mutant under test; and, if asked for, a mark for each
+/// mutant that a thread has reached.
 extern int32_t inturn_model_mutant;
 extern uint8_t *_Nullable inturn_model_reached;
 static inline bool inturn_model_is(int32_t number) {
@@ -20,8 +20,8 @@ static inline bool inturn_model_is(int32_t number) {
   return inturn_model_mutant == number;
 }
 
-/// The running thread pretends to take a lock, and to give it back: the latter
-/// says whether it was pretended.
+/// The running thread pretends to take and to release a lock; the latter
+/// returns whether taking it was pretended.
 void inturn_model_lock_nothing(const void *_Nonnull lock);
 bool inturn_model_unlocks_nothing(const void *_Nonnull lock);
 

@@ -28,7 +28,8 @@ class Mutant:
     kind: str
     place: str
     code: str
-    # What it is called when lines move: which of those with this code in its file.
+    # Its number among the mutants with this code in its file, to name it when
+    # lines move.
     occurrence: int
 
     @property
@@ -38,7 +39,7 @@ class Mutant:
 
 
 class Mutator:
-    """Rewrites files, and counts what can be taken away."""
+    """Rewrites files, and numbers what can be taken away."""
 
     def __init__(self, without: set[str]) -> None:
         self.without = without
@@ -46,7 +47,7 @@ class Mutator:
         self.counts: Counter[tuple[str, str, str]] = Counter()
 
     def number(self, kind: str, place: str, code: str) -> int | None:
-        """The number of a new mutant; None where none is to be."""
+        """The number of a new mutant; None if there is none."""
         code = " ".join(code.split())
         file = place.split(":", maxsplit=1)[0]
         if f"{file}: {code}" in self.without:
@@ -62,7 +63,7 @@ class Mutator:
             for i, (line, code) in enumerate(zip(lines, text.split("\n"), strict=True))
         )
 
-    # A statement of its own on one line.
+    # A statement on a line of its own.
     SETS = re.compile(
         r"^(\s*)((?:[\w.!?]+|\S*\)!?)(?:\.[\w!?]+)*\.(?:insert|remove)\((?:\.\w+|\[[^\]]*\])\))$"
     )
@@ -109,8 +110,8 @@ class Mutator:
                     line = pattern.sub(text.format(number), line, count=1)
         return line
 
-    # What a condition is about, when taking it away is one of ours: flags,
-    # generations, exchanges; and whatever is looked at again after a lock.
+    # What a condition that is a mutant is about: flags, generations, exchanges,
+    # and anything that is checked again after taking a lock.
     ABOUT = re.compile(
         r"generation|\bepoch|contains\(\.|contains\(\[|isDisjoint|\.exchanged|\.exchange\("
         r"|\.load\(|refusalLocked"
@@ -172,7 +173,8 @@ class Mutator:
             is_test = not re.match(r"(let|var|case)\b|#|_ =", bare) and self.is_ours(
                 text, begin, bare
             )
-            # A line of its own is what the patterns of lines look at, later.
+            # A clause on a line of its own is matched later, by the patterns
+            # for lines.
             if not is_test or "//" in clause or self.LOCKS.search(bare):
                 done.append(clause)
                 continue
@@ -193,13 +195,14 @@ class Mutator:
 
 
 def write(sources: Path, target: Path) -> list[Mutant]:
-    """Writes the rewritten sources, where they have changed; says what is in them."""
+    """Writes the rewritten sources that have changed; returns their mutants."""
     mutator = Mutator(set(IMPOSSIBLE.read_text().splitlines()))
     known = set()
     for path in sorted(sources.rglob("*.swift")):
         name = str(path.relative_to(sources))
         text = path.read_text()
-        # What the seam itself is made of, and words that are tested as values.
+        # Not the code that the seam is built from, or words that are tested as
+        # values.
         if name not in {"Foundations/BriefLock.swift", "Foundations/Sleeping.swift"}:
             text = mutator.rewrite(text, name)
             if "import CInturnSystem" not in text:
@@ -209,7 +212,7 @@ def write(sources: Path, target: Path) -> list[Mutant]:
             assert store in text
             held = "withUnsafePointer(to: word, { inturn_model_unlocks_nothing($0) })"
             text = text.replace(store, f"if !{held} {{ {store} }}")
-        # What the rewritten calls go to is not for other modules.
+        # The rewritten calls' targets are not visible to other modules.
         text = text.replace("@inlinable", "@usableFromInline")
         file = target / name
         known.add(file)

@@ -1,9 +1,9 @@
-"""Asks the tests about each mutant, and writes down which of them notices it.
+"""Asks the tests about each mutant, and records which test notices it.
 
     score.py --out DIR [--stages [NAME,NAME...]] [--schedules N] [--seconds N]
              [--filter TEXT] [--fresh]
 
-The stages, in this order; each is asked about what the ones before have missed:
+The stages run in this order; each is asked about what the ones before have missed:
 
     plain     the scenarios
     thread    the scenarios under ThreadSanitizer, about locks
@@ -11,16 +11,14 @@ The stages, in this order; each is asked about what the ones before have missed:
     c, cxx    the programs of Tests/C and Tests/Cxx
     swift     the suites of the Swift tests; swift-thread: under ThreadSanitizer
 
-The last ones run in real time, with the rewritten engine in an ordinary debug
-build. A mutant meets the tests that come by it, so many seconds of them: first the
-one that noticed it when list.tsv was written, then the quick ones. A test has
-noticed it when it fails, crashes or hangs with it, and passes without it right
-after. What has been noticed is kept in DIR until --fresh is given, and until then
-nobody is asked about what is equivalent; without any stage, the list is only
-written.
+The last ones run in real time, with the rewritten engine in an ordinary debug build. A mutant is
+only run with tests that reach it, --seconds of them: first the one that noticed it when list.tsv
+was written, then the fast ones. A test has noticed a mutant if it fails, crashes or hangs with it,
+and passes without it right afterwards. What has been noticed is kept in DIR until --fresh is given,
+and until then equivalent mutants are not run; with an empty --stages, only the list is written.
 
-mutants.py says what the mutants are. What changes nothing that is promised has its
-reason in equivalent.tsv, what no test comes by at the right moment in open.tsv. All of it is
+mutants.py defines the mutants. Mutants that change nothing promised have their reasons in
+equivalent.tsv; those that no test reaches at the right moment are in open.tsv. Everything is
 written to list.tsv.
 """
 
@@ -42,7 +40,7 @@ import mutants
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-# As many as this process may run on.
+# The number of processors that this process may use.
 WORKERS = len(os.sched_getaffinity(0))
 SCENARIOS = ("plain", "thread", "address")
 STAGES = (*SCENARIOS, "c", "cxx", "swift", "swift-thread")
@@ -50,7 +48,7 @@ STAGES = (*SCENARIOS, "c", "cxx", "swift", "swift-thread")
 
 @dataclass
 class Test:
-    """What runs by itself, and which mutants it comes by."""
+    """A test that can be run alone, and the mutants that it reaches."""
 
     name: str
     command: list[str]
@@ -58,7 +56,7 @@ class Test:
     reached: bytes = b""
 
     def run(self, mutant: int = 0, marks: Path | None = None) -> str | None:
-        """What it says when it fails."""
+        """Runs the test. Returns its output if it fails."""
         environment = {**os.environ, "INTURN_MUTANT": str(mutant)}
         environment["SWIFT_BACKTRACE"] = "enable=no"
         environment["TSAN_OPTIONS"] = "halt_on_error=1:die_after_fork=0"
@@ -79,7 +77,7 @@ class Test:
             except subprocess.TimeoutExpired:
                 hangs = True
             finally:
-                # With all that it has started.
+                # With all processes that it has started.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             if hangs:
@@ -99,7 +97,7 @@ class Test:
 
 
 def run(*command: object, **options: object) -> None:
-    """A step that has to succeed; what it says is of interest when it does not."""
+    """Runs a step that has to succeed; its output is only shown if it fails."""
     done = subprocess.run(
         [str(word) for word in command],
         stdout=subprocess.PIPE,
@@ -113,8 +111,8 @@ def run(*command: object, **options: object) -> None:
 
 
 def ordinary_mutants() -> str:
-    """Mutants.swift for the standard library's Atomic, which has its operations by width, and
-    takes no order that is not a constant."""
+    """Mutants.swift for the standard library's Atomic, which defines its operations for each width,
+    and only takes constant orders."""
     head, atomic, rest = (HERE / "Mutants.swift").read_text().split("extension ", 2)
     atomic = re.sub(r": (o|successO|failureO)rdering\b", ": .sequentiallyConsistent", atomic)
     widths = ("UInt32", "UInt64")
@@ -128,7 +126,7 @@ def ordinary_mutants() -> str:
 
 
 def build_package(out: Path, *options: str) -> Path:
-    """The Swift package with the rewritten engine; its debug build."""
+    """Builds the Swift package with the rewritten engine; returns its debug build."""
     package = out / "package"
     sources = package / "Sources"
     sources.mkdir(parents=True, exist_ok=True)
@@ -152,11 +150,11 @@ def build_package(out: Path, *options: str) -> Path:
 
 
 def programs(stage: str, out: Path, build: Path) -> list[Test]:
-    """The test programs of C or C++, compiled by their own script."""
+    """The test programs in C or C++, compiled by their own script."""
     folder, suffix = {"c": ("C", "c"), "cxx": ("Cxx", "cpp")}[stage]
     compiled = out / stage
     script = [ROOT / f"Tests/{folder}/run", "--include", ROOT / "include", "--lib", build]
-    # That one of them fails by itself, such as one about the release build, is seen later.
+    # If one fails without a mutant, such as a test of the release build, that is noticed later.
     subprocess.run(
         [str(word) for word in [*script, "--out", compiled]],
         stdout=subprocess.DEVNULL,
@@ -180,7 +178,7 @@ def suites(build: Path) -> list[Test]:
 
 
 class Score:
-    """What is known of each mutant."""
+    """What is known about each mutant."""
 
     def __init__(self, out: Path, is_fresh: bool) -> None:
         self.out = out
@@ -206,7 +204,7 @@ class Score:
             self.settled = {self.numbers[key] for key in equivalent if key in self.numbers}
 
     def last_time(self) -> dict[int, str]:
-        """The test that has noticed each, as list.tsv has it."""
+        """The test that noticed each mutant, according to list.tsv."""
         tests, counts = {}, Counter[tuple[str, ...]]()
         for line in (HERE / "list.tsv").read_text().splitlines()[1:]:
             _, kind, place, code, _, test = line.split("\t")
@@ -218,7 +216,8 @@ class Score:
         return tests
 
     def write_list(self) -> None:
-        """list.tsv, and how many are noticed of all, and of those that change anything."""
+        """Writes list.tsv, and prints how many mutants are noticed: of all, and without equivalent
+        ones."""
         reasons = dict(self.reasons)
         lines = ["number\tkind\tplace\tcode\tstage\tnoticed by, or why not"]
         counts: Counter[str] = Counter()
@@ -237,7 +236,7 @@ class Score:
         print(f"{real:.1%} of those that are not equivalent")
 
     def missing(self, stage: str) -> list[int]:
-        """What a stage is to be asked about."""
+        """The mutants that a stage has to be asked about."""
         known = {*self.noticed, *self.settled}
         left = [i for i in range(1, len(self.all) + 1) if i not in known]
         if "thread" not in stage:
@@ -304,7 +303,7 @@ class Score:
                     continue
                 left -= test.seconds
                 said = test.run(mutant)
-                # What hangs may only have been kept waiting.
+                # A test that hangs may only have been slow.
                 if said is not None and "hangs" in said:
                     said = test.run(mutant)
                 if said is not None and test.run() is None:
@@ -327,7 +326,7 @@ def main() -> None:
     )
     parser.add_argument("--fresh", action="store_true")
     arguments = parser.parse_args()
-    # The long tests do less, unless the environment says how much.
+    # Long tests do less, unless the environment sets the scale.
     os.environ.setdefault("INTURN_TEST_SCALE", "0.02")
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)

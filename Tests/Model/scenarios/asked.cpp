@@ -9,7 +9,7 @@ static void doNothing(void *, inturn_token token) {
   expect("finish", inturn_token_finish(token), {INTURN_OK});
 }
 
-// One of them is told, and all of it.
+// One of them gets all events.
 SCENARIO(two_observers_of_events_come_at_once) {
   struct Events {
     uint32_t enqueued = 0, ended = 0;

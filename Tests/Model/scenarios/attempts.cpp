@@ -1,4 +1,4 @@
-// Operations that are attempted again, join others, or give way.
+// Operations that are attempted again, join others, or yield.
 #include "../checker/checker.hpp"
 
 using namespace model;
@@ -51,7 +51,7 @@ SCENARIO(a_retry_at_once_meets_cancel) {
   together({[&] { x.cancel(); }, [&] { queue.add("z", finishes); }});
 }
 
-// Its grace time begins as its queue goes.
+// Its grace time begins while its queue is destroyed.
 SCENARIO(a_retry_that_is_cancelled_meets_the_destruction) {
   auto retry = std::make_shared<inturn_retry>();
   *retry = INTURN_RETRY_INIT;
@@ -64,7 +64,7 @@ SCENARIO(a_retry_that_is_cancelled_meets_the_destruction) {
   x.mayRestart = true;
   x.awaitCall();
   together({[&] { x.fail(1); }, [&] { x.cancel(); }, [&] { queue.destroy(); }});
-  // A timer of what is gone would come up for another's.
+  // A timer that was left behind would fire for the next operation.
   Queue next(INTURN_QUEUE_FIFO);
   next.suspend();
   With limited = with([](auto &o) { o.max_wait_ns = 1000000000; });
@@ -116,7 +116,8 @@ SCENARIO(joining_meets_cancel) {
             }});
 }
 
-// More than end with their leader in one hold of the lock: others come between.
+// More followers than end with their leader in one hold of the lock: other
+// threads come between.
 static void many_join(const std::function<void(Queue &, Operation &)> &other) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, joining());
@@ -149,7 +150,7 @@ SCENARIO(the_end_of_many_meets_destruction) {
   many_join([](Queue &queue, Operation &) { queue.destroy(); });
 }
 
-// Whoever stands in does so in its own place, for the one after it to start.
+// A follower that stands in keeps its own place, so that the next can start.
 static void standing_in(inturn_queue_kind kind) {
   Queue queue(kind);
   queue.suspend();
@@ -195,7 +196,7 @@ SCENARIO(resolving_a_key_meets_the_start) {
             [&] { inturn_queue_resolve_key(queue.handle, "key", nullptr); }});
 }
 
-// More of a key than are cancelled before somebody else may have the lock.
+// More operations of a key than are cancelled in one hold of the lock.
 static void cancellingALine(bool isDestroyed) {
   Queue queue(INTURN_QUEUE_FIFO);
   With keyed{.handle = true,
@@ -208,7 +209,7 @@ static void cancellingALine(bool isDestroyed) {
     line.push_back(&queue.add("one of many", finishes, keyed));
   together({[&] { inturn_queue_cancel_key(queue.handle, "key", nullptr); },
             [&] {
-              // Where it goes on, after the first hold of the lock.
+              // Where the cancel continues after the first hold of the lock.
               for (int i = 12; i > 4; i--)
                 line[i]->cancel();
             },

@@ -1,10 +1,9 @@
-// Who waits without a call of the library's, and what the watchdog sees of
-// those who wait.
+// Waits without a call of the library, and what the watchdog sees of waits.
 #include "../checker/watched.hpp"
 
 using namespace model;
 
-// Who is awaited by a token may end, and the next one be in its place.
+// The awaited token's operation may end, and the next one take its place.
 static void tellAwaited(const char *what, uint64_t id) {
   expect(what, inturn_report_set_awaited(id),
          {INTURN_OK, INTURN_E_ALREADY_FINISHED});
@@ -30,7 +29,7 @@ SCENARIO(an_await_by_a_token_meets_finish_and_the_next_beside) {
             [&] { queue.add("y", finishes); }});
 }
 
-// Who waits by himself until a queue is quiet is woken with the others.
+// A caller that waits on its own until a queue is quiet is woken, too.
 SCENARIO(an_await_of_a_queue_meets_a_drain_and_the_last_end) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;
@@ -44,7 +43,7 @@ SCENARIO(an_await_of_a_queue_meets_a_drain_and_the_last_end) {
             }});
 }
 
-// What a queue is to tell of a value is looked at under the lane's lock.
+// A queue's calls for a value's observers are read under the lane's lock.
 SCENARIO(a_look_meets_a_drain_of_a_value_behind_a_suspended_queue) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;
@@ -70,7 +69,7 @@ SCENARIO(a_look_meets_a_drain_of_a_value_behind_a_suspended_queue) {
   expect("destroy", inturn_value_destroy(value), {INTURN_OK});
 }
 
-// It looks at who waits for a batch while drainers take its jobs down without
+// The watchdog reads who waits for a batch while drainers take its jobs without
 // the lane's lock.
 SCENARIO(a_look_meets_a_batch_that_somebody_waits_for) {
   for (auto kind : {INTURN_QUEUE_FIFO, INTURN_QUEUE_CONCURRENT}) {

@@ -1,10 +1,10 @@
-// Batches: what ends all of them meets what ends one.
+// Batches: ending all operations meets ending one.
 #include "../checker/checker.hpp"
 
 using namespace model;
 
-// The lane's buffer still has a job of one that is gone, whose memory the next
-// batch may have.
+// The lane's buffer still has a job of a batch that is gone, and the next batch
+// may have its memory.
 SCENARIO(a_batch_is_cancelled_where_another_one_was) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &former = queue.addBatch({{"former", [&](Operation &it) {
@@ -33,7 +33,7 @@ SCENARIO(batch_cancel_meets_finish) {
             [&] { batch.cancel(); }});
 }
 
-// One that has nothing to do with the batch comes to its place.
+// An operation outside of the batch takes its place.
 SCENARIO(batch_cancel_meets_a_bystander) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &batch = queue.addBatch({{"a", finishes}});
@@ -148,14 +148,14 @@ static void graphIsCancelled(const inturn_operation_options *each) {
 
 SCENARIO(a_graph_is_cancelled) { graphIsCancelled(nullptr); }
 
-// What is told that it may start has been cancelled meanwhile.
+// An operation that is told that it may start has been cancelled meanwhile.
 SCENARIO(a_graph_with_options_is_cancelled) {
   inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
   each.condition = [](void *) { return INTURN_START; };
   graphIsCancelled(&each);
 }
 
-// What comes first in it waits for the barrier, and so is more than a job.
+// The graph's first operation waits for the barrier, and so needs a slot.
 SCENARIO(a_graph_that_is_cancelled_meets_a_barrier) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   queue.add("x", keeps);
@@ -166,7 +166,7 @@ SCENARIO(a_graph_that_is_cancelled_meets_a_barrier) {
             }});
 }
 
-// Who asks why goes through the edges while those that they lead from end.
+// The question follows the edges while the operations that they lead from end.
 SCENARIO(a_question_why_meets_a_graph_and_its_cancel) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
@@ -191,7 +191,7 @@ SCENARIO(a_graph_is_destroyed) {
   together({[&] { finishFirst(batch); }, [&] { queue.destroy(); }});
 }
 
-// Batches come and their queues go, wherever their operations are just then.
+// Batches are added while queues are destroyed, wherever their operations are.
 static void batchesMeetTheDestruction(inturn_queue_kind kind) {
   Queue queue(kind);
   together({[&] {
@@ -241,8 +241,7 @@ SCENARIO(batches_meet_suspend_and_destruction_in_a_concurrent_queue) {
   batchesMeetEnqueueAndDestruction(INTURN_QUEUE_CONCURRENT);
 }
 
-// So many are cancelled that they are squeezed out of the buffer, which a
-// drainer is in.
+// So many are cancelled that the buffer is compacted while a drainer is in it.
 SCENARIO(cancelled_batches_are_squeezed_out) {
   Queue queue(INTURN_QUEUE_FIFO);
   queue.suspend();

@@ -41,7 +41,7 @@ SCENARIO(advancing_a_clock_meets_finish) {
             }});
 }
 
-// A deadline counts from a beginning that nobody can see before it counts.
+// A deadline counts from a beginning that nobody sees earlier.
 SCENARIO(a_deadline_counts_once_the_work_is_called) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_FIFO);
@@ -52,13 +52,13 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
     clock.advance(10);
     x.wait(-1);
   }});
-  x.finish(); // gives the place up
+  x.finish(); // releases the place
   queue.drain();
   CHECK(x.end.outcome == INTURN_TIMED_OUT);
 }
 
-// Nothing is left to do but to let go of it, which two are about to do; a third
-// one may be given its place.
+// The operation only has to be released, which two threads are about to do; a
+// third operation may then get its slot.
 SCENARIO(a_deadline_meets_the_return_of_what_asks_for_nothing) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
@@ -107,7 +107,7 @@ static Operation &armWhileAdvancing(ManualClock &clock, Queue &queue) {
   return *x;
 }
 
-// What is armed just as the clock passes its moment waits for no other advance.
+// A timer armed while the clock passes its moment needs no other advance.
 SCENARIO(arming_meets_the_advance_past_its_moment) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
@@ -120,8 +120,8 @@ SCENARIO(arming_meets_the_advance_past_its_moment) {
   queue.resume();
 }
 
-// Once an advance has returned, what was due is handed over, be it by the
-// thread that fires what was armed late.
+// Once an advance has returned, everything due has been handed over, even by
+// the thread that fires what was armed late.
 SCENARIO(an_advance_waits_for_what_is_fired_late) {
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_CONCURRENT);
@@ -163,7 +163,7 @@ SCENARIO(a_retry_waits_for_a_clock) {
             [&] { queue.add("y", finishes); }});
 }
 
-// An attempt that is too long, with a cancel handler, and what meets that.
+// An attempt that runs too long, with a cancel handler.
 static void meetsTooLong(inturn_max_run_policy policy, bool isInCall,
                          const std::function<void(Queue &, Operation &)> &act) {
   ManualClock clock;
@@ -252,7 +252,7 @@ SCENARIO(an_attempt_whose_place_is_freed_meets_the_destruction) {
   });
 }
 
-// A notice that finds nothing to call is the last one that it waits for, too.
+// A notice that finds nothing to call is also waited for.
 SCENARIO(an_attempt_whose_place_is_freed_waits_for_an_idle_notice) {
   ManualClock clock;
   Queue queue(INTURN_QUEUE_INTERACTION, {0}, [&](auto &o) {

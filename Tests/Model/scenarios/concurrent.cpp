@@ -44,7 +44,7 @@ SCENARIO(the_limit_changes) {
             }});
 }
 
-// What an end makes startable is there before the place is given on.
+// What an end makes startable is there before the place is given away.
 SCENARIO(an_end_gives_its_place_to_what_is_more_important) {
   Queue queue(INTURN_QUEUE_CONCURRENT, {0},
               [](auto &options) { options.max_concurrent = 1; });

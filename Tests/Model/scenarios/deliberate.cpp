@@ -1,5 +1,4 @@
-// What is wrong on purpose, so that it is seen that it would be noticed. They
-// run when they are asked for only.
+// Deliberate defects, to see that they are noticed. They run on request only.
 #include "../checker/checker.hpp"
 
 #include <cstdlib>
@@ -10,7 +9,7 @@ extern "C" {
 
 using namespace model;
 
-// Looks, then sleeps, with a gap in between for the wake.
+// Checks, then sleeps, with a gap in between for the wake.
 DELIBERATE(deliberate_lost_wakeup) {
   static uint32_t word;
   static bool isSet;
@@ -28,7 +27,7 @@ DELIBERATE(deliberate_lost_wakeup) {
             }});
 }
 
-// Two queues whose works wait for each other's ends, in a way of their own.
+// Two queues whose works wait for each other's ends, unseen by the library.
 DELIBERATE(deliberate_deadlock) {
   Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
   Operation *x = nullptr, *y = nullptr;

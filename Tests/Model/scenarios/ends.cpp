@@ -1,4 +1,4 @@
-// Two things end an operation, or one ends it while another looks.
+// Two threads end an operation, or one ends it while another looks.
 #include "../checker/checker.hpp"
 
 using namespace model;
@@ -22,7 +22,7 @@ SCENARIO(finish_meets_fail) {
   together({[&] { x.finish(); }, [&] { x.fail(7); }, [&] { x.giveIn(); }});
 }
 
-// The work's return and its token's finish: whoever is second goes on.
+// The work's return and its token's finish: whichever comes second continues.
 SCENARIO(finish_meets_the_return_of_the_work) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
@@ -195,8 +195,8 @@ SCENARIO(release_meets_finish) {
             }});
 }
 
-// A slot that is given back serves another operation: the old handle and the
-// old token must not reach it.
+// A slot that is free serves another operation: the old handle and the old
+// token must not reach it.
 SCENARIO(an_old_token_meets_the_next_use_of_its_slot) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);

@@ -1,9 +1,9 @@
-// Where work is called: pools, hosts, and the change from one to another.
+// Where work is called: pools, hosts, and changing the executor.
 #include "../checker/checker.hpp"
 
 using namespace model;
 
-// A pool of its own with so many workers.
+// A pool with its own number of workers.
 struct Pool {
   inturn_executor executor = {0};
   explicit Pool(uint32_t workers, uint32_t most = 0) {
@@ -36,8 +36,7 @@ SCENARIO(two_submits_while_a_worker_looks_around) {
   });
 }
 
-// What is enqueued in a call is left to the thread that makes it, but not while
-// the call lasts.
+// What a call enqueues is left to the calling thread, until it blocks.
 SCENARIO(a_call_waits_for_what_it_has_enqueued) {
   Pool pool(2);
   Queue warm(INTURN_QUEUE_FIFO, pool.executor);
@@ -55,8 +54,7 @@ SCENARIO(a_call_waits_for_what_it_has_enqueued) {
   });
 }
 
-// Two queues that go back and forth on one thread do not keep a third from
-// starting.
+// Two queues that take turns on one thread do not keep a third from starting.
 SCENARIO(queues_that_start_each_other_leave_a_third_its_thread) {
   Pool pool(2);
   bool hasRun = false;
@@ -104,7 +102,7 @@ SCENARIO(workers_come_and_go) {
     it.finish();
   };
   together({[&] { a.add("a", meet); }, [&] { b.add("b", meet); }});
-  // Those that are too many go after a while.
+  // Superfluous threads end after a while.
   model_settle(true);
   a.add("c", finishes);
 }
@@ -157,7 +155,7 @@ SCENARIO(two_threads_drain_a_host) {
             }});
 }
 
-// A queue gives way to others after each call, so that none starves.
+// A queue yields to others after each call, so that none starves.
 SCENARIO(queues_of_one_executor_take_turns) {
   inturn_executor executor;
   expect("executor_create", inturn_executor_create(nullptr, &executor),
@@ -204,7 +202,7 @@ SCENARIO(waiting_for_work_meets_submit) {
                 queue.add("a", count);
                 queue.add("b", count);
               }});
-    // What remains is delivered here.
+    // The rest is delivered here.
     inturn_executor_drain(executor, 0, nullptr);
     queue.destroy();
   }
@@ -248,7 +246,7 @@ SCENARIO(set_executor_meets_the_destruction) {
   }
 }
 
-// Work that calls the library on a thread of the pool.
+// Work on a thread of the pool that calls the library.
 SCENARIO(work_of_one_queue_ends_anothers) {
   Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
   Operation &x = one.add("x", keeps);
@@ -318,7 +316,7 @@ SCENARIO(two_threads_take) {
 }
 
 namespace {
-// What one thread gives to its queue, and what became of it.
+// What one thread has enqueued, and what became of it.
 struct Given {
   int taken = 0, destroys = 0;
   bool isAccepted = false;
@@ -328,8 +326,8 @@ struct Given {
 };
 } // namespace
 
-// Each thread takes what it or the other one has enqueued, once, or the queue
-// destroys it, whatever becomes of the queue meanwhile.
+// Each thread takes what it or the other one has enqueued, exactly once, or
+// else the queue destroys it, even if the queue is destroyed meanwhile.
 SCENARIO(two_threads_enqueue_and_take_and_their_queue_ends) {
   const uint32_t places = 1 + model_pick(2);
   inturn_executor executor;

@@ -25,7 +25,7 @@ SCENARIO(fork_meets_a_deadline_and_a_destruction) {
   together({[&] { other.destroy(); }, [&] { forkAndUse(queue); }});
 }
 
-// A child's first use of the library is made by two threads.
+// Two threads use the library for the first time in a child.
 SCENARIO(two_first_uses_in_a_child) {
   Queue queue(INTURN_QUEUE_FIFO);
   pid_t child = fork();

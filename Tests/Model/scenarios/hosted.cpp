@@ -1,4 +1,4 @@
-// Queues that their hosts drain, as those of the Swift modules.
+// Queues that are drained by their hosts, as those of the Swift modules are.
 #include "../hosted/hosted.hpp"
 
 using namespace model;
@@ -27,8 +27,8 @@ SCENARIO(enqueue_meets_an_actor_queues_drainer) {
   enqueueMeetsTheDrainer(INTURN_QUEUE_ACTOR);
 }
 
-// What an operation comes after ends while that is being offered, and while
-// others come. Not offered before, nor left behind.
+// An operation's dependency ends while the operation is being offered, and
+// others are added. It is neither offered too early nor left behind.
 static void earlierEndMeetsTheOffer(inturn_queue_kind kind) {
   HostedQueue other(INTURN_QUEUE_FIFO), queue(kind);
   auto &first = other.add("first", Form::turn, Body::keeps);
@@ -56,7 +56,7 @@ SCENARIO(an_earlier_end_meets_the_offer_of_an_actor_queue) {
   earlierEndMeetsTheOffer(INTURN_QUEUE_ACTOR);
 }
 
-// It is cancelled while what it comes after ends: the next one is offered.
+// An operation is cancelled while its dependency ends: the next one is offered.
 SCENARIO(a_cancel_meets_the_end_that_is_waited_for) {
   HostedQueue other(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO);
   auto &first = other.add("first", Form::turn, Body::keeps);
@@ -70,8 +70,8 @@ SCENARIO(a_cancel_meets_the_end_that_is_waited_for) {
   queue.drain();
 }
 
-// One that has joined another one ends with it, or stands in for it when that
-// is cancelled before its start; what is behind them is offered.
+// An operation that has joined another ends with it, or stands in for it if
+// that is cancelled before its start; what is behind them is offered.
 static void joinMeetsTheEnd(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   queue.add("before", Form::closure);
@@ -97,8 +97,8 @@ SCENARIO(joining_meets_the_end_in_an_actor_queue) {
   joinMeetsTheEnd(INTURN_QUEUE_ACTOR);
 }
 
-// A running one is cancelled, and others stand in for it: they begin, though
-// they were passed over.
+// A running operation is cancelled, and others stand in for it: they begin,
+// though they were passed over.
 static void standingInMeetsTheOffer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   auto &first = queue.join("first", Body::keeps);
@@ -123,8 +123,8 @@ SCENARIO(standing_in_meets_the_offer_of_an_actor_queue) {
   standingInMeetsTheOffer(INTURN_QUEUE_ACTOR);
 }
 
-// Each attempt is offered and claimed; a FIFO queue has nothing else start
-// between two of them.
+// Each attempt is offered and claimed; a FIFO queue starts nothing else between
+// two attempts.
 static void retryMeetsTheOffer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   together({[&] {
@@ -170,7 +170,7 @@ SCENARIO(a_cancel_meets_the_next_attempt_in_an_actor_queue) {
   cancelMeetsTheNextAttempt(INTURN_QUEUE_ACTOR);
 }
 
-// Who ends it goes on with the drainer.
+// Whoever ends an operation continues with the drainer.
 static void finishMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   auto &a = queue.add("a", Form::closure, Body::keeps);
@@ -245,7 +245,7 @@ SCENARIO(suspend_meets_an_actor_queues_drainer) {
 
 // Offer and claim -----------------------------------------------------------
 
-// An offer is no start: what comes before the claim counts.
+// An offer is not a start: what happens before the claim counts.
 static void suspendMeetsTheClaim(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   together({[&] {
@@ -292,7 +292,7 @@ SCENARIO(cancel_meets_the_claim_of_an_actor_queue) {
   cancelMeetsTheClaim(INTURN_QUEUE_ACTOR);
 }
 
-// It begins in time, or never.
+// It begins in time or never.
 static void deadlineMeetsTheClaim(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   queue.suspend();
@@ -313,7 +313,7 @@ SCENARIO(a_deadline_meets_the_claim_of_an_actor_queue) {
   deadlineMeetsTheClaim(INTURN_QUEUE_ACTOR);
 }
 
-// What is offered has its place in the queue until it is claimed.
+// An offered operation keeps its place in the queue until it is claimed.
 SCENARIO(room_meets_the_claim) {
   HostedQueue queue(INTURN_QUEUE_FIFO, 1);
   together({[&] { queue.add("a", Form::turn); },
@@ -324,7 +324,7 @@ SCENARIO(room_meets_the_claim) {
     model_fail("an empty queue has room");
 }
 
-// As it goes when its actor is gone: nobody claims what was offered any more.
+// The queue's actor is gone: nobody claims what was offered.
 static void destructionMeetsTheClaim(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   queue.add("a", Form::turn);
@@ -343,7 +343,7 @@ SCENARIO(the_destruction_meets_the_claim_of_an_actor_queue) {
   destructionMeetsTheClaim(INTURN_QUEUE_ACTOR);
 }
 
-// The destruction waits for the drainer, which what runs may hold.
+// The destruction waits for the drainer, which running work may hold.
 static void destructionMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   auto &a = queue.add("a", Form::closure, Body::keeps);
@@ -366,8 +366,8 @@ SCENARIO(the_destruction_meets_an_actor_queues_drainer) {
   destructionMeetsTheDrainer(INTURN_QUEUE_ACTOR);
 }
 
-// As a queue is destroyed that nobody uses any more: nothing is left of it but
-// drainers that are about to leave.
+// A queue is destroyed that is no longer used: only drainers that are about to
+// leave are left.
 SCENARIO(a_drainer_leaves_as_its_queue_goes) {
   HostedQueue queue(INTURN_QUEUE_FIFO);
   auto &a = queue.add("a", Form::closure);
@@ -398,7 +398,7 @@ SCENARIO(a_visit_meets_a_drainer) {
             }});
 }
 
-// So an escalation reaches its task before it has begun.
+// So an escalation reaches a task that has not begun.
 SCENARIO(a_look_sees_what_is_offered) {
   HostedQueue queue(INTURN_QUEUE_ACTOR);
   queue.takeActor();

@@ -1,9 +1,9 @@
-// Interactions: views, delays, and what urgently wants their place.
+// Interactions: views, delays, and urgent operations.
 #include "../checker/checker.hpp"
 
 using namespace model;
 
-// The executor of these is a host's, as the main thread waits in the scenarios.
+// The executor is a host's, as the main thread waits in the scenarios.
 struct Stage {
   Host host{1};
   Queue queue{INTURN_QUEUE_INTERACTION, host.executor};
@@ -48,7 +48,7 @@ SCENARIO(an_interaction_queue_is_destroyed_while_one_is_shown) {
               x.finish();
             },
             [&] { queue.destroy(); }});
-  // Whatever the clock still has of it, comes up for another's deadline.
+  // A timer that was left behind would fire for the next queue's deadline.
   Queue next(INTURN_QUEUE_FIFO);
   next.suspend();
   With limited = with([](auto &o) { o.max_wait_ns = 1000000000; });
@@ -56,7 +56,7 @@ SCENARIO(an_interaction_queue_is_destroyed_while_one_is_shown) {
   next.add("late", finishes, limited).wait(-1);
 }
 
-// When it has ended, its lane may be that of a queue of another kind.
+// When the operation has ended, its lane may belong to a queue of another kind.
 SCENARIO(yield_meets_its_queues_destruction_and_another_queue) {
   Stage stage;
   Operation &x = stage.queue.add("x", keeps, {.handle = true});

@@ -1,5 +1,5 @@
-// Where one thread stands between a look and what it does about it, and where
-// something is the next one's by then.
+// Narrow gaps: between a check and what follows from it, and where something
+// already belongs to the next operation.
 #include "../checker/checker.hpp"
 #include "../seam/CInturnSystem.h"
 
@@ -25,7 +25,7 @@ void doNothing(void *, inturn_token token) { inturn_token_finish(token); }
 
 void count(void *context, inturn_token) { ++*static_cast<int *>(context); }
 
-// As in a new process.
+// Restores the state of a new process.
 void forgetLines() {
   constexpr size_t most = 1 << 16;
   void **lines = reinterpret_cast<void **>(inturn_system_this_process.sites);
@@ -37,7 +37,7 @@ void forgetLines() {
 
 } // namespace
 
-// The gate goes on to the next operation without the lock.
+// The gate passes to the next operation without the lock.
 SCENARIO(a_handler_is_not_for_the_next_one) {
   int called = 0;
   Queue queue(INTURN_QUEUE_FIFO);
@@ -55,7 +55,7 @@ SCENARIO(a_handler_is_not_for_the_next_one) {
   CHECK(called == 0);
 }
 
-// Those that are about to be called are in a list.
+// The handlers that are about to be called are in a list.
 SCENARIO(handlers_are_replaced_while_all_are_cancelled) {
   int called[3] = {};
   Queue queue(INTURN_QUEUE_CONCURRENT);
@@ -84,7 +84,7 @@ SCENARIO(handlers_are_replaced_while_all_are_cancelled) {
     CHECK(times >= 1);
 }
 
-// The delay of an interaction queue is over when the lane is another queue's.
+// The delay of an interaction queue ends when its lane is another queue's.
 SCENARIO(a_delay_is_over_as_its_queue_goes) {
   inturn_clock clock;
   expect("clock_create", inturn_clock_create_manual(&clock), {INTURN_OK});
@@ -106,7 +106,7 @@ SCENARIO(a_delay_is_over_as_its_queue_goes) {
   expect("clock_destroy", inturn_clock_destroy(clock), {INTURN_OK});
 }
 
-// The delays of two are over when their lanes are free.
+// The delays of two queues end when their lanes are free.
 SCENARIO(delays_are_over_as_their_queues_go) {
   inturn_clock clock;
   expect("clock_create", inturn_clock_create_manual(&clock), {INTURN_OK});
@@ -150,7 +150,7 @@ SCENARIO(what_would_come_after_a_handle_that_is_gone_is_refused) {
   enqueue();
   x.finish();
   model_settle(false);
-  // It has the same slot.
+  // It gets the same slot.
   Operation &y = queue.add("y", finishes, {.handle = true});
   y.awaitDestroyed();
   enqueue();
@@ -167,7 +167,7 @@ SCENARIO(those_with_a_priority_come_in_at_once) {
             [&] { add("z", true); }});
 }
 
-// It is not asked to give way for what wanted the place of the attempt before.
+// An attempt is not asked to give way to what wanted the previous one's place.
 SCENARIO(an_attempt_is_not_asked_for_the_one_before) {
   int asked = 0;
   Host host(1);
@@ -214,7 +214,7 @@ SCENARIO(one_that_is_cut_off_does_not_run_for_who_looks_later) {
   expect("destroy", inturn_value_destroy(running), {INTURN_OK});
 }
 
-// Between its beginning and its first start, its gate has no operation.
+// Between a burst's beginning and its first start, the gate has no operation.
 SCENARIO(who_looks_as_a_burst_begins_is_told_that_nothing_has_ended) {
   Queue queue(INTURN_QUEUE_FIFO);
   inturn_value progress;
@@ -231,7 +231,7 @@ SCENARIO(who_looks_as_a_burst_begins_is_told_that_nothing_has_ended) {
   expect("destroy", inturn_value_destroy(progress), {INTURN_OK});
 }
 
-// Its call has returned, and its lane has not heard of that yet.
+// The call has returned, but the lane does not know yet.
 SCENARIO(one_that_is_not_finished_runs_for_who_looks_as_its_call_returns) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
@@ -250,7 +250,7 @@ SCENARIO(one_that_is_not_finished_runs_for_who_looks_as_its_call_returns) {
   expect("destroy", inturn_value_destroy(running), {INTURN_OK});
 }
 
-// Who finishes it inside its work has told the end when the call returns.
+// Work that finishes its own token has reported the end when the call returns.
 SCENARIO(the_end_is_told_to_who_has_just_come) {
   inturn_value state = {0};
   Queue queue(INTURN_QUEUE_FIFO);
@@ -286,7 +286,7 @@ SCENARIO(a_queue_needs_no_second_thread_for_the_clock) {
   expect("destroy", inturn_queue_destroy(other), {INTURN_OK});
 }
 
-// Nothing of it is destroyed or told.
+// There is nothing to destroy or report.
 SCENARIO(who_has_joined_and_asks_for_nothing_goes) {
   BareQueue queue(INTURN_QUEUE_FIFO);
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
@@ -302,8 +302,8 @@ SCENARIO(who_has_joined_and_asks_for_nothing_goes) {
   queue.destroy();
 }
 
-// The table of lines is made by the first two that have one. Without a number
-// of their own in the program, as this is not its first schedule.
+// The table of lines is created by the first two sites. They have no numbers
+// stored in the program, as this is not its first schedule.
 SCENARIO(the_first_two_lines_come_at_once) {
   forgetLines();
   Queue queue(INTURN_QUEUE_FIFO);
@@ -330,7 +330,7 @@ SCENARIO(the_first_two_lines_come_at_once) {
   queue.drain();
 }
 
-// Who waits until all is told does not wait for what never will be.
+// A wait for all calls does not wait for calls that will never be made.
 SCENARIO(a_drain_meets_a_values_destruction) {
   Queue queue(INTURN_QUEUE_FIFO);
   queue.suspend();
@@ -356,7 +356,7 @@ SCENARIO(a_drain_meets_a_values_destruction) {
   queue.resume();
 }
 
-// Its token is finished: that its call goes on keeps nobody.
+// Once the token is finished, the rest of the call blocks nobody.
 SCENARIO(who_has_finished_waits_for_who_waited_for_it) {
   bool hasBegun = false, isThere = false;
   inturn_operation other = {0};
@@ -386,7 +386,7 @@ SCENARIO(who_has_finished_waits_for_who_waited_for_it) {
   two.drain();
 }
 
-// A handler takes no drainer's turn.
+// A handler does not use up a drainer.
 SCENARIO(a_handler_waits_for_the_next_one) {
   struct Both {
     Operation *first, *next;

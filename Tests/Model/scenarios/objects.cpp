@@ -1,9 +1,9 @@
-// Handles that outlive what they name, and what is read while others change it.
+// Handles that outlive their objects, and reads during changes.
 #include "../checker/checker.hpp"
 
 using namespace model;
 
-// What is made next has the place of what is gone, and not its name.
+// A new queue has the old one's place, but not its handle.
 SCENARIO(a_stale_queue_meets_a_new_one) {
   inturn_queue old, next;
   expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &old),
@@ -42,7 +42,7 @@ SCENARIO(a_stale_value_meets_a_new_one) {
   expect("destroy", inturn_value_destroy(next), {INTURN_OK});
 }
 
-// The second one is too late for the old value, and not meant for the new one.
+// The second call is too late for the old value, and must not reach the new.
 SCENARIO(two_destructions_meet_a_new_value) {
   inturn_datum initial = INTURN_INTEGER(0);
   inturn_value old, next;
@@ -62,7 +62,7 @@ SCENARIO(two_destructions_meet_a_new_value) {
   expect("destroy", inturn_value_destroy(next), {INTURN_OK});
 }
 
-// A lost token is reported once, and only if it was the end.
+// A lost token is reported once, and only if that was the end.
 SCENARIO(abandon_meets_finish) {
   static int reports;
   reports = 0;
@@ -144,7 +144,8 @@ SCENARIO(batches_with_options_meet_in_a_concurrent_queue) {
   batchesWithOptions(INTURN_QUEUE_CONCURRENT);
 }
 
-// Whose work has returned, and who has nothing to destroy, goes at once.
+// An operation whose work has returned, and that has nothing to destroy, goes
+// at once.
 SCENARIO(what_has_returned_meets_the_destruction) {
   BareQueue queue(INTURN_QUEUE_ACTOR);
   queue.add();
@@ -172,7 +173,7 @@ SCENARIO(a_watched_queue_meets_enqueue_and_destruction) {
   expect("destroy", inturn_value_destroy(pending), {INTURN_OK});
 }
 
-// The main thread, which alone drains what has no other executor, waits.
+// The main thread, which alone drains queues without another executor, waits.
 SCENARIO(the_main_executors_queues_come_and_go_during_a_wait) {
   Queue queue(INTURN_QUEUE_FIFO);
   queue.add("x", [](Operation &it) {
@@ -201,7 +202,7 @@ SCENARIO(a_wait_meets_another_executor) {
   together({[&] { b.setExecutor(pool); }});
 }
 
-// A token of the attempt before does nothing to the next one.
+// The token of an earlier attempt does nothing to the next one.
 SCENARIO(an_old_token_gives_way) {
   Host host(1);
   Queue queue(INTURN_QUEUE_INTERACTION, host.executor);
@@ -222,7 +223,8 @@ SCENARIO(an_old_token_gives_way) {
   CHECK(x.calls == 2);
 }
 
-// One that comes in as its owner goes is refused, or cancelled with the others.
+// An operation that is enqueued while its owner ends is refused, or cancelled
+// with the others.
 SCENARIO(enqueue_meets_an_owners_end) {
   inturn_owner owner;
   inturn_queue queue;
@@ -252,7 +254,7 @@ SCENARIO(enqueue_meets_an_owners_end) {
   expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
 }
 
-// It is said once, until a thread could be started again.
+// Reported once, until a thread could be started again.
 SCENARIO(each_lack_of_threads_is_reported) {
   static int reports;
   reports = 0;
@@ -290,8 +292,7 @@ SCENARIO(each_lack_of_threads_is_reported) {
          {INTURN_OK});
 }
 
-// Who waits for a queue is not told that it got to its end when it was
-// destroyed.
+// A destruction does not look like a completed drain.
 SCENARIO(drain_meets_a_destruction_that_cuts_off) {
   BareQueue queue(INTURN_QUEUE_FIFO);
   queue.add();
@@ -307,8 +308,8 @@ namespace {
 
 void countUp(void *context) { ++*static_cast<int *>(context); }
 
-// A host whose executor says when nothing refers to it any more: what is left
-// of a queue does.
+// A host whose executor reports when nothing refers to it any more, including
+// what is left of a queue.
 struct Scope {
   int released = 0;
   std::unique_ptr<Host> host = std::make_unique<Host>(2);
@@ -353,7 +354,7 @@ SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
             [&] { inturn_token_finish(queue.token); },
             [&] { inturn_queue_cancel_all(queue.handle); }});
   model_settle(true);
-  // Unless the one that was to do it has been cancelled.
+  // Unless the operation that was to do it has been cancelled.
   expect("destroy", inturn_queue_destroy(queue.handle),
          {INTURN_OK, INTURN_E_STALE});
 }
@@ -363,13 +364,13 @@ SCENARIO(who_sleeps_until_an_end_is_woken_by_a_failure) {
   Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
   together({[&] {
               x.awaitCall();
-              model_settle(false); // the other one sleeps
+              model_settle(false); // the other thread sleeps
               x.fail(1);
             },
             [&] { x.wait(-1); }});
 }
 
-// The handle of one that was started again is given up by one of two as well.
+// A handle is also released by one of two callers if its operation was retried.
 SCENARIO(two_releases_after_a_retry) {
   inturn_retry retry = INTURN_RETRY_INIT;
   retry.max_attempts = 2;

@@ -1,4 +1,4 @@
-// What options bring: conditions, results, progress, reasons, reports.
+// Options: conditions, results, progress, reasons, reports.
 #include "../checker/checker.hpp"
 
 using namespace model;
@@ -288,8 +288,8 @@ SCENARIO(a_batchs_ends_meet_its_release) {
             }});
 }
 
-// A token whose operation is over says so, and does nothing to who has its
-// gate now.
+// The token of an operation that is over says so, and does nothing to the
+// operation that has its gate now.
 SCENARIO(an_old_token_meets_suspend) {
   Host host(1);
   Queue one(INTURN_QUEUE_FIFO, host.executor),
@@ -316,7 +316,7 @@ SCENARIO(an_old_token_meets_suspend) {
        }});
 }
 
-// A rate of starts: what starts, what changes it, and its moment.
+// A rate of starts: what starts, what changes the rate, and its moment.
 static inturn_rate rate(uint32_t starts, int64_t interval, uint32_t burst) {
   return {starts, burst, interval};
 }

@@ -1,5 +1,5 @@
-// Each two things that can be done to one queue, at once. One of them is the
-// scenario's, the other one and the kind of queue are its schedule's to pick.
+// Every pair of things that can be done to a queue, at once. The scenario is
+// one of them; the schedule picks the other one and the kind of queue.
 #include "../checker/checker.hpp"
 
 using namespace model;
@@ -31,8 +31,7 @@ enum What : uint32_t {
   countOfThem
 };
 
-// One operation that runs and keeps its token, one behind it, and what the two
-// need besides.
+// A running operation that keeps its token, one behind it, and their options.
 class Meeting {
 public:
   explicit Meeting(What one)
@@ -71,7 +70,7 @@ private:
   Pool pool;
   Queue queue, neighbour;
   Batch *batch = nullptr;
-  // What options point to.
+  // Objects that options point to.
   inturn_retry retry = INTURN_RETRY_INIT;
   const char *name = "name";
 
@@ -97,7 +96,7 @@ private:
     return Pool{executor};
   }
 
-  // Two that need a thread each: one of these is soon too many.
+  // Two operations that need a thread each: one thread is soon superfluous.
   void warmUp() {
     Queue left(INTURN_QUEUE_FIFO, pool.executor);
     Queue right(INTURN_QUEUE_FIFO, pool.executor);

@@ -1,4 +1,4 @@
-// What is done to a queue meets what its operations do.
+// Calls on a queue meet its operations.
 #include "../checker/checker.hpp"
 #include "../seam/CInturnSystem.h"
 
@@ -41,7 +41,7 @@ SCENARIO(enqueue_meets_the_destruction) {
             [&] { queue.destroy(); }});
 }
 
-// A worker may still be on its way out of it.
+// A worker may still be about to leave it.
 SCENARIO(a_destroyed_queue_is_not_counted) {
   uint64_t before = aliveQueues();
   Queue queue(INTURN_QUEUE_FIFO);
@@ -72,7 +72,7 @@ SCENARIO(enqueue_meets_suspend) {
             }});
 }
 
-// Nothing starts while a queue is suspended: what is pending stays so.
+// Nothing starts while a queue is suspended: what is pending stays pending.
 SCENARIO(suspend_meets_a_burst) {
   Queue queue(INTURN_QUEUE_FIFO);
   for (const char *name : {"a", "b", "c", "d"})
@@ -256,7 +256,7 @@ SCENARIO(events_meet_the_destruction) {
             }});
 }
 
-// Events that wait are told in one turn, also when one of them ends the queue.
+// Waiting events are delivered in one turn, even if one destroys the queue.
 SCENARIO(the_first_of_several_events_destroys_the_queue) {
   struct Events {
     Queue *queue = nullptr;
@@ -324,7 +324,7 @@ SCENARIO(an_actor_is_suspended_and_cancelled) {
             }});
 }
 
-// The table of sites is the process's: each schedule begins without it.
+// The table of sites belongs to the process: each schedule begins without it.
 static void forgetSites() {
   auto **lines = reinterpret_cast<void **>(inturn_system_this_process.sites);
   for (int i = 0; i < 1 << 16; i++)
@@ -333,7 +333,7 @@ static void forgetSites() {
   inturn_system_this_process.sites = 0;
 }
 
-// A line has one number, whoever says it first; two lines never share one.
+// A line has one number, whoever uses it first; two lines never share one.
 SCENARIO(two_threads_enqueue_from_one_line) {
   inturn_queue queue;
   expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),

@@ -5,7 +5,7 @@ using namespace model;
 
 namespace {
 
-// Checks that it is told a trail without gaps, not after its end.
+// Checks that an observer sees a trail without gaps, and nothing after its end.
 struct Observer {
   inturn_observation handle = {0};
   uint64_t last = 0;

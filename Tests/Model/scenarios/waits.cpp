@@ -5,7 +5,7 @@ using namespace model;
 
 namespace {
 
-// Waits for an operation, and counts how often that is refused.
+// Waits for an operation, and counts the refusals.
 struct Waiter {
   int refused = 0, done = 0;
   void wait(inturn_operation operation) {
@@ -22,14 +22,14 @@ void ignore(void *, const inturn_report *) {}
 
 Operation *decided;
 
-// Whether there is another attempt is said in place of its work.
+// Called instead of the work, to decide on another attempt.
 bool waitForItself(void *, int32_t, uint32_t) {
   expect("wait", inturn_operation_wait(decided->handle, -1, nullptr),
          {INTURN_OK, INTURN_E_DEADLOCK});
   return false;
 }
 
-// Reports are what is expected here.
+// Deadlock reports are expected here.
 void beQuiet() {
   expect("set_report_handler",
          inturn_report_set_handler(ignore, nullptr, nullptr), {INTURN_OK});
@@ -130,7 +130,7 @@ SCENARIO(a_drain_from_inside_is_refused) {
             [&] { queue.drain(); }});
 }
 
-// What is left is listed at the moment at which the time is over.
+// The rest is listed at the moment of the time-out.
 static void
 drainOrListMeets(const std::function<void(Queue &, Operation &)> &act) {
   Queue queue(INTURN_QUEUE_FIFO);
@@ -187,7 +187,7 @@ SCENARIO(a_batch_is_waited_for_from_another_queue) {
   together({[&] { batch.cancel(); }, [&] { one.drain(); }});
 }
 
-// What it comes after is looked at some at a time.
+// Its dependencies are looked at in portions.
 SCENARIO(a_wait_from_inside_meets_the_ends_of_many_before) {
   constexpr int many = 36;
   beQuiet();

@@ -1,4 +1,4 @@
-// The watchdog's thread looks while others do anything.
+// The watchdog looks while other threads do anything.
 #include "../checker/watched.hpp"
 #include "../hosted/hosted.hpp"
 
@@ -42,7 +42,7 @@ SCENARIO(a_look_meets_destruction) {
   together({[&] { queue.destroy(); }, [&] { x.finish(); }});
 }
 
-// A chain is followed while what it leads to ends, and its queue goes.
+// A chain is followed while its last link ends and its queue is destroyed.
 SCENARIO(a_chain_meets_destruction_and_finish) {
   Queue network(INTURN_QUEUE_FIFO);
   Queue database(INTURN_QUEUE_CONCURRENT);
@@ -55,7 +55,7 @@ SCENARIO(a_chain_meets_destruction_and_finish) {
             [&] { database.add("other", finishes); }});
 }
 
-// Who asks why walks the same way, at any time.
+// A question why follows the same chain, at any time.
 SCENARIO(a_question_why_meets_destruction_and_finish) {
   Queue network(INTURN_QUEUE_FIFO);
   Queue database(INTURN_QUEUE_CONCURRENT);
@@ -80,7 +80,7 @@ SCENARIO(a_question_why_meets_destruction_and_finish) {
             }});
 }
 
-// Who looks at all there is takes its locks, one after the other.
+// A snapshot takes all the locks, one after another.
 struct Looks {
   uint32_t queues = 0, operations = 0;
   Looks() {
@@ -190,12 +190,12 @@ SCENARIO(a_snapshot_meets_a_drain_inside_a_call) {
             [] { Looks looks; }});
 }
 
-// Who gives the last idle lane something to do has somebody look.
+// Whoever gives the last idle lane something to do starts the watchdog.
 SCENARIO(an_enqueue_meets_the_end_of_the_watchdog) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;
   queue.add("first", finishes);
-  // By now it has looked in vain, or is about to.
+  // By now, it has found nothing, or is about to.
   together({[&] {
     Operation &x = queue.add("x", keeps);
     queue.add("y", finishes);
@@ -226,7 +226,7 @@ SCENARIO(a_queue_is_made_as_the_watchdog_ends) {
   x.awaitCall();
   watched.awaitReport();
   x.finish();
-  // Before the queue goes: time would not stand still.
+  // Before the queue is destroyed: the watchdog would make time pass.
   Watched::setLimit(-1);
   model_settle(false);
 }
@@ -246,7 +246,7 @@ SCENARIO(turning_it_off_and_on_loses_nothing) {
   x.finish();
 }
 
-// It does not sleep on for as long as the old one asked for.
+// It does not sleep on for the old limit.
 SCENARIO(a_new_limit_counts_at_once) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched(3600 * second);
@@ -260,7 +260,7 @@ SCENARIO(a_new_limit_counts_at_once) {
   x.finish();
 }
 
-// Whoever comes as it looks for the last time has no second one begin.
+// Whoever comes during its last look does not start a second one.
 SCENARIO(two_watchdogs_do_not_tell_the_same) {
   Queue before(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO),
       behind(INTURN_QUEUE_FIFO);
@@ -268,7 +268,7 @@ SCENARIO(two_watchdogs_do_not_tell_the_same) {
   Operation &x = queue.add("x", keeps, {.onEnd = true});
   queue.add("y", finishes);
   x.awaitCall();
-  // It goes on, but may have left these alone.
+  // It continues, but may have left these lanes unattended.
   before.add("first", finishes);
   behind.add("first", finishes);
   int64_t end = model_now() + 20000000;
@@ -277,8 +277,8 @@ SCENARIO(two_watchdogs_do_not_tell_the_same) {
   x.finish();
 }
 
-// The drainer may be held up between the return of the call and its leaving
-// the lane to whoever finishes.
+// The drainer may be delayed between the return of the call and leaving the
+// lane to whoever finishes.
 SCENARIO(a_burst_that_is_left_to_its_token_is_told_once) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched(1);
@@ -292,11 +292,11 @@ SCENARIO(a_burst_that_is_left_to_its_token_is_told_once) {
   x.finish();
 }
 
-// It has the place of one that was told to stand still, and got on.
+// It has the place of one that was reported, and was only slow.
 SCENARIO(a_queue_after_a_slow_one_is_not_given_longer) {
   Queue busy(INTURN_QUEUE_FIFO);
   Watched watched(4 * second);
-  // So that somebody looks all the time.
+  // So that the watchdog keeps running.
   Operation &x = busy.add("x", keeps);
   for (uint32_t count = 1; count <= 2; count++) {
     BareQueue queue(INTURN_QUEUE_FIFO);
@@ -320,7 +320,7 @@ SCENARIO(a_pool_that_has_no_thread_does_not_call_it_busy) {
   {
     Queue other(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO, pool);
     Watched watched;
-    // The watchdog's own thread is there.
+    // The watchdog's own thread has been started.
     Operation &x = other.add("x", keeps);
     x.awaitCall();
     model_failing_starts = -1;
@@ -332,7 +332,7 @@ SCENARIO(a_pool_that_has_no_thread_does_not_call_it_busy) {
   expect("executor_destroy", inturn_executor_destroy(pool), {INTURN_OK});
 }
 
-// Its task does not get to the actor, which somebody has.
+// Its task does not get the actor, which somebody holds.
 SCENARIO(a_task_that_does_not_begin_is_told) {
   HostedQueue queue(INTURN_QUEUE_ACTOR);
   Watched watched;
@@ -342,7 +342,7 @@ SCENARIO(a_task_that_does_not_begin_is_told) {
   queue.leaveActor();
 }
 
-// No thread can be had at first.
+// At first, no thread can be started.
 SCENARIO(a_watchdog_that_could_not_be_started_is_started_later) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched(-1);
@@ -355,7 +355,7 @@ SCENARIO(a_watchdog_that_could_not_be_started_is_started_later) {
   x.finish();
 }
 
-// The handler may end what is stuck, and destroy its queue.
+// The handler may end the stalled operation, and destroy its queue.
 SCENARIO(a_handler_ends_what_is_stuck) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;
@@ -368,7 +368,7 @@ SCENARIO(a_handler_ends_what_is_stuck) {
   y.awaitDestroyed();
 }
 
-// It is told again after ten seconds and after a minute, then every ten.
+// Reported again after ten seconds and after a minute, then every ten minutes.
 SCENARIO(what_stays_stuck_is_told_again) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched(4 * second);
@@ -389,7 +389,7 @@ SCENARIO(what_stays_stuck_is_told_again) {
   CHECK(hasGap(3, 4, 600));
 }
 
-// A child has a watchdog of its own, and its parent keeps the one it has.
+// A child has a watchdog of its own, and its parent keeps the one that it has.
 SCENARIO(a_fork_meets_the_watchdog) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;

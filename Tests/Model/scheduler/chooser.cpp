@@ -59,14 +59,14 @@ uint32_t PriorityChooser::choose(uint32_t decision, const Question &question) {
     changes.erase(changes.begin());
     changed = true;
   }
-  // The running thread comes first among the options of a point.
+  // At a point, the running thread is the first option.
   if (changed && question.kind == Question::point)
     priorityOf(question.threads[0]) = low--;
   uint32_t best = 0;
   for (uint32_t i = 1; i < question.options; i++)
     if (priorityOf(question.threads[i]) > priorityOf(question.threads[best]))
       best = i;
-  // Once it has passed, time is the last to do so again.
+  // Once time has passed, it has the lowest priority.
   if (question.threads[best] == timePasses)
     priorityOf(timePasses) = low--;
   return best;

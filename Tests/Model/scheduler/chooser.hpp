@@ -1,4 +1,4 @@
-// chooser.hpp - who goes on: the decisions that make a schedule.
+// chooser.hpp - which thread runs next: the decisions that make up a schedule.
 //
 // SPDX-License-Identifier: MIT
 #ifndef MODEL_CHOOSER_HPP
@@ -10,19 +10,19 @@
 
 namespace model {
 
-// What the scheduler asks. Options are numbered; 0 is what happens when nobody
-// interferes: the running thread goes on, or the next one does.
+// A question of the scheduler. Options are numbered; 0 is what happens without
+// interference: the running thread continues, or the next one does.
 struct Question {
   enum Kind : uint8_t {
-    point,   // the running thread could go on; others may be let in first
-    blocked, // it cannot; somebody else goes on
-    weakly,  // is something that may fail for no reason to fail?
-    picked,  // the scenario asks which of its forms it is to have
+    point,   // the running thread could continue; others may go first
+    blocked, // it cannot; another one continues
+    weakly,  // does a weak exchange fail spuriously?
+    picked,  // which of its forms does the scenario get?
   };
   Kind kind;
-  // How many options there are.
+  // The number of options.
   uint32_t options;
-  // Which threads the options are, by number; timePasses for the clock's.
+  // The threads that the options stand for, or timePasses for the clock.
   const int *threads;
 };
 
@@ -30,9 +30,9 @@ constexpr int timePasses = -1;
 
 // A decision that is not option 0.
 struct Deviation {
-  uint32_t decision; // the how manieth question of the schedule
+  uint32_t decision; // the number of the question in the schedule
   uint32_t option;
-  bool isPreemption; // it was a point
+  bool isPreemption; // the question was a point
 };
 
 using Deviations = std::vector<Deviation>;
@@ -43,7 +43,7 @@ public:
   virtual uint32_t choose(uint32_t decision, const Question &question) = 0;
 };
 
-// Lets others in at random moments, more or less often.
+// Switches threads at random moments, more or less often.
 class RandomChooser : public Chooser {
 public:
   explicit RandomChooser(uint64_t seed);
@@ -56,13 +56,13 @@ private:
   uint32_t next();
 };
 
-// Runs the thread of the highest priority, which changes at a few moments.
+// Runs the thread with the highest priority, which changes at a few moments.
 // After Burckhardt, Kothari, Musuvathi, Nagarakatti: A Randomized Scheduler
 // with Probabilistic Guarantees of Finding Bugs (ASPLOS 2010).
 class PriorityChooser : public Chooser {
 public:
-  // `depth` is how many orderings a defect may need; `length` about how many
-  // questions a schedule has.
+  // `depth` is how many orderings a defect may need; `length` is roughly how
+  // many questions a schedule has.
   PriorityChooser(uint64_t seed, uint32_t depth, uint32_t length);
   uint32_t choose(uint32_t decision, const Question &question) override;
 
@@ -75,7 +75,7 @@ private:
   uint64_t &priorityOf(int thread);
 };
 
-// Follows a list, and lets things happen where it says nothing.
+// Follows a list of deviations, and otherwise does not interfere.
 class ReplayChooser : public Chooser {
 public:
   explicit ReplayChooser(Deviations deviations)

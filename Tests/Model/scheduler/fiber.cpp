@@ -8,15 +8,15 @@
 #if __has_feature(address_sanitizer)
 #define MODEL_ADDRESS_SANITIZER 1
 #include <sanitizer/asan_interface.h>
-// Frames stay on the stacks that are switched. What leaks is not asked for: a
-// process ends in the middle of what its threads do.
+// Frames stay on stacks that are switched. Leaks are not looked for: a process
+// ends while its threads are running.
 extern "C" const char *__asan_default_options() {
   return "detect_stack_use_after_return=0:detect_leaks=0:exitcode=67";
 }
 #endif
 #endif
-// Where ThreadSanitizer is linked in. Not asked of the compiler: this file is
-// none of what is watched.
+// Defined if ThreadSanitizer is linked in. The compiler does not know, as this
+// file is not instrumented.
 extern "C" const char *__tsan_default_options() {
   return "halt_on_error=1:exitcode=66:atexit_sleep_ms=0";
 }
@@ -24,8 +24,8 @@ extern "C" [[gnu::weak]] void *__tsan_get_current_fiber(void);
 extern "C" [[gnu::weak]] void *__tsan_create_fiber(unsigned flags);
 extern "C" [[gnu::weak]] void __tsan_switch_to_fiber(void *, unsigned flags);
 
-// Stores the registers that a call keeps on the stack, its pointer in *from,
-// and takes those of the other stack.
+// Saves the registers that a call preserves on the stack and the stack pointer
+// in *from, and loads those of the other stack.
 #if defined(__x86_64__)
 __asm__(".text\n.globl model_switch\n.type model_switch, @function\n"
         "model_switch:\n"
@@ -56,7 +56,7 @@ namespace model {
 
 static constexpr size_t stackSize = 512 * 1024;
 
-// Who was left by the last switch: the sanitizer tells the next one its stack.
+// The fiber left by the last switch, whose stack the sanitizer must learn.
 static Fiber *left;
 static void (*firstEntry)();
 
@@ -85,7 +85,7 @@ void Fiber::prepare(void (*entry)()) {
       sanitizers = __tsan_create_fiber(0);
   }
 #ifdef MODEL_ADDRESS_SANITIZER
-  // Whoever had it before has left it in the middle of its calls.
+  // The previous thread has left the stack in the middle of its calls.
   __asan_unpoison_memory_region(stack, stackSize);
 #endif
   auto top = reinterpret_cast<uintptr_t *>(stack + stackSize - 64) - words;
@@ -95,8 +95,7 @@ void Fiber::prepare(void (*entry)()) {
   stackPointer = top;
 }
 
-// Whoever comes next has a stack of its own, with nothing on it that another
-// thread has written.
+// The next fiber gets a new stack, which no other thread has written to.
 void Fiber::discard() {
   if (stack)
     munmap(stack, stackSize);
@@ -106,13 +105,13 @@ void Fiber::discard() {
 void Fiber::switchTo(Fiber &other) {
   left = this;
 #ifdef MODEL_ADDRESS_SANITIZER
-  // Without the detection of uses after return there is no stack to be kept.
+  // Without the detection of uses after return, there is no fake stack to keep.
   __sanitizer_start_switch_fiber(nullptr, other.bottom, other.size);
 #endif
   if (__tsan_switch_to_fiber) {
     if (!sanitizers)
       sanitizers = __tsan_get_current_fiber();
-    // No order follows from the switch: only from what the engine does.
+    // The switch does not order anything: only what the engine does.
     __tsan_switch_to_fiber(other.sanitizers, 1);
   }
   model_switch(&stackPointer, other.stackPointer);

@@ -1,4 +1,4 @@
-// fiber.hpp - a stack of its own, and switching between such.
+// fiber.hpp - a stack of its own, and switches between such stacks.
 //
 // SPDX-License-Identifier: MIT
 #ifndef MODEL_FIBER_HPP
@@ -10,21 +10,21 @@ namespace model {
 
 class Fiber {
 public:
-  // Makes it begin with `entry` at the next switch to it.
+  // The fiber begins with `entry` at the next switch to it.
   void prepare(void (*entry)());
-  // Called on this fiber: goes on with the other one, until somebody comes
-  // back.
+  // Called on this fiber: continues with the other one, until something
+  // switches back.
   void switchTo(Fiber &other);
-  // It is gone without having come to its end, as in a fork's child.
+  // Discards a fiber that has not ended, as in the child of a fork.
   void discard();
 
-  // Said by each fiber when it goes on; of no use to others.
+  // Called by each fiber when it continues.
   static void arrived();
 
 private:
   void *stackPointer = nullptr;
   char *stack = nullptr;
-  [[maybe_unused]] void *sanitizers = nullptr; // ThreadSanitizer's name of it
+  [[maybe_unused]] void *sanitizers = nullptr; // ThreadSanitizer's handle
   const void *bottom = nullptr;
   size_t size = 0;
 };

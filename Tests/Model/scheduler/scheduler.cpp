@@ -19,7 +19,7 @@ namespace model {
 namespace {
 
 constexpr int mostThreads = 40;
-// A schedule that takes so many steps goes round in circles.
+// A schedule with more decisions than this is in an endless loop.
 constexpr uint32_t mostDecisions = 400000;
 
 enum class State : uint8_t {
@@ -50,7 +50,7 @@ struct Thread {
 };
 
 Thread threads[mostThreads];
-int places;       // so many of them have ever been used
+int places;       // how many have ever been used
 int current = -1; // -1: no schedule runs
 int64_t now = 1000000000;
 uint32_t fruitlessRounds;
@@ -75,7 +75,7 @@ void updateAwaiting() {
       thread.state = State::ready;
 }
 
-// The next one that somebody sleeps until; below zero for none.
+// The next moment that a thread sleeps until; negative if there is none.
 int64_t nextMoment() {
   int64_t next = -1;
   for (Thread &thread : used)
@@ -152,15 +152,15 @@ void switchTo(int next) {
   model_fail("all are blocked%s", text);
 }
 
-// The running thread's state says that it cannot go on. Returns when it can and
-// is chosen to.
+// The running thread's state says that it cannot continue. Returns when it can,
+// and has been chosen.
 void block() {
   int self = current;
   for (;;) {
     updateAwaiting();
     int options[mostThreads + 1];
     uint32_t count = 0;
-    // In turn, from the next one on.
+    // In turn, beginning with the next one.
     for (int i = 1; i <= places; i++) {
       int place = (self + i) % places;
       if (threads[place].state == State::ready)
@@ -175,7 +175,7 @@ void block() {
     for (Thread &thread : used)
       spins = spins || thread.state == State::spinning;
     if (spins) {
-      // Spinning has its bounds, which they come nearer to.
+      // Spinning is bounded, and they get nearer to the bounds.
       if (++fruitlessRounds > 20000 && !letTimePass())
         model_fail("threads spin for what nobody will change");
       wakeSpinners();
@@ -219,8 +219,8 @@ void entry() {
 }
 
 int freePlace() {
-  // The first thread's stays its own, in a fork's child too: others refer to
-  // it.
+  // The first thread keeps its place, even in the child of a fork: others refer
+  // to it.
   for (int i = 1; i < mostThreads; i++)
     if (threads[i].state == State::none)
       return i;
@@ -336,7 +336,7 @@ void model_settle(bool letsTimePass) {
   block();
 }
 
-// What Process.c does there, so that a fork here is a fork to the engine, too.
+// Does what Process.c does, so that the engine notices a fork here, too.
 void model_become_child() {
   inturn_system_process &process = inturn_system_this_process;
   process.state = (process.state & ~INTURN_SYSTEM_EXITING) + 1;
@@ -389,7 +389,7 @@ struct inturn_system_process inturn_system_this_process = {"", 0, 1, 0, 0, 0};
 void inturn_system_pause(void) {
   if (!isActive())
     return;
-  // Alone, it goes on at once.
+  // Without other threads, it continues at once.
   updateAwaiting();
   bool isAlone = true;
   for (Thread &thread : used)
@@ -420,7 +420,7 @@ void inturn_system_wait(const uint32_t *word, uint32_t expected,
   model_point(word);
   if (*word != expected || timeout == 0)
     return;
-  // It may return for no reason.
+  // A wait may return spuriously.
   if (inturn_model_fails_weakly())
     return;
   Thread &self = threads[current];

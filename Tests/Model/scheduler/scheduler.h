@@ -3,9 +3,10 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * A schedule is the sequence of the scheduler's decisions: which thread goes on
- * at each point. A chooser makes them; see chooser.hpp. Time is virtual: it
- * stands still while anybody can go on, unless the chooser lets it pass.
+ * A schedule is the sequence of the scheduler's decisions: which thread
+ * continues at each point. A chooser makes them; see chooser.hpp. Time is
+ * virtual: it stands still while any thread can run, unless the chooser lets it
+ * pass.
  */
 #ifndef MODEL_SCHEDULER_H
 #define MODEL_SCHEDULER_H
@@ -17,24 +18,24 @@
 extern "C" {
 #endif
 
-/* The caller is about to touch a word that others may touch. */
+/* The caller is about to access a word that others may access. */
 void model_point(const void *address);
 
-/* It has changed it: whoever spins may see what it waits for. */
+/* The caller has changed it: spinning threads may see what they wait for. */
 void model_wrote(const void *address);
 
-/* Starts a thread. `isEngines`: one that may sleep for good. */
+/* Starts a thread. `isEngines`: it may sleep forever. */
 bool model_start(const char *name, bool isEngines, void (*body)(void *),
                  void *context);
 
-/* One of so many forms of the scenario, by number. */
+/* Picks one of the scenario's forms, by number. */
 uint32_t model_pick(uint32_t count);
 
-/* Waits until the condition holds. It is asked again and again, by others. */
+/* Waits until the condition holds. Other threads evaluate it, repeatedly. */
 void model_await(const char *what, bool (*condition)(void *), void *context);
 
-/* Waits until nobody else can go on. `lets_time_pass`: nor will, however much
-   time passes. */
+/* Waits until no other thread can run; with `lets_time_pass`, not even after
+   any time. */
 void model_settle(bool lets_time_pass);
 
 /* The virtual time, in nanoseconds. */
@@ -47,24 +48,25 @@ int64_t model_blocks(void);
 int model_self(void);
 
 /* Tells ThreadSanitizer that what comes before a release happens before what
-   comes after an acquire of the same address: what a program's own gates do. */
+   comes after an acquire of the same address, as with a program's own
+   synchronisation. */
 void model_release(void *address);
 void model_acquire(void *address);
 
-/* Reads and changes a variable as a program does that has no lock for it. */
+/* Reads and changes a variable without a lock, as a program does. */
 void model_touch(int *address);
 
 /* Called in the child of a fork, where the caller is the only thread. */
 void model_become_child(void);
 
-/* How many of the next thread starts fail; -1: all. */
+/* How many of the next thread starts fail; -1 for all. */
 extern int model_failing_starts;
 
-/* Ends the schedule: something that is guaranteed does not hold. */
+/* Ends the schedule: something guaranteed does not hold. */
 __attribute__((noreturn)) void model_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* Says what the running thread does, in a trace. */
+/* Notes what the running thread does, for a trace. */
 void model_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #ifdef __cplusplus

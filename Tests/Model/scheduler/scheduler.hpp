@@ -1,4 +1,4 @@
-// scheduler.hpp - what runs schedules needs of the scheduler.
+// scheduler.hpp - the scheduler for code that runs schedules.
 //
 // SPDX-License-Identifier: MIT
 #ifndef MODEL_SCHEDULER_HPP
@@ -9,18 +9,18 @@
 
 namespace model {
 
-// What is known of a schedule while it runs and after it has failed. It lies
-// in memory that the process shares with the one that started it.
+// What is known of a schedule while it runs and after it has failed. It is in
+// memory that the process shares with its parent.
 struct Record {
   static constexpr uint32_t mostDeviations = 4096;
   uint32_t decisions;
   uint32_t switches;
-  uint32_t count; // of deviations; more than fit are not kept
+  uint32_t count; // of deviations; those that do not fit are not kept
   Deviation deviations[mostDeviations];
   char failure[2048];
 };
 
-// One question as the exhaustive search wants to see it.
+// One question, as the exhaustive search needs it.
 struct Asked {
   Question::Kind kind;
   uint32_t options;
@@ -29,12 +29,12 @@ struct Asked {
 struct Settings {
   Chooser *chooser;
   Record *record;
-  std::vector<Asked> *asked = nullptr; // gets all questions
+  std::vector<Asked> *asked = nullptr; // receives all questions
   bool isTraced = false;               // prints what happens
 };
 
 // Runs one schedule: `body` on the thread that the schedule begins with, and
-// whatever threads that starts. Threads of the engine stay for the next one.
+// all threads that it starts. Threads of the engine stay for the next schedule.
 void runSchedule(const Settings &settings, void (*body)());
 
 } // namespace model

@@ -6,7 +6,7 @@
 
 namespace model {
 
-// Where the running thread is, from the inside out.
+// The running thread's call stack, innermost frame first.
 static void printPlaces() {
   void *frames[40];
   int count = backtrace(frames, 40);

@@ -1,9 +1,9 @@
-// trace.hpp - prints a schedule that has failed: who did what, where.
+// trace.hpp - prints a schedule that has failed: who did what, and where.
 //
 // SPDX-License-Identifier: MIT
 //
-// Places are printed as @ and an offset into the program; Tests/Model/run makes
-// names and lines of them.
+// Places are printed as @ and an offset into the program; Tests/Model/run turns
+// them into names and lines.
 #ifndef MODEL_TRACE_HPP
 #define MODEL_TRACE_HPP
 

@@ -2,9 +2,9 @@ import CInturnSystem
 import Synchronization
 
 /// Stands in for `Synchronization.Atomic` when the engine is built for the model: each access is a
-/// point at which the scheduler may let another thread go on. The access itself is the processor's,
-/// in the order that the engine asks for, so that ThreadSanitizer judges that order. Nothing of it
-/// comes into the engine's functions, which are compiled in two thirds of the time so.
+/// point at which the scheduler may run another thread. The access itself is the processor's, in the
+/// order that the engine asks for, so that ThreadSanitizer judges that order. None of this is inlined
+/// into the engine's functions, which cuts a third of the time to compile them.
 @usableFromInline
 package struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   @usableFromInline let storage: Synchronization.Atomic<Value>
@@ -18,7 +18,7 @@ package struct Atomic<Value: AtomicRepresentable>: ~Copyable {
 
   private static var size: UInt32 { UInt32(MemoryLayout<Value>.size) }
 
-  /// Carries out an access whose operand and result are the bits of a value.
+  /// Performs an access whose operand and result are the bits of a value.
   private func access(
     _ kind: inturn_model_access, _ operand: Value, _ order: Int32
   ) -> Value {
@@ -79,7 +79,7 @@ package struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     weakCompareExchange(expected, desired, successOrdering.number, failureOrdering.number)
   }
 
-  /// One that may fail for no reason does, when the scheduler says so.
+  /// Fails spuriously if the scheduler says so.
   private func weakCompareExchange(
     _ expected: Value, _ desired: Value, _ success: Int32, _ failure: Int32
   ) -> (exchanged: Bool, original: Value) {
@@ -142,7 +142,7 @@ extension Atomic where Value: FixedWidthInteger {
   }
 }
 
-// C's numbers of the orderings.
+// C's numbers for the orderings.
 
 extension AtomicLoadOrdering {
   fileprivate var number: Int32 {
@@ -177,7 +177,7 @@ extension AtomicUpdateOrdering {
   }
 }
 
-// What the engine calls of the C library to wait, of which the scheduler has to know.
+// Functions of the C library that the engine waits with, of which the scheduler has to know.
 
 @discardableResult
 func sched_yield() -> Int32 {

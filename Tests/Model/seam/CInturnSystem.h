@@ -1,5 +1,5 @@
-// The engine's system header when it is built for the model: the same
-// functions, carried out by the scheduler, and what Atomic.swift needs.
+// The engine's system header for builds of the model: the same functions,
+// implemented by the scheduler, and what Atomic.swift needs.
 #ifndef INTURN_MODEL_SYSTEM_H
 #define INTURN_MODEL_SYSTEM_H
 
@@ -25,18 +25,19 @@ typedef enum inturn_model_access {
   INTURN_MODEL_AND
 } inturn_model_access;
 
-/// One access, after the scheduler's point. Stores what was there in `result`.
+/// Performs one access, after a point of the scheduler. Stores the previous
+/// value in `result`.
 void inturn_model_atomic(inturn_model_access access, void *_Nonnull address,
                          uint32_t size, const void *_Nullable operand,
                          void *_Nonnull result, int32_t order);
 
-/// The same for a compare-exchange; `expected` gets what was there.
+/// The same for a compare-exchange; `expected` receives the previous value.
 bool inturn_model_compare_exchange(void *_Nonnull address, uint32_t size,
                                    void *_Nonnull expected,
                                    const void *_Nonnull desired,
                                    int32_t success, int32_t failure);
 
-/// Whether a weak compare-exchange is to fail for no reason.
+/// Whether a weak compare-exchange fails spuriously.
 bool inturn_model_fails_weakly(void);
 
 /// Sleeps in virtual time.

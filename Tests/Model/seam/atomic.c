@@ -1,5 +1,5 @@
-// The accesses of Atomic.swift. Compiled with the sanitizer that the engine is
-// compiled with, which so sees each of them in the order that was asked for.
+// The accesses of Atomic.swift. Compiled with the same sanitizer as the engine,
+// so that it sees each access in the order that was asked for.
 #include "CInturnSystem.h"
 
 #include "../scheduler/scheduler.h"
@@ -29,7 +29,7 @@
     break;                                                                     \
   }
 
-// Sanitizers want the order as a constant.
+// Sanitizers require a constant order.
 #define LOAD(type)                                                             \
   *(type *)result = order == __ATOMIC_RELAXED                                  \
                         ? __atomic_load_n((type *)address, __ATOMIC_RELAXED)   \
@@ -69,7 +69,7 @@
 void inturn_model_atomic(inturn_model_access access, void *address,
                          uint32_t size, const void *operand, void *result,
                          int32_t order) {
-  // A store has no result of its own; what it leaves there is what it stored.
+  // A store has no result of its own: report what it stored.
   if (access == INTURN_MODEL_STORE)
     __builtin_memcpy(result, operand, size);
   model_point(address);
@@ -91,7 +91,7 @@ void inturn_model_atomic(inturn_model_access access, void *address,
     model_wrote(address);
 }
 
-// A failure's order may be stronger than the success's; the pairs that occur.
+// A failure's order may be stronger than the success's; these pairs occur.
 #define EXCHANGE(type, success, failure)                                       \
   __atomic_compare_exchange_n((type *)address, (type *)expected,               \
                               *(const type *)desired, false, success, failure)
@@ -148,5 +148,5 @@ void model_acquire(void *address) { (void)address; }
 void model_release(void *address) { (void)address; }
 #endif
 
-// What a program would write here and read there, as the sanitizer sees it.
+// A program's unsynchronised read and write, as the sanitizer sees it.
 void model_touch(int *address) { ++*(volatile int *)address; }

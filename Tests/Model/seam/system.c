@@ -1,4 +1,4 @@
-// What of the system no other thread comes in at: descriptors, and memory.
+// Parts of the system without points of the scheduler: descriptors, memory.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "../scheduler/scheduler.h"
 #include "CInturnSystem.h"
 
-// A descriptor that is no file's: nobody polls it here.
+// A descriptor that belongs to no file: nothing polls it here.
 int inturn_system_event_open(int *write_end) { return *write_end = 1000; }
 void inturn_system_event_signal(int descriptor) { (void)descriptor; }
 void inturn_system_event_clear(int descriptor) { (void)descriptor; }
@@ -16,7 +16,7 @@ void inturn_system_event_close(int descriptor, int write_end) {
   (void)write_end;
 }
 
-// Nobody asks from outside.
+// Nothing asks from outside.
 void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
                                  inturn_system_why_fn why) {
   (void)was_forked, (void)dump, (void)why;
@@ -30,10 +30,10 @@ void inturn_system_expect_use(void *memory, uintptr_t size) {
 uint32_t inturn_system_store_used;
 bool inturn_system_finds_memory(void) { return true; }
 
-// Allocations, those of the run time included: counted, so that one that is
-// lost in each schedule shows. An allocation orders nothing between threads, so
-// no other one comes in here. The linker leads the calls here (--wrap); where a
-// sanitizer has the allocator, it finds the leaks as well.
+// Allocations, including the run time's, are counted, so that a block lost in
+// each schedule is noticed. An allocation does not order threads, so it is no
+// point of the scheduler. The linker redirects the calls to here (--wrap); in
+// builds with a sanitizer that has the allocator, it finds the leaks.
 
 #ifdef SANITIZED
 
@@ -48,7 +48,7 @@ int __real_posix_memalign(void **memory, size_t alignment, size_t size);
 char *__real_strdup(const char *text);
 void __real_free(void *memory);
 
-// One thread runs at a time.
+// Needs no lock, as one thread runs at a time.
 static int64_t blocks;
 
 int64_t model_blocks(void) { return blocks; }
