@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-/* Segments, for a job as the context. */
+/* Segments, with a job as the context. */
 static void segment_stay(void *context, inturn_token token) {
   job *job = context;
   CHECK_INT(token.bits, job->token.bits);
@@ -234,14 +234,14 @@ static void a_segment_needs_a_function(void) {
   stage_destroy(&stage);
 }
 
-/* Many operations of several segments, resumed from several threads. */
+/* Many operations with several segments, resumed by several threads. */
 enum { PRODUCERS = 4, HOPS = 3 };
 
 static inturn_queue shared;
 static atomic_int inside;
 static atomic_long segments;
 
-/* An operation's context: how many segments it still has. */
+/* An operation's context: how many segments are left. */
 typedef struct hopper {
   int hops;
 } hopper;

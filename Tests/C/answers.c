@@ -1,10 +1,10 @@
 /*
- * answers.c - what a process answers by itself when its environment says how it
- * is asked: INTURN_DUMP, by a signal.
+ * answers.c - how a process answers by itself when the environment says how to
+ * ask it: INTURN_DUMP, by a signal.
  *
  * SPDX-License-Identifier: MIT
  *
- * Each test runs again in a process of its own: the environment is read when
+ * Each test runs again in a process of its own, as the environment is read when
  * the library is loaded.
  */
 #include "answers.h"
@@ -32,7 +32,7 @@ static void a_signal_asks_for_a_dump_on_the_standard_error(void) {
   drain_and_destroy(queue);
 }
 
-/* Both workers, and the thread that the process began with, are in calls. */
+/* Both workers and the initial thread are in calls. */
 static void
 it_answers_while_all_threads_are_blocked_and_block_the_signal(void) {
   if (!is_alone(__func__, "INTURN_DUMP", "SIGQUIT"))
@@ -61,7 +61,7 @@ static void a_signal_before_the_first_use_is_answered_then(void) {
   drain_and_destroy(queue);
 }
 
-/* A whole one, as it takes the place of the last at once. */
+/* Always a complete file, as it replaces the previous one atomically. */
 static void a_file_has_the_dump_in_the_format_of_its_name(void) {
   if (!is_alone_in_folder(__func__, "INTURN_DUMP", "SIGUSR1:", "%p.json"))
     return;
@@ -102,7 +102,7 @@ static void a_file_that_cannot_be_written_is_said_in_a_line(void) {
   drain_and_destroy(queue);
 }
 
-/* Uses the library, and reads what is said of it. */
+/* Uses the library, and reads what it writes to the standard error. */
 static void check_said(const char *text) {
   int other_end = read_standard_error();
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
@@ -149,7 +149,7 @@ static void be_asked_before_the_library_is_used(void *context) {
   CHECK_INT(raise(SIGUSR2), 0);
   inturn_executor pool;
   CHECK_OK(inturn_executor_pool(&pool));
-  /* Its own: no handle of its parent's has this name. */
+  /* Its own pool: no handle of its parent's has this name. */
   char line[64];
   snprintf(line, sizeof line, "executor pool id=0x%llx",
            (unsigned long long)pool.bits);

@@ -1,5 +1,5 @@
 /*
- * answers.h - what the tests of answers to the outside share.
+ * answers.h - shared by the tests of answers to the outside.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The other end of the standard error, from here on. What a check says still
-   goes to where it was. */
+/* Redirects the standard error and returns the other end. Failed checks are
+   still written to where it was. */
 static inline int read_standard_error(void) {
   int ends[2];
   FILE *before = fdopen(dup(STDERR_FILENO), "w");
@@ -24,7 +24,7 @@ static inline int read_standard_error(void) {
   return ends[0];
 }
 
-/* Reads until this text has come. That no thread can be had is a refusal. */
+/* Reads until this text has arrived. A missing thread is a refusal. */
 static inline void await_text(int end, const char *expected) {
   char text[16384];
   size_t length = 0;
@@ -42,8 +42,8 @@ static inline void await_text(int end, const char *expected) {
   } while (strstr(text, expected) == NULL);
 }
 
-/* Like is_alone. The value is `before` and the path of `name` in a folder, in
-   which nothing is left at the end. */
+/* Like is_alone. The variable's value is `before` and the path of `name` in a
+   folder, which must be empty at the end. */
 static inline bool is_alone_in_folder(const char *test, const char *variable,
                                       const char *before, const char *name) {
   const char *alone = getenv("INTURN_TEST_ALONE");
@@ -60,8 +60,7 @@ static inline bool is_alone_in_folder(const char *test, const char *variable,
   return false;
 }
 
-/* The path in a variable of the environment, with a process's number for the %p
-   in it, if it has one. */
+/* The path in an environment variable, with a process's number for its %p. */
 static inline void path_of_answers(const char *variable, pid_t process,
                                    char *path, size_t room) {
   const char *value = strchr(getenv(variable), '/');

@@ -1,5 +1,5 @@
 /*
- * answers_socket.c - what a process answers by itself over the socket that
+ * answers_socket.c - how a process answers by itself over the socket that
  * INTURN_SOCKET in its environment names.
  *
  * SPDX-License-Identifier: MIT
@@ -28,7 +28,7 @@ static int client_of(const char *path) {
   return -1;
 }
 
-/* The path of a process's socket, which is good until the next one. */
+/* The path of a process's socket, valid until the next call. */
 static const char *socket_of(pid_t process) {
   static char path[128];
   path_of_answers("INTURN_SOCKET", process, path, sizeof path);
@@ -51,7 +51,7 @@ static int connect_to_self(void) {
   return client;
 }
 
-/* The answer to a request, as a string that is good until the next one. */
+/* The answer to a request, as a string that is valid until the next call. */
 static const char *answer(const char *request) {
   static char text[65536];
   int client = connect_to_self();
@@ -62,7 +62,7 @@ static const char *answer(const char *request) {
     struct pollfd readable = {.fd = client, .events = POLLIN};
     CHECK_INT(poll(&readable, 1, LIMIT_SECONDS * 1000), 1);
     got = read(client, text + length, sizeof text - 1 - length);
-    /* The rest of a request that is too long was not read. */
+    /* A request that is too long was not read to its end. */
     CHECK(got >= 0 || errno == ECONNRESET);
     length += got > 0 ? (size_t)got : 0;
   } while (got > 0);
@@ -116,7 +116,7 @@ static void why_is_answered_with_the_chain(void) {
   drain_and_destroy(queue);
 }
 
-/* The id of the operation of this label, as a dump has it. */
+/* The id of the operation with this label, from a dump. */
 static void find_id(const char *label, char *id, size_t room) {
   char before[64];
   snprintf(before, sizeof before, "operation \"%s\" ", label);
@@ -183,7 +183,7 @@ static void clients_that_leave_keep_nobody_from_an_answer(void) {
   drain_and_destroy(queue);
 }
 
-/* It is taken away at the exit: the folder is empty then. */
+/* The socket is removed at the exit, as the folder must be empty. */
 static void the_socket_is_for_its_user_alone(void) {
   if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "%p.socket"))
     return;
@@ -218,7 +218,7 @@ static void a_file_at_its_path_stays(void) {
   drain_and_destroy(queue);
 }
 
-/* Binds a socket to the path of the one to come, and may listen at it. */
+/* Binds a socket to the path first, and may listen on it. */
 static int take_path(bool listens) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   strcpy(address.sun_path, socket_of(getpid()));
@@ -316,11 +316,11 @@ static void a_child_leaves_its_parents_socket_alone(void) {
   drain_and_destroy(queue);
 }
 
-/* While its parent is gone, nobody seems to listen. */
+/* Once its parent is gone, nothing seems to listen. */
 static void a_child_does_not_keep_its_parents_socket_open(void) {
   if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket.%p"))
     return;
-  /* A child says that it is there, and stays until the test lets it go. */
+  /* A child says that it has begun, and stays until the test releases it. */
   int come[2], go[2];
   char byte = 0;
   CHECK(pipe(come) == 0 && pipe(go) == 0);

@@ -7,7 +7,7 @@
 
 static reports seen;
 
-/* Checks that a call has been refused, and that this was reported once. */
+/* Checks that a call is refused, and that this is reported once. */
 #define CHECK_REFUSED(call, text)                                              \
   do {                                                                         \
     reports_begin(&seen);                                                      \

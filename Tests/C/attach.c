@@ -1,5 +1,5 @@
 /*
- * attach.c - an event loop takes an executor over: one, on one thread.
+ * attach.c - an event loop takes over an executor: one loop, on one thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@ static void an_executor_is_attached_to_one_loop_at_a_time(void) {
   int first, second;
   char name[] = "first";
   CHECK_OK(inturn_executor_attach(stage.executor, name, &first));
-  name[0] = '?'; /* it was copied */
+  name[0] = '?'; /* the name was copied */
   CHECK_STATUS(inturn_executor_attach(stage.executor, "second", &second),
                INTURN_E_BUSY);
   CHECK_STATUS(inturn_executor_attach(stage.executor, "first", &second),
@@ -114,7 +114,7 @@ static void attaching_is_refused(void *context) {
 
 static void attach_elsewhere(void *context, inturn_token token) {
   on_another_thread(attaching_is_refused, context);
-  /* On the thread itself it is possible. */
+  /* The thread itself can attach it. */
   CHECK_OK(inturn_executor_attach(*(inturn_executor *)context, "loop", NULL));
   just_finish(context, token);
 }
@@ -146,7 +146,7 @@ static void the_main_executor_is_attached_on_the_main_thread_only(void) {
   CHECK_OK(inturn_executor_main(&executor));
   on_another_thread(attaching_is_refused, &executor);
   CHECK_OK(inturn_executor_attach(executor, "loop", NULL));
-  /* The wrong thread is what is told, also when it is busy. */
+  /* Attaching on the wrong thread says so, even if the executor is busy. */
   on_another_thread(attaching_is_refused, &executor);
   CHECK_OK(inturn_executor_detach(executor, "loop"));
 }
@@ -189,7 +189,7 @@ static void the_thread_of_the_loop_cannot_wait_for_what_it_is_to_drain(void) {
   CHECK_INT(gate_count(&reports.told), 2);
   CHECK_INT(reports.kind, INTURN_REPORT_DEADLOCK);
   CHECK_STATUS(inturn_operation_wait(operation, 0, NULL), INTURN_E_TIMED_OUT);
-  /* Others may. */
+  /* Other threads may wait. */
   thread_start(&waiting, wait_elsewhere, &operation);
   stage_drain(&stage);
   thread_join(&waiting);
@@ -200,7 +200,7 @@ static void the_thread_of_the_loop_cannot_wait_for_what_it_is_to_drain(void) {
   stage_destroy(&stage);
 }
 
-/* Threads race for an executor: one at a time has it. */
+/* Threads compete for an executor: one at a time has it. */
 static inturn_executor contested;
 static atomic_int holders;
 static atomic_long taken;

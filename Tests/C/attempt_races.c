@@ -1,7 +1,7 @@
 /*
- * attempt_races.c - several threads at once fail, retry, yield, give names
- * back, end and destroy: whoever wins, each operation ends exactly once, each
- * context is destroyed exactly once, nothing is forgotten.
+ * attempt_races.c - several threads fail, retry, yield, release names, end and
+ * destroy at once: whoever wins, each operation ends exactly once, each context
+ * is destroyed exactly once, and nothing is forgotten.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,7 +48,7 @@ static void start_flaky(void) {
   start_earlier(&options);
 }
 
-/* Ends whatever attempt it has come to. */
+/* Ends the present attempt, whichever it is. */
 static void judge_attempts(void) {
   for (int i = 0; i < 100 && earlier.ends == 0; i++) {
     CHECK_OK(inturn_clock_advance(board.clock, 1));
@@ -196,7 +196,7 @@ static void prepare_holder(void) {
 }
 
 static void judge_names(void) {
-  /* Nobody has the name any more. */
+  /* Nothing has the name any more. */
   counts last;
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   clear_counts(&last);

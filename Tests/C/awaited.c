@@ -1,6 +1,6 @@
 /*
- * awaited.c - who waits outside of the library's calls is named, and reports
- * come as soon as for a thread.
+ * awaited.c - waits outside of the library's calls can be named, and then
+ * reports come as soon as for a waiting thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +25,7 @@ static void an_operation_that_is_awaited_is_told_soon(void) {
   stalls_end();
 }
 
-/* One that is awaited while it is pending is so when it runs, too. */
+/* An operation that is awaited while pending is still awaited when it runs. */
 static void a_pending_operation_that_is_awaited_is_told_soon(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
@@ -57,7 +57,7 @@ static void take_token(void *context, inturn_token token) {
   gate_pass(&held->has_come);
 }
 
-/* Plain work: there is nothing of it but its token. */
+/* Plain work: only its token can name it. */
 static inturn_token hold_plain(inturn_queue queue) {
   held held = {{0}, GATE_INIT};
   CHECK_OK(inturn_queue_enqueue(queue, take_token, &held, NULL, NULL));
@@ -74,7 +74,7 @@ static void an_operation_is_awaited_by_its_token(void) {
   CHECK(told.stalled_ns < 10 * STALL_NS);
   CHECK_OK(inturn_token_finish(load));
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
-  /* The next one is not, though it may be in the same place. */
+  /* The next one is not awaited, though it may have the same slot. */
   inturn_token next = hold_plain(queue);
   CHECK_STATUS(inturn_report_set_awaited(load.bits), INTURN_E_ALREADY_FINISHED);
   stalls_begin(STALL_NS);
@@ -85,7 +85,7 @@ static void an_operation_is_awaited_by_its_token(void) {
   stalls_end();
 }
 
-/* Until nothing of it is left. */
+/* Awaited until it is empty. */
 static void a_queue_that_is_awaited_is_told_soon(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");

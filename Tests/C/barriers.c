@@ -1,6 +1,6 @@
 /*
- * barriers.c - a barrier of a concurrent queue starts when all before it has
- * ended, and nothing after it starts before it has ended.
+ * barriers.c - a concurrent queue's barrier starts when everything before it
+ * has ended, and nothing after it starts before it has ended.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -274,7 +274,7 @@ static void what_is_behind_counts_is_listed_and_has_its_deadline(void) {
   stage_destroy(&stage);
 }
 
-/* On the pool: how many are in their call, and of which sort. */
+/* On the pool: how many of each sort are in their calls. */
 static atomic_int plain_inside, barriers_inside, calls;
 
 static void plain_work(void *context, inturn_token token) {
@@ -288,7 +288,7 @@ static void plain_work(void *context, inturn_token token) {
 static void barrier_work(void *context, inturn_token token) {
   CHECK_INT(atomic_fetch_add(&barriers_inside, 1), 0);
   CHECK_INT(plain_inside, 0);
-  /* The context of each barrier says how many were enqueued before it. */
+  /* A barrier's context is the number of operations enqueued before it. */
   CHECK_INT(atomic_fetch_add(&calls, 1), *(int *)context);
   atomic_fetch_sub(&barriers_inside, 1);
   just_finish(context, token);

@@ -1,6 +1,6 @@
 /*
  * barriers_joined.c - barriers that others join, and barriers that join: they
- * stand in the order in which they were enqueued.
+ * keep the order in which they were enqueued.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -95,8 +95,8 @@ static void one_that_stands_in_for_a_barrier_comes_next_after_it(void) {
   stage_destroy(&stage);
 }
 
-/* All orders of a few. Each work holds its token, so that what may run at the
-   same time does. */
+/* All orders of a few jobs. Works hold their tokens, so that everything that
+   may run at the same time does. */
 
 enum { COUNT = 4, KINDS = 6 };
 static job jobs[COUNT];
@@ -124,7 +124,7 @@ static void end_those_that_run(const stage *stage) {
     CHECK_OK(is_cancelled(jobs[i].token) ? inturn_token_cancel(jobs[i].token)
                                          : inturn_token_finish(jobs[i].token));
     stage_drain(stage);
-    /* What runs now, from the first on. */
+    /* What is running now, beginning with the first. */
     i = -1;
   }
 }

@@ -1,8 +1,8 @@
 /*
  * batch_graph_storm.c - batches with random edges on the pool, whose operations
- * end in any way, from any thread, while others cancel, suspend and destroy.
- * Nothing starts before what it comes after has ended, each context is
- * destroyed once, and each batch ends once.
+ * end in any way, on any thread, while others cancel, suspend and destroy.
+ * Nothing starts before its dependencies have ended, each context is destroyed
+ * once, and each batch ends once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,7 @@ typedef struct node {
   fate fate;
   int blockers[3];
   int blocker_count;
-  /* Its end is just being told to its token, or its context destroyed. */
+  /* Its token is being ended, or its context destroyed. */
   atomic_bool is_ending;
   atomic_int starts, destroys;
 } node;
@@ -50,7 +50,7 @@ static void end_token(node *node, inturn_token token) {
   atomic_store(&node->is_ending, true);
   inturn_status status = node->fate == FAIL_IT ? inturn_token_fail(token, 1)
                                                : inturn_token_finish(token);
-  /* Destroying the queue may have ended it. */
+  /* It may have ended with its queue. */
   CHECK(status == INTURN_OK || status == INTURN_E_ALREADY_FINISHED);
 }
 
@@ -114,7 +114,7 @@ static void prepare(uint64_t *random) {
       node->blockers[node->blocker_count++] = (int)after;
       storm.edges[storm.edge_count++] = (inturn_batch_edge){i, after};
     }
-    /* Who has no destroy function is told only of starts. */
+    /* Without a destroy function, only starts are noticed. */
     storm.items[i] = (inturn_batch_item){run_node, node,
                                          has_contexts ? node_destroyed : NULL};
   }
@@ -205,7 +205,7 @@ static void run_round(uint64_t *random) {
                         options.policy == INTURN_BATCH_COLLECT);
   judge(storm.items[0].destroy != NULL, may_start_all, &end);
   CHECK_OK(inturn_batch_release(storm.batch));
-  /* What was handed over must have come back before the next round. */
+  /* All tokens that were handed over must be back before the next round. */
   CHECK_OK(inturn_queue_drain(storm.elsewhere, LIMIT_NS));
   if (storm.meddling != DESTROY)
     drain_and_destroy(storm.queue);

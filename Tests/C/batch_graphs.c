@@ -177,7 +177,7 @@ static void cancel_everything(void (*cancel)(set *)) {
   CHECK_INT(statistics_of(set.stage.queue).pending, 0);
   stage_drain(&set.stage);
   CHECK_END(&set, 3, INTURN_CANCELLED, INTURN_CAUSE_REQUEST);
-  /* Nobody is told that these have ended. */
+  /* Nothing reports that these have ended. */
   stage_finish(&set.stage, &set.jobs[1]);
   stage_finish(&set.stage, &set.jobs[2]);
   stage_finish(&set.stage, &set.jobs[4]);
@@ -260,7 +260,7 @@ static void name_edges_twice(void) {
 
 static void an_edge_may_be_named_twice(void) { in_both_ways(name_edges_twice); }
 
-/* Ends of those before ---------------------------------------------------- */
+/* Ends of dependencies ---------------------------------------------------- */
 
 static inturn_batch known;
 
@@ -298,12 +298,12 @@ static void work_may_read_the_ends_of_what_it_comes_after(void) {
   in_both_ways(read_what_was_given_before);
 }
 
-/* Large ones -------------------------------------------------------------- */
+/* Large graphs ------------------------------------------------------------ */
 
 static atomic_long ran;
 
 static void count_ran(void *place, inturn_token token) {
-  /* A chain's places, each one's address its number. */
+  /* In a chain, each operation's place is the address of its number. */
   long before = atomic_fetch_add(&ran, 1);
   if (place != NULL)
     CHECK_INT((uintptr_t)place, before);

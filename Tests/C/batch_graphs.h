@@ -1,5 +1,5 @@
 /*
- * batch_graphs.h - five jobs in one batch, of which some come after others.
+ * batch_graphs.h - five jobs in one batch, some of which come after others.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,8 +8,8 @@
 
 #include "fixture.h"
 
-/* Most of this is tried in each way in which a batch can be enqueued: without
-   options of its operations, and with some. */
+/* Most tests run with each way to enqueue a batch: with and without options for
+   its operations. */
 static const inturn_operation_options *each;
 
 static inline void in_both_ways(void (*body)(void)) {
@@ -22,8 +22,8 @@ static inline void in_both_ways(void (*body)(void)) {
   each = NULL;
 }
 
-/* Jobs a to e, their batch on a stage, and what becomes of it. `d` comes after
-   `b` and `c`, which come after `a`; `e` after nothing. */
+/* Jobs a to e, their batch on a stage, and how it ended. `d` comes after `b`
+   and `c`, which come after `a`; `e` comes after nothing. */
 enum { JOBS = 5 };
 
 typedef struct set {
@@ -37,7 +37,7 @@ typedef struct set {
 
 static const inturn_batch_edge diamond[] = {{3, 2}, {1, 0}, {3, 1}, {2, 0}};
 
-/* Their places in the order in which they start, one at a time. */
+/* Their indices in the order in which they start, one at a time. */
 static const int starts[JOBS] = {0, 4, 1, 2, 3};
 
 static inline void batch_ended(void *into, const inturn_batch_end *end) {
@@ -73,7 +73,7 @@ static inline void set_begin(set *set, inturn_work_fn work) {
   stage_drain(&set->stage);
 }
 
-/* How the operation at a place has ended. */
+/* How the operation at an index has ended. */
 static inline inturn_end end_at(const set *set, size_t place) {
   inturn_end end = {0};
   CHECK_OK(inturn_batch_get_end(set->batch, place, &end));
@@ -86,8 +86,8 @@ static inline inturn_end end_at(const set *set, size_t place) {
     CHECK_INT(end_at(set, place).cause, because);                              \
   } while (0)
 
-/* Checks that all have ended and each context is destroyed once, and gives
-   everything back. */
+/* Checks that all have ended and that each context is destroyed once, and
+   releases everything. */
 static inline void set_end(set *set) {
   inturn_batch_end end = {0};
   CHECK_OK(inturn_batch_wait(set->batch, 0, &end));

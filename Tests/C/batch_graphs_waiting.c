@@ -1,6 +1,6 @@
 /*
- * batch_graphs_waiting.c - operations that wait for others of their batch are
- * their queue's, as all that are pending.
+ * batch_graphs_waiting.c - operations that wait for others of their batch count
+ * as pending in their queue, like all others.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ static void look_at_what_waits(void) {
   CHECK_OK(inturn_queue_list(queue, infos, 3, &count));
   stage_finish(&set.stage, &set.jobs[4]);
   CHECK_STATUS(inturn_queue_drain(queue, 0), INTURN_E_TIMED_OUT);
-  /* Suspended or closed, it is what it was. */
+  /* Suspended or closed, the queue keeps it. */
   CHECK_OK(inturn_queue_suspend(queue));
   stage_finish(&set.stage, &set.jobs[0]);
   CHECK_OK(inturn_queue_close(queue));
@@ -62,7 +62,7 @@ static void fill_the_queue(void) {
       inturn_queue_enqueue(set.stage.queue, count_work, &work, NULL, NULL),
       INTURN_E_FULL);
   stage_drain(&set.stage);
-  /* Started, though not ended. */
+  /* Started, but not ended. */
   CHECK_OK(
       inturn_queue_enqueue(set.stage.queue, count_work, &work, NULL, NULL));
   for (int i = 0; i < JOBS; i++)
@@ -177,7 +177,7 @@ static void a_queue_with_events_tells_those_of_each(void) {
   set_end(&set);
 }
 
-/* How many have ended, by a value that tells the progress of JOBS of them. */
+/* How many have ended, from a value for the progress of JOBS operations. */
 static int64_t completed(inturn_value value) {
   inturn_datum datum;
   CHECK_OK(inturn_value_get(value, &datum));

@@ -28,7 +28,7 @@ static void set_begin(set *set, inturn_queue_kind kind, uint32_t limit,
                                       &set->batch));
 }
 
-/* Checks how often everything was called, and gives everything back. */
+/* Checks how often everything was called, and releases everything. */
 static void set_end(set *set) {
   CHECK_INT(gate_count(&set->end.told), 1);
   CHECK_INT(gate_count(&set->end.destroyed), 1);
@@ -346,7 +346,7 @@ static void maybe_fail(void *context, inturn_token token) {
   } else {
     status = inturn_token_finish(token);
   }
-  /* Destroying the queue may have ended it. */
+  /* It may have ended with its queue. */
   CHECK(status == INTURN_OK || status == INTURN_E_ALREADY_FINISHED);
 }
 

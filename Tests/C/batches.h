@@ -1,5 +1,5 @@
 /*
- * batches.h - what the completion of a batch was told.
+ * batches.h - what a batch's completion reported.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 
 #include "fixture.h"
 
-/* A batch under test, and what its completion was told. */
+/* A batch under test, and what its completion reported. */
 typedef struct batch_end {
   gate told;
   gate destroyed;

@@ -1,6 +1,6 @@
 /*
- * batches_cancelled.c - what is left of batches that were cancelled before
- * their start, among other operations.
+ * batches_cancelled.c - batches that are cancelled before their start, among
+ * other operations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,15 +9,15 @@
 enum { BATCHES = 300, SIZE = 3, OTHERS = BATCHES + 1 };
 
 /* Batches on a suspended queue, an operation before each one and after the
- * last.
+   last.
  */
 typedef struct row {
   stage stage;
   inturn_batch batches[BATCHES];
   inturn_batch_item items[SIZE];
-  int others[OTHERS]; /* each one's context: its number */
-  int next;           /* the number of the one that is to be called next */
-  gate gone;          /* contexts of batches that were destroyed */
+  int others[OTHERS]; /* each context is a number */
+  int next;           /* the number that has to be called next */
+  gate gone;          /* contexts of destroyed batches */
   gate other_gone;
 } row;
 
@@ -44,7 +44,7 @@ static void enqueue_other(row *row, int number,
                                      &row->others[number], other_gone, NULL));
 }
 
-/* `priority`: of the others; with one, the queue has an order. */
+/* `priority` is that of the others; if it is not 0, the queue has an order. */
 static void row_begin(row *row, inturn_queue_kind kind, int32_t priority) {
   current = row;
   row->next = 0;
@@ -63,8 +63,8 @@ static void row_begin(row *row, inturn_queue_kind kind, int32_t priority) {
   enqueue_other(row, BATCHES, &options);
 }
 
-/* Cancels the batches from this one on; each ends at once, as its queue's
-   executor sees to that. */
+/* Cancels the batches from this one on; the executor's drain ends each at
+   once. */
 static void row_cancel(row *row, int first) {
   for (int i = first; i < BATCHES; i++)
     CHECK_OK(inturn_batch_cancel(row->batches[i]));
@@ -139,8 +139,8 @@ static void destroying_their_queue_ends_what_is_left_of_them_once(void) {
   stage_destroy(&row.stage);
 }
 
-/* One that was running when its batch was cancelled is asked to end; those that
-   are left of the batch are passed over by the drainer that is in it. */
+/* This operation is running when its batch is cancelled, and is asked to end;
+   the drainer that has called it passes over the rest of the batch. */
 static void finish_cancelled(void *batch, inturn_token token) {
   CHECK_OK(inturn_batch_cancel(*(inturn_batch *)batch));
   bool is_cancelled = false;

@@ -26,7 +26,7 @@ static void a_refused_batch_runs_nothing_and_destroys_each_context(void) {
                INTURN_E_INVALID_ARGUMENT);
   CHECK_INT(gate_count(&end.destroyed), 2);
 
-  /* Options that make no sense. */
+  /* Inconsistent options. */
   options.enough = 1;
   CHECK_STATUS(
       inturn_queue_enqueue_batch(stage.queue, &options, items, 3, &batch),
@@ -56,7 +56,7 @@ static void a_refused_batch_runs_nothing_and_destroys_each_context(void) {
   CHECK_INT(gate_count(&contexts), 18);
   CHECK_INT(gate_count(&end.destroyed), 7);
 
-  /* A queue that is closed. */
+  /* A closed queue. */
   options.operation = NULL;
   CHECK_OK(inturn_queue_close(stage.queue));
   CHECK_STATUS(

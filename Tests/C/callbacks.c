@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-/* Destroys what is left of a stage whose queue is gone. */
+/* Destroys the rest of a stage whose queue is gone. */
 static void stage_destroy_rest(const stage *stage) {
   stage_drain(stage);
   CHECK_STATUS(inturn_queue_close(stage->queue), INTURN_E_STALE);
@@ -16,7 +16,7 @@ static void stage_destroy_rest(const stage *stage) {
   CHECK_OK(inturn_clock_destroy(stage->clock));
 }
 
-/* Conditions that block: on a pool, where the test goes on meanwhile */
+/* Conditions that block: on a pool, while the test continues */
 
 typedef struct blocked {
   job job;
@@ -62,7 +62,7 @@ static void blocked_destroy(const blocked *self) {
   CHECK_OK(inturn_clock_destroy(self->clock));
 }
 
-/* Lets a worker do what it has to do for another queue. */
+/* Lets a worker finish work of another queue. */
 static void let_the_pool_work(void) {
   inturn_queue other = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   CHECK_OK(inturn_queue_enqueue(other, just_finish, NULL, NULL, NULL));
@@ -80,7 +80,7 @@ static void max_run_frees_the_place_of_a_condition_that_blocks(void) {
   CHECK_OK(inturn_clock_advance(it.clock, 100));
   GATE_WAIT(&next.ended, 1);
   CHECK_INT(gate_count(&it.job.ended), 1);
-  CHECK_INT(gate_count(&it.job.destroyed), 0); /* the call goes on */
+  CHECK_INT(gate_count(&it.job.destroyed), 0); /* the call has not returned */
   gate_pass(&it.job.go);
   blocked_destroy(&it);
   CHECK_ENDED(&it.job, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
@@ -123,7 +123,7 @@ static void a_condition_that_blocks_is_reported_as_a_stall(void) {
   CHECK_INT(reports.kind, INTURN_REPORT_STALL);
   CHECK_TEXT(reports.queue_label, "dialogs");
   CHECK_TEXT(reports.operation_label, "blocked");
-  CHECK_OK(inturn_queue_cancel_all(it.queue)); /* asked to end, it holds on */
+  CHECK_OK(inturn_queue_cancel_all(it.queue)); /* asked to end, it goes on */
   CHECK_INT(statistics_of(it.queue).running, 1);
   reports_end();
   CHECK_INT(gate_count(&it.job.ended), 0);
@@ -188,7 +188,7 @@ static void ask_for_things(void) {
   CHECK_OK(inturn_operation_cancel(other_operation));
   CHECK_OK(inturn_operation_wait(other_operation, -1, &end));
   CHECK_INT(end.outcome, INTURN_CANCELLED);
-  /* What would wait for itself is refused; to ask never is. */
+  /* A wait for itself is refused; a question never is. */
   CHECK_STATUS(inturn_operation_wait(shown_operation, -1, NULL),
                INTURN_E_DEADLOCK);
   CHECK_STATUS(inturn_queue_drain(here.queue, -1), INTURN_E_DEADLOCK);
@@ -247,7 +247,7 @@ static void disappear_in_work(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* The running one was not touched; the other waits for the view. */
+/* The running one is untouched; the other waits for the view. */
 static void check_only_the_other_waits(void) {
   stage_drain(&here);
   stage_advance(&here, INT64_C(1) << 50);
@@ -299,7 +299,7 @@ static void create_told(inturn_event_kind kind, uint64_t operation,
   other_operation = job_enqueue_kept(here.queue, &other, work);
 }
 
-/* (At the event of its start it goes back: hidden.c.) */
+/* (For the event of its start, see hidden.c: it becomes pending again.) */
 static void
 a_view_that_disappears_inside_an_event_handler_holds_the_next(void) {
   create_told(INTURN_EVENT_ENDED, 1, disappear, work_finish);
@@ -409,7 +409,7 @@ a_queue_may_be_destroyed_inside_what_tells_of_the_queue_alone(void) {
   }
 }
 
-/* On a pool: the event of one operation meets the work of the one before. */
+/* On a pool: an operation's event meets the work of the one before it. */
 static void destroy_at_third_end(void *context, const inturn_event *event) {
   if (event->kind == INTURN_EVENT_ENDED && event->operation == 3)
     CHECK_OK(inturn_queue_destroy(*(inturn_queue *)context));

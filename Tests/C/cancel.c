@@ -29,7 +29,7 @@ static void a_pending_operation_that_is_cancelled_never_runs(void) {
   for_each_kind(a_pending_one_never_runs);
 }
 
-/* A stage with one operation that runs, and its handle. */
+/* A stage with one running operation, and its handle. */
 typedef struct running {
   stage stage;
   job job;
@@ -180,7 +180,7 @@ static void a_handler_that_is_not_needed_is_destroyed_with_the_end(void) {
   CHECK_OK(inturn_token_on_cancel(it.job.token, never_work, &destroyed,
                                   count_destroy));
   CHECK_OK(inturn_token_finish(it.job.token));
-  CHECK_INT(gate_count(&destroyed), 0); /* it is the executor that does it */
+  CHECK_INT(gate_count(&destroyed), 0); /* the executor does this */
   stage_drain(&it.stage);
   CHECK_INT(gate_count(&destroyed), 1);
   running_destroy(&it);
@@ -277,7 +277,7 @@ static void cancel_all_cancels_what_is_there_and_not_what_comes_later(void) {
   for_each_kind(each_one_there_is_cancelled);
 }
 
-/* Two operations, of which a callback of the first cancels both. */
+/* Two operations; a callback of the first cancels both. */
 static inturn_operation own, next;
 static inturn_status own_status;
 
@@ -371,7 +371,7 @@ static void ends_come_in_order_whatever_is_cancelled_meanwhile(void) {
   stage_destroy(&stage);
 }
 
-/* Takes the queue's lock, which nobody holds who calls it. */
+/* Takes the queue's lock, which callbacks are called without. */
 static void look_at_the_queue(void *queue) {
   (void)statistics_of(*(inturn_queue *)queue);
 }

@@ -1,7 +1,6 @@
 /*
  * chains.c - a hundred thousand operations that come after each other, or after
- * one, or one after all of them: no recursion, and no time that grows with the
- * square.
+ * one, or one after all of them: without recursion, and not in quadratic time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Scaled, but never so few that a recursion would fit on a stack. */
+/* Scaled, but never so few that a recursion would fit on the stack. */
 enum { MANY = 100000, FEWEST = 20000 };
 
 static long many(void) {
@@ -181,8 +180,8 @@ static void one_that_comes_after_many_starts_last(void) {
   for_each_kind(check_fan_in);
 }
 
-/* Each with a name and a barrier now and then: a long way through all of the
-   places that a pending operation may be in. */
+/* With names and a barrier now and then: they pass through all the lists that a
+   pending operation may be in. */
 static void a_long_queue_of_everything_ends(void) {
   static const char *const names[] = {"chain"};
   stage stage = stage_create(INTURN_QUEUE_CONCURRENT);

@@ -1,5 +1,5 @@
 /*
- * concurrent.c - concurrent queues: so many at once, and never more.
+ * concurrent.c - concurrent queues: up to a maximum at once, and never more.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -62,7 +62,7 @@ static void one_that_has_returned_and_not_ended_keeps_its_place(void) {
   stage_destroy(&stage);
 }
 
-/* A pool with a queue on it, and how many operations are in their call. */
+/* A pool with a queue on it, and how many operations are in their calls. */
 enum { WORKERS = 4 };
 
 static gate reached;

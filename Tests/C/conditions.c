@@ -1,12 +1,12 @@
 /*
- * conditions.c - a condition says just before the start whether an operation
+ * conditions.c - a condition decides just before the start whether an operation
  * is still wanted.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "fixture.h"
 
-/* A job with a condition: what that answers, and how often it was asked. */
+/* A job with a condition: its answer, and how often it was asked. */
 typedef struct guarded {
   job job;
   inturn_verdict verdict;
@@ -200,7 +200,7 @@ static void check_max_run(inturn_queue_kind kind) {
     CHECK_INT(gate_count(&a.job.ended), 1);
     CHECK_INT(a.job.end.outcome, INTURN_TIMED_OUT);
     CHECK_INT(a.job.end.cause, INTURN_CAUSE_MAX_RUN);
-    /* Its work is not called, so nobody could give a held place up. */
+    /* Its work is not called, so nobody could release a held place. */
     CHECK_ENDED(&next, INTURN_FINISHED, INTURN_CAUSE_NONE);
     CHECK_ENDED(&a.job, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
     guarded_release(&a);

@@ -1,11 +1,11 @@
 /*
- * deadlines.c - max_wait_ns, max_run_ns, stall_ns, and the clock they are of.
+ * deadlines.c - max_wait_ns, max_run_ns, stall_ns, and their clock.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "fixture.h"
 
-/* Enqueues a job with deadlines and keeps no handle. */
+/* Enqueues a job with deadlines; keeps no handle. */
 static void enqueue_timed(const stage *stage, job *job, inturn_work_fn work,
                           int64_t max_wait_ns, int64_t max_run_ns,
                           inturn_max_run_policy policy) {

@@ -30,7 +30,7 @@ static void wait_inside_end(void *context, const inturn_end *end) {
 
 static void wait_inside_destroy(void *context) {
   CHECK(context != NULL);
-  /* If not, the enqueue is refused. */
+  /* Otherwise, the enqueue was refused. */
   if (atomic_load(&has_begun))
     wait_for_own_queue();
 }
@@ -204,7 +204,7 @@ static void an_ended_operation_is_no_deadlock(void) {
   stage_destroy(&stage);
 }
 
-/* A ring: the work of each queue waits for the next one. */
+/* A ring: each queue's work waits for the next queue. */
 enum { MOST = 3 };
 
 typedef struct link {
@@ -231,7 +231,7 @@ static void wait_for_next_operation(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* Closes a ring, and checks that one of its waits is refused and told. */
+/* Closes a ring, and checks that one of its waits is refused and reported. */
 static void check_ring(int length, inturn_work_fn work) {
   static const char *const labels[MOST] = {"ring one", "ring two",
                                            "ring three"};
@@ -289,7 +289,7 @@ static void a_ring_of_operations_is_refused_to_one_of_them(void) {
   check_ring(3, wait_for_next_operation);
 }
 
-/* Two works: one destroys the queue of the other, which waits for its. */
+/* Two works: one destroys the queue of the other, which waits for the first. */
 static void destroy_next_queue(void *context, inturn_token token) {
   link *link = context;
   gate_pass(link->started);
@@ -322,7 +322,7 @@ static void a_destruction_that_would_close_a_ring_is_refused(void) {
     GATE_WAIT(&started, 2);
     CHECK_OK(inturn_queue_drain(one, LIMIT_NS));
     if (destroyer.status == INTURN_E_DEADLOCK) {
-      /* Nothing has changed: the queue goes on. */
+      /* Nothing has changed: the queue still works. */
       CHECK_OK(inturn_queue_enqueue(two, count_work, &waited, NULL, NULL));
       drain_and_destroy(two);
       CHECK_INT(gate_count(&waited), 1);
@@ -363,8 +363,8 @@ static void who_drains_an_executor_cannot_wait_for_its_queues(void) {
   stage_destroy(&stage);
 }
 
-/* A ring that goes through the executor that the test drains: its queue waits
-   for one on the pool, whose work waits for another queue of the executor. */
+/* A ring through the executor that the test drains: its queue waits for one on
+   the pool, whose work waits for another queue of that executor. */
 static void wait_for_pool(void *context, inturn_token token) {
   link *link = context;
   GATE_WAIT(link->started, 1);
@@ -458,7 +458,7 @@ static void a_chain_of_waiting_queues_is_no_ring(void) {
     CHECK_OK(inturn_queue_enqueue(queues[2], just_finish, NULL, NULL, NULL));
     CHECK_OK(inturn_queue_drain(queues[0], LIMIT_NS));
   }
-  /* In this order, so that no work still waits for what is destroyed. */
+  /* In this order, so that no work waits for a destroyed queue. */
   for (int i = 0; i < 3; i++)
     CHECK_OK(inturn_queue_drain(queues[i], LIMIT_NS));
   for (int i = 0; i < 3; i++)

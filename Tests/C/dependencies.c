@@ -22,7 +22,7 @@ static void one_starts_when_that_of_another_queue_has_ended(void) {
   for_each_kind(check_wait_for_end);
 }
 
-/* How the earlier one may end. */
+/* How the earlier operation may end. */
 static void end_finished(pair *pair) {
   CHECK_OK(inturn_token_finish(pair->earlier.token));
 }
@@ -121,7 +121,7 @@ static void check_several(inturn_queue_kind kind) {
   stage first = stage_create_of(INTURN_QUEUE_CONCURRENT, COUNT);
   stage second = stage_create(kind);
   job earlier[COUNT], later = JOB("later");
-  /* The first one twice: it counts once, or twice, and is told in full. */
+  /* Has the first one twice: waited for once or twice, and listed in full. */
   inturn_operation operations[COUNT + 1];
   for (int i = 0; i < COUNT; i++) {
     earlier[i] = (job)JOB("earlier");
@@ -133,7 +133,7 @@ static void check_several(inturn_queue_kind kind) {
   options.after = operations;
   options.after_count = COUNT + 1;
   job_enqueue_as(second.queue, &later, work_finish, &options);
-  /* What the options point to was copied. */
+  /* The options' arrays were copied. */
   inturn_operation kept[COUNT];
   memcpy(kept, operations, sizeof kept);
   memset(operations, 0xee, sizeof operations);
@@ -154,7 +154,7 @@ static void one_waits_for_the_last_of_several(void) {
   for_each_kind(check_several);
 }
 
-/* Jobs a, b and c, of which b comes after one that is held. */
+/* Jobs a, b and c; b comes after one that is held. */
 static void check_place(inturn_queue_kind kind, const char *held,
                         const char *freed) {
   pair pair;
@@ -196,8 +196,8 @@ static void finish_segment(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* An actor's operation that has suspended, and one that comes after it, or has
-   to wait for its name. */
+/* An actor's operation that has suspended, and one that comes after it or waits
+   for its name. */
 static void check_begun(bool by_name, bool is_late) {
   static const char *const names[] = {"begun"};
   stage stage = stage_create(INTURN_QUEUE_ACTOR);
@@ -351,7 +351,7 @@ static void an_end_at_a_deadline_is_an_end(void) {
   for_each_kind(check_held_place);
 }
 
-/* The second of these statuses is what a mistaken `after` gives. */
+/* The second status is that of a mistaken `after`. */
 static void check_refused(inturn_queue_kind kind) {
   stage stage = stage_create(kind);
   gate destroyed = GATE_INIT;

@@ -8,7 +8,7 @@
 
 #include "fixture.h"
 
-/* A job's options with one operation that it comes after. */
+/* A job's options, to come after one operation. */
 static inline inturn_operation_options
 options_after(job *job, const inturn_operation *after,
               inturn_after_policy policy) {
@@ -19,7 +19,7 @@ options_after(job *job, const inturn_operation *after,
   return options;
 }
 
-/* Two stages: a job that runs on the first and holds its token, and one on the
+/* Two stages: a job on the first that runs and holds its token, and one on the
    second that comes after it. */
 typedef struct pair {
   stage first, second;

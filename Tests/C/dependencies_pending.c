@@ -1,6 +1,6 @@
 /*
  * dependencies_pending.c - what becomes of operations that wait for others, and
- * what can be asked of them.
+ * what can be asked about them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@ static void check_cancelled(inturn_queue_kind kind) {
                INTURN_E_ALREADY_FINISHED);
   stage_drain(&pair.second);
   CHECK_ENDED(&pair.later, INTURN_CANCELLED, INTURN_CAUSE_REQUEST);
-  /* It waited for nothing but that. */
+  /* It waited only for that. */
   CHECK_ENDED(&after_later, INTURN_FINISHED, INTURN_CAUSE_NONE);
   CHECK_INT(statistics_of(pair.second.queue).pending, 0);
   CHECK_OK(inturn_token_finish(pair.earlier.token));
@@ -67,7 +67,7 @@ static void check_destroy_later(inturn_queue_kind kind) {
   CHECK_ENDED(&pair.later, INTURN_CANCELLED, INTURN_CAUSE_DESTROYED);
   stage_drain(&third);
   CHECK_ENDED(&last, INTURN_FINISHED, INTURN_CAUSE_NONE);
-  /* Now who waited is told, though its queue is no more. */
+  /* Now the waiting operation ends, though its queue is gone. */
   stage_finish(&pair.first, &pair.earlier);
   stage_destroy(&third);
   pair.second = stage_create(kind);

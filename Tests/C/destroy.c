@@ -1,5 +1,5 @@
 /*
- * destroy.c - inturn_queue_destroy: when it has returned, nothing is left.
+ * destroy.c - inturn_queue_destroy: nothing is left when it returns.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -102,7 +102,7 @@ static void stay_until_go(void *context, inturn_token token) {
 
 typedef struct destroyer {
   inturn_queue queue;
-  atomic_int thread; /* its number, for the system */
+  atomic_int thread; /* its number in the system */
 } destroyer;
 
 static void destroy_queue(void *context) {
@@ -122,7 +122,7 @@ static bool is_asleep(int thread) {
 }
 
 /* Destroys the queue, whose work is in its call, and checks that the
-   destruction waits for the call. In some rounds it is asleep by then. */
+   destruction waits for the call. In some rounds, it is asleep by then. */
 static void check_call_is_waited_for(inturn_queue queue, leaver *leaver,
                                      int round) {
   destroyer destroyer = {queue, 0};
@@ -148,8 +148,8 @@ static void a_call_that_another_thread_is_in_is_waited_for(void) {
   }
 }
 
-/* The same for a call that a deadline has cut off, and that its queue does not
-   wait for any more. */
+/* The same for a call that a deadline has cut off, and that its queue no longer
+   waits for. */
 static void a_call_that_was_cut_off_is_waited_for_too(void) {
   for (int round = 0; round < 100; round++) {
     inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -173,7 +173,7 @@ static void a_call_that_was_cut_off_is_waited_for_too(void) {
 }
 
 /* A queue that is destroyed inside one of its own callbacks, and the job whose
-   callback it is. */
+   callback this is. */
 static stage inside;
 static job inside_job;
 
@@ -195,8 +195,8 @@ static void destroy_inside_end(void *context, const inturn_end *end) {
   destroy_inside(context);
 }
 
-/* Runs an operation of which one callback destroys the queue, and checks that
-   the one behind it gets its end. */
+/* Runs an operation whose callback destroys the queue, and checks that the one
+   behind it gets its end. */
 static void check_destroy_inside(inturn_work_fn work, inturn_end_fn on_end,
                                  inturn_destroy_fn end_destroy,
                                  inturn_destroy_fn destroy) {

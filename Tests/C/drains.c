@@ -1,6 +1,6 @@
 /*
- * drains.c - a drain with a maximum makes at most so many calls, and says how
- * many it has made.
+ * drains.c - a drain with a maximum makes at most that many calls, and returns
+ * how many it has made.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,7 @@ static void tell_batch_end(void *context, const inturn_batch_end *end) {
 
 static void tell_event(void *context, const inturn_event *event) {
   (void)context;
-  /* That of a start belongs to the work's call. */
+  /* The event of a start belongs to the work's call. */
   if (event->kind != INTURN_EVENT_STARTED)
     made++;
 }
@@ -39,7 +39,7 @@ static void be_told(void *context, inturn_token token) {
   made++;
 }
 
-/* Drains with this maximum until there is nothing left to call. */
+/* Drains with this maximum until nothing is left to call. */
 static uint32_t drain_by(const stage *stage, uint32_t most) {
   uint32_t all = 0, calls;
   do {
@@ -102,7 +102,7 @@ static void events_are_calls_but_that_of_a_start(void) {
     CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
     for (int i = 0; i < 2; i++)
       CHECK_OK(inturn_queue_enqueue(queue, work, NULL, NULL, NULL));
-    /* Two are enqueued, two works, two have ended, and then it is idle. */
+    /* Two enqueued events, two works, two ended events, and then idle. */
     CHECK_INT(drain_by(&stage, most), 7);
     CHECK_OK(inturn_queue_destroy(queue));
     stage_destroy(&stage);

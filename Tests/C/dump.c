@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What is dumped, as a string of the caller's. */
+/* A dump as a string, which the caller frees. */
 static char *dumped(inturn_dump_format format) {
   FILE *file = tmpfile();
   CHECK(file != NULL);
@@ -22,7 +22,8 @@ static char *dumped(inturn_dump_format format) {
   return text;
 }
 
-/* A queue in which one runs, one comes after it, and three are plain. */
+/* A queue with one running operation, one that comes after it, and three
+   more. */
 typedef struct scene {
   inturn_queue queue;
   inturn_token token;
@@ -121,7 +122,7 @@ static void a_page_has_all_that_it_shows(void) {
   char *text = dumped(INTURN_DUMP_HTML);
   CHECK_INT(strncmp(text, "<!DOCTYPE html>", 15), 0);
   CHECK_HAS(text, "\"label\":\"net \\\"\\u003cwork>\\\\\\u000a\\\"\"}");
-  /* Nothing is fetched. */
+  /* The page fetches nothing. */
   CHECK(strstr(text, "src=") == NULL && strstr(text, "<link") == NULL);
   CHECK_INT(strcmp(text + strlen(text) - 8, "</html>\n"), 0);
   free(text);

@@ -1,5 +1,5 @@
 /*
- * events.c - what a queue tells of itself, and why it is suspended.
+ * events.c - a queue's events, and the reasons of its suspension.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -127,7 +127,7 @@ static void a_refused_queue_destroys_the_context(void) {
   CHECK_INT(gate_count(&destroyed), 3);
 }
 
-/* An audit of a queue's events: what they say must add up. */
+/* An audit of a queue's events: they must be consistent. */
 typedef struct audit {
   atomic_int inside;
   atomic_long counts[INTURN_EVENT_IDLE + 1];
@@ -189,7 +189,7 @@ static void let_time_pass(void *context, inturn_token token) {
   CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
 }
 
-/* Whose deadline passes while its work is being called is looked at twice. */
+/* An operation whose deadline passes during its call is looked at twice. */
 static void a_queue_is_idle_once(void) {
   stage stage = stage_create_told(INTURN_QUEUE_FIFO, tell, NULL, NULL);
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
@@ -202,8 +202,8 @@ static void a_queue_is_idle_once(void) {
   stage_destroy(&stage);
 }
 
-/* The end is told when the time is over, and that it is idle when the place is
-   given up. */
+/* The end is reported when the time is over; the queue is idle when the place
+   is released. */
 static void a_queue_whose_place_is_given_up_is_idle(void) {
   stage stage = stage_create_told(INTURN_QUEUE_FIFO, tell, NULL, NULL);
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;

@@ -1,5 +1,5 @@
 /*
- * executors.c - host-driven executors and the main one: who drains, calls.
+ * executors.c - host-driven executors and the main one: whoever drains, calls.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -55,7 +55,7 @@ static void a_drain_of_one_call_makes_one_in_every_kind_of_queue(void) {
     CHECK_OK(inturn_executor_drain(stage.executor, 1, &calls));
     CHECK_INT(calls, 1);
     CHECK_INT(gate_count(&steps.worked), 1);
-    /* To destroy the context belongs to the work's call, or is the next one. */
+    /* Destroying the context is part of the work's call, or the next call. */
     CHECK_OK(inturn_executor_drain(stage.executor, 1, &calls));
     CHECK(calls <= 1);
     CHECK_INT(gate_count(&steps.destroyed), 1);
@@ -203,7 +203,7 @@ static void set_wake_calls_at_once_when_work_waits_already(void) {
   stage_destroy(&stage);
 }
 
-/* A wake callback that takes itself away. */
+/* A wake callback that removes itself. */
 typedef struct once {
   inturn_executor executor;
   gate woken, destroyed;
@@ -389,7 +389,7 @@ static void without_descriptors_there_is_a_status(void) {
   none = before;
   none.rlim_cur = 0;
   CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
-  /* The descriptor may be made with the executor or when it is asked for. */
+  /* The descriptor may be created with the executor or when it is asked for. */
   inturn_status created = inturn_executor_create(NULL, &executor);
   inturn_status asked =
       created == INTURN_OK ? inturn_executor_fd(executor, &fd) : created;

@@ -1,7 +1,7 @@
 /*
  * exit.c - section 12 of the manual: when the process exits, no new callback is
- * started and nothing is waited for. This program runs itself again, once for
- * each way of leaving, and looks at how that ends.
+ * started and nothing is waited for. This program runs itself again for each
+ * way of leaving, and checks how it ends.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,7 +66,7 @@ static void enqueue_for_ever(void *context) {
     (void)inturn_queue_enqueue(queue, count_work, context, NULL, NULL);
 }
 
-/* A thread that nobody joins: it goes on until the process has ended. */
+/* A thread that nobody joins: it runs until the process has ended. */
 static void start_for_ever(thread *thread, void (*body)(void *),
                            void *context) {
   thread_start(thread, body, context);
@@ -182,7 +182,7 @@ static void run_until_the_exit(void *context) {
   gate_pass(&left);
 }
 
-/* The library knows that the process exits, and its thread leaves. */
+/* By now the library knows that the process exits, and its thread leaves. */
 static void let_the_work_return(void) {
   gate_pass(&returned);
   GATE_WAIT(&left, 1);

@@ -312,7 +312,7 @@ inturn_end end_of(inturn_operation operation) {
 static pthread_mutex_t reports_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_report(void *context, const inturn_report *report) {
-  /* That of a thread that could not be started is no matter of these tests. */
+  /* A thread that could not be started does not matter to these tests. */
   if (report->kind == INTURN_REPORT_NO_THREAD)
     return;
   reports *reports = context;
@@ -360,9 +360,9 @@ void count_what_lives(void) {
   alive = library_statistics();
 }
 
-/* A worker may be a moment behind with what the test has seen the end of, so
-   this asks until it has caught up. For the same reason less may be left than
-   there was when the test began. */
+/* A worker may be a moment behind the ends that the test has seen, so this asks
+   until it has caught up. For the same reason, there may be less left than when
+   the test began. */
 void check_nothing_is_left(void) {
   time_t limit = time(NULL) + LIMIT_SECONDS;
   inturn_library_statistics now = library_statistics();

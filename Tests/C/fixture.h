@@ -1,5 +1,5 @@
 /*
- * fixture.h - the operations, queues and clocks that the tests play with.
+ * fixture.h - the operations, queues and clocks that the tests use.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 
 /* Jobs -------------------------------------------------------------------- */
 
-/* One operation under test: its context, and what became of it. Each gate is
-   passed once for each call, so that it counts them too. */
+/* One operation under test: its context, and what happened to it. Each gate is
+   passed once for each call, and so counts the calls. */
 typedef struct job {
   const char *name;
   gate started;       /* its work was called; `token` is set */
@@ -46,16 +46,16 @@ void job_ended(void *job, const inturn_end *end); /* "end <name> <outcome>" */
 void job_end_destroyed(void *job);
 void job_destroyed(void *job);
 
-/* Work that keeps its token: `into` is an inturn_token. */
+/* Work that keeps its token: `into` points to an inturn_token. */
 void keep_token(void *into, inturn_token token);
 
-/* Work that finishes and does nothing with its context. */
+/* Work that finishes and does not use its context. */
 void just_finish(void *context, inturn_token token);
 
 /* Options with the job's name as the label and its end callback. */
 inturn_operation_options job_options(job *job);
 
-/* Enqueues a job with job_options and keeps no handle. */
+/* Enqueues a job with job_options; keeps no handle. */
 void job_enqueue(inturn_queue queue, job *job, inturn_work_fn work);
 
 /* Enqueues a job with these options; the caller releases the handle. */
@@ -63,15 +63,15 @@ inturn_operation job_enqueue_with(inturn_queue queue, job *job,
                                   inturn_work_fn work,
                                   const inturn_operation_options *options);
 
-/* The same; keeps no handle. */
+/* The same, but keeps no handle. */
 void job_enqueue_as(inturn_queue queue, job *job, inturn_work_fn work,
                     const inturn_operation_options *options);
 
-/* As job_enqueue_with with job_options. */
+/* Like job_enqueue_with, with job_options. */
 inturn_operation job_enqueue_kept(inturn_queue queue, job *job,
                                   inturn_work_fn work);
 
-/* Checks that the job has ended so, and that its end was told and each of its
+/* Checks how the job has ended, and that its end was reported and each of its
    contexts destroyed exactly once. */
 #define CHECK_ENDED(job, outcome, cause)                                       \
   check_ended_at(__FILE__, __LINE__, job, outcome, cause)
@@ -79,19 +79,19 @@ inturn_operation job_enqueue_kept(inturn_queue queue, job *job,
 void check_ended_at(const char *file, int line, job *job,
                     inturn_outcome outcome, inturn_cause cause);
 
-/* "finished" and so on. */
+/* "finished", for example. */
 const char *outcome_name(inturn_outcome outcome);
 
 /* Callbacks that count ---------------------------------------------------- */
 
-/* For a gate as the context: passes it. */
+/* The context is a gate: passes it. */
 void count_destroy(void *gate);
 void count_wake(void *gate);
 void count_end(void *gate, const inturn_end *end);
 void count_work(void *gate, inturn_token token); /* and finishes */
 void count_call(void *gate, inturn_token token); /* as work, segment, handler */
 
-/* For callbacks that nobody may call. */
+/* Callbacks that must not be called. */
 void never_work(void *context, inturn_token token);
 void never_end(void *context, const inturn_end *end);
 void never_wake(void *context);
@@ -99,7 +99,7 @@ void never_wake(void *context);
 /* Stages ------------------------------------------------------------------ */
 
 /* A queue whose executor the test drains and whose clock it advances, so that
-   each step is the test's own. */
+   the test controls each step. */
 typedef struct stage {
   inturn_executor executor;
   inturn_clock clock;
@@ -110,21 +110,21 @@ typedef struct stage {
    one runs four at once. */
 stage stage_create(inturn_queue_kind kind);
 
-/* The same with so many at once; 0: the default. */
+/* The same with this maximum; 0 for the default. */
 stage stage_create_of(inturn_queue_kind kind, uint32_t max_concurrent);
 
-/* The same, with a job that runs and holds its token. */
+/* The same, with a running job that holds its token. */
 stage stage_create_running(inturn_queue_kind kind, job *job);
 
 /* The same; the caller releases the job's handle. */
 stage stage_create_running_kept(inturn_queue_kind kind, job *job,
                                 inturn_operation *out_operation);
 
-/* With these options, but for the executor and the clock, which are the
-   stage's. An interaction queue is not visible. */
+/* The same with these options, except that executor and clock are the stage's.
+   An interaction queue is not visible. */
 stage stage_create_with(inturn_queue_kind kind, inturn_queue_options options);
 
-/* Calls what waits until nothing does, and gives the number of calls. */
+/* Makes calls until nothing is left, and returns their number. */
 uint32_t stage_drain(const stage *stage);
 
 /* Advances the clock, then drains. */
@@ -146,7 +146,7 @@ void stage_destroy(const stage *stage);
    label may be NULL. */
 inturn_queue pool_queue_create(inturn_queue_kind kind, const char *label);
 
-/* Waits, with the limit, until the queue is empty, and destroys it. */
+/* Waits until the queue is empty, at most for the limit, and destroys it. */
 void drain_and_destroy(inturn_queue queue);
 
 /* Runs `body` for each kind of queue. */
@@ -163,12 +163,12 @@ bool must_stop(inturn_token token);
 
 inturn_queue_statistics statistics_of(inturn_queue queue);
 
-/* Waits for an operation's end with the limit, and gives it. */
+/* Waits for an operation's end, at most for the limit, and returns it. */
 inturn_end end_of(inturn_operation operation);
 
 /* Reports ----------------------------------------------------------------- */
 
-/* What the report handler was told: how often, and the last of it. */
+/* What the report handler received: the number of reports, and the last one. */
 typedef struct reports {
   gate told;
   inturn_report_kind kind;
@@ -178,13 +178,13 @@ typedef struct reports {
   char site[256]; /* such as "reports.c:21", without its folder; or "?:0" */
 } reports;
 
-/* Sends the library's reports here, until reports_end. */
+/* Collects the library's reports here, until reports_end. */
 void reports_begin(reports *reports);
 void reports_end(void);
 
 /* Programs ---------------------------------------------------------------- */
 
-/* The main function of a program: these tests, each of which must leave no
+/* The main function of a program with these tests, none of which may leave a
    queue, operation, executor, clock, value or observation behind. */
 #define PROGRAM(program_name, ...)                                             \
   int main(int argc, char **argv) {                                            \

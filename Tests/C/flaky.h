@@ -1,5 +1,5 @@
 /*
- * flaky.h - a job that fails, and a retry policy that it decides about.
+ * flaky.h - a job that fails, and whose retry policy asks the test.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 
 #include "fixture.h"
 
-/* A job with a retry policy that it decides about. */
+/* A job whose retry policy asks the test. */
 typedef struct flaky {
   job job;
   int asked;
@@ -31,7 +31,7 @@ static inline inturn_retry retry_with(uint32_t max_attempts, int64_t delay_ns) {
   return retry;
 }
 
-/* A stage that runs one at a time, with a job that does this work. */
+/* A stage with one operation at a time, and a job with this work. */
 static inline stage create_with(inturn_queue_kind kind, flaky *flaky,
                                 const inturn_retry *retry,
                                 inturn_work_fn work) {

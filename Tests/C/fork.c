@@ -1,6 +1,6 @@
 /*
- * fork.c - section 12 of the manual: a forked child has a library that works,
- * and handles that do not.
+ * fork.c - section 12 of the manual: a forked child has a working library, and
+ * handles that do not work.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 static int registrations;
 
 #if !SANITIZED
-/* Handlers for forks are registered by this in the C library. */
+/* The C library registers fork handlers with this. */
 int __register_atfork(void (*prepare)(void), void (*parent)(void),
                       void (*child)(void), void *library);
 
@@ -34,15 +34,15 @@ __attribute__((constructor)) static void note_registrations(void) {
   registrations_before_main = registrations;
 }
 
-/* Else a fork could come after the first use and before its handlers. */
+/* Otherwise, a fork could come between the first use and its handlers. */
 static void the_library_is_ready_for_forks_before_its_first_use(void) {
   inturn_executor executor;
   CHECK_OK(inturn_executor_pool(&executor));
   CHECK_INT(registrations, registrations_before_main);
 }
 
-/* What a child does may not touch a gate or a trace of the parent's: a thread
-   that the child does not have may hold its mutex. */
+/* A child must not touch its parent's gates or traces: a thread that the child
+   does not have may hold their mutexes. */
 
 static void all_inherited_handles_are_refused(void *context) {
   const live_handles *live = context;
@@ -118,7 +118,7 @@ static void new_objects_work_in_a_child_of_a_child(void) {
   IN_CHILD(fork_again, NULL);
 }
 
-/* One handle of each process that has come before. */
+/* One handle of each process before this one. */
 enum { GENERATIONS = 40 };
 static inturn_queue ancestors[GENERATIONS];
 
@@ -130,7 +130,7 @@ static void fork_on(void *context) {
     return;
   gate worked = GATE_INIT;
   inturn_queue *queue = &ancestors[*generation];
-  /* Every third one does not use the library. */
+  /* Every third process does not use the library. */
   if (*generation % 3 != 2) {
     *queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
     CHECK_OK(inturn_queue_enqueue(*queue, count_work, &worked, NULL, NULL));

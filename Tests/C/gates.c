@@ -1,6 +1,6 @@
 /*
- * gates.c - what is done to an operation by its token is done to that one, and
- * never to another one that has come to its place meanwhile.
+ * gates.c - a call with a token only ever reaches its own operation, never
+ * another one that has taken its place meanwhile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,9 +9,8 @@
 enum { THREADS = 2 };
 
 /* Two operations of a batch run, and a bystander waits for a place. The batch
-   is cancelled, and in the middle of that, as the first one's handler is handed
-   to the executor, the second one ends and the bystander begins in its place.
- */
+   is cancelled; during that, while the first one's handler is handed to the
+   executor, the second one ends and the bystander begins in its place. */
 static struct scene {
   gate running, handled, go, cancelled, over;
   gate bystander_started;
@@ -40,18 +39,18 @@ static void bystander(void *context, inturn_token token) {
   just_finish(context, token);
 }
 
-/* On the thread that cancels. */
+/* Called on the thread that cancels. */
 static void let_the_bystander_begin(void *context) {
   CHECK(context == NULL);
   if (!scene.is_armed)
     return;
   scene.is_armed = false;
-  /* Its thread is the only one that is free, and has its gate with it. */
+  /* Only the second one's thread is free, and it still has the gate. */
   gate_pass(&scene.go);
   GATE_WAIT(&scene.bystander_started, 1);
 }
 
-/* Without a limit to the calls of a turn: then a thread goes straight on. */
+/* With no limit to the calls of a turn, so that a thread continues at once. */
 static void drain_executor(void *context) {
   inturn_executor executor = *(inturn_executor *)context;
   while (gate_count(&scene.over) == 0)

@@ -59,7 +59,7 @@ static void cancelling_a_key_cancels_running_ones_of_each_kind(void) {
   for_each_kind(cancelling_a_key_cancels_running_ones_too);
 }
 
-/* To Unicode the two keys are one text. */
+/* To Unicode, the two keys are the same text. */
 static void keys_with_other_bytes_are_other_keys(void) {
   stage stage = stage_create(INTURN_QUEUE_INTERACTION);
   job composed = JOB("composed"), decomposed = JOB("decomposed");

@@ -1,5 +1,5 @@
 /*
- * groups.h - jobs that have a key.
+ * groups.h - jobs with keys.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  */
 #include "handle_calls.h"
 
-/* Where the calls write to, which they do not when they are refused. */
+/* Out parameters, which refused calls do not write. */
 typedef struct outputs {
   inturn_operation operation;
   inturn_queue queue;
@@ -24,7 +24,7 @@ typedef struct outputs {
   double real;
   int fd;
   void *data;
-  unsigned char flag; /* a bool, whose bytes may be any */
+  unsigned char flag; /* a bool with arbitrary bytes */
 } outputs;
 
 static const inturn_token no_token = {0};
@@ -121,12 +121,12 @@ static inturn_status observe_on_executor(inturn_executor executor) {
 #define TYPE_EXECUTOR inturn_executor
 #define TYPE_CLOCK inturn_clock
 
-/* What a call gives as a context, and what it calls with it. */
+/* What calls are given as contexts and destroy functions. */
 #define CONTEXT &destroyed, count_destroy
 #define WORK never_work, CONTEXT
 
-/* The kind of handle, the function, how many contexts it takes, whether it
-   takes the null handle, its arguments. */
+/* The kind of handle, the function, the number of contexts, whether the null
+   handle is allowed, and the arguments. */
 /* clang-format off */
 #define HANDLE_CALLS(X)                                                        \
   X(QUEUE, inturn_queue_enqueue, 1, false, (handle, WORK, &out.operation))     \

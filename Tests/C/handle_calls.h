@@ -1,6 +1,6 @@
 /*
- * handle_calls.h - each function of the library that takes a handle, as a
- * table, so that a test can give each of them a handle that it must refuse.
+ * handle_calls.h - a table of all functions that take a handle, so that a test
+ * can pass each of them a handle that it must refuse.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,14 +17,14 @@ typedef enum handle_kind {
   HANDLE_CLOCK,
   HANDLE_VALUE,
   HANDLE_OBSERVATION,
-  HANDLE_KINDS /* how many there are */
+  HANDLE_KINDS /* the number of kinds */
 } handle_kind;
 
 typedef struct handle_call {
   const char *name;
   handle_kind kind;
-  int contexts;      /* how many it takes, each with a destroy function */
-  bool null_allowed; /* the null handle has a meaning of its own */
+  int contexts;      /* the number of contexts, each with a destroy function */
+  bool null_allowed; /* the null handle has a meaning */
   inturn_status (*call)(uint64_t bits);
 } handle_call;
 
@@ -39,16 +39,16 @@ typedef struct live_handles {
 
 live_handles live_handles_create(void);
 
-/* Destroys them. The operation and the token stay as stale ones. */
+/* Destroys them. The operation and the token stay, as stale ones. */
 void live_handles_destroy(const live_handles *live);
 
-/* Makes the call with this handle, which must be refused, and gives the status.
-   Checks what holds for every refusal: no out parameter is written, no callback
-   is called, each context is destroyed once. */
+/* Calls the function with this handle, which it must refuse, and returns the
+   status. Checks what holds for every refusal: no out parameter is written, no
+   callback is called, each context is destroyed once. */
 inturn_status refused_call(const handle_call *call, uint64_t bits);
 
-/* Makes each call that takes a handle of `kind` with these bits, and checks
-   that each is refused with `expected`. */
+/* Calls every function that takes a handle of `kind` with these bits, and
+   checks that each refuses with `expected`. */
 void check_refusals(handle_kind kind, uint64_t bits, inturn_status expected);
 
 #endif

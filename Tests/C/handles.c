@@ -39,7 +39,7 @@ static void a_handle_of_another_kind_gives_wrong_kind(void) {
   live_handles_destroy(&live);
 }
 
-/* Of whatever kind it claims to be: the low 30 bits count the objects. */
+/* Whatever kind it claims: the low 30 bits count the objects. */
 static void a_handle_of_no_object_is_stale(void) {
   live_handles live = live_handles_create();
   uint64_t counts = (UINT64_C(1) << 30) - 1;
@@ -144,7 +144,7 @@ static void an_old_token_never_finishes_a_later_operation(void) {
 
 static inturn_token old_tokens[4];
 
-/* Called with the place of its own token. */
+/* The context is where the work keeps its own token. */
 static void try_old_tokens(void *own, inturn_token token) {
   for (inturn_token *old = old_tokens; old != own; old++) {
     inturn_status status = inturn_token_finish(*old);
@@ -154,8 +154,8 @@ static void try_old_tokens(void *own, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* The same of operations with handles, which have places of their own, while
-   their work is being called. */
+/* The same for operations with handles, which have slots, while their work is
+   being called. */
 static void an_old_token_never_finishes_a_later_one_with_a_handle(void) {
   inturn_queue queue;
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &queue));

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A test as a whole may wait for several things. */
+/* A whole test may wait for several things. */
 #define TEST_LIMIT_SECONDS (8 * LIMIT_SECONDS)
 
 static const char *path_of_program;
@@ -43,9 +43,9 @@ void refused_at(const char *file, int line, const char *call) {
   _Exit(REFUSED);
 }
 
-/* For what has waited too long: what each thread does, where there is a
-   debugger. A forked child would run the library's fork handlers, which may
-   wait, too; a spawned one does not. */
+/* Shows the stack of each thread after a time-out, if there is a debugger. The
+   debugger is spawned, as a fork would run the library's handlers, which may
+   also wait. */
 static void show_stacks(void) {
   extern char **environ;
   char line[80];
@@ -183,7 +183,7 @@ uint64_t next_random(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-/* For what has no limit of its own, such as inturn_queue_destroy. */
+/* For calls without a time limit, such as inturn_queue_destroy. */
 static void on_alarm(int number) {
   (void)number;
   static const char message[] = "the test did not end within its limit: ";
@@ -195,8 +195,8 @@ static void on_alarm(int number) {
   _exit(written > 0 ? 1 : 2);
 }
 
-/* Whether the environment's INTURN_TEST_LEFT_OUT, names between spaces, has the
-   test's. */
+/* Whether the test is in the environment's INTURN_TEST_LEFT_OUT, which has
+   names between spaces. */
 static int is_left_out(const test *test) {
   const char *names = getenv("INTURN_TEST_LEFT_OUT");
   char name[128];
@@ -234,7 +234,7 @@ int run_tests(const program *program, int argc, char **argv) {
   return passed > 0 ? 0 : 1;
 }
 
-/* The wait status of a child that sets itself an alarm. */
+/* The wait status of a child that has set itself an alarm. */
 static int wait_for(pid_t child) {
   int status = 0;
   pid_t result;
@@ -247,7 +247,7 @@ static int wait_for(pid_t child) {
   return status;
 }
 
-/* Memory that a program leaves behind at a sudden end is no leak. */
+/* Memory left behind by a sudden end is not a leak. */
 static void ignore_leaks(void) {
   const char *before = getenv("ASAN_OPTIONS");
   char options[1024];
@@ -262,7 +262,7 @@ int run_self(const char *argument, const char *second_argument) {
     signal(SIGALRM, SIG_DFL);
     alarm(LIMIT_SECONDS);
     ignore_leaks();
-    /* Its tests are not this program's. */
+    /* Its tests do not count for this program. */
     if (dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO) < 0)
       _exit(126);
     execl(path_of_program, path_of_program, argument, second_argument,

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Nothing here sleeps, and nothing here waits without a limit. This part calls
- * no function of the library, so that a program can use it without linking it;
- * fixture.h is the part that does.
+ * no function of the library, so that programs can use it without linking it;
+ * fixture.h does call them.
  */
 #ifndef HARNESS_H
 #define HARNESS_H
@@ -21,8 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether a sanitizer's run-time library is in the program: it has a thread of
-   its own, and replaces functions of the C library. */
+/* Whether a sanitizer's run time is in the program: it has a thread of its own,
+   and replaces functions of the C library. */
 #define SANITIZED 0
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -39,8 +39,8 @@
 
 /* Checks ------------------------------------------------------------------ */
 
-/* Says where and what, and ends the program with status 1. Neither exit
-   handlers nor the library's own end are run: what failed may hang them. */
+/* Prints the place and the message, and ends the program with status 1. No exit
+   handlers run, not even the library's: the failure may make them hang. */
 _Noreturn void fail_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -81,14 +81,14 @@ _Noreturn void fail_at(const char *file, int line, const char *format, ...)
 
 #define CHECK_OK(expression) CHECK_STATUS(expression, INTURN_OK)
 
-/* A call has said INTURN_E_NO_MEMORY where the test does not expect it. Under
-   Tests/Faults, which sets INTURN_TEST_REFUSALS, the system may have had no
-   thread or descriptor: the program ends with REFUSED. Else this returns. */
+/* A call has unexpectedly returned INTURN_E_NO_MEMORY. Under Tests/Faults,
+   which sets INTURN_TEST_REFUSALS, the system may have had no thread or
+   descriptor: then the program ends with REFUSED. Otherwise, this returns. */
 void refused_at(const char *file, int line, const char *call);
 
 enum { REFUSED = 75 };
 
-/* For who takes several statuses, but not that one. */
+/* For callers that allow several statuses, but not that one. */
 #define CHECK_NOT_REFUSED(status)                                              \
   do {                                                                         \
     if ((status) == INTURN_E_NO_MEMORY)                                        \
@@ -110,8 +110,8 @@ typedef struct gate {
 void gate_pass(gate *gate);
 long gate_count(gate *gate);
 
-/* Waits until the gate was passed `count` times; fails after the limit, and
-   shows what each thread does then. */
+/* Waits until the gate was passed `count` times; after the limit, fails and
+   shows what each thread is doing. */
 #define GATE_WAIT(gate, count)                                                 \
   gate_wait_at(__FILE__, __LINE__, #gate, gate, count)
 
@@ -127,10 +127,10 @@ typedef struct thread {
   gate over;
 } thread;
 
-/* Runs `body` on a new thread. The struct stays where it is until the join. */
+/* Runs `body` on a new thread. The struct must not move until the join. */
 void thread_start(thread *thread, void (*body)(void *), void *context);
 
-/* Waits for the body's end, and fails after the limit. */
+/* Waits for the body's end; fails after the limit. */
 void thread_join(thread *thread);
 
 /* Runs `body` once on a new thread, and waits for it. */
@@ -142,13 +142,13 @@ void in_parallel(int count, void (*body)(int index));
 
 /* The trace --------------------------------------------------------------- */
 
-/* Adds a line to the trace of the test. From any thread. */
+/* Adds a line to the test's trace. Any thread may call this. */
 void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Begins a new trace. Each test begins with one. */
 void trace_begin(void);
 
-/* Checks that the trace is `expected`, its lines separated by ", ", and begins
+/* Checks that the trace is `expected`, with lines separated by ", ", and begins
    a new one. */
 #define CHECK_TRACE(expected) check_trace_at(__FILE__, __LINE__, expected)
 
@@ -156,8 +156,8 @@ void check_trace_at(const char *file, int line, const char *expected);
 
 /* Numbers ----------------------------------------------------------------- */
 
-/* `count` times the environment's INTURN_TEST_SCALE (1 when it is not set), at
-   least 1: what the long tests repeat, so that slow builds can do less. */
+/* `count` times the environment's INTURN_TEST_SCALE (1 by default), at least 1:
+   the number of repetitions in long tests, so that slow builds can do less. */
 long scaled(long count);
 
 /* The next number of a generator whose state is `state` (splitmix64). */
@@ -173,8 +173,8 @@ typedef struct test {
 #define TEST(name)                                                             \
   { #name, name }
 
-/* What a program consists of. `before` and `after`, which may be NULL, are
-   called around each test. */
+/* The parts of a program. `before` and `after`, which may be NULL, are called
+   around each test. */
 typedef struct program {
   const char *name;
   const test *tests;
@@ -183,25 +183,24 @@ typedef struct program {
   void (*after)(void);
 } program;
 
-/* Runs the tests whose name contains argv[1], or all of them. Prints a line as
-   each begins and another as it has passed, so that the last one names a test
-   that hangs, and `name: N passed, 0 failed`; a test that fails ends the
-   program. Those that the environment's INTURN_TEST_LEFT_OUT names, such as
-   " one another ", are left out, and it says so. */
+/* Runs the tests whose name contains argv[1], or all of them. Prints a line
+   when each begins and another when it has passed, so that the last one names a
+   test that hangs, and then `name: N passed, 0 failed`; a test that fails ends
+   the program. Tests named in the environment's INTURN_TEST_LEFT_OUT, such as "
+   one another ", are left out, which is printed. */
 int run_tests(const program *program, int argc, char **argv);
 
-/* Runs this program again, with one or two arguments, and waits for it. Gives
-   its wait status; it is killed by SIGALRM when it takes longer than the
-   limit. */
+/* Runs this program again, with one or two arguments, and waits for it. Returns
+   its wait status; SIGALRM kills it after the limit. */
 int run_self(const char *argument, const char *second_argument);
 
-/* Runs one test again in a process of its own, whose environment has this value
-   of a variable, or none, and checks that it ends by itself with status 0.
-   Whether this is that process. */
+/* Runs one test again in a process of its own, with this value of an
+   environment variable, or none, and checks that it ends by itself with status
+   0. Returns whether the caller is that process. */
 bool is_alone(const char *test, const char *variable, const char *value);
 
 /* Forks, calls `body` in the child, and waits for it. Fails unless the child
-   has ended by itself with status 0 within the limit. */
+   ends by itself with status 0 within the limit. */
 #define IN_CHILD(body, context) in_child_at(__FILE__, __LINE__, body, context)
 
 void in_child_at(const char *file, int line, void (*body)(void *),

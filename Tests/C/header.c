@@ -1,7 +1,7 @@
 /*
  * header.c - a program that includes inturn.h and nothing before it. It is
- * compiled as each C and C++ that the header promises, with every warning as an
- * error: what is tested here is that it compiles.
+ * compiled as each C and C++ that the header promises, with all warnings as
+ * errors: the test is that it compiles.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,11 +37,11 @@ int main(void) {
   REQUIRE(of_queue.size == sizeof of_queue);
   REQUIRE(of_library.size == sizeof of_library);
 
-  /* Zero is the default, also of what has another one than none. */
+  /* Zero is the default, also for fields whose default is not `none`. */
   REQUIRE(queue_options.settle_ns == 0);
   REQUIRE(queue_options.gap_ns == 0);
 
-  /* Handles are 64 bits, and so is what callers own for good. */
+  /* Handles have 64 bits, and so have the structs that callers keep. */
   REQUIRE(sizeof queue == 8 && sizeof operation == 8 && sizeof token == 8);
   REQUIRE(sizeof executor == 8 && sizeof clock == 8);
   REQUIRE(sizeof(inturn_datum) == 64 && sizeof(inturn_taken) == 16);

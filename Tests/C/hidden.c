@@ -1,6 +1,7 @@
 /*
  * hidden.c - interactions that have begun, and whose view disappears before
- * they are presented: while their condition is asked, or their start is told.
+ * they are presented: while their condition is asked, or their start is
+ * reported.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A job with a condition: what happens while that is asked, the first time. */
+/* A job with a condition, and what happens when that is first asked. */
 typedef struct guarded {
   job job;
   inturn_verdict verdict;
@@ -47,7 +48,7 @@ static void guarded_release(const guarded *guarded) {
 }
 
 /* A queue that settles in 500 ns and leaves a gap of 250 ns, with two guarded
-   ones, of which the first is asked when the view has settled. */
+   jobs; the first is asked when the view has settled. */
 static stage create_visible(guarded *first, guarded *second) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.settle_ns = 500;
@@ -110,7 +111,7 @@ one_whose_view_appears_again_meanwhile_waits_until_it_settles(void) {
   CHECK_TRACE("ask a");
   a.verdict = INTURN_SKIP;
   stage_advance(&stage, 1);
-  /* It was skipped, so that there is no gap. */
+  /* It was skipped, so there is no gap. */
   CHECK_TRACE("ask a, end a finished, ask b, work b, end b finished");
   guarded_release(&a);
   guarded_release(&b);
@@ -218,7 +219,7 @@ static void destroying_the_queue_ends_one_that_has_gone_back(void) {
   guarded_release(&b);
 }
 
-/* Views that disappear while the start is told */
+/* Views that disappear while the start is reported */
 
 static void hide_at_first_start(void *context, const inturn_event *event) {
   static const char *const kinds[] = {"?", "enqueued", "joined", "started",

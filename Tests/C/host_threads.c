@@ -49,8 +49,8 @@ static void meet(void *context, inturn_token token) {
   just_finish(context, token);
 }
 
-/* Starts threads that run the executor, and waits until all of them are there:
-   a stop concerns only those that are. */
+/* Starts threads that run the executor, and waits until all of them have begun:
+   a stop only reaches those that have. */
 static void start_running(thread threads[THREADS], inturn_executor *executor) {
   inturn_queue queue = create_on(INTURN_QUEUE_CONCURRENT, *executor);
   all_run = (gate)GATE_INIT;
@@ -82,7 +82,7 @@ static void so_many_threads_drain_at_a_time(void) {
   CHECK_OK(inturn_executor_stop(executor));
   for (int i = 0; i < THREADS; i++)
     thread_join(&threads[i]);
-  /* The stop is over with the last of them. */
+  /* The stop is over when the last one has returned. */
   CHECK_OK(inturn_executor_drain(executor, 0, NULL));
   CHECK_OK(inturn_queue_destroy(queue));
   CHECK_OK(inturn_executor_destroy(executor));
@@ -211,7 +211,7 @@ static void a_queue_goes_on_with_another_executor(void) {
   CHECK_TRACE("");
   CHECK_OK(inturn_executor_drain(other, 0, NULL));
   CHECK_TRACE("end a finished, work b");
-  /* Back again. Both are in use until the queue is destroyed. */
+  /* Back again. Both executors are in use until the queue is destroyed. */
   CHECK_OK(inturn_queue_set_executor(stage.queue, stage.executor));
   CHECK_STATUS(inturn_executor_destroy(other), INTURN_E_BUSY);
   job_enqueue(stage.queue, &third, work_finish);

@@ -1,5 +1,5 @@
 /*
- * idle.c - what has nothing to do wakes nobody, and keeps no memory.
+ * idle.c - an idle queue wakes no thread, and keeps no memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +40,7 @@ static void an_idle_interaction_queue_wakes_nobody_in_a_minute(void) {
 
 /* Threads and how often each was woken */
 
-/* The threads of this process: of each, how often it has gone to sleep, which
+/* The threads of this process: for each, how often it has gone to sleep, which
    is once after each time that it is woken. */
 typedef struct census {
   int count;
@@ -91,15 +91,14 @@ static int place_in(const census *census, long id) {
   return -1;
 }
 
-/* Waits three seconds for a descriptor, which stays quiet: nobody wakes this
-   thread. */
+/* Waits three seconds for a quiet descriptor, so this thread is not woken. */
 static void wait_quietly(int fd) {
   struct pollfd quiet = {.fd = fd, .events = POLLIN};
   CHECK_INT(poll(&quiet, 1, 3 * SECOND_MS), 0);
 }
 
-/* Does that, and checks that no other thread is woken, begins or ends. Those
-   that were there before the library had anything to do are not its own, but a
+/* Waits quietly, and checks that no other thread is woken, begins or ends.
+   Threads that existed before the library had anything to do are a
    sanitizer's. */
 static void check_nobody_is_woken(int fd, const census *not_ours) {
   census before = census_of_threads();
@@ -129,9 +128,9 @@ static void check_has(const census *census, const char *name) {
 
 static void do_nothing(void *context) { (void)context; }
 
-/* All that the library may have running has been used, and has come to rest. */
+/* Everything that the library may run has been used, and has come to rest. */
 static void an_idle_process_is_not_woken(void) {
-  /* ThreadSanitizer starts a thread of its own before the first other one. */
+  /* ThreadSanitizer starts its own thread before the first other one. */
   on_another_thread(do_nothing, NULL);
   census not_ours = census_of_threads();
   inturn_executor_options host_options = INTURN_EXECUTOR_OPTIONS_INIT;
@@ -155,7 +154,7 @@ static void an_idle_process_is_not_woken(void) {
   CHECK_OK(inturn_executor_drain(host, 0, NULL));
   int fd;
   CHECK_OK(inturn_executor_fd(host, &fd));
-  /* Threads of the pool that it does not need any more end after a second. */
+  /* Threads that the pool no longer needs end after a second. */
   wait_quietly(fd);
   check_nobody_is_woken(fd, &not_ours);
   census running = census_of_threads();
@@ -177,8 +176,8 @@ static long resident_bytes(void) {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* One queue after the other has so much to do that it takes the largest piece
-   of memory, and goes on to live. */
+/* Each queue in turn gets so many operations that it takes the largest piece of
+   memory, and stays alive. */
 static void idle_queues_keep_nothing(inturn_queue_kind kind) {
   enum { QUEUES = 30, BURST = 3600, LIMIT = 1 << 20 };
   inturn_queue queues[QUEUES];

@@ -1,5 +1,5 @@
 /*
- * input.c - what callers get wrong, other than handles: each mistake has a
+ * input.c - callers' mistakes, other than with handles: each mistake has a
  * status, and each context is destroyed exactly once.
  *
  * SPDX-License-Identifier: MIT
@@ -42,8 +42,8 @@ static void check_queue_options(inturn_queue_kind kind,
     CHECK_INT(queue.bits, 77);
 }
 
-/* Enqueues with these options, which are refused, and checks that each of the
-   two contexts is destroyed before the call returns. */
+/* Enqueues with these options, which are refused, and checks that both contexts
+   are destroyed before the call returns. */
 static void check_refused(inturn_operation_options options,
                           inturn_status expected) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
@@ -63,7 +63,7 @@ static void check_refused(inturn_operation_options options,
   stage_destroy(&stage);
 }
 
-/* The same for an executor's options, which hold the wake context. */
+/* The same for an executor's options, which have the wake context. */
 static void check_refused_executor(inturn_executor_options options) {
   gate contexts = GATE_INIT;
   inturn_executor executor = {77};
@@ -116,7 +116,7 @@ static void statistics_of_a_wrong_size_are_refused(void) {
   stage_destroy(&stage);
 }
 
-/* Room for one number, with a page behind it that may not be read. */
+/* Room for one number, followed by a page that cannot be read. */
 static uint32_t *number_before_forbidden_page(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   int zero = open("/dev/zero", O_RDWR);
@@ -240,7 +240,7 @@ static void the_largest_numbers_are_fine(void) {
   check_queue_options(INTURN_QUEUE_CONCURRENT, queue, INTURN_OK);
 }
 
-/* Counts that no array of the caller's can have. */
+/* Counts that no caller's array can have. */
 static const size_t absurd_counts[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 2,
                                        SIZE_MAX / 8};
 
@@ -326,7 +326,7 @@ static void numbers_at_the_ends_of_their_ranges_are_checked(void) {
     CHECK_STATUS(inturn_value_create(NULL, &bytes, &value),
                  INTURN_E_INVALID_ARGUMENT);
   }
-  /* The longest times there are: nothing of that comes to pass. */
+  /* The longest possible times: nothing happens. */
   job job = JOB("a");
   inturn_operation_options options = job_options(&job);
   inturn_retry retry = INTURN_RETRY_INIT;

@@ -34,7 +34,7 @@ static stage create_settling(job *job, inturn_work_fn work) {
   return stage;
 }
 
-/* A stage whose view has settled, with a job that runs. */
+/* A stage whose view has settled, with a running job. */
 static stage create_running(job *job) {
   stage stage = create_settling(job, work_hold);
   stage_advance(&stage, 500);
@@ -42,7 +42,7 @@ static stage create_running(job *job) {
   return stage;
 }
 
-/* Ends the job's interaction and lets its end be told. */
+/* Ends the job's interaction, and delivers its end. */
 static void finish(const stage *stage, job *job) {
   CHECK_OK(inturn_token_finish(job->token));
   stage_drain(stage);
@@ -293,7 +293,7 @@ by_default_work_is_called_on_the_main_thread_after_half_a_second(void) {
   drain_and_destroy(queue);
 }
 
-/* The gap after the interaction that is shown is never armed. */
+/* The gap after the interaction that is shown never begins. */
 static void deadlines_go_on_after_a_queue_is_destroyed_that_shows(void) {
   job shown = JOB("a"), late = JOB("b");
   stage stage = create_running(&shown);

@@ -190,7 +190,7 @@ static void one_that_has_joined_can_be_cancelled_alone(void) {
     operations[i] = enqueue_of_key(stage.queue, &jobs[i], "k", true,
                                    i == 0 ? work_hold : never_work);
   stage_drain(&stage);
-  /* The middle one, the last one, the first one of those that have joined. */
+  /* The middle one, the last one, and the first of those that have joined. */
   CHECK_OK(inturn_operation_cancel(operations[2]));
   CHECK_OK(inturn_operation_cancel(operations[3]));
   stage_drain(&stage);
@@ -255,7 +255,7 @@ static void attempts_are_its_own_or_with_joined_its_leaders(void) {
     }
     release(a);
     stage_destroy(&stage);
-    /* Neither started; two attempts of the first; the second stood in. */
+    /* Neither started; the first had two attempts; the second stood in. */
     CHECK_INT(first.end.attempts, (round == 0 ? 0 : round == 1 ? 2 : 1));
     CHECK_INT(second.end.attempts, (round == 0 ? 0 : round == 1 ? 2 : 1));
     CHECK((first.end.started_ns != 0) == (round > 0));

@@ -1,6 +1,6 @@
 /*
- * list.c - inturn_queue_list, which says what has not ended; and the counts of
- * the whole library.
+ * list.c - inturn_queue_list, which lists what has not ended; and the counts
+ * for the whole library.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,10 +1,10 @@
 /*
  * load.c - the library loaded, used and closed at run time. This program is not
- * linked with it: the environment's INTURN_LIBRARY is its path.
+ * linked with it: INTURN_LIBRARY in the environment is its path.
  *
  * SPDX-License-Identifier: MIT
  */
-/* What it calls are pointers of the functions' names. */
+/* It calls pointers that have the functions' names. */
 #define INTURN_NO_SITES
 
 #include "harness.h"
@@ -53,7 +53,7 @@ static void library_close(const library *library) {
   CHECK_INT(dlclose(library->handle), 0);
 }
 
-/* An operation's context: the library that called it, and its count. */
+/* An operation's context: the library that called it, and a count. */
 typedef struct call {
   library *library;
   gate called;
@@ -85,7 +85,7 @@ static void open_and_use(void *context) {
   use(library);
 }
 
-/* The first test, so that this is the first time that it is loaded. */
+/* Has to be the first test, so that it loads the library for the first time. */
 static void a_library_loaded_by_another_thread_knows_the_main_thread(void) {
   library library;
   inturn_executor executor;

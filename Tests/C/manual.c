@@ -1,5 +1,5 @@
 /*
- * manual.c - the programs of section 2 of the manual, as they stand there.
+ * manual.c - the programs in section 2 of the manual, word for word.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A file to upload, and the thread that does it. */
+/* A file to upload, and the thread that uploads it. */
 typedef struct file {
   const char *name;
   thread uploader;

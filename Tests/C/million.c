@@ -10,7 +10,7 @@
 
 enum { PRODUCERS = 8 };
 
-/* One operation: who enqueued it, as which, and how often it was called. */
+/* One operation: its producer, its number, and how often it was called. */
 typedef struct item {
   int producer;
   long index;
@@ -19,16 +19,16 @@ typedef struct item {
 
 static inturn_queue queue;
 static item *items[PRODUCERS];
-static long each;             /* how many a producer enqueues */
-static long finish_elsewhere; /* every so many are finished by the finisher */
+static long each;             /* how many each producer enqueues */
+static long finish_elsewhere; /* one in this many is finished by the finisher */
 
-/* What the works, one at a time, have seen; plain numbers, so that a tool that
-   looks for races sees an overlap too. */
+/* What the works, one at a time, have seen; plain numbers, so that race
+   detectors notice an overlap, too. */
 static long next_index[PRODUCERS];
 static long begun, ended;
 static atomic_int inside;
 
-/* The thread that finishes what works leave to it: a list that grows. */
+/* The thread that finishes tokens that works leave to it: a growing list. */
 static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 static inturn_token *left;
 static long left_count;
@@ -67,7 +67,7 @@ static void work_item(void *context, inturn_token token) {
 
 static void destroy_item(void *context) {
   item *item = context;
-  /* If it has not worked, its enqueue is refused. */
+  /* Without a call of its work, its enqueue is refused. */
   if (atomic_load(&item->worked) == 0)
     return;
   CHECK_INT(atomic_fetch_add(&item->destroyed, 1), 0);
@@ -130,7 +130,7 @@ static void a_million_of_an_actor_finished_elsewhere(void) {
   produce_and_check(INTURN_QUEUE_ACTOR, 7);
 }
 
-/* Enqueues what never starts, and gives how many. */
+/* Enqueues operations that never start, and returns how many. */
 static long enqueue_behind_a_suspend(gate *destroyed) {
   long count = scaled(1000000);
   queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);

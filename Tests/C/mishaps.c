@@ -1,6 +1,7 @@
 /*
  * mishaps.c - what goes wrong around an interaction: late finishes, adding
- * after the close, owners that die. Each has its status, and the queue goes on.
+ * after the close, owners that die. Each has its status, and the queue
+ * continues.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +30,7 @@ static void a_second_finish_is_refused_and_the_queue_goes_on(void) {
   on_another_thread(finish_late, &first);
   stage_drain(&stage);
   CHECK_TRACE("work first, end first finished, work second");
-  finish_late(&first); /* the second one is not touched by it */
+  finish_late(&first); /* does not touch the second one */
   CHECK_INT(statistics_of(stage.queue).running, 1);
   CHECK(!is_cancelled(second.token));
   stage_finish(&stage, &second);
@@ -43,7 +44,7 @@ static void after_its_queue_is_gone_a_token_is_refused_on_any_thread(void) {
   stage first = stage_create_running(INTURN_QUEUE_INTERACTION, &gone);
   stage_destroy(&first);
   on_another_thread(finish_late, &gone);
-  /* Nor does it end another operation, whatever place in memory that has. */
+  /* Nor does it end an operation that has taken its place in memory. */
   stage second = stage_create_running(INTURN_QUEUE_INTERACTION, &here);
   on_another_thread(finish_late, &gone);
   CHECK_INT(statistics_of(second.queue).running, 1);
@@ -53,7 +54,7 @@ static void after_its_queue_is_gone_a_token_is_refused_on_any_thread(void) {
   stage_destroy(&second);
 }
 
-/* Its handle keeps it; its queue is gone, and others take that one's place. */
+/* Its handle keeps it; its queue is gone, and others take the queue's place. */
 static void a_token_is_over_whatever_queues_come_after_its_own(void) {
   job gone = JOB("gone");
   inturn_operation kept;
@@ -101,7 +102,7 @@ static void a_finish_and_the_end_of_the_queue_race_to_one_end(void) {
   }
 }
 
-/* The thread that serves the process's signals. */
+/* The thread that handles the process's signals. */
 static void serve_a_signal(void *context) {
   sigset_t signals;
   int number;
@@ -117,7 +118,7 @@ static void a_thread_that_serves_signals_finishes_an_interaction(void) {
   thread serving;
   CHECK_INT(sigemptyset(&signals), 0);
   CHECK_INT(sigaddset(&signals, SIGUSR1), 0);
-  /* Inherited by the thread, which is the only one that takes it. */
+  /* Inherited by the thread, which is the only one that receives it. */
   CHECK_INT(pthread_sigmask(SIG_BLOCK, &signals, &before), 0);
   job first = JOB("first"), second = JOB("second");
   stage stage = stage_create_running(INTURN_QUEUE_INTERACTION, &first);
@@ -183,7 +184,7 @@ static void a_condition_that_blocks_is_reported_and_cut_off(void) {
   CHECK_INT(gate_count(&reports.told), 1);
   CHECK_INT(reports.kind, INTURN_REPORT_STALL);
   CHECK_TEXT(reports.operation_label, "blocking");
-  /* Nothing was shown: there is no gap. */
+  /* Nothing was shown, so there is no gap. */
   CHECK_TRACE("end blocking timed out, work next, end next finished");
   CHECK_ENDED(&blocking, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
   stage_destroy(&stage);
@@ -213,7 +214,7 @@ static void a_closed_queue_refuses_whatever_the_options_say(void) {
     options.end_destroy = count_destroy;
     options.on_end = never_end;
     options.urgent = i == 1;
-    options.join = i == 2; /* not even one that would join */
+    options.join = i == 2; /* not even an operation that would join */
     options.key = i == 2 ? "k" : NULL;
     options.owner = i == 3 ? owner : (inturn_owner){0};
     CHECK_STATUS(inturn_queue_enqueue_with(stage.queue, &options, never_work,
@@ -233,14 +234,14 @@ static void a_closed_queue_refuses_whatever_the_options_say(void) {
   stage_destroy(&stage);
 }
 
-/* Owners that die while one of theirs is presenting */
+/* Owners that die while one of their operations is presenting */
 
 static void give_in(void *context, inturn_token token) {
   job_cancel_called(context, token);
   CHECK_OK(inturn_token_cancel(token));
 }
 
-/* A stage on which the job runs, which is the new owner's. */
+/* A stage with a running job, which belongs to the new owner. */
 static stage create_owned(job *job, inturn_operation_options options,
                           inturn_owner *out_owner) {
   stage stage = stage_create(INTURN_QUEUE_INTERACTION);
@@ -260,7 +261,7 @@ static void the_handler_of_a_dead_owners_interaction_takes_it_down(void) {
   job_enqueue(stage.queue, &next, work_finish);
   CHECK_OK(inturn_token_on_cancel(shown.token, give_in, &shown, NULL));
   CHECK_OK(inturn_owner_destroy(owner));
-  CHECK_TRACE(""); /* the executor calls it, not the one who destroys */
+  CHECK_TRACE(""); /* the executor calls it, not whoever destroys */
   stage_drain(&stage);
   CHECK_TRACE("cancel shown, end shown cancelled, work next, "
               "end next finished");
@@ -312,7 +313,7 @@ static void a_dead_owners_interaction_that_yields_is_not_presented_again(void) {
   stage_destroy(&stage);
 }
 
-/* The leader is the owner's; the first that has joined it is nobody's. */
+/* The leader has the owner; the first operation that has joined it has none. */
 static void check_joined(int64_t grace_ns) {
   job leader = JOB("leader"), joined = JOB("joined"), third = JOB("third"),
       next = JOB("next");

@@ -1,5 +1,5 @@
 /*
- * names.c - operations that share names: one of them runs at a time.
+ * names.c - operations that share a name run one at a time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -229,7 +229,7 @@ static void check_suspended(inturn_queue_kind kind) {
   CHECK_OK(inturn_queue_suspend(first.queue));
   enqueue_named(first.queue, &a, work_finish, one, 1);
   stage_drain(&first);
-  /* It has not asked yet. */
+  /* It has not asked for its names yet. */
   enqueue_named(second.queue, &b, work_finish, one, 1);
   stage_drain(&second);
   CHECK_INT(gate_count(&b.started), 1);

@@ -28,7 +28,7 @@ static inline void enqueue_named(inturn_queue queue, job *job,
   job_enqueue_as(queue, job, work, &options);
 }
 
-/* Two stages: a job that runs on the first and has the name "one", and one on
+/* Two stages: a job on the first that runs and has the name "one", and one on
    the second that wants it. */
 typedef struct pair {
   stage first, second;

@@ -1,6 +1,6 @@
 /*
- * names_together.c - names together with attempts, barriers, urgent ones,
- * priorities, and with many other names.
+ * names_together.c - names together with attempts, barriers, urgent operations,
+ * priorities, and many other names.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -98,14 +98,14 @@ static void priorities_and_names_go_together(void) {
   pair_drain(&pair);
   trace_begin();
   stage_drain(&stage);
-  /* The high one came to ask first. */
+  /* The high one asked first. */
   CHECK_TRACE("work high, end high finished, work low, end low finished");
   stage_destroy(&stage);
   pair_destroy(&pair);
 }
 
-/* A thousand philosophers' dinners on four queues of all kinds: no set of names
-   can deadlock, and no two that share one overlap. */
+/* A thousand philosophers' dinners on queues of all four kinds: no set of names
+   can deadlock, and no two operations that share a name overlap. */
 enum { NAMES = 6, QUEUES = 4 };
 
 static const char *const all_names[NAMES] = {"a", "b", "c", "d", "e", "f"};
@@ -141,7 +141,7 @@ static void no_set_of_names_can_deadlock(void) {
     inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
     diners[i].set = (unsigned)(next_random(&seed) % (1u << NAMES));
     options.exclusive = names;
-    /* Each in an order of its own. */
+    /* Each lists them in an order of its own. */
     int begin = (int)(next_random(&seed) % NAMES);
     for (int j = 0; j < NAMES; j++)
       if (diners[i].set >> (begin + j) % NAMES & 1)

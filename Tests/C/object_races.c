@@ -1,6 +1,6 @@
 /*
  * object_races.c - executors and clocks that are used and destroyed at the same
- * moment: a call finds them whole, or is told that they are gone.
+ * moment: a call finds them intact, or is told that they are gone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@ static inturn_executor executor;
 static inturn_clock manual;
 static atomic_int contexts;
 
-/* Both are answers to a call that meets a destruction. */
+/* Both statuses are allowed when a call meets a destruction. */
 static void check_ok_or_stale(inturn_status status) {
   if (status != INTURN_E_STALE)
     CHECK_OK(status);
@@ -22,7 +22,7 @@ static void check_ok_or_busy(inturn_status status) {
     CHECK_OK(status);
 }
 
-/* Creates a queue, if what it needs is still there, and destroys it. */
+/* Creates a queue, if its objects still exist, and destroys it. */
 static void create_queue(inturn_queue_options options) {
   inturn_queue queue = {0};
   check_ok_or_stale(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
@@ -30,7 +30,7 @@ static void create_queue(inturn_queue_options options) {
     CHECK_OK(inturn_queue_destroy(queue));
 }
 
-/* Executors. The context of the wake callback counts how many there are. */
+/* Executors. The context of the wake callback counts its contexts. */
 static void wake(void *context) { CHECK(context == &contexts && contexts > 0); }
 
 static void destroy_context(void *context) {

@@ -112,7 +112,7 @@ static void the_end_has_times_label_and_outcome(void) {
   CHECK_INT(end.ended_ns, 60);
   CHECK_INT(end.attempts, 1);
   CHECK_INT(job.end.size, sizeof end);
-  end.size = sizeof end; /* the caller's, here 0 for 0.1's */
+  end.size = sizeof end; /* the caller's is 0, for the size in 0.1 */
   end.label = NULL;
   CHECK(memcmp(&end, &job.end, sizeof end) == 0);
   CHECK_OK(inturn_operation_release(operation));
@@ -248,7 +248,7 @@ static void an_end_context_without_a_callback_is_destroyed_too(void) {
   stage_destroy(&stage);
 }
 
-/* What was called, and how often. */
+/* How often each callback was called. */
 typedef struct counts {
   gate worked, ended, destroyed;
 } counts;
@@ -272,7 +272,7 @@ static void each_callback_is_called_once(inturn_queue_kind kind) {
   options.on_end = count_end;
   options.end_context = &counts.ended;
   for (int i = 0; i < COUNT; i++) {
-    /* Every other operation without options, which takes another way. */
+    /* Every other operation has no options, which takes another path. */
     CHECK_OK(inturn_queue_enqueue_with(queue, i % 2 ? &options : NULL,
                                        count_worked, &counts, count_destroyed,
                                        NULL));

@@ -1,7 +1,7 @@
 /*
- * order_races.c - several threads at once make operations come after others,
- * end, cancel, wait and destroy: whoever wins, each operation ends exactly
- * once, each context is destroyed exactly once, nothing is forgotten.
+ * order_races.c - several threads add dependencies, end, cancel, wait and
+ * destroy at once: whoever wins, each operation ends exactly once, each context
+ * is destroyed exactly once, and nothing is forgotten.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -10,10 +10,10 @@
 #include "fixture.h"
 #include "race.h"
 
-/* So many for each kind of queue, or each of several pairs. */
+/* This many for each kind of queue, or for each of several pairs. */
 enum { ROUNDS = 6000 };
 
-/* A player's operation, or the board's: what became of it. */
+/* An operation of a player or of the board, and what happened to it. */
 typedef struct counts {
   atomic_int works, ends, end_destroys, destroys;
   inturn_end end;
@@ -128,7 +128,7 @@ static inline void release_stage(const stage *stage) {
   CHECK_OK(inturn_clock_destroy(stage->clock));
 }
 
-/* Runs a race on stages of these kinds that it shares by all its rounds. */
+/* Runs a race on stages of these kinds, shared by all its rounds. */
 static inline void run_on(inturn_queue_kind kind, inturn_queue_kind other_kind,
                           const race *race) {
   board = stage_create(kind);
@@ -149,7 +149,7 @@ static inline void judge_stages(void) {
   release_stage(&other);
 }
 
-/* Each pair of kinds has its share of the rounds. */
+/* Each pair of kinds gets its share of the rounds. */
 static inline void run_on_each_pair(const race *race) {
   for (int i = 0; i < 4; i++) {
     kinds[0] = (inturn_queue_kind)(i + 1);

@@ -1,7 +1,6 @@
 /*
  * order_script.c - random scripts of priorities, barriers, dependencies, limits
- * and cancels on a concurrent queue, against a model that says what may start
- * when.
+ * and cancels on a concurrent queue, against a model of what may start when.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +18,7 @@ typedef struct item {
   int priority; /* 0 to PRIORITIES - 1 */
   bool is_barrier, needs_finished, has_finished;
   int after; /* the number of an earlier one, or -1 */
-  /* When it came among those that may start; 0: it is not among them. */
+  /* When it became ready to start; 0 if it is not ready. */
   long ready_at;
   inturn_operation operation;
   inturn_token token;
@@ -29,11 +28,10 @@ static item items[MOST];
 static int item_count;
 static unsigned limit;
 static bool is_suspended;
-static long now; /* counts what becomes ready */
+static long now; /* counts changes to ready */
 static long last_turn[PRIORITIES];
 static int passed_by;
-/* The barrier that is pending or runs, or -1; how many have been let past it.
- */
+/* The pending or running barrier, or -1; and how many have been admitted. */
 static int fence, admitted;
 
 /* What the library has started and ended, in order. */
@@ -66,8 +64,8 @@ static bool waits_for_other(const item *item) {
   return item->after >= 0 && items[item->after].place != OVER;
 }
 
-/* The first of those that have their place among a priority's, or -1. One that
-   was cancelled there keeps it until it is passed over. */
+/* The first ready operation of a priority, or -1. One that was cancelled stays
+   ready until it is passed over. */
 static int first_of(int priority) {
   int best = -1;
   for (int i = 0; i < item_count; i++)
@@ -80,13 +78,13 @@ static int first_of(int priority) {
 static void make_ready(int number) {
   int priority = items[number].priority;
   now++;
-  /* A priority that nobody had waited in has had no turn yet. */
+  /* A priority that was empty has had no turn yet. */
   if (first_of(priority) < 0)
     last_turn[priority] = now;
   items[number].ready_at = now;
 }
 
-/* Puts those in their place that no barrier holds back any more. */
+/* Admits operations that no barrier holds back any more. */
 static void admit_up_to_a_barrier(void) {
   while (fence < 0 && admitted < item_count) {
     item *item = &items[admitted];
@@ -98,9 +96,9 @@ static void admit_up_to_a_barrier(void) {
   }
 }
 
-/* One has ended, and with it those that needed it to finish. Its barrier is
-   lifted first; then those are told that come after it, in order, and then
-   those that come after whom that has ended. */
+/* An operation has ended, and with it those that needed it to finish. Its
+   barrier is lifted first; then the operations that come after it are notified
+   in order, and then those that come after any that have ended with it. */
 static void note_over(int number, bool has_finished) {
   static int ended_by_it[MOST];
   int count = 0;
@@ -131,7 +129,7 @@ static void note_over(int number, bool has_finished) {
   }
 }
 
-/* What is started next, or -1. */
+/* The next one to start, or -1. */
 static int choose(void) {
   while (!is_suspended && (unsigned)running_count() < limit) {
     int highest = -1, longest = -1, levels = 0;
@@ -151,7 +149,7 @@ static int choose(void) {
     items[number].ready_at = 0;
     if (levels == 1)
       passed_by = 0;
-    /* To pass over a cancelled one is no turn. */
+    /* Passing over a cancelled one is not a turn. */
     if (items[number].place == OVER)
       continue;
     if (levels > 1) {
@@ -169,7 +167,7 @@ static int choose(void) {
   return fence;
 }
 
-/* Starts in the model what may start, and checks that the library has. */
+/* Starts what may start in the model, and checks that the library did so. */
 static void check_starts(int before) {
   int count = before;
   for (int next = choose(); next >= 0; next = choose()) {
@@ -218,7 +216,7 @@ static void enqueue_one(uint64_t *seed) {
     admit_up_to_a_barrier();
 }
 
-/* A number in this place, or -1. */
+/* The number of an operation in this state, or -1. */
 static int pick(place place, uint64_t *seed) {
   int found = -1, count = 0;
   for (int i = 0; i < item_count; i++)

@@ -1,7 +1,7 @@
 /*
  * order_storm.c - several threads do everything at once to queues of all kinds:
- * each operation that was accepted ends once, each context is destroyed once,
- * no two operations with a name in common overlap, and nothing is left.
+ * each accepted operation ends once, each context is destroyed once, no two
+ * operations with a common name overlap, and nothing is left.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +35,7 @@ static inturn_executor pool;
 static place places[QUEUES];
 static pthread_mutex_t places_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Tokens that work has left to the threads. */
+/* Tokens that works have left to the threads. */
 static inturn_token held[MOST_HELD];
 static long held_count;
 static pthread_mutex_t held_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -65,14 +65,14 @@ static bool take_token(uint64_t random, inturn_token *out_token) {
   return found;
 }
 
-/* Any of these is a right answer to who may be late. */
+/* Allowed statuses for a call that may be late. */
 static void check_late(inturn_status status) {
   if (status != INTURN_OK && status != INTURN_E_ALREADY_FINISHED &&
       status != INTURN_E_CANCELLED && status != INTURN_E_WRONG_KIND)
     FAIL("%s", inturn_status_name(status));
 }
 
-/* And these to who may come to a queue that is gone. */
+/* Allowed statuses for a call whose queue may be gone. */
 static bool is_there(inturn_status status) {
   CHECK_NOT_REFUSED(status);
   if (status != INTURN_OK && status != INTURN_E_STALE &&
@@ -248,7 +248,7 @@ static void enqueue(item *item, inturn_operation *recent, uint64_t *seed) {
     options.max_run_ns = 1 + (int64_t)(next_random(seed) % 100000);
   if (next_random(seed) % 6 == 0)
     options.cancel_grace_ns = 1 + (int64_t)(next_random(seed) % 100000);
-  /* What is cut off goes on, and may overlap the next that has its names. */
+  /* Work that is cut off continues, and may overlap the next with its names. */
   if (options.exclusive_count > 0)
     options.max_run_ns = options.cancel_grace_ns = 0;
   if (is_there(inturn_queue_enqueue_with(place.queue, &options, work, item,
@@ -335,7 +335,7 @@ static void take_part(int index) {
       CHECK_OK(inturn_operation_release(recent[i]));
 }
 
-/* Ends what is held until all has ended. */
+/* Ends what is held, until everything has ended. */
 static void clear_up(void) {
   uint64_t seed = 1;
   time_t limit = time(NULL) + LIMIT_SECONDS;

@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-/* What the waiting work waits for, and what it is told. */
+/* What the waiting work waits for, and the status that it gets. */
 static inturn_operation target;
 static inturn_queue target_queue;
 static inturn_status status;
@@ -129,7 +129,7 @@ static void after_a_failed_attempt_as_well(void) {
   stage_destroy(&own);
 }
 
-/* A concurrent queue of this program's own pool, suspended. */
+/* A suspended concurrent queue on a pool of this program's own. */
 typedef struct crew {
   inturn_executor pool;
   inturn_queue queue;
@@ -267,7 +267,7 @@ static void for_one_that_wants_a_name_that_the_waiter_has(void) {
   for_each_kind(check_names);
 }
 
-/* Two works that wait for each other, through a dependency. */
+/* Two works that wait for each other, by way of a dependency. */
 static inturn_operation second_target;
 static inturn_status second_status;
 static gate both_run;
@@ -319,7 +319,7 @@ static void round_a_ring_of_waits_and_dependencies(void) {
   }
 }
 
-/* What has to be allowed. */
+/* These waits have to be allowed. */
 static void for_what_another_thread_can_end_it_is_waited(void) {
   stage elsewhere = stage_create(INTURN_QUEUE_FIFO);
   inturn_queue own = pool_queue_create(INTURN_QUEUE_FIFO, NULL);

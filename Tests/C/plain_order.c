@@ -1,7 +1,7 @@
 /*
- * plain_order.c - operations of which nothing is asked but what they come after
- * and their priority, on the library's pool: each starts after those, runs
- * once, and its context is destroyed once, whoever cancels, releases and waits.
+ * plain_order.c - operations with only dependencies and priorities, on the
+ * library's pool: each starts after its dependencies and runs once, and its
+ * context is destroyed once, whoever cancels, releases and waits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,7 @@ static inturn_operation enqueue_after(inturn_queue queue,
   return operation;
 }
 
-/* Two that come after one, of two queues ---------------------------------- */
+/* Two that come after one, in two queues ---------------------------------- */
 
 static gate first_may_end, second_has_run;
 
@@ -158,7 +158,7 @@ typedef struct item {
   atomic_int runs, destroys;
 } item;
 
-/* What each thread has added last, with a handle of its own. */
+/* The operations that each thread has added last, with handles of its own. */
 typedef struct recent {
   item *item;
   inturn_operation operation;

@@ -1,5 +1,5 @@
 /*
- * pools.c - the library's pool of workers, and pools of one's own.
+ * pools.c - the library's pool of workers, and a program's own pools.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -89,8 +89,8 @@ static void a_pool_that_a_queue_uses_is_busy(void) {
   CHECK_OK(inturn_executor_destroy(pool));
 }
 
-/* Blocks so many workers, each with a queue of its own, until the work of one
-   more queue lets them go. */
+/* Blocks this many workers, each with a queue of its own, until the work of one
+   more queue releases them. */
 static void check_growth(inturn_executor pool, int blocked) {
   enum { MOST = 64 };
   inturn_queue queues[MOST], rescue = queue_on(pool);
@@ -172,10 +172,9 @@ static void take_a_moment(void *context, inturn_token token) {
   just_finish(context, token);
 }
 
-/* Other workers would find something to do on the queue all the time; but those
-   that it has go from one call to the next, and need no help. A worker that the
-   system lets wait for long looks blocked once in a while, so a few may come.
- */
+/* The queue always has something for other workers to do; but its own workers
+   go from one call to the next, and need no help. A worker that the system
+   delays may look blocked, so a few may be added. */
 static void a_pool_does_not_grow_while_its_workers_get_on(void) {
   inturn_executor pool = pool_create(2, 0);
   inturn_queue queue = queue_of(INTURN_QUEUE_CONCURRENT, pool, 16);
@@ -204,7 +203,7 @@ static void ask_for_another_queue(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* One that has moved has left drainers where it was before. */
+/* A queue that has moved has left drainers at its previous executor. */
 static void check_giving_way(bool has_moved,
                              const inturn_operation_options *options) {
   inturn_executor pool = pool_create(1, 1), host;
@@ -231,7 +230,7 @@ static void check_giving_way(bool has_moved,
   CHECK_OK(inturn_executor_destroy(pool));
   CHECK_OK(inturn_executor_destroy(host));
   CHECK_INT(begun, 1000);
-  /* Its drainers that were there before have a call each. */
+  /* Each of the drainers that it had before may make a call. */
   CHECK(begun_before_other <= 10);
 }
 
@@ -276,7 +275,7 @@ static uint32_t worker_count(void) {
   return statistics.workers;
 }
 
-/* Waits a little, on something that does not happen. */
+/* Waits a little for something that does not happen. */
 static void let_time_pass(void) {
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   CHECK_OK(inturn_queue_suspend(queue));
@@ -297,7 +296,7 @@ static void a_pool_that_has_grown_shrinks_again(void) {
   CHECK(worker_count() < grown);
 }
 
-/* How many operations of a concurrent queue without a maximum run at once. */
+/* How many operations of a concurrent queue run at once by default. */
 static int default_concurrency(void) {
   enum { MANY = 2000 };
   stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 0);
@@ -312,7 +311,7 @@ static int default_concurrency(void) {
 }
 
 /* The environment is read when the library starts, so this test runs its own
-   program again with other ones. */
+   program again with another environment. */
 static void the_environment_says_how_many_workers_the_library_has(void) {
   static const char *const settings[] = {"1", "2", "5", "1024", NULL};
   const char *workers = getenv("INTURN_WORKERS");

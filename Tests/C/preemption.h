@@ -1,6 +1,6 @@
 /*
- * preemption.h - urgent interactions, and a handler of those that are asked to
- * give way.
+ * preemption.h - urgent interactions, and a handler for being asked to give
+ * way.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,7 +49,7 @@ static inline void enqueue_urgent(inturn_queue queue, job *job,
   job_enqueue_as(queue, job, work, &options);
 }
 
-/* A stage on which a job runs that has a handler. */
+/* A stage with a running job that has a handler. */
 static inline stage create_asked(job *job, asked *asked) {
   stage stage = stage_create_running(INTURN_QUEUE_INTERACTION, job);
   set_handler(job, asked);

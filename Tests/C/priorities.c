@@ -1,6 +1,6 @@
 /*
- * priorities.c - higher priorities start first, equal ones in order, and in a
- * concurrent queue none waits for ever.
+ * priorities.c - higher priorities start first, equal ones in order, and none
+ * waits for ever in a concurrent queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 enum { PATIENCE = 64, MOST = 4000 };
 
-/* Operations that are numbers, and the order of their starts. */
+/* Operations that are numbers, and the order in which they start. */
 static int numbers[MOST];
 static int starts[MOST];
 static int start_count;
@@ -48,7 +48,7 @@ static void check_starts(const int *expected, int count) {
     CHECK_INT(starts[i], expected[i]);
 }
 
-/* For the two kinds that have priorities. */
+/* For both kinds that have priorities. */
 static void for_each_selective_kind(void (*body)(inturn_queue_kind kind)) {
   body(INTURN_QUEUE_INTERACTION);
   body(INTURN_QUEUE_CONCURRENT);
@@ -197,7 +197,7 @@ static void a_turn_that_nobody_waits_for_does_not_count(void) {
     enqueue(stage.queue, i, 1);
   stage_resume(&stage);
   CHECK_INT(starts[PATIENCE], 0);
-  /* The low one has been started since, so the count begins anew. */
+  /* The low one has been started since, so the count begins again. */
   CHECK_OK(inturn_queue_suspend(stage.queue));
   start_count = 0;
   enqueue(stage.queue, 0, -1);
@@ -317,9 +317,9 @@ static void all_priorities_count_for_the_capacity(void) {
   stage_destroy(&stage);
 }
 
-/* Random starts against the place that a sorted list would give each. */
+/* Random starts, compared with each one's place in a sorted list. */
 static void check_random(inturn_queue_kind kind, uint64_t seed) {
-  enum { COUNT = 60 }; /* fewer than it takes for ageing */
+  enum { COUNT = 60 }; /* too few for ageing */
   stage stage = create_suspended(kind);
   int32_t priorities[COUNT];
   for (int i = 0; i < COUNT; i++) {

@@ -1,5 +1,5 @@
 /*
- * progress.c - how far an operation has come.
+ * progress.c - an operation's progress.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -129,7 +129,7 @@ static void one_that_was_cut_off_comes_no_further(void) {
   for_each_kind(check_cut_off);
 }
 
-/* Operations without options or handle, whose slot is used again and again. */
+/* Operations without options or handle, whose slots are reused. */
 static int64_t tokens_seen;
 static inturn_token last_token;
 
@@ -199,7 +199,7 @@ static void a_further_attempt_says_it_with_its_own_token(void) {
   stage_destroy(&stage);
 }
 
-/* One thread says it, another asks: each answer is one that was said. */
+/* One thread sets the progress, another asks: each answer was set once. */
 static inturn_operation watched;
 static atomic_bool is_over;
 

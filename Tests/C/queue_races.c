@@ -1,7 +1,7 @@
 /*
- * queue_races.c - several threads enqueue, and others close, suspend, cancel or
- * destroy at the same moment: what was accepted gets its end, and each context
- * is destroyed exactly once.
+ * queue_races.c - several threads enqueue, while others close, suspend, cancel
+ * or destroy: everything accepted gets its end, and each context is destroyed
+ * exactly once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -96,7 +96,7 @@ static void enqueues_may_meet_a_destruction(void) {
 
 static stage board;
 
-/* The contexts of two wake callbacks: whether they were destroyed. */
+/* For the contexts of two wake callbacks: whether they are destroyed. */
 static atomic_bool gone[2];
 
 static void wake(void *context) { CHECK(!atomic_load((atomic_bool *)context)); }

@@ -1,5 +1,5 @@
 /*
- * queues.c - what all kinds of queues share: order, suspending, capacity,
+ * queues.c - shared by all kinds of queues: order, suspending, capacity,
  * closing, draining, statistics, the list.
  *
  * SPDX-License-Identifier: MIT

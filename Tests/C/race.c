@@ -8,10 +8,9 @@
 #include <sched.h>
 #include <time.h>
 
-/* On a machine that has other things to do each round may take milliseconds. A
-   race ends before its threads have been waited for too long, and all races of
-   a program before that has run for too long; but none before it has had some
-   rounds. */
+/* On a busy machine, each round may take milliseconds. A race ends before its
+   threads have been waited for too long, and all races of a program before that
+   has run for too long; but each race has some rounds. */
 enum {
   MOST_SECONDS = LIMIT_SECONDS - 5,
   MOST_SECONDS_OF_ALL = 200,

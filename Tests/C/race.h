@@ -1,5 +1,5 @@
 /*
- * race.h - several threads that call at the same moment, many times.
+ * race.h - several threads that make calls at the same moment, many times.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,19 +10,19 @@
 
 enum { MOST_PLAYERS = 4 };
 
-/* `prepare` sets a round up, then the players play it, each on a thread of its
-   own, then `judge` checks what has come of it. */
+/* `prepare` sets up a round, then the players play it, each on its own thread,
+   and then `judge` checks the result. */
 typedef struct race {
   void (*prepare)(void);
   void (*players[MOST_PLAYERS])(void);
   void (*judge)(void);
 } race;
 
-/* Runs scaled(100000) rounds; fewer, and says so, where that would take longer
-   than a thread is waited for, or than all races of a program may. */
+/* Runs scaled(100000) rounds. If that would take longer than a thread is waited
+   for, or than all races of a program may, it runs fewer and says so. */
 void run_race(const race *race);
 
-/* The same with scaled(rounds): for a race that is run on several stages. */
+/* The same with scaled(rounds), for a race that is run on several stages. */
 void run_short_race(const race *race, long rounds);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * races.c - several threads end, cancel and destroy at the same moment: whoever
- * wins, an operation ends exactly once and each context is destroyed exactly
+ * wins, an operation ends exactly once, and each context is destroyed exactly
  * once.
  *
  * SPDX-License-Identifier: MIT
@@ -35,7 +35,7 @@ static void take_token(void *context, inturn_token given) {
   token = given;
 }
 
-/* Counts who ends the operation; the others must be told that it has ended. */
+/* Counts who ends the operation; the others must learn that it has ended. */
 static void count_win(inturn_status status) {
   if (status == INTURN_OK)
     atomic_fetch_add(&wins, 1);
@@ -64,7 +64,7 @@ static void start_operation(void) {
   stage_drain(&board);
 }
 
-/* One end, and a token won unless it was something else that ended it. */
+/* One end; and a token call won, unless something else ended it. */
 static void check_one_end(void) {
   bool by_token = last_end.cause == INTURN_CAUSE_NONE ||
                   last_end.cause == INTURN_CAUSE_REQUEST;
@@ -107,7 +107,7 @@ static void drain_queue(void) {
   CHECK(status == INTURN_OK || status == INTURN_E_STALE);
 }
 
-/* The rounds of a race that share a stage of this kind. */
+/* The rounds of a race, which share a stage of this kind. */
 static void run_on(inturn_queue_kind kind, const race *race) {
   board = stage_create(kind);
   run_race(race);
@@ -144,7 +144,7 @@ static void prepare_own_board(void) {
   start_operation();
 }
 
-/* What is left of a board whose queue is gone. */
+/* Destroys the rest of a board whose queue is gone. */
 static void destroy_rest_of_board(void) {
   CHECK_OK(inturn_executor_destroy(board.executor));
   CHECK_OK(inturn_clock_destroy(board.clock));
@@ -186,13 +186,13 @@ static void a_handle_may_be_released_while_another_thread_waits(void) {
                  judge_released});
 }
 
-/* One whose place is held when its deadline has passed. */
+/* An operation whose place is held when its deadline has passed. */
 static atomic_bool is_told;
 
 static void tell_end(void *context, const inturn_end *end) {
   static unsigned round;
   atomic_store(&is_told, true);
-  /* A little longer each time, to meet the other at each step of its way. */
+  /* A little longer each time, to meet the other thread at each step. */
   for (unsigned i = round++ % 512; i > 0; i--)
     (void)atomic_load(&is_told);
   count_ends(context, end);
@@ -224,7 +224,7 @@ static void judge_held(void) {
   CHECK_INT(statistics_of(board.queue).running, 0);
 }
 
-/* Just when the end is told. */
+/* At the moment when the end is reported. */
 static void finish_late(void) {
   while (!atomic_load(&is_told))
     ;
@@ -241,8 +241,8 @@ static void a_late_end_may_meet_the_delivery_of_the_deadline(void) {
   }
 }
 
-/* The token's end gives the place up, when the deadline has begun to hold it;
-   the queue may go before that call returns. */
+/* Finishing the token releases the place once the deadline has begun to hold
+   it; the queue may be destroyed before that call returns. */
 static void prepare_held_on_own_board(void) {
   board = stage_create(INTURN_QUEUE_CONCURRENT);
   start_held();
@@ -278,7 +278,7 @@ static void resume_segment(void) {
   CHECK(status == INTURN_OK || status == INTURN_E_ALREADY_FINISHED);
 }
 
-/* The contexts are the operation's and those of two players. */
+/* The contexts of the operation and of two players. */
 static void judge_calls(int most) {
   stage_drain(&board);
   CHECK_INT(ends, 1);

@@ -1,5 +1,5 @@
 /*
- * rates.c - how many operations of a queue start in a time.
+ * rates.c - a limit on how many operations of a queue start in a time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,7 +7,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* A queue of each kind on a manual clock, whose drains are the test's. */
+/* A queue of each kind on a manual clock, drained by the test. */
 typedef struct rated {
   inturn_clock clock;
   inturn_executor executor;
@@ -57,7 +57,7 @@ static void drain(rated *rated) {
   CHECK_OK(inturn_executor_drain(rated->executor, 1000, NULL));
 }
 
-/* How many start by then. */
+/* How many have started by then. */
 static int started_at(rated *rated, int64_t moment) {
   int64_t now;
   CHECK_OK(inturn_clock_now(rated->clock, &now));
@@ -77,7 +77,7 @@ a_burst_starts_at_once_and_the_rest_at_the_rate(inturn_queue_kind kind) {
   CHECK_INT(started_at(&rated, SECOND / 4 - 1), 2);
   CHECK_INT(started_at(&rated, SECOND / 4), 3);
   CHECK_INT(started_at(&rated, SECOND / 2), 4);
-  /* What is missed meanwhile is made up for, up to a bucket. */
+  /* What was missed meanwhile is made up for, up to a full bucket. */
   CHECK_INT(started_at(&rated, 4 * SECOND), 6);
   CHECK_INT(started_at(&rated, 4 * SECOND + SECOND / 4), 7);
   CHECK_INT(started_at(&rated, 10 * SECOND), 9);
@@ -90,7 +90,7 @@ static void a_rate_holds_in_each_kind_of_queue(void) {
   for_each_kind(a_burst_starts_at_once_and_the_rest_at_the_rate);
 }
 
-/* A third of a second is no number of nanoseconds. */
+/* A third of a second is not a whole number of nanoseconds. */
 static void fractions_are_not_lost(void) {
   rated rated;
   begin(&rated, INTURN_QUEUE_FIFO, rate_of(3, SECOND, 1));
@@ -111,19 +111,19 @@ static void a_rate_can_be_changed(void) {
   enqueue(&rated, 100);
   drain(&rated);
   CHECK_INT(rated.started, 3);
-  /* Three are missing, of as many. */
+  /* The bucket of three is empty. */
   inturn_rate rate = rate_of(1, SECOND, 3);
   CHECK_OK(inturn_queue_set_rate(rated.queue, &rate));
   CHECK_INT(statistics_of(rated.queue).next_start_ns, SECOND);
   CHECK_INT(started_at(&rated, SECOND), 4);
-  /* Three are missing, of five. */
+  /* Three of five are missing in the new bucket. */
   rate = rate_of(1, SECOND, 5);
   CHECK_OK(inturn_queue_set_rate(rated.queue, &rate));
   CHECK_INT(started_at(&rated, SECOND), 6);
   rate.max_starts = 0;
   CHECK_OK(inturn_queue_set_rate(rated.queue, &rate));
   CHECK_INT(started_at(&rated, SECOND), 100);
-  /* From none to one, the bucket is full. */
+  /* From no rate to one: the bucket is full. */
   rate = rate_of(1, SECOND, 1);
   CHECK_OK(inturn_queue_set_rate(rated.queue, &rate));
   enqueue(&rated, 3);
@@ -188,7 +188,7 @@ static void a_rate_makes_sense(void) {
   CHECK_STATUS(inturn_queue_set_rate(queue, NULL), INTURN_E_STALE);
 }
 
-/* By the library's own clock and pool. */
+/* With the library's own clock and pool. */
 static void a_rate_needs_nobody_to_look_at_the_clock(void) {
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   inturn_rate rate = rate_of(1000, SECOND, 1);
@@ -203,7 +203,7 @@ static void a_rate_needs_nobody_to_look_at_the_clock(void) {
   CHECK_OK(inturn_queue_destroy(queue));
 }
 
-/* The view comes first, and then the rate. */
+/* First the view, and then the rate. */
 static void a_hidden_view_starts_nothing(void) {
   rated rated;
   begin(&rated, INTURN_QUEUE_INTERACTION, rate_of(1, SECOND, 1));
@@ -222,7 +222,7 @@ static inturn_verdict wants(void *context) {
   return INTURN_START;
 }
 
-/* The start itself is what leaves the bucket empty. */
+/* The start itself empties the bucket. */
 static void one_with_a_condition_starts_once(void) {
   rated rated;
   begin(&rated, INTURN_QUEUE_INTERACTION, rate_of(1, SECOND, 1));

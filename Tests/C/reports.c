@@ -1,6 +1,6 @@
 /*
- * reports.c - the report handler: what the library has noticed, and who is
- * told.
+ * reports.c - the report handler: what the library has noticed, and who
+ * receives it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* Has one operation of this label abandoned, on a queue of this label. */
+/* Abandons an operation with this label on a queue with this label. */
 static void abandon_one(const char *queue_label, const char *label) {
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
@@ -117,7 +117,7 @@ static void a_handler_that_was_replaced_is_destroyed_once(void) {
   CHECK_INT(gate_count(&second), 1);
 }
 
-/* A handler that takes itself away, and that uses the library. */
+/* A handler that removes itself, and that uses the library. */
 typedef struct taker {
   gate told, destroyed;
 } taker;
@@ -146,7 +146,7 @@ static void a_handler_may_take_itself_away(void) {
   CHECK_INT(gate_count(&taker.destroyed), 1);
 }
 
-/* Handlers that come and go while several threads report. */
+/* Handlers that are replaced while several threads report. */
 static atomic_int alive, told;
 
 static void count_report(void *context, const inturn_report *report) {

@@ -1,6 +1,6 @@
 /*
- * retries_between.c - an operation between its attempts, and its further ones:
- * what can be done with it, and what its queue does meanwhile.
+ * retries_between.c - an operation between its attempts, and its further
+ * attempts: what can be done with it, and what its queue does meanwhile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -115,7 +115,7 @@ static void check_deadlines(inturn_queue_kind kind) {
   CHECK_INT(gate_count(&a.job.started), 1);
   stage_advance(&stage, 69);
   stage_fail(&stage, &a.job);
-  /* max_wait_ns was for the first start alone. */
+  /* max_wait_ns only applies to the first start. */
   stage_advance(&stage, 100);
   CHECK_INT(gate_count(&a.job.started), 2);
   stage_advance(&stage, 69);
@@ -171,7 +171,7 @@ static void check_handler(inturn_queue_kind kind) {
   CHECK_INT(gate_count(&a.job.cancel_called), 0);
   CHECK_OK(inturn_operation_cancel(a.operation));
   stage_drain(&stage);
-  /* It was given the second attempt's token: see job_cancel_called. */
+  /* It received the second attempt's token: see job_cancel_called. */
   CHECK_INT(gate_count(&a.job.cancel_called), 1);
   CHECK_OK(
       inturn_token_on_cancel(a.job.token, NULL, &destroyed, count_destroy));
@@ -242,7 +242,7 @@ static void check_capacity(inturn_queue_kind kind) {
   a.operation = job_enqueue_with(stage.queue, &a.job, work_hold, &options);
   stage_drain(&stage);
   job_enqueue(stage.queue, &next, work_hold);
-  /* Accepted before, it comes back even though the queue is full. */
+  /* It was accepted before, so it comes back even though the queue is full. */
   stage_fail(&stage, &a.job);
   CHECK_STATUS(inturn_queue_enqueue(stage.queue, never_work, NULL, NULL, NULL),
                INTURN_E_FULL);

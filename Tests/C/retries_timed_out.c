@@ -1,6 +1,6 @@
 /*
  * retries_timed_out.c - an attempt that exceeds max_run_ns is followed by
- * another one, as soon as nothing of it can go on.
+ * another one, as soon as nothing of it can continue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@ enum { MOST_NS = 50, DELAY_NS = 100 };
 /* The clock of the last stage. */
 static inturn_clock passing;
 
-/* A stage with a job that holds its tokens too long. */
+/* A stage with a job that holds its tokens for too long. */
 static stage create_slow(inturn_queue_kind kind, flaky *flaky,
                          const inturn_retry *retry,
                          inturn_max_run_policy policy, inturn_work_fn work) {
@@ -42,7 +42,7 @@ static void check_hold(inturn_queue_kind kind) {
                INTURN_E_ALREADY_FINISHED);
   CHECK_INT(state_of(a.operation), INTURN_RUNNING);
   CHECK_INT(statistics_of(stage.queue).running, 1);
-  /* Its place is held, whatever the time. */
+  /* Its place is held, however long it takes. */
   stage_advance(&stage, 10 * DELAY_NS);
   CHECK_INT(gate_count(&a.job.started), 1);
   CHECK_STATUS(inturn_token_finish(a.job.token), INTURN_E_ALREADY_FINISHED);
@@ -76,7 +76,7 @@ static void check_free(inturn_queue_kind kind) {
   CHECK_INT(state_of(a.operation), INTURN_RUNNING);
   job_enqueue(stage.queue, &next, work_finish);
   stage_advance(&stage, MOST_NS);
-  /* That was the last one. */
+  /* That was the last attempt. */
   CHECK_ENDED(&a.job, INTURN_TIMED_OUT, INTURN_CAUSE_MAX_RUN);
   CHECK_INT(a.job.end.attempts, 2);
   CHECK_INT(a.job.end.code, 0);
@@ -105,7 +105,7 @@ static void a_policy_of_failures_only_leaves_it_at_that(void) {
   for_each_kind(check_only_failures);
 }
 
-/* What its work does while its time passes inside of its call. */
+/* What its work does while time passes during its call. */
 static bool was_told;
 static void (*end_late)(inturn_token token);
 
@@ -204,7 +204,7 @@ static void check_decide(inturn_queue_kind kind) {
   a.answer = false;
   stage_advance(&stage, MOST_NS);
   CHECK_INT(a.asked, 2);
-  /* The end is told; the place is held. */
+  /* The end is reported; the place is held. */
   CHECK_INT(gate_count(&a.job.ended), 1);
   CHECK_INT(gate_count(&a.job.destroyed), 0);
   finish_late(a.job.token);
@@ -262,13 +262,13 @@ static void check_handler(inturn_queue_kind kind) {
       create_slow(kind, &a, &retry, INTURN_MAX_RUN_FREE, hold_with_handler);
   CHECK_OK(inturn_clock_advance(stage.clock, MOST_NS));
   uint32_t calls;
-  /* The handler comes first. */
+  /* The handler is called first. */
   CHECK_OK(inturn_executor_drain(stage.executor, 1, &calls));
   CHECK_INT(gate_count(&a.job.cancel_called), 1);
   CHECK_INT(gate_count(&a.job.started), 1);
   stage_drain(&stage);
   CHECK_INT(gate_count(&a.job.started), 2);
-  /* The next attempt has none, unless it sets one. */
+  /* The next attempt has no handler, unless it sets one. */
   stage_advance(&stage, MOST_NS);
   CHECK_INT(gate_count(&a.job.cancel_called), 1);
   CHECK_INT(gate_count(&a.job.started), 3);

@@ -1,5 +1,5 @@
 /*
- * rings.c - which waits close a ring, and which only look like it.
+ * rings.c - which waits close a ring, and which only seem to.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@ static inturn_queue concurrent_queue(uint32_t places) {
   return queue;
 }
 
-/* Work that waits for a new operation of its own queue, once so many do. */
+/* Work that waits for a new operation of its own queue, as others do. */
 static inturn_queue own;
 static gate inside, refused, passed;
 static long meeting;
@@ -164,8 +164,8 @@ static void an_operation_that_comes_after_many_is_looked_at_wholly(void) {
   drain_and_destroy(still);
 }
 
-/* In a FIFO queue, what comes after the waiting work holds up what is behind
-   it, and nothing that is before it. */
+/* In a FIFO queue, the operation that comes after the waiting work blocks those
+   behind it, and none before it. */
 static void check_order_in_queue(bool is_behind, inturn_status expected) {
   inturn_queue other = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   own = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
@@ -186,7 +186,7 @@ static void what_stands_before_it_in_a_queue_holds_it_up(void) {
   check_order_in_queue(false, INTURN_OK);
 }
 
-/* One that has joined the waiting work ends with it. */
+/* An operation that has joined the waiting work ends with it. */
 static void who_has_joined_the_waiting_work_cannot_be_waited_for(void) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   own = concurrent_queue(4);
@@ -202,7 +202,7 @@ static void who_has_joined_the_waiting_work_cannot_be_waited_for(void) {
 }
 
 /* The main thread waits for work that waits for what only the main thread can
-   call; whoever comes last is refused. */
+   call; the last wait is refused. */
 static void a_ring_through_the_main_thread_is_refused_to_one(void) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue main_queue;

@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof array / sizeof *array)
 
-/* Those that a thread brings upon itself, and the profilers'. */
+/* Those that a thread raises itself, and the profilers'. */
 static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                           SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
 static const int others[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,  SIGALRM,
@@ -40,7 +40,7 @@ static void look_at_the_mask(void *context, inturn_token token) {
 static void work_blocks_the_signals_from_outside_only(void) {
   sigset_t all, before;
   run_on_the_pool(look_at_the_mask);
-  /* Whatever those who start the threads block. */
+  /* Whatever the threads that start them block. */
   CHECK_INT(sigfillset(&all), 0);
   CHECK_INT(pthread_sigmask(SIG_SETMASK, &all, &before), 0);
   inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
@@ -83,8 +83,8 @@ static void a_hosts_handler_sees_the_faults_of_work(void) {
 
 /* A main thread that leaves */
 
-/* It has ended, or where no thread can be had in its place, it has stayed to
-   take the signals. */
+/* Whether the main thread has ended or, if no thread could replace it, has
+   stayed to take the signals. */
 static bool has_main_thread_left(void) {
   char path[64], line[256];
   bool has_left = false;

@@ -1,6 +1,6 @@
 /*
  * sites.c - the lines that have enqueued operations and suspended queues, as
- * reports name them.
+ * named by reports.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,20 +8,20 @@
 
 #include <stdlib.h>
 
-/* As reports have it here. */
+/* A line as reports show it here. */
 static const char *text_of(unsigned line) {
   static char text[32];
   snprintf(text, sizeof text, "sites.c:%u", line);
   return text;
 }
 
-/* Has what is next on the stage start, keep its token there and lose it. What
-   is reported of that names the line before this one; of a call that takes two
-   lines, compilers name the first or the second. */
+/* Starts the stage's next operation, keeps its token there and loses it. The
+   report must name the line before this one; for a call of two lines, compilers
+   name the first or the second. */
 #define CHECK_SITE_BEFORE(stage, token)                                        \
   check_site_at(__FILE__, __LINE__, stage, token, __LINE__ - 2, __LINE__ - 1)
 
-/* The same of this line of this file; 0: none is named. */
+/* The same with a line of this file; 0 if no line is named. */
 #define CHECK_SITE(stage, token, line)                                         \
   check_site_at(__FILE__, __LINE__, stage, token, line, line)
 
@@ -99,7 +99,7 @@ static void a_site_is_known_while_the_work_is_called(void) {
   stage_destroy(&stage);
 }
 
-/* By way of their addresses, or in parentheses, they are functions. */
+/* Called by address or in parentheses, they are functions. */
 static void what_is_not_called_by_a_macro_has_no_site(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_token token;
@@ -143,7 +143,7 @@ static void a_site_may_be_none(void) {
   stage_destroy(&stage);
 }
 
-/* As that of a call from a function that has no options. */
+/* As in a call from a function without options. */
 static void what_is_refused_is_refused_at_a_site_too(void) {
   inturn_site site = {"sites.c", __func__, 1, 0};
   inturn_queue none = {0};
@@ -165,7 +165,7 @@ static void what_is_refused_is_refused_at_a_site_too(void) {
                INTURN_E_INVALID_ARGUMENT);
 }
 
-/* What it is part of may be unloaded. */
+/* The site's module may be unloaded. */
 static void a_site_need_not_outlive_its_call(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_token token;
@@ -183,7 +183,7 @@ static void a_site_need_not_outlive_its_call(void) {
   stage_destroy(&stage);
 }
 
-/* Two threads, the same line, and no number yet. */
+/* Two threads use the same line, which has no number yet. */
 enum { PLAYERS = 4 };
 static inturn_site shared;
 static inturn_queue shared_queue;
@@ -236,7 +236,7 @@ static void a_child_knows_the_sites_of_its_parent(void) {
   IN_CHILD(the_site_is_known, &site);
 }
 
-/* There is room for some 60 thousand. */
+/* There is room for some 60,000. */
 static void more_lines_than_there_is_room_for_are_not_known(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   int known = 0;

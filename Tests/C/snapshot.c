@@ -1,5 +1,5 @@
 /*
- * snapshot.c - each kind of thing that a snapshot tells.
+ * snapshot.c - each kind of entry in a snapshot.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -67,7 +67,7 @@ static void a_queue_is_told_with_what_runs_and_what_is_pending(void) {
   CHECK_INT(entry->ended, 0);
   CHECK_INT(entry->flags, INTURN_ENTRY_CLOSED);
   CHECK_INT(entry->cause, INTURN_STALL_TURN);
-  /* Its operations come right after it. */
+  /* Its operations follow it. */
   CHECK(operation_named(&seen, "login") == entry + 1);
   CHECK(operation_named(&seen, "load") == entry + 2);
   CHECK_INT(entry[1].state, INTURN_RUNNING);
@@ -279,7 +279,7 @@ static void a_batch_is_told_with_its_operations(void) {
 typedef struct waiting {
   inturn_operation operation;
   gate is_over;
-  inturn_queue own; /* which is destroyed first, in one test */
+  inturn_queue own; /* destroyed first, in one test */
 } waiting;
 
 static void wait_for_other(void *context, inturn_token token) {
@@ -393,7 +393,7 @@ typedef struct change {
   bool is_new_told;
 } change;
 
-/* The new one may get the old one's place. */
+/* The new one may take the old one's place. */
 static bool replace_it(void *context, const inturn_entry *entry) {
   change *change = context;
   if (entry->kind == INTURN_ENTRY_QUEUE && entry->id == change->old.bits) {

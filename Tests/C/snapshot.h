@@ -1,5 +1,5 @@
 /*
- * snapshot.h - what a snapshot tells, for the tests of that.
+ * snapshot.h - a snapshot's entries, for its tests.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* What a snapshot tells, copied. */
+/* The entries of a snapshot, copied. */
 typedef struct seen {
   inturn_entry *entries;
   size_t count, room;
@@ -65,7 +65,7 @@ static inline const inturn_entry *operation_named(const seen *seen,
   return found;
 }
 
-/* Looks until an operation is kept by this. */
+/* Takes snapshots until an operation has this cause. */
 static inline seen look_until(const char *label, inturn_stall_cause cause) {
   seen seen = look();
   while (operation_named(&seen, label)->cause != cause) {

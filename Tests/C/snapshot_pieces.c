@@ -1,5 +1,5 @@
 /*
- * snapshot_pieces.c - a snapshot of what is told in pieces, and changes
+ * snapshot_pieces.c - a snapshot that is taken in pieces, and changes
  * meanwhile.
  *
  * SPDX-License-Identifier: MIT
@@ -10,7 +10,7 @@
 
 enum { MANY = 5000 };
 
-/* Checks that each of these is told once, in this order. */
+/* Checks that each of these is listed once, in this order. */
 static void check_order(inturn_queue queue, const inturn_operation *operations,
                         size_t count) {
   seen seen = look();
@@ -128,7 +128,7 @@ typedef struct renewal {
   int told, next;
 } renewal;
 
-/* Of each seven that are told, six end, and new ones begin in their places. */
+/* Of every seven that are listed, six end, and new ones take their places. */
 static bool renew(void *context, const inturn_entry *entry) {
   renewal *it = context;
   if (entry->kind != INTURN_ENTRY_OPERATION || entry->label[0] != 'o')

@@ -17,7 +17,7 @@ static const char *const causes[] = {"none",     "after",     "name", "turn",
                                      "callback", "suspended", "view", "clock",
                                      "delay",    "executor",  "pool"};
 
-/* Each link says how far the next one is. */
+/* The link's size is the distance to the next one. */
 static const inturn_stall_link *link_of(const inturn_report *report, size_t i) {
   const inturn_stall_link *link =
       (const inturn_stall_link *)(const void *)((const char *)report->chain +
@@ -49,7 +49,7 @@ static void describe(const inturn_report *report, stall *stall) {
   }
 }
 
-/* Takes the sites out of a message, where they are in brackets. */
+/* Removes the sites, which are in brackets, from a message. */
 static void remove_sites(const inturn_report *report, char *message) {
   for (size_t i = 0; i < report->chain_count; i++) {
     const inturn_stall_link *link = link_of(report, i);
@@ -115,15 +115,14 @@ void stalls_begin(int64_t limit_ns) {
   count = 0;
   pthread_mutex_unlock(&mutex);
   CHECK_OK(inturn_report_set_handler(take_stall, &all, NULL));
-  /* Without what was told before: of that, there are only so many in a minute.
-   */
+  /* Forgets what was reported before: the reports in a minute are limited. */
   CHECK_OK(inturn_report_set_stall_limit(-1));
   await_threads("inturn-watchdog", 0);
   CHECK_OK(inturn_report_set_stall_limit(limit_ns));
 }
 
 void stalls_end(void) {
-  /* It may be telling something just now. */
+  /* A report may be under way. */
   pthread_mutex_lock(&mutex);
   stalls_told = NULL;
   pthread_mutex_unlock(&mutex);
@@ -180,7 +179,7 @@ inturn_operation_options labelled(const char *label) {
   return options;
 }
 
-/* Of the last one that was held. */
+/* Passed for the last one that was held. */
 static gate held = GATE_INIT;
 
 static void keep_and_tell(void *into, inturn_token token) {

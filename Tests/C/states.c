@@ -1,5 +1,5 @@
 /*
- * states.c - the library's own states as values: of queues, operations,
+ * states.c - the library's own states as values: of queues, operations and
  * batches.
  *
  * SPDX-License-Identifier: MIT
@@ -56,7 +56,7 @@ static void check_value(inturn_value value, const char *expected) {
 
 /* Queues ------------------------------------------------------------------ */
 
-/* All four states of a queue, each observed under its initial. */
+/* All four states of a queue, each observed with its initial as the name. */
 typedef struct queue_values {
   inturn_value values[4];
 } queue_values;
@@ -181,7 +181,7 @@ static void look_from_inside(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* Operations without options run one after the other without the lock, until
+/* Operations without options run one after another without the lock, until
    somebody looks. */
 static void a_look_from_inside_the_work_counts_that_as_running(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);

@@ -1,6 +1,6 @@
 /*
- * states_life.c - values that tell the library's states: what they refuse, how
- * long they live, and what their observers may do.
+ * states_life.c - values of the library's states: what they refuse, how long
+ * they live, and what their observers may do.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -211,7 +211,7 @@ static void values_that_come_and_go_leave_nothing(void) {
 
 /* Observers --------------------------------------------------------------- */
 
-/* Enqueues another operation in answer to the first, and asks for the rest. */
+/* Enqueues another operation when the first comes, suspends and resumes. */
 static void enqueue_more(void *context, const inturn_change *change) {
   inturn_queue queue = *(inturn_queue *)context;
   trace("%lld", (long long)change->after.integer);
@@ -251,7 +251,7 @@ static void destroy_both(void *context, const inturn_change *change) {
 }
 
 static void check_destroyed_inside(inturn_queue_kind kind) {
-  /* At an enqueue, on the caller's thread; at a start, on the drainer's. */
+  /* During an enqueue, on its thread; during a start, on the drainer's. */
   static const int64_t moments[] = {2, 1};
   for (int i = 0; i < 2; i++) {
     stage stage = stage_create(kind);
@@ -285,8 +285,8 @@ static void drain_other(void *context, const inturn_change *change) {
   CHECK_OK(inturn_value_drain(*(inturn_value *)context, LIMIT_NS));
 }
 
-/* Both are told by one thread, one after the other: the one that is waited for
-   is told by the wait. */
+/* One thread delivers both, one after the other: the wait delivers the one that
+   it waits for. */
 static void an_observer_may_wait_for_another_state_to_be_told(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_value one = queue_value(stage.queue, INTURN_QUEUE_PENDING);

@@ -1,5 +1,5 @@
 /*
- * states_storm.c - values that tell the library's states, under load.
+ * states_storm.c - values of the library's states, under load.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -55,8 +55,8 @@ static void follow(void *context, const inturn_change *change) {
   seen->total = change->after.total;
 }
 
-/* Producers enqueue bare operations and cancel others; the lookers' values come
-   and go. */
+/* Producers enqueue bare operations and cancel others; lookers create and
+   destroy values. */
 static void play(int index) {
   if (index >= PRODUCERS) {
     while (atomic_load(&producers_left) > 0) {
@@ -118,7 +118,7 @@ static void the_trails_of_a_busy_queue_are_gapless(void) {
   for_each_kind(check_storm);
 }
 
-/* The queue is busy without anybody looking, until somebody does. */
+/* The queue is busy unobserved, until somebody looks. */
 static void check_late_look(inturn_queue_kind kind) {
   inturn_executor pool;
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -162,7 +162,7 @@ static void finish_token(void *context) {
   CHECK_OK(inturn_token_finish(*(inturn_token *)context));
 }
 
-/* A value that is made while the operation ends gets to its end. */
+/* A value that is created while the operation ends still sees the end. */
 static void an_end_is_not_missed(void) {
   for (long round = 0; round < scaled(1000); round++) {
     inturn_queue queue;

@@ -1,6 +1,6 @@
 /*
- * structs.c - structs that begin with their size: all zero, and of a program
- * that knows more of them than the library.
+ * structs.c - structs that begin with their size: all zero, and from a program
+ * that knows more fields than the library.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -92,7 +92,7 @@ static void zeros_are_the_defaults_of_values_and_batches(void) {
   CHECK_OK(inturn_library_get_statistics(&library));
 }
 
-/* What a later header may add. */
+/* Fields that a later header may add. */
 typedef struct later_options {
   inturn_operation_options now;
   uint64_t later[2];
@@ -144,7 +144,7 @@ static void an_end_is_as_large_as_its_size_says(void) {
   inturn_operation operation;
   CHECK_OK(inturn_queue_enqueue(stage.queue, work, &called, NULL, &operation));
   stage_drain(&stage);
-  /* What says no size is refused, before anybody waits. */
+  /* A struct without a size is refused, before anything is waited for. */
   CHECK_STATUS(inturn_operation_wait(operation, -1, &end.now),
                INTURN_E_INVALID_ARGUMENT);
   end.now.size = sizeof end.now + sizeof end.later;
@@ -156,7 +156,7 @@ static void an_end_is_as_large_as_its_size_says(void) {
   stage_destroy(&stage);
 }
 
-/* A list is written in steps of what the first one says. */
+/* A list is written in steps of the first element's size. */
 static void a_list_of_larger_structs_is_written_in_larger_steps(void) {
   struct {
     inturn_operation_info now;

@@ -1,5 +1,5 @@
 /*
- * stuck.c - what stands still is reported, with the chain to its cause.
+ * stuck.c - stalls are reported, with the chain to their cause.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@ static void drain_queue(void *queue) {
   CHECK_OK(inturn_queue_drain(*(inturn_queue *)queue, LIMIT_NS));
 }
 
-/* A site of this file, as a report has it. */
+/* A site in this file, as a report names it. */
 static const char *here(int line) {
   static char site[32];
   snprintf(site, sizeof site, "stuck.c:%d", line);
@@ -78,7 +78,7 @@ static void a_call_that_goes_on_after_its_end_is_told(void) {
   stalls_end();
 }
 
-/* Its queue has gone on, and has nothing else to do. */
+/* Its queue has continued, and has nothing else to do. */
 static void a_call_that_was_cut_off_is_told_later(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
@@ -95,7 +95,7 @@ static void a_call_that_was_cut_off_is_told_later(void) {
   stalls_end();
 }
 
-/* Its label is not known to the engine. */
+/* The engine does not know a label. */
 static void plain_work_is_told_without_a_label(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, NULL);
@@ -111,7 +111,7 @@ static void plain_work_is_told_without_a_label(void) {
   stalls_end();
 }
 
-/* It is called out of its queue's buffer, and there is its site. */
+/* It is called from its queue's buffer, which has its site. */
 static void plain_work_in_its_call_is_told_with_its_site(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
@@ -165,7 +165,7 @@ static void a_callback_that_does_not_return_is_told(void) {
   stalls_end();
 }
 
-/* What just runs, and holds nobody up, gets ten times as long. */
+/* Work that just runs, and blocks nothing, gets ten times as long. */
 static void what_runs_alone_is_told_later(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
@@ -189,7 +189,7 @@ static inturn_queue dialogs_create(void) {
   return dialogs;
 }
 
-/* So does what a person is to answer, whatever is behind it. */
+/* So does what is shown to a person, whatever is behind it. */
 static void what_is_shown_to_a_person_is_told_later(void) {
   stalls_begin(STALL_NS);
   inturn_queue dialogs = dialogs_create();
@@ -261,7 +261,7 @@ static void a_view_that_is_not_there_is_told(void) {
   stalls_end();
 }
 
-/* It is looked at in the time of the system, whatever the queue's clock is. */
+/* Measured in the system's time, whatever the queue's clock is. */
 static void a_manual_clock_that_stands_still_is_told(void) {
   stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -281,7 +281,7 @@ static void a_manual_clock_that_stands_still_is_told(void) {
   stalls_end();
 }
 
-/* It goes on by itself, so it is told only to who waits. */
+/* It continues by itself, so it is only reported if somebody waits. */
 static void a_rate_is_told_when_somebody_waits_for_it(void) {
   stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -292,7 +292,7 @@ static void a_rate_is_told_when_somebody_waits_for_it(void) {
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
   enqueue_one(queue, NULL);
   enqueue_one(queue, NULL);
-  /* Time for it to be told, if it were. */
+  /* Enough time for a report of it. */
   inturn_queue other = labelled_queue(INTURN_QUEUE_FIFO, "other");
   CHECK_OK(inturn_queue_suspend(other));
   enqueue_one(other, NULL);
@@ -356,7 +356,7 @@ static bool is_worth_it(void *context, int32_t code, uint32_t attempts) {
   return false;
 }
 
-/* That is where its retry policy is to be asked. */
+/* Its retry policy has to be asked there. */
 static void an_attempt_that_waits_for_its_executor_is_told(void) {
   stalls_begin(STALL_NS);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -437,7 +437,7 @@ static void a_pool_whose_threads_are_all_in_calls_is_told_once(void) {
   }
   stall told = STALL("pool @other");
   CHECK(stall_says(&told, "the only thread of its pool is in a call."));
-  /* What just runs in it is told later: by then the others have been. */
+  /* Running work is reported later: by then, the others have been. */
   STALL("call call@blocked");
   CHECK_INT(stalls_of("pool @other"), 1);
   gate_pass(&job.go);

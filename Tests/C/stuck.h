@@ -1,5 +1,5 @@
 /*
- * stuck.h - what is reported of what stands still, for the tests of that.
+ * stuck.h - reports of stalls, for their tests.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,10 +10,10 @@
 
 #define MS INT64_C(1000000)
 
-/* One report. Its chain is a text: of each link the cause, the operation if it
+/* One report. Its chain is a text: for each link the cause, the operation if it
    is one, and the queue, as in "after save@database > token load@network". Its
-   sites are those of the links, as in "stuck.c:12 > stalls.c:150", without
-   their folders; the message is without them. */
+   sites are the links' sites, as in "stuck.c:12 > stalls.c:150", without their
+   folders; they are left out of the message. */
 typedef struct stall {
   char chain[1024];
   char sites[1024];
@@ -25,24 +25,24 @@ typedef struct stall {
 
 enum { MOST_STALLS = 64 };
 
-/* How long something may stand still in most tests. */
+/* How long something may be stalled in most tests. */
 #define STALL_NS (50 * MS)
 
-/* From here on, what stands still for so long is reported here. */
+/* From here on, stalls of this length are reported here. */
 void stalls_begin(int64_t limit_ns);
 
-/* What is stuck is reported as by default, where it is. */
+/* From here on, stalls are reported where and when they are by default. */
 void stalls_end(void);
 
-/* The first report with this chain; waits for it, with the limit. */
+/* The first report with this chain; waits for it, at most for the limit. */
 #define STALL(chain) stall_at(__FILE__, __LINE__, chain)
 
 stall stall_at(const char *file, int line, const char *chain);
 
-/* Whether its message has this text. */
+/* Whether its message contains this text. */
 bool stall_says(const stall *stall, const char *text);
 
-/* What inturn_why says of an operation. */
+/* The answer of inturn_why about an operation. */
 stall reason_of(inturn_operation operation);
 
 #define CHECK_REASON(operation, expected)                                      \
@@ -51,14 +51,14 @@ stall reason_of(inturn_operation operation);
     CHECK_TEXT(reason_.chain, expected);                                       \
   } while (0)
 
-/* How many reports with this chain there have been. */
+/* The number of reports with this chain. */
 int stalls_of(const char *chain);
 
-/* Called with each report, on the watchdog's thread; NULL: nothing. */
+/* Called with each report, on the watchdog's thread, unless NULL. */
 extern void (*stalls_told)(const inturn_report *report);
 
-/* Creates a queue on the library's pool whose work goes on one by one, unless
-   the kind says otherwise. */
+/* Creates a queue on the library's pool that runs one operation at a time,
+   unless the kind says otherwise. */
 inturn_queue labelled_queue(inturn_queue_kind kind, const char *label);
 
 /* Options with this label. */

@@ -1,6 +1,6 @@
 /*
- * stuck_chains.c - what stands still for what others do is reported with the
- * chain to the cause.
+ * stuck_chains.c - a stall that is caused elsewhere is reported with the chain
+ * to its cause.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,7 @@ static void the_chain_leads_to_the_cause(void) {
   for (int i = 0; i < 213; i++)
     enqueue_one(database.queue, NULL);
   stage_drain(&database);
-  /* Both stand still by now, and are looked at together. */
+  /* Both are stalled by now, and are looked at together. */
   CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
   stall told =
       STALL("after save@database > turn load@network > token login@network");
@@ -40,7 +40,7 @@ static void the_chain_leads_to_the_cause(void) {
                    "running for "));
   CHECK(stall_says(&told, " 214 more wait behind it."));
   CHECK_TEXT(told.queue_label, "network");
-  /* It is one cause, and told once. */
+  /* It is the same cause, and reported once. */
   CHECK_INT(stalls_of("token login@network"), 0);
   CHECK_OK(inturn_token_finish(login));
   CHECK_INT(end_of(load).outcome, INTURN_FINISHED);
@@ -102,7 +102,7 @@ static void each_link_names_the_line_that_has_enqueued_it(void) {
   stalls_end();
 }
 
-/* What is waited for runs, whatever else its queue does meanwhile. */
+/* What is waited for is running, whatever else its queue does meanwhile. */
 static void the_chain_leads_to_a_queue_that_gets_on(void) {
   stalls_begin(STALL_NS);
   inturn_queue network = labelled_queue(INTURN_QUEUE_CONCURRENT, "network");

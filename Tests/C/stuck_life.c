@@ -1,6 +1,6 @@
 /*
- * stuck_life.c - who looks whether anything is stuck, and when; what the
- * default prints.
+ * stuck_life.c - who looks for stalls, and when; and the line that is printed
+ * by default.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,7 @@ static void looks_only_while_something_is_there(inturn_queue_kind kind) {
     CHECK_OK(inturn_token_finish(token));
     CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
     await_threads(watchdog, 0);
-    /* What is stopped asks for no thread that would come by. */
+    /* An idle queue that is suspended needs no thread. */
     CHECK_OK(inturn_queue_suspend(queue));
     await_threads(watchdog, 0);
     CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
@@ -63,7 +63,7 @@ static void nobody_looks_while_that_is_off(void) {
   stalls_end();
 }
 
-/* What was told, and then got on, was slow: it gets twice as long. */
+/* A queue that was only slow is given twice as long before the next report. */
 static void what_was_slow_is_given_longer(void) {
   stalls_begin(20 * MS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
@@ -105,7 +105,7 @@ static void the_handler_may_block(void) {
   hold(queue, "load", &load);
   enqueue_one(queue, NULL);
   GATE_WAIT(&blocked, 1);
-  /* Deadlines, which the clock's thread tells, and work go on. */
+  /* Deadlines, which the clock's thread delivers, and work continue. */
   limited.max_wait_ns = MS;
   CHECK_OK(inturn_queue_enqueue_with(queue, &limited, never_work, NULL, NULL,
                                      &operation));
@@ -194,8 +194,8 @@ static void a_process_exits_while_the_handler_blocks(void) {
 /* The default ----------------------------------------------------------------
  */
 
-/* Has something stuck, and reads the line that is written to the other end of
-   the standard error. */
+/* Causes a stall, and reads the line that is written to the other end of the
+   standard error. */
 static void read_line_of_stall(int end, char *line, size_t room) {
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
   inturn_token load;
@@ -214,7 +214,7 @@ static void read_line_of_stall(int end, char *line, size_t room) {
   drain_and_destroy(queue);
 }
 
-/* Checks the line, and gives the milliseconds that it says. */
+/* Checks the line, and returns the milliseconds in it. */
 static int check_line(const char *line) {
   int seconds = 0, rest = 0;
   const char *site = strstr(line, ": \"load\" (");
@@ -273,7 +273,7 @@ static void try_to_finish(void *context, inturn_token token) {
   CHECK(status == INTURN_OK || status == INTURN_E_ALREADY_FINISHED);
 }
 
-/* Queues come and go, and are stopped in all ways, while somebody looks. */
+/* Queues are created, stalled and destroyed while the watchdog looks. */
 static void use_queues(int index) {
   static const inturn_queue_kind kinds[] = {
       INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR, INTURN_QUEUE_CONCURRENT};

@@ -15,7 +15,7 @@ static inturn_taken take(const stage *stage, inturn_token finished) {
   return taken;
 }
 
-/* What is taken has no destroy callback to come, and no end's either. */
+/* Once it is taken, neither a destroy callback nor an end is left to call. */
 static void enqueue_wanted(const stage *stage, gate *destroyed) {
   CHECK_OK(inturn_queue_enqueue(stage->queue, never_work, destroyed,
                                 count_destroy, NULL));
@@ -141,7 +141,7 @@ static void the_host_is_told_of_what_a_take_leaves(void) {
   enqueue_wanted(&stage, &destroyed[2]);
   CHECK_OK(inturn_queue_enqueue(other, just_finish, NULL, NULL, NULL));
   long before = gate_count(&wakes);
-  /* Another queue's work comes first, and is called; then the third. */
+  /* Another queue's work is called first; then the third is taken. */
   taken = take(&stage, taken.token);
   CHECK(taken.context == &destroyed[2]);
   CHECK(!readable(fd));
@@ -171,7 +171,7 @@ static void the_host_is_told_of_what_becomes_ready_during_a_take(void) {
   CHECK_INT(take(&stage, none).token.bits, 0);
   CHECK_OK(inturn_executor_set_wake(stage.executor, count_wake, &wakes, NULL));
   CHECK_INT(gate_count(&wakes), 0);
-  /* One queue's turn is this call's; the other one is left to the host. */
+  /* This call handles one queue's turn; the other is left to the host. */
   taken = take(&stage, taken.token);
   CHECK(gate_count(&wakes) > 0);
   CHECK_INT(take(&stage, taken.token).token.bits, 0);
@@ -214,7 +214,7 @@ static void one_call_enqueues_an_operation_and_takes_it(void) {
   CHECK(taken.context == &destroyed);
   CHECK_INT(operation.bits, 0);
   CHECK_INT(poll(&(struct pollfd){readable, POLLIN, 0}, 1, 0), 0);
-  /* What has to wait is the caller's to cancel and to release. */
+  /* An operation that has to wait is the caller's to cancel and to release. */
   inturn_taken none_yet = {NULL, {99}};
   CHECK_OK(inturn_executor_enqueue_and_take(
       NULL, stage.executor, stage.queue, never_work, &destroyed, count_destroy,
@@ -248,7 +248,7 @@ static void what_came_before_is_taken_first(void) {
   CHECK_OK(inturn_operation_release(operation));
   taken = take(&stage, taken.token);
   CHECK(taken.context == &second);
-  /* A queue that refuses keeps nothing from being taken. */
+  /* A queue that refuses does not keep anything from being taken. */
   enqueue_wanted(&stage, &first);
   CHECK_OK(inturn_token_finish(taken.token));
   CHECK_OK(inturn_queue_close(stage.queue));
@@ -293,7 +293,7 @@ static void what_is_refused_finishes_and_takes_nothing(void) {
   CHECK_INT(other.token.bits, 99);
   CHECK_OK(inturn_token_is_cancelled(taken.token, &cancelled));
   CHECK_OK(inturn_token_finish(taken.token));
-  /* A token that is refused does not keep the next one from being taken. */
+  /* A refused token does not keep the next operation from being taken. */
   enqueue_wanted(&stage, &destroyed);
   taken = take(&stage, taken.token);
   CHECK(taken.context == &destroyed);

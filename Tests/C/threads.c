@@ -10,12 +10,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-/* How many threads of the library cannot be started from now on. */
+/* How many of the library's next thread starts fail. */
 static atomic_int refusals;
 static gate refused = GATE_INIT;
 enum { FOR_EVER = 1 << 30 };
 
-/* Where a sanitizer has replaced it. */
+/* The function's name if a sanitizer has replaced it. */
 int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *,
                                  void *(*)(void *), void *)
     __attribute__((weak));
@@ -44,7 +44,7 @@ static void count_report(void *context, const inturn_report *report) {
 
 static gate worked = GATE_INIT;
 
-/* An operation on the library's pool, with so many threads refused. */
+/* An operation on the library's pool, with this many thread starts refused. */
 static inturn_queue enqueue_refused(int count) {
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
   CHECK_OK(inturn_report_set_handler(count_report, NULL, NULL));
@@ -62,7 +62,7 @@ static void finish_without_a_call(void *context) {
   CHECK_INT(told, 1);
 }
 
-/* A child has a library without threads. */
+/* In a child, as its library has no threads. */
 static void a_worker_that_could_not_be_started_is_started_later(void) {
   IN_CHILD(finish_without_a_call, NULL);
 }
@@ -77,13 +77,13 @@ static void wait_in_vain(void *context) {
                INTURN_E_TIMED_OUT);
   CHECK_INT(gate_count(&worked), 0);
   CHECK_INT(told, 1);
-  /* It is tried again and again, but not all the time. */
+  /* It is tried again and again, but with pauses. */
   CHECK(gate_count(&refused) > 2 && gate_count(&refused) < 100);
   atomic_store(&refusals, 0);
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
   CHECK_INT(gate_count(&worked), 2);
   CHECK_OK(inturn_operation_release(operation));
-  /* The next lack is news again. */
+  /* The next failure is reported again. */
   CHECK_OK(inturn_queue_destroy(queue));
 }
 
@@ -112,7 +112,7 @@ static void meet_a_deadline(void *context) {
   CHECK_OK(inturn_operation_release(operation));
 }
 
-/* So what a queue has accepted never lacks it. */
+/* So operations that a queue has accepted never lack a clock. */
 static void a_queue_is_refused_whose_clock_cannot_be_started(void) {
   IN_CHILD(meet_a_deadline, NULL);
 }
@@ -157,7 +157,7 @@ static void stop_without_threads(void *context) {
   CHECK_OK(inturn_queue_destroy(queue));
   CHECK_INT(gate_count(&destroyed), 1);
   CHECK_OK(inturn_executor_destroy(on_pool.executor));
-  /* A thread that comes after all clears the pool away. */
+  /* A thread that starts later removes the pool. */
   GATE_WAIT(&refused, 5);
 }
 

@@ -1,5 +1,5 @@
 /*
- * tokens.c - the finish token: who holds it ends the operation, exactly once.
+ * tokens.c - the finish token: its holder ends the operation, exactly once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -227,7 +227,7 @@ static void a_token_is_a_number_that_may_be_stored(void) {
   stage_destroy(&stage);
 }
 
-/* Finishes its token and is still in its call until `go`. */
+/* Finishes its token, and stays in its call until `go`. */
 static void finish_and_stay(void *context, inturn_token token) {
   job *job = context;
   CHECK_OK(inturn_token_finish(token));

@@ -20,7 +20,7 @@ static int64_t integer_of(inturn_value value) {
   return number;
 }
 
-/* Checks that a value holds these bytes, of this type. */
+/* Checks that a value has these bytes, of this type. */
 static void check_bytes(inturn_value value, inturn_datum_type type,
                         const void *bytes, size_t length) {
   inturn_datum datum;

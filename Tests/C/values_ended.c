@@ -22,7 +22,7 @@ static void a_cancelled_observer_is_not_called_and_its_context_destroyed(void) {
   CHECK_OK(inturn_value_destroy(value));
 }
 
-/* An observer that is told when it may return. */
+/* An observer that waits until it may return. */
 typedef struct blocked {
   gate begun, go, destroyed;
   inturn_value value;
@@ -49,7 +49,7 @@ static void set_to_one(void *context) {
     GATE_INIT, GATE_INIT, GATE_INIT, {0}, { 0 }                                \
   }
 
-/* A value with an observer that another thread is in. */
+/* A value whose observer another thread is in. */
 static void block_begin(blocked *blocked, thread *thread) {
   blocked->value = create(0);
   CHECK_OK(inturn_value_observe(blocked->value, NULL, block, blocked,

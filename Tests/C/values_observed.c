@@ -1,5 +1,5 @@
 /*
- * values_observed.c - who is told what of a value's changes, when, and where.
+ * values_observed.c - who sees which of a value's changes, when, and where.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,7 +60,7 @@ static void initial_prior_and_latest_are_told_so(void) {
   CHECK_OK(inturn_value_destroy(value));
 }
 
-/* Sets the value from inside, in answer to the first change. */
+/* Sets the value inside the observer, in answer to the first change. */
 static void answer(void *value, const inturn_change *change) {
   inturn_value own = *(inturn_value *)value;
   int64_t number;

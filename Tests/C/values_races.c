@@ -1,6 +1,6 @@
 /*
  * values_races.c - values and observations that are used and destroyed at the
- * same moment: a call finds them whole, or is told that they are gone.
+ * same moment: a call finds them intact, or is told that they are gone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,9 +9,9 @@
 
 static inturn_value value;
 static inturn_observation observation;
-/* How many contexts live. */
+/* The number of live contexts. */
 static atomic_int contexts;
-/* Whether cancelling or destroying has returned: then nobody may be called. */
+/* Whether cancelling or destroying has returned: then nothing may be called. */
 static atomic_bool is_over;
 
 static void check_ok_or_stale(inturn_status status) {

@@ -10,8 +10,8 @@
 
 enum { WRITERS = 8, READERS = 4, OBSERVERS = 4, PLAYERS = WRITERS + READERS };
 
-/* One observer's trail, which must have no gap. It is not protected: the calls
-   of one observer never overlap. */
+/* One observer's trail, which must have no gap. It needs no lock: the calls of
+   one observer never overlap. */
 typedef struct trail {
   uint64_t number;
   int64_t last;
@@ -23,7 +23,7 @@ static trail trails[OBSERVERS];
 static long each;
 static atomic_int writers_left;
 
-/* What a datum says: the number itself, or that of which all bytes are made. */
+/* A datum's number: the number itself, or the one that all its bytes repeat. */
 static int64_t number_of(const inturn_datum *datum) {
   if (datum->type == INTURN_DATUM_INTEGER)
     return datum->integer;
@@ -102,7 +102,7 @@ static void play(int index) {
   }
 }
 
-/* Two of the observers are called by who changes the value, two by the pool. */
+/* Two of the observers are called on the changing thread, two on the pool. */
 static void check(inturn_datum initial, void (*step)(long), long changes) {
   inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
   inturn_executor pool;

@@ -1,12 +1,12 @@
 /*
- * why.c - what keeps an operation is told to who asks, at any time.
+ * why.c - a question can be asked at any time about what keeps an operation.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "stuck.h"
 
-/* It stays "3600 s" while its last second has not gone by: on a clock that
-   stands still, too. */
+/* It stays "3600 s" until the last second has passed: also on a clock that
+   stands still. */
 #define SOON_AN_HOUR (3600 * 1000 * MS + 999 * MS)
 
 static inturn_operation enqueue(inturn_queue queue,
@@ -29,7 +29,7 @@ static void release(inturn_operation operation) {
   CHECK_OK(inturn_operation_release(operation));
 }
 
-/* Its call has returned: nothing but its token is missing. */
+/* Its call has returned: only its token is missing. */
 static inturn_operation held(inturn_queue queue, const char *label,
                              inturn_token *token) {
   inturn_operation_options options = labelled(label);
@@ -124,7 +124,7 @@ static void what_holds_a_queue_back_is_told(void) {
   release(ask);
 }
 
-/* Nobody need wait for it, as for a report. */
+/* Nobody has to wait for it, unlike in a report. */
 static void a_delay_of_the_systems_clock_is_told(void) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = "q";
@@ -165,7 +165,7 @@ static void the_time_to_the_next_attempt_is_told(void) {
   do {
     reason = reason_of(upload[0]);
   } while (strcmp(reason.chain, "delay upload@q") != 0);
-  /* That may have been asked before it failed. */
+  /* The chain may have been taken before it failed. */
   reason = reason_of(upload[0]);
   CHECK(stall_says(&reason, "its next attempt begins in 3600 s."));
   reason = reason_of(upload[1]);
@@ -176,7 +176,7 @@ static void the_time_to_the_next_attempt_is_told(void) {
   release(upload[0]), release(upload[1]);
 }
 
-/* Once for all, though it is found for each name: nothing of it is kept. */
+/* Reported once, though it is found for each name: no reference is left. */
 static void names_that_another_one_has_are_told(void) {
   inturn_queue photos = labelled_queue(INTURN_QUEUE_CONCURRENT, "photos");
   const char *names[] = {"disk", "camera"};
@@ -189,7 +189,7 @@ static void names_that_another_one_has_are_told(void) {
   inturn_operation copy = enqueue(photos, options);
   while (strcmp(reason_of(copy).chain,
                 "name copy@photos > token write@photos") != 0)
-    ; /* it gets into the line when it comes up, on another thread */
+    ; /* it gets into line when it is admitted, on another thread */
   CHECK_OK(inturn_token_finish(token));
   drain_and_destroy(photos);
   release(copy);
@@ -236,7 +236,7 @@ static void that_nothing_keeps_it_is_told(void) {
   release(operation);
 }
 
-/* Asks of itself, while its end is decided and its call goes on. */
+/* Asks about itself, while its end is decided and its call continues. */
 static void ask_of_itself(void *into, inturn_token token) {
   inturn_operation operation = *(inturn_operation *)into;
   CHECK_REASON(operation, "call self@q");
@@ -283,7 +283,7 @@ static void whether_it_is_tried_again_is_being_asked(void) {
   release(operation);
 }
 
-/* One after the other, in turn on two queues. */
+/* Each comes after the one before, alternating between two queues. */
 static void a_long_chain_is_told_with_its_cause(void) {
   enum { LENGTH = 500 };
   inturn_queue queues[2] = {labelled_queue(INTURN_QUEUE_CONCURRENT, "even"),
@@ -307,7 +307,7 @@ static void a_long_chain_is_told_with_its_cause(void) {
     release(operations[i]);
 }
 
-/* The same in a report: without its cause it would say nothing. */
+/* The same in a report, which would say nothing without its cause. */
 static void a_report_of_a_long_chain_has_its_cause(void) {
   stalls_begin(-1);
   enum { LENGTH = 14 };
@@ -324,7 +324,7 @@ static void a_report_of_a_long_chain_has_its_cause(void) {
                                          &token, NULL, &operations[i]));
     else
       operations[i] = enqueue_after(stages[i].queue, "o", operations[i - 1]);
-    /* So that all of them stand still since the same look. */
+    /* So that all of them are stalled since the same look. */
     stage_drain(&stages[i]);
   }
   CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
