@@ -6,12 +6,12 @@
  *   forks [FORKS [SEED]]   (300 and 1)
  *   forks one NUMBER SEED  that one alone
  *
- * For each fork a fresh process: two of its threads use a feature for the first
- * time, before, while and after its main thread forks. Before that, nothing of
- * the library was used, or something else, or everything. The child then uses
- * that feature, and one more, and must come to its end by itself; so must the
- * parent. Each number is a process, and the seed and the number say what
- * happens in it, but for the moment.
+ * Each fork gets a fresh process: two of its threads use a feature for the
+ * first time, before, while and after its main thread forks. Before that,
+ * nothing of the library was used, or something else, or everything. The child
+ * then uses that feature and one more, and must reach its end by itself; so
+ * must the parent. Each number is a process; the seed and the number determine
+ * what happens in it, but not the moment.
  */
 #include "fixture.h"
 
@@ -188,7 +188,7 @@ static void ignore_report(void *context, const inturn_report *report) {
   (void)report;
 }
 
-/* The handler is the process's: so this never takes it away again. */
+/* The handler is process-wide, so this never removes it. */
 static void report(void) {
   inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, "round");
   CHECK_OK(inturn_report_set_handler(ignore_report, NULL, NULL));
@@ -267,7 +267,7 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* In the process of its own. Its status: 0, or what went wrong. */
+/* Runs in the new process. Returns its status: 0, or what went wrong. */
 enum { CHILD_HANGS = 11, CHILD_FAILS = 12, CHILD_CRASHES = 13 };
 
 static int run_plan(plan *plan) {

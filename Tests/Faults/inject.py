@@ -1,10 +1,10 @@
-"""Runs each test of the C tests while one call that the library makes of the system fails.
+"""Runs each of the C tests while a system call of the library fails.
 
 First each test is run once, and preload.c counts the library's calls of each kind. Then it is run
 again for the Nth call of a kind, which fails once, or from which on all fail, for a while or for
-ever. A run passes when the test does, and when the library refuses a call with NO_MEMORY after a
-fault that explains it. Where no thread can be had any more, it counts as starved, and that is said,
-when something that the test waits for does not come: the library waits as well, for ever.
+ever. A run passes if the test does, or if the library refuses a call with NO_MEMORY after a fault
+that explains it. If no thread can be started any more, and something that the test waits for does
+not come, the run counts as starved, which is printed: the library waits as well, for ever.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ import sys
 import tempfile
 import time
 
-# The order of preload.c.
+# In preload.c's order.
 KINDS = ("thread", "event", "wait", "wake", "same", "late", "memory")
 COUNTS = struct.Struct(f"{len(KINDS) + 1}Q")
 REFUSED = 75
-# Only these faults leave the library without something that it needs.
+# Only these faults deprive the library of something that it needs.
 EXPLAINS_A_REFUSAL = {"thread", "event", "memory"}
-# The calls of a kind up to which `--long` takes each; beyond, it takes as many at random.
+# `--long` takes each of the first calls of a kind, and as many of the later ones at random.
 EACH = 200
-# What the harness says of something that does not happen.
+# What the harness prints when something does not happen.
 LATE = re.compile(
     r"waited \d+ s for|INTURN_E_TIMED_OUT, not|did not end within its limit|left behind"
     r"|poll\(.* is 0, not 1|status\) is 14, not 15|is not empty: \d+ accepted"
 )
-# How the faults of these kinds come, besides "once" and "ever".
+# When the faults of these kinds occur, besides "once" and "ever".
 WHEN = dict.fromkeys(EXPLAINS_A_REFUSAL, ("once", "while", "ever"))
 
-# Tests that calls of the library without memory still end, by a signal: `wait` looks for a ring
-# through thousands of operations, and lists them. Not to become longer; `--long` refuses what is
-# here in vain.
+# Tests that library calls without memory still end, by a signal: `wait` looks for a ring through
+# thousands of operations, and lists them. This must not grow; `--long` refuses entries that are no
+# longer needed.
 STILL_ENDED = {"rings an_operation_that_comes_after_many_is_looked_at_wholly"}
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -84,7 +84,7 @@ class Runner:
         environment.setdefault("INTURN_TEST_SCALE", "0.001")
         if fault:
             environment["INTURN_FAULT"] = str(fault)
-        # A test that is refused a call leaves its files.
+        # A test that is refused a call leaves its files behind.
         with tempfile.TemporaryFile() as counts, tempfile.TemporaryDirectory() as folder:
             environment["TMPDIR"] = folder
             counts.truncate(COUNTS.size)
@@ -112,7 +112,7 @@ class Runner:
 
 
 def judge(status: int | None, output: str, fault: Fault | None, faults: int) -> str:
-    """The verdict "ok", "refused", "starved", or what is wrong."""
+    """The verdict: "ok", "refused", "starved", or what is wrong."""
     has_no_threads = fault and faults and fault.kind == "thread" and fault.when == "ever"
     if has_no_threads and (status is None or (status == 1 and LATE.search(output))):
         return "starved"
@@ -139,7 +139,8 @@ def scenarios(programs: list[pathlib.Path], sources: pathlib.Path) -> list[Scena
 
 
 def faults_of(calls: dict[str, int], chance: random.Random, long: bool) -> list[Fault]:
-    """All faults of a scenario that makes so many calls; without `long`, one of each kind."""
+    """All faults for a scenario with these numbers of calls; without `long`, one of each kind. A
+    test that starves takes its whole limit, so this is chosen rarely."""
     chosen = []
     for kind, count in calls.items():
         ways = WHEN.get(kind, ("once", "ever"))
@@ -188,8 +189,8 @@ def main() -> int:
     print(f"{len(all_scenarios)} tests, seed {arguments.seed}", flush=True)
     runner = Runner(arguments.preload, arguments.limit)
     end = time.monotonic() + (arguments.seconds or float("inf"))
-    # Not all of these tests get through without memory yet: that is asked for by name. memory.c and
-    # limit.c have what is guaranteed.
+    # Not all of these tests pass without memory yet, so this has to be asked for by name. memory.c
+    # and limit.c test what is guaranteed.
     if arguments.kind:
         kinds = {arguments.kind}
     else:
@@ -209,7 +210,7 @@ def main() -> int:
             complain(scenario, fault, outcome)
 
     def explore(scenario: Scenario) -> int:
-        """All chosen faults of one scenario, one after the other."""
+        """Runs all chosen faults of one scenario, one after the other."""
         if time.monotonic() > end:
             return 0
         if arguments.fault:

@@ -5,14 +5,14 @@
  *
  *   limit [FILTER]
  *
- * For each kind of operation a process of its own: its address space is
+ * Each kind of operation gets a process of its own: its address space is
  * limited, and it enqueues while the queue is suspended until a call is
- * refused. Then what was accepted runs, or is cancelled, and the queue ends
+ * refused. Then what was accepted runs or is cancelled, and the queue ends
  * cleanly.
  *
- * Last come the cases in which the library still ends the process. They are not
- * to become more; one that does not end it any more fails, so that it goes from
- * the list.
+ * Last come the cases in which the library still ends the process. There must
+ * not be more of them; one that no longer ends it fails, so that it is taken
+ * off the list.
  */
 #include "fixture.h"
 
@@ -24,7 +24,7 @@
 
 enum { LIMIT_BYTES = 64 << 20, CHILD_SECONDS = 120, IN_BATCH = 1000 };
 
-/* More are never taken, whatever an operation costs. */
+/* Never more than this, however little an operation costs. */
 enum { MOST = 20000000 };
 
 static long accepted, ended;
@@ -146,7 +146,7 @@ enum { SORTS = sizeof sorts / sizeof *sorts };
 
 static inturn_queue warm_queue(inturn_queue_kind kind) {
   inturn_queue queue = pool_queue_create(kind, NULL);
-  /* A worker is there from now on. */
+  /* From now on, there is a worker. */
   CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
   CHECK_OK(inturn_queue_suspend(queue));
@@ -175,7 +175,7 @@ static void fill(const sort *sort, inturn_queue queue) {
     accepted++;
   }
   CHECK(status == INTURN_E_NO_MEMORY || accepted == MOST);
-  /* That of the refused one. */
+  /* The context of the refused one. */
   CHECK_INT(atomic_exchange(&destroyed, 0), status != INTURN_OK);
   CHECK_INT(statistics_of(queue).pending, accepted);
 }
@@ -203,7 +203,7 @@ _Noreturn static void run(const sort *sort, bool cancels) {
 
 static inturn_queue queues[1000000];
 
-/* Each has memory of its own only from its first suspend on. */
+/* Each only gets memory of its own when it is first suspended. */
 static void suspended_queues(void) {
   long count = 0;
   while (inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &queues[count]) ==

@@ -6,10 +6,10 @@
  *   memory [FILTER]              each scenario, each allocation
  *   memory one NAME NUMBER WHEN  that one alone; WHEN is once or ever
  *
- * To be run with preload.so. In a process of its own, the Nth allocation of a
- * scenario fails, once or for ever after; N grows until there is none any more.
- * Each call that can be refused may give NO_MEMORY, and has changed nothing
- * then; all others do what they always do; and nothing is left behind.
+ * Has to be run with preload.so. In a process of its own, the Nth allocation of
+ * a scenario fails, once or for ever after; N grows until there are no more.
+ * Each call that may be refused can return NO_MEMORY, and then has changed
+ * nothing; all others behave as always; and nothing is left behind.
  */
 #include "memory.h"
 
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* So many runs of a scenario that fail are enough. */
+/* How many failed runs of a scenario are enough. */
 enum { CHILD_SECONDS = 20, NO_FAULT = 3, ENOUGH = 5 };
 
 static uint64_t (*set_fault)(const char *fault);
@@ -128,7 +128,7 @@ _Noreturn static void run_in_child(const scenario *scenario) {
     stage_destroy(&own);
   bool has_failed = set_fault(NULL) > 0;
   inturn_library_statistics left = INTURN_LIBRARY_STATISTICS_INIT;
-  /* A worker may be a moment behind; if it stays, this takes too long. */
+  /* A worker may be a moment behind; if it stays, this times out. */
   do
     CHECK_OK(inturn_library_get_statistics(&left));
   while (left.queues + left.operations + left.values + left.observations > 0);
@@ -151,7 +151,7 @@ static int run_once(const scenario *scenario, long number, const char *when) {
   return status;
 }
 
-/* False when one of its runs has failed. */
+/* False if a run has failed. */
 static bool explore(const scenario *scenario, long *runs) {
   static const char *const ways[] = {"once", "ever"};
   int bad = 0;

@@ -1,5 +1,5 @@
 /*
- * memory.h - what the scenarios of memory.c are written with.
+ * memory.h - shared by the scenarios of memory.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,36 +8,36 @@
 
 #include "fixture.h"
 
-/* One that is begun in a process of its own for each allocation that fails. */
+/* A scenario, run in a process of its own for each allocation that fails. */
 typedef struct scenario {
   const char *name;
   void (*run)(void);
 } scenario;
 
-/* The last one has no name. */
+/* The last entry has no name. */
 extern const scenario queue_scenarios[], control_scenarios[], other_scenarios[];
 
-/* From here on, the allocation fails whose turn it is. */
+/* From here on, allocations are counted, and the chosen one fails. */
 void fail_from_here(void);
 
-/* True for OK; for NO_MEMORY false, if an allocation has failed. */
+/* True for OK; false for NO_MEMORY, if an allocation has failed. */
 #define ATTEMPT(call) attempt_at(__FILE__, __LINE__, #call, (call))
 
 bool attempt_at(const char *file, int line, const char *call,
                 inturn_status status);
 
-/* What was given to the library and has to come back: contexts, by this. */
+/* Creates and destroys contexts, each of which the library has to return. */
 void *made(void);
 void destroyed(void *context);
 
 /* Work that finishes, and is counted. */
 void work(void *context, inturn_token token);
 
-/* How often it was called; how often the library has taken something. */
+/* How often it was called, and how often the library has accepted something. */
 extern int worked, accepted;
 
-/* Attempts to enqueue such work; takes down whether it was accepted, and that
-   a refusal has changed nothing. The handle may be NULL. */
+/* Attempts to enqueue such work; counts it if it is accepted, and checks that a
+   refusal has changed nothing. The handle may be NULL. */
 bool enqueue(inturn_queue queue, const inturn_operation_options *options,
              inturn_operation *operation);
 
@@ -48,19 +48,19 @@ bool enqueue_work(inturn_queue queue, const inturn_operation_options *options,
 /* Enough for tables and lists to grow. */
 enum { SOME = 20 };
 
-/* Of operations that want more than one name. */
+/* Names for operations that want more than one. */
 extern const char *const names[2];
 
-/* For who is told an end, or an event: each has its kind. */
+/* Callbacks for ends and events; each checks the kind. */
 void told(void *context, const inturn_end *end);
 void told_event(void *context, const inturn_event *event);
 
-/* The queue of the scenario, which is drained by hand, with a clock of its own;
-   made before anything fails. */
+/* The scenario's queue, drained by hand and with a clock of its own; created
+   before anything fails. */
 extern stage own;
 void begin(inturn_queue_kind kind);
 
-/* Drains it; all that was accepted has been called. */
+/* Drains it; everything accepted has been called. */
 void run_all(void);
 
 /* Drains it, and waits until it is quiet. */

@@ -1,5 +1,5 @@
 /*
- * memory_control.c - tokens, and what is asked of queues; see memory.c.
+ * memory_control.c - tokens, and control of queues; see memory.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -115,7 +115,7 @@ static void abandon(void) {
 
 /* Control ----------------------------------------------------------------- */
 
-/* All that never needs memory, on a queue with this and that in it. */
+/* Everything that never needs memory, on a queue with various operations. */
 static void control(inturn_queue_kind kind) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   inturn_operation operations[SOME];
@@ -294,7 +294,7 @@ static bool count_entry(void *count, const inturn_entry *entry) {
   return true;
 }
 
-/* It takes none. */
+/* A snapshot needs no memory. */
 static void snapshot(void) {
   inturn_operation_options named = INTURN_OPERATION_OPTIONS_INIT;
   named.label = "an operation with a name that takes memory";

@@ -124,7 +124,7 @@ static void report_handler(void) {
     CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
 }
 
-/* It is reported, or it is not; the thread that looks is started, or later. */
+/* Stalls may be reported or not; the watchdog's thread may be started later. */
 static void stuck(void) {
   begin(INTURN_QUEUE_FIFO);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -161,7 +161,7 @@ static void batch_ended(void *context, const inturn_batch_end *end) {
   ends++;
 }
 
-/* A batch of these options, with an end; suspended, so that it waits. */
+/* A batch with these options and an end; suspended, so that it waits. */
 static bool enqueue_batch(inturn_queue_kind kind, inturn_batch_options *options,
                           inturn_batch *batch) {
   begin(kind);
@@ -345,7 +345,7 @@ static void numbers(void) {
   CHECK_OK(inturn_value_destroy(truths));
 }
 
-/* Each change that is made is told to each observer that there is. */
+/* Each change that is made is delivered to each observer. */
 static void observing(inturn_observe_options *options) {
   inturn_observation observations[SOME];
   int observers = 0, made_changes = 0;

@@ -16,9 +16,9 @@ static inturn_verdict let_start(void *context) {
   return INTURN_START;
 }
 
-/* Making queues ----------------------------------------------------------- */
+/* Creating queues --------------------------------------------------------- */
 
-/* From the first call of the library on. */
+/* From the library's first call on. */
 static void use_new_queue(inturn_queue_kind kind,
                           inturn_queue_options *options) {
   inturn_queue queue;
@@ -60,7 +60,7 @@ static void queue_create_with(void) {
 
 /* Enqueuing --------------------------------------------------------------- */
 
-/* So many of one sort, and what becomes of them. */
+/* Enqueues some of one sort, and lets them end. */
 static void enqueue_some(inturn_queue_kind kind,
                          const inturn_operation_options *options) {
   begin(kind);

@@ -1,26 +1,27 @@
 /*
- * preload.c - lets one call that the library makes of the system fail.
+ * preload.c - makes a system call of the library fail.
  *
  * SPDX-License-Identifier: MIT
  *
- * To be preloaded. It counts the library's own calls of each kind, those of a
- * test and of its forked children too, and makes the Nth of one kind fail, or
- * those from the Nth on. The environment says which:
+ * To be preloaded. It counts the library's own calls of each kind, also in a
+ * test's forked children, and makes the Nth of one kind fail, or all from the
+ * Nth on. The environment says which:
  *
- *   INTURN_FAULT         "KIND N once", "KIND N while" or "KIND N ever"; N from
- * 1 INTURN_FAULT_COUNTS  a file of `struct counts`, shared by all processes
+ *   INTURN_FAULT         "KIND N once", "KIND N while" or "KIND N ever", where
+ *                        N counts from 1
+ *   INTURN_FAULT_COUNTS  a file of `struct counts`, shared by all processes
  *
- *   kind     once                               ever
- *   thread   pthread_create gives EAGAIN        each does
- *   event    eventfd gives EMFILE               each does
- *   wait     a futex wait returns at once       each other one does
- *   wake     a futex wake comes 3 ms late       each eighth does, 1 ms
- *   same     the clock stands still for a call  it moves by 4 ms at a time
- *   late     a call of the clock takes 3 ms     each 32nd does, 1 ms
- *   memory   malloc and its like give none      each does
+ *   kind     once                                ever
+ *   thread   pthread_create returns EAGAIN       each does
+ *   event    eventfd fails with EMFILE           each does
+ *   wait     a futex wait returns at once        every other one does
+ *   wake     a futex wake comes 3 ms late        every 8th does, 1 ms
+ *   same     the clock stands still for a call   it moves in steps of 4 ms
+ *   late     a call of the clock takes 3 ms      every 32nd does, 1 ms
+ *   memory   malloc and its like return NULL     each does
  *
- * "while" is as "ever", for 30 ms from the first of them on. All of these are
- * what a system may do at any time.
+ * "while" is like "ever", for 30 ms from the first one on. All of these may
+ * happen on a system at any time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -57,7 +58,7 @@ static int fault_kind = KINDS;
 static uint64_t fault_number;
 static bool for_once, for_a_while;
 
-/* Where the library's code lies. */
+/* The address range of the library's code. */
 static uintptr_t library_begin = 1, library_end = 0;
 
 static int (*real_create)(pthread_t *, const pthread_attr_t *,
@@ -81,8 +82,8 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *unused) {
   return 1;
 }
 
-/* Nothing must call anything here before this has run: what comes earlier, of
-   other libraries' constructors, resolves the functions it needs. */
+/* Has to run before any function here is called: calls that come earlier, from
+   other libraries' constructors, resolve the functions themselves. */
 static void resolve(void) {
   *(void **)&real_create = dlsym(RTLD_NEXT, "pthread_create");
   *(void **)&real_eventfd = dlsym(RTLD_NEXT, "eventfd");
@@ -125,8 +126,8 @@ static void set_fault(const char *fault) {
   for_a_while = strcmp(when, "while") == 0;
 }
 
-/* For programs that say it themselves: from now on, counted from here; NULL for
-   no more. Gives how many faults there were before. */
+/* For programs that set the fault themselves: it applies from now on, and
+   counts from here; NULL for none. Returns the number of faults so far. */
 uint64_t inturn_fault_set(const char *fault) {
   uint64_t before = atomic_load(&counts->faults);
   fault_kind = KINDS;
@@ -137,7 +138,7 @@ uint64_t inturn_fault_set(const char *fault) {
   return before;
 }
 
-/* When the first call failed, 0 before that. */
+/* When the first call failed; 0 before that. */
 static _Atomic int64_t began;
 
 static bool is_over(void) {
@@ -148,7 +149,8 @@ static bool is_over(void) {
   return first != 0 && now > first + 30000000;
 }
 
-/* Counts a call; true when it is to fail: if not once, each `rhythm`th. */
+/* Counts a call, and returns whether it fails: once, or every `rhythm`th
+ * time. */
 static bool fails(enum kind kind, const void *caller, uint64_t rhythm) {
   if ((uintptr_t)caller < library_begin || (uintptr_t)caller >= library_end)
     return false;
@@ -203,7 +205,7 @@ long syscall(long number, ...) {
     const void *caller = __builtin_return_address(0);
     int what = (int)a[1] & FUTEX_CMD_MASK;
     if (what == FUTEX_WAIT && fails(WAIT, caller, 2)) {
-      /* By turns: a signal, a wake-up for no reason. */
+      /* Alternately: a signal, and a spurious wake-up. */
       if (atomic_load(&counts->faults) % 2 == 0)
         return 0;
       errno = EINTR;
@@ -215,7 +217,7 @@ long syscall(long number, ...) {
   return real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* What the library was told last; it may be told the same again. */
+/* The last time that was returned; it may be returned again. */
 static _Atomic int64_t last_told;
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
@@ -224,7 +226,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   const void *caller = __builtin_return_address(0);
   if (fails(LATE, caller, 32))
     take_ms(for_once ? 3 : 1);
-  /* A thread's processor time is no moment of the same clock. */
+  /* A thread's processor time belongs to another clock. */
   if (clock != CLOCK_MONOTONIC)
     return real_clock(clock, time);
   bool is_same = fails(SAME, caller, 1);
@@ -245,8 +247,8 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   return result;
 }
 
-/* Memory. The C library's own functions by their other names: to look for them
-   would take memory. */
+/* Memory. The C library's own functions by their other names, as looking them
+   up would need memory. */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

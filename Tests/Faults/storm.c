@@ -1,18 +1,18 @@
 /*
- * storm.c - operations by the million, of which none is lost or doubled.
+ * storm.c - operations by the million, none of which is lost or doubled.
  *
  * SPDX-License-Identifier: MIT
  *
  *   storm [OPERATIONS [SEED]]   (1,000,000 and 1)
  *
- * Eight threads give work to 1,000 queues of all kinds, one by one and in
- * batches; it ends at once, later by another thread, in a second segment, as
- * failed or as cancelled, while a ninth thread suspends queues and lets views
- * disappear. An operation's context is its own number. For each queue and each
- * producer these are counted and summed up, where they are accepted, called,
- * ended and destroyed: sums of numbers that are mixed well are the same only if
- * each number was met once. Where order is promised, each number is also
- * greater than the one before.
+ * Eight threads enqueue work on 1,000 queues of all kinds, one by one and in
+ * batches; it ends at once, later on another thread, in a second segment, as
+ * failed or as cancelled, while a ninth thread suspends queues and hides views.
+ * An operation's context is its own number. For each queue and each producer,
+ * numbers are counted and summed where they are accepted, called, ended and
+ * destroyed: sums of well-mixed numbers are only equal if each number occurred
+ * once. Where order is promised, each number must also be greater than the one
+ * before.
  */
 #include "harness.h"
 
@@ -29,27 +29,27 @@ enum {
   SILENCE_SECONDS = 60
 };
 
-/* How often, and the sum of the mixed numbers. */
+/* A count, and the sum of the mixed numbers. */
 typedef struct sum {
   atomic_ullong count, mixed;
 } sum;
 
-/* Of one producer in one queue. */
+/* The account of one producer in one queue. */
 typedef struct account {
-  uint64_t next; /* the producer's: the number that comes next */
+  uint64_t next; /* the producer's: the next number */
   sum accepted, skipped, worked, ended, destroyed, with_end;
   atomic_ullong last; /* the greatest number that was called */
 } account;
 
 static account accounts[QUEUES][PRODUCERS];
 static inturn_queue queues[QUEUES];
-static atomic_ullong moves; /* so that a standstill shows */
+static atomic_ullong moves; /* so that a standstill is noticed */
 static atomic_bool is_over;
 static atomic_ullong refusals, cancels, batches, segments, handed_on;
 static long long operations = 1000000;
 static uint64_t seed = 1;
 
-/* What an operation is to do, in the lowest bits of its number. */
+/* What an operation does, in the lowest bits of its number. */
 typedef enum way {
   FINISH,
   FINISH_TWICE,
@@ -127,8 +127,8 @@ static void finish_for_others(void *unused) {
 
 /* Callbacks --------------------------------------------------------------- */
 
-/* What the calling thread is enqueuing, and what of it was destroyed so far:
-   all that is refused, before the call returns. */
+/* What the calling thread is enqueuing, and what part of that was destroyed so
+   far: all that is refused is destroyed before the call returns. */
 static _Thread_local uint64_t enqueuing_first, enqueuing_last, refused;
 
 static void destroyed(void *context) {
@@ -291,7 +291,7 @@ static void disturb(void *unused) {
   }
 }
 
-/* Says how far it has come; fails when nothing has moved for too long. */
+/* Prints the progress; fails if nothing has moved for too long. */
 static void watch(void *unused) {
   (void)unused;
   unsigned long long before = 0;
@@ -387,7 +387,7 @@ int main(int argc, char **argv) {
   thread_start(&helpers[0], finish_for_others, NULL);
   thread_start(&helpers[1], disturb, NULL);
   thread_start(&helpers[2], watch, NULL);
-  /* Not the harness's threads, whose end is waited for with a limit. */
+  /* Not the harness's threads, whose joins have a time limit. */
   for (uintptr_t i = 0; i < PRODUCERS; i++)
     CHECK_INT(pthread_create(&producers[i], NULL, produce, (void *)i), 0);
   for (int i = 0; i < PRODUCERS; i++)

@@ -1,5 +1,5 @@
 /*
- * batches.c - see world.h: calls of operations, batches and owners.
+ * batches.c - see world.h: calls on operations, batches and owners.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -101,8 +101,8 @@ static void enqueue_batch(input *input) {
   inturn_batch handle = {0};
   uint8_t choice = take(input);
   size_t count = choice % (ITEMS + 1);
-  /* The last batch of this place has told its end, or its queue would not be
-     where it is. */
+  /* The last batch of this place has reported its end, or its queue would not
+     be there. */
   if (batch->accepted && batch->ended == 0) {
     unclaim(BATCH, index);
     return;
@@ -136,7 +136,7 @@ static void enqueue_batch(input *input) {
     }
     operations[i]->is_plain = false;
     operations[i]->batch = index;
-    /* Their ends are not told one by one. */
+    /* Their ends are not reported one by one. */
     operations[i]->may_be_cut = true;
     operations[i]->place = next_place(pick);
     items[i] = (inturn_batch_item){on_work, operations[i], on_destroyed};

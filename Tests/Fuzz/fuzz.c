@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * The first byte says how: with one thread, or with the bytes shared out to
- * two, and whether all that is accepted is let run to its end, or destroyed in
- * the middle. All that follows are calls, and what callbacks do.
+ * The first byte decides between one thread and two, which then share the
+ * bytes, and whether everything accepted runs to its end or is destroyed
+ * halfway. The rest are calls, and what callbacks do.
  */
 #define _POSIX_C_SOURCE 200809L /* barriers */
 
@@ -84,8 +84,8 @@ static void ignore_report(void *context, const inturn_report *report) {
   HOLDS(context == NULL && report->message != NULL);
 }
 
-/* Two executors, a clock and a queue of each kind, so that few bytes do much.
- */
+/* Two executors, a clock and a queue of each kind, so that few bytes do
+ * much. */
 void world_begin(bool has_two_threads, bool has_workers) {
   memset(&the_world, 0, sizeof the_world);
   the_world.has_two_threads = has_two_threads;
@@ -167,7 +167,7 @@ static void finish_all(void) {
   }
 }
 
-/* Everything that is accepted comes to its end: nothing is stranded. */
+/* Everything accepted ends: nothing is stranded. */
 static void let_all_end(void) {
   for (int round = 0; round < (the_world.has_workers ? 20000 : 400); round++) {
     bool is_quiet = true;
@@ -242,8 +242,8 @@ static void destroy_all(void) {
       return #condition;                                                       \
   } while (0)
 
-/* One end, each context destroyed once, nothing left: what of that does not
-   hold, or NULL. */
+/* One end, each context destroyed once, nothing left: returns what of this does
+   not hold, or NULL. */
 static const char *what_is_wrong(void) {
   int operations = the_world.operation_count;
   if (operations > OPERATIONS)
@@ -278,8 +278,8 @@ static const char *what_is_wrong(void) {
   return NULL;
 }
 
-/* A worker may be a moment behind, where one has destroyed a queue: one of the
-   world before, too. */
+/* A worker may be a moment behind if one has destroyed a queue, even a queue of
+   the previous world. */
 static void judge(void) {
   const char *wrong = what_is_wrong();
   for (int i = 0; i < 20000 && wrong != NULL; i++) {
@@ -297,7 +297,7 @@ static void count_work(void *count, inturn_token token) {
   HOLDS(inturn_token_finish(token) == INTURN_OK);
 }
 
-/* Nobody holds a name any more: they are the process's. */
+/* Nothing holds a name any more: names are process-wide. */
 static void check_names(void) {
   static const char *const names[] = {"x", "y"};
   inturn_queue_options queue_options = INTURN_QUEUE_OPTIONS_INIT;
@@ -320,7 +320,7 @@ static void check_names(void) {
 
 void world_end(bool lets_all_end) {
   the_world.is_closing = true;
-  /* What a worker is just making is to be seen below. */
+  /* What a worker is creating has to be visible below. */
   while (the_world.stepping > 0)
     pause_briefly();
   if (lets_all_end) {

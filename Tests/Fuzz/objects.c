@@ -1,5 +1,5 @@
 /*
- * objects.c - see world.h: calls of executors and clocks, and questions.
+ * objects.c - see world.h: calls on executors and clocks, and questions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,7 +49,7 @@ static void enqueue_and_take(input *input, inturn_executor executor,
     return;
   inturn_taken taken = {NULL, {0}};
   refusals_of_enqueue(queue, 1, &queue.allowed);
-  /* Which of the two refuses cannot be told. */
+  /* The model cannot tell which of the two refuses. */
   queue.allowed.must |= allowed.must;
   queue.allowed.may |= allowed.may;
   queue.allowed.late |= allowed.late;
@@ -62,7 +62,7 @@ static void enqueue_and_take(input *input, inturn_executor executor,
   act_on(taken);
 }
 
-/* A drain, take or run; one further up the stack has it refused. */
+/* A drain, take or run; refused if one is under way further up the stack. */
 static void drain(input *input, pick pick) {
   inturn_executor handle = {pick.bits};
   allowed allowed = pick.allowed;
@@ -118,7 +118,7 @@ static void create_executor(input *input) {
     unclaim(EXECUTOR, index);
 }
 
-/* One thread alone attaches and detaches, where there are two. */
+/* If there are two threads, only one of them attaches and detaches. */
 static void attach(pick pick, uint8_t choice) {
   inturn_executor handle = {pick.bits};
   allowed allowed = pick.allowed;
@@ -190,7 +190,7 @@ void step_executor(input *input) {
                                          the_world.attached[pick.index]);
       if (is_busy && allowed.must == 0)
         allowed.must = BIT(INTURN_E_BUSY);
-      /* An operation of a queue that is gone, or an observer, may be left. */
+      /* An operation of a destroyed queue, or an observer, may be left. */
       allowed.may |= BIT(INTURN_E_BUSY);
       pick.allowed = allowed;
       EXPECT_END(inturn_executor_destroy(handle), pick, EXECUTOR);
@@ -247,13 +247,13 @@ void step_clock(input *input) {
       by = (int64_t)take_long(input);
     time = &the_world.clock_time[pick.index < 0 ? 0 : pick.index];
     bool is_over = __builtin_add_overflow(*time, by, &sum);
-    /* Not so near the end of time that nothing falls due any more. */
+    /* Stays far from the end of time, so that everything can still fall due. */
     if (!is_over && sum > INT64_MAX / 2)
       return;
     if (by < 0 || is_over)
       allowed.must |= BIT(INTURN_E_INVALID_ARGUMENT);
     allowed.late |= BIT(INTURN_E_INVALID_ARGUMENT);
-    /* Timers that fall due on the way may ask for the time. */
+    /* Set first, as timers that fall due in the call may ask for the time. */
     int64_t before = *time;
     if (allowed.must == 0)
       *time = sum;

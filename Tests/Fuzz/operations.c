@@ -1,5 +1,5 @@
 /*
- * operations.c - see world.h: what operations' callbacks may meet.
+ * operations.c - see world.h: what operations' callbacks may encounter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -80,7 +80,7 @@ static void check_turn(operation_facts *operation) {
   queue->current = (int)(operation - the_world.operations);
 }
 
-/* Another thread may cut an operation off just as a call of it begins. */
+/* Another thread may cut an operation off just as one of its calls begins. */
 static void check_not_ended(const operation_facts *operation) {
   HOLDS(operation->destroyed == 0);
   HOLDS(operation->ended == 0 ||
@@ -102,13 +102,14 @@ static void begin_attempt(operation_facts *operation, inturn_token token) {
   operation->attempts++;
 }
 
-/* Whether a call of this attempt's token has ended it: at most one does. */
+/* Records whether a call of this attempt's token has ended it, as only one
+ * does. */
 static void wins(operation_facts *operation, int attempt, bool is_ok) {
   if (is_ok && attempt < ATTEMPTS)
     HOLDS(atomic_fetch_add(&operation->wins[attempt], 1) == 0);
 }
 
-/* How the token of an attempt ends in the hands of whoever has it. */
+/* Ends an attempt's token in one of the ways in which its holder may. */
 static void give(operation_facts *operation, int attempt, inturn_token token,
                  uint8_t how, allowed allowed) {
   bool is_ok;
@@ -180,7 +181,7 @@ void act(operation_facts *operation, int attempt, inturn_token token) {
 void on_work(void *context, inturn_token token) {
   operation_facts *operation = context;
   begin_attempt(operation, token);
-  /* One that was taken is attempted again by a drain, too. */
+  /* A drain may also repeat the attempt of an operation that was taken. */
   HOLDS(!operation->is_taken || operation->attempts > 1);
   atomic_fetch_add(&operation->in_call, 1);
   act(operation, operation->attempts - 1, token);
@@ -220,7 +221,7 @@ void on_cancel(void *context, inturn_token token) {
   operation_facts *operation = context;
   HOLDS(operation->destroyed == 0);
   HOLDS(token.bits != 0);
-  /* One that sets a handler in its place each time is called for ever. */
+  /* A handler that always sets another one would be called for ever. */
   if (operation->acts[1] & 1 && operation->handlers < 16)
     step_inside(operation->acts[1], operation->acts[2]);
 }
@@ -256,8 +257,7 @@ void on_end(void *context, const inturn_end *end) {
   HOLDS(operation->destroyed == 0);
   HOLDS(!operation->refused);
   HOLDS(end->outcome >= INTURN_FINISHED && end->outcome <= INTURN_ABANDONED);
-  /* One that has joined another one ends as that has ended, attempts included.
-   */
+  /* An operation that has joined another ends like that, attempts included. */
   HOLDS(end->attempts <= (uint32_t)operation->attempts ||
         end->cause == INTURN_CAUSE_JOINED || operation->is_taken ||
         the_world.has_two_threads || operation->has_condition);
@@ -266,8 +266,8 @@ void on_end(void *context, const inturn_end *end) {
     step_inside(operation->acts[2], operation->acts[3]);
 }
 
-/* The engine calls these last, and the world may be over when they have
-   counted: so that is the last that they do. */
+/* The engine calls these last, and the world may be over once they have
+   counted: so counting is the last thing that they do. */
 void on_destroyed(void *context) {
   operation_facts *operation = context;
   if (operation->is_taken)
@@ -333,7 +333,7 @@ void step_token(input *input) {
   uint8_t choice = take(input);
   bool truth;
   allowed allowed = pick.allowed;
-  if (operation == NULL) { /* no good: each call says so */
+  if (operation == NULL) { /* invalid: each call says so */
     if (choice % 2)
       EXPECT(inturn_token_finish(pick.token), allowed);
     else
@@ -350,7 +350,7 @@ void step_token(input *input) {
   case 6:
   case 7: {
     struct allowed asks = allowed;
-    /* What is cut off in a call is told of it, until that returns. */
+    /* Work that is cut off in a call is told to stop until it returns. */
     if (operation->in_call > 0)
       asks.may |= BIT(INTURN_OK);
     EXPECT(inturn_token_is_cancelled(pick.token, &truth), asks);

@@ -1,5 +1,5 @@
 /*
- * queues.c - see world.h: calls of queues.
+ * queues.c - see world.h: calls on queues.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -163,7 +163,7 @@ static void enqueue_with(input *input) {
     if (odd % 4 == 3)
       allowed->must |= BIT(INTURN_E_INVALID_ARGUMENT);
   }
-  /* One that has joined may begin late, or never. */
+  /* An operation that has joined may begin late, or never. */
   if (options.join && pick.index >= 0)
     the_world.queues[pick.index].is_out_of_order = true;
   if (options.key != NULL && options.join)
@@ -196,7 +196,7 @@ static void on_event_destroyed(void *context) {
   HOLDS(atomic_fetch_add(&queue->event_destroyed, 1) == 0);
 }
 
-/* Times are short, so that a drain comes to its end; or as long as can be. */
+/* Times are short, so that a drain ends; or as long as possible. */
 static inturn_rate choose_rate(input *input, uint8_t choice, allowed *allowed) {
   static const int64_t odd[] = {0, -1, INT64_MAX, (INT64_C(1) << 61) - 1,
                                 (INT64_C(1) << 62) - 1};
@@ -223,7 +223,7 @@ static void create_queue(input *input) {
   int index = claim(input, QUEUE);
   if (index < 0)
     return;
-  /* Whoever was here last may still be spoken of. */
+  /* The previous queue in this place may still be in use. */
   queue_facts *queue = &the_world.queues[index];
   unsigned generation = queue->generation;
   if (queue->has_events && !queue->event_destroyed) {
@@ -244,7 +244,7 @@ static void create_queue(input *input) {
   options.executor.bits = executor.bits;
   options.clock.bits = clock.bits;
   if (!is_alive(EXECUTOR, executor.index) || clock.bits == 0) {
-    /* The defaults are the process's, which would not be repeatable. */
+    /* The defaults are process-wide, which would not be repeatable. */
     unclaim(QUEUE, index);
     return;
   }
@@ -258,7 +258,7 @@ static void create_queue(input *input) {
   queue->max_concurrent =
       queue->kind == INTURN_QUEUE_CONCURRENT ? 1 + (choice >> 6) : 1;
   options.max_concurrent = queue->max_concurrent;
-  if (kind >> 4 == 14) { /* which no input in `found` has */
+  if (kind >> 4 == 14) { /* does not occur in `found` */
     options.rate = choose_rate(input, take(input), &allowed);
     queue->has_long_rate = options.rate.interval_ns > 1000;
   }
@@ -356,7 +356,7 @@ void step_queue(input *input) {
   uint8_t more = take(input);
   switch (choice % 32) {
   default:
-    if (choice >> 4 == 13) /* which no input in `found` has */
+    if (choice >> 4 == 13) /* does not occur in `found` */
       set_rate(input, pick, more);
     else
       suspend(pick, more);
@@ -377,7 +377,7 @@ void step_queue(input *input) {
     if (!is_alive(EXECUTOR, executor.index))
       return;
     allowed.may |= executor.allowed.may;
-    /* Before: another thread may look as soon as it has it. */
+    /* Noted first, as another thread may look as soon as the queue has it. */
     int bit = 1 << executor.index;
     bool had_it = atomic_fetch_or(&queue->executors, bit) & bit;
     if (!EXPECT(

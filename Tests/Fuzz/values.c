@@ -1,5 +1,5 @@
 /*
- * values.c - see world.h: calls of values and observations.
+ * values.c - see world.h: calls on values and observations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -119,7 +119,7 @@ static void observe(input *input, pick value) {
   observation_facts *observation = &the_world.observations[index];
   if (the_world.slots[OBSERVATION][index].bits != 0 &&
       observation->destroyed == 0) {
-    unclaim(OBSERVATION, index); /* one that is on its way out */
+    unclaim(OBSERVATION, index); /* the previous one has not ended yet */
     return;
   }
   inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
@@ -129,7 +129,7 @@ static void observe(input *input, pick value) {
   pick executor = {0};
   if (choice & 8) {
     executor = pick_handle(input, EXECUTOR);
-    if (executor.bits == 0) { /* none, then */
+    if (executor.bits == 0) { /* no executor */
       unclaim(OBSERVATION, index);
       return;
     }
@@ -163,8 +163,9 @@ static void observe(input *input, pick value) {
   }
 }
 
-/* What a value's end explains: those of a state end by themselves. One that was
-   cancelled inside its observer may be so again until that has returned. */
+/* What the end of a value explains: observations of a state end by themselves.
+   One that is cancelled inside its observer may be cancelled again until that
+   returns. */
 static allowed of_observation(pick pick) {
   allowed allowed = pick.allowed;
   if (pick.index >= 0 && the_world.observations[pick.index].in_call > 0)
@@ -190,7 +191,7 @@ static void change_integer(input *input, pick pick, uint8_t choice) {
     allowed.must |= BIT(INTURN_E_WRONG_KIND);
   allowed.late |= BIT(INTURN_E_UNSUPPORTED) | BIT(INTURN_E_INVALID_ARGUMENT);
   int64_t before = value->number;
-  /* The observers are called inside, and may change it again. */
+  /* The observers are called inside, and may change the value again. */
   if (choice & 16) {
     if (allowed.must == 0)
       value->number = number;
@@ -210,7 +211,7 @@ static void change_integer(input *input, pick pick, uint8_t choice) {
     value->number = before;
 }
 
-/* A call for one type of value, and for no other. */
+/* A call that only one type of value allows. */
 static void use_typed(pick pick, uint8_t choice) {
   value_facts *value = &the_world.values[pick.index < 0 ? 0 : pick.index];
   inturn_value handle = {pick.bits};
@@ -234,7 +235,7 @@ static void use_typed(pick pick, uint8_t choice) {
     EXPECT(inturn_value_add_double(handle, 1, &real), allowed);
 }
 
-/* Exchanges what the value holds for something else, or does not. */
+/* Compares and exchanges the value's content, which may fail. */
 static void compare_exchange(input *input, pick pick) {
   value_facts *value = &the_world.values[pick.index < 0 ? 0 : pick.index];
   allowed allowed = pick.allowed;

@@ -13,8 +13,8 @@ world the_world;
 atomic_ullong calls_made;
 bool says_calls;
 
-/* For the bits and the life of a slot together: workers make and end objects,
-   too. */
+/* Protects the bits and the life of a slot together: workers create and end
+   objects, too. */
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 
 _Noreturn void wrong_at(const char *file, int line, const char *format, ...) {
@@ -65,7 +65,7 @@ bool is_alive(enum kind kind, int index) {
   return index >= 0 && the_world.slots[kind][index].life == ALIVE;
 }
 
-/* Bits that the fuzzer cannot steer to a handle that it has seen. */
+/* Bits that the fuzzer cannot steer towards a handle that it has seen. */
 static uint64_t random_bits(input *input) {
   uint64_t z = take_long(input) + UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -81,7 +81,7 @@ static allowed of_life(int life) {
     return (allowed){0, 0, 0};
   case GONE:
     return (allowed){BIT(INTURN_E_STALE), 0, 0};
-  default: /* it is being made or destroyed further up the stack */
+  default: /* it is being created or destroyed further up the stack */
     return (allowed){0, HANDLE_BITS, 0};
   }
 }
@@ -89,7 +89,7 @@ static allowed of_life(int life) {
 static const mask never_made =
     BIT(INTURN_E_STALE) | BIT(INTURN_E_WRONG_KIND) | BIT(INTURN_E_FORKED);
 
-/* A handle that is no good for this kind; `how` from 0. */
+/* A handle that is invalid for this kind, in way number `how`. */
 static pick bad_handle(input *input, enum kind kind, int how) {
   pick result = {0, -1, {BIT(INTURN_E_NULL_HANDLE), 0, 0}};
   if (how == 1) {
@@ -112,7 +112,7 @@ pick pick_handle(input *input, enum kind kind) {
   uint8_t choice = take(input);
   if (choice >= 240)
     return bad_handle(input, kind, choice % 3);
-  /* Seldom one that was never made. */
+  /* Rarely one that was never created. */
   int made[SLOTS], count = 0;
   for (int i = 0; i < SLOTS; i++)
     if (the_world.slots[kind][i].bits != 0)
@@ -123,7 +123,7 @@ pick pick_handle(input *input, enum kind kind) {
   int life = slot->life;
   uint64_t bits = slot->bits;
   pthread_mutex_unlock(&slots_lock);
-  /* One that is just being made, perhaps by another thread, is none yet. */
+  /* An object that another thread, say, is creating has no handle yet. */
   if (life == IN_MAKING) {
     life = NEVER;
     bits = 0;
@@ -145,7 +145,7 @@ token_pick pick_token(input *input) {
     count = OPERATIONS;
   if (count == 0)
     return result;
-  /* The latest ones above all. */
+  /* Mostly the latest ones. */
   operation_facts *operation =
       &the_world.operations[count - 1 - choice % (count < 16 ? count : 16)];
   while (operation->attempts == 0 && operation > the_world.operations)
@@ -165,7 +165,7 @@ token_pick pick_token(input *input) {
   bool queue_lives = is_alive(QUEUE, operation->queue) &&
                      the_world.queues[operation->queue].generation ==
                          operation->queue_generation;
-  if (result.token.bits == 0) /* the call that gives it has not come yet */
+  if (result.token.bits == 0) /* the call that returns it has not come yet */
     result.allowed.must = BIT(INTURN_E_NULL_HANDLE);
   else if (attempt < attempts - 1 || operation->wins[attempt] > 0 ||
            operation->is_over || !queue_lives)
@@ -219,7 +219,7 @@ void end_end(pick pick, enum kind kind, bool was_first, inturn_status status) {
     return;
   slot *slot = &the_world.slots[kind][pick.index];
   pthread_mutex_lock(&slots_lock);
-  /* Who was the first here may have been the second in the library, and a new
+  /* The first one here may have been the second in the library, and a new
      object may be in this place. */
   if (slot->bits == pick.bits && (slot->life == ALIVE || slot->life == DYING)) {
     if (status == INTURN_OK || status == INTURN_E_STALE)

@@ -1,12 +1,12 @@
 /*
- * world.h - what the fuzzer's calls play with, and what is known of it.
+ * world.h - the objects that the fuzzer's calls use, and what is known of them.
  *
  * SPDX-License-Identifier: MIT
  *
- * The reference model. It keeps no queue of its own: it knows of each object
- * whether it is alive, of each operation which of its callbacks were called and
- * which calls of its tokens were taken, and so which statuses a call may give.
- * With one thread that is exact, with two it is what holds in any interleaving.
+ * This is the reference model. It has no queues of its own: it knows whether
+ * each object is alive, which callbacks of each operation were called and which
+ * calls of its tokens succeeded, and so which statuses a call may return. With
+ * one thread, this is exact; with two, it is what holds in any interleaving.
  */
 #ifndef WORLD_H
 #define WORLD_H
@@ -49,7 +49,7 @@ typedef uint32_t mask;
   (BIT(INTURN_E_NULL_HANDLE) | BIT(INTURN_E_STALE) |                           \
    BIT(INTURN_E_WRONG_KIND) | BIT(INTURN_E_FORKED))
 
-/* Says what is wrong, and aborts. */
+/* Prints what is wrong, and aborts. */
 #define WRONG(...) wrong_at(__FILE__, __LINE__, __VA_ARGS__)
 _Noreturn void wrong_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -60,14 +60,14 @@ _Noreturn void wrong_at(const char *file, int line, const char *format, ...)
       WRONG("%s does not hold", #condition);                                   \
   } while (0)
 
-/* What a call may give: one of `must`, or INTURN_OK if there is no reason for a
-   refusal; also one of `may`. With two threads the model may be a moment late:
-   then also what a handle's end explains, and one of `late`. */
+/* What a call may return: one of `must`, or INTURN_OK if there is no reason for
+   a refusal; also one of `may`. With two threads, the model may be a moment
+   late: then also what a handle's end explains, and one of `late`. */
 typedef struct allowed {
   mask must, may, late;
 } allowed;
 
-/* Checks a status, counts the call, and gives whether it was INTURN_OK. */
+/* Checks a status, counts the call, and returns whether it was INTURN_OK. */
 #define EXPECT(call, allowed) expect_at(__LINE__, #call, call, allowed)
 bool expect_at(int line, const char *call, inturn_status status,
                allowed allowed);
@@ -78,7 +78,7 @@ typedef struct input {
   const uint8_t *next, *end;
 } input;
 
-uint8_t take(input *input); /* 0 at its end */
+uint8_t take(input *input); /* returns 0 at its end */
 uint64_t take_long(input *input);
 
 /* Objects ---------------------------------------------------------------- */
@@ -97,15 +97,16 @@ typedef struct queue_facts {
   uint64_t capacity;
   uint32_t max_concurrent;
   atomic_int suspends, reasons[REASONS];
-  /* Starts that may have been decided before the last suspend: it was called by
-     so many observers and conditions, each of which may come before a start. */
+  /* Starts that may have been decided before the last suspend: this many
+     observers and conditions were being called, each of which may precede a
+     start. */
   atomic_int decided;
   atomic_bool is_closed, is_visible, is_out_of_order;
-  atomic_bool has_long_rate; /* that no drain waits for */
+  atomic_bool has_long_rate; /* drains do not wait for it */
   bool has_events;
   atomic_uint generation;
   atomic_int accepted;
-  atomic_int last_begun; /* the greatest place that has begun */
+  atomic_int last_begun; /* the highest place that has begun */
   atomic_int current;    /* the operation that began last, or -1 */
   atomic_int event_destroyed;
 } queue_facts;
@@ -113,7 +114,7 @@ typedef struct queue_facts {
 typedef struct value_facts {
   inturn_datum_type type;
   bool is_state;
-  int64_t number; /* what it holds, with one thread */
+  int64_t number; /* its content, with one thread */
 } value_facts;
 
 typedef struct observation_facts {
@@ -138,7 +139,7 @@ typedef struct operation_facts {
   uint8_t acts[ATTEMPTS];
   bool has_end, is_plain, has_retry, has_condition, may_be_cut;
   atomic_bool accepted, refused, is_taken, is_over;
-  atomic_int attempts; /* whose work was called, or that were taken */
+  atomic_int attempts; /* attempts whose work was called, or that were taken */
   atomic_int in_call;
   atomic_int
       ending; /* calls that are to end an attempt and have not returned */
@@ -169,10 +170,9 @@ typedef struct world {
 
 extern world the_world;
 extern atomic_ullong calls_made;
-extern bool says_calls; /* each call, as it returns */
+extern bool says_calls; /* prints each call when it returns */
 
-/* A handle for a call, the slot that it is of (-1: none), and what the library
-   may make of it. */
+/* A handle for a call, its slot (-1: none), and what the call may return. */
 typedef struct pick {
   uint64_t bits;
   int index;
@@ -181,7 +181,7 @@ typedef struct pick {
 
 pick pick_handle(input *input, enum kind kind);
 
-/* A token for a call, and the attempt that it is of. */
+/* A token for a call, and its attempt. */
 typedef struct token_pick {
   inturn_token token;
   operation_facts *operation; /* NULL: none */
@@ -203,7 +203,7 @@ void unclaim(enum kind kind, int index);
     expect_at(__LINE__, #call, status_, (pick).allowed);                       \
     end_end(pick, kind, is_first_, status_);                                   \
   } while (0)
-bool begin_end(pick pick, enum kind kind); /* false: another one has begun */
+bool begin_end(pick pick, enum kind kind); /* false if another one has begun */
 void end_end(pick pick, enum kind kind, bool was_first, inturn_status status);
 
 bool is_alive(enum kind kind, int index);
@@ -225,7 +225,7 @@ bool on_retry(void *context, int32_t code, uint32_t attempts);
 /* Before and after a call that accepts or refuses operations. */
 void judge_enqueue(operation_facts *operation, bool is_accepted);
 
-/* What keeps an enqueue of so many from being accepted, besides the handle. */
+/* What may refuse an enqueue of `count` operations, besides the handle. */
 void refusals_of_enqueue(pick queue, uint64_t count, allowed *allowed);
 int next_place(pick queue);
 
@@ -244,10 +244,10 @@ void step_diagnosis(input *input);
 void step_clock(input *input);
 void step_owner(input *input);
 
-/* Drives a token's end as the work of an operation does. */
+/* Ends a token, as the work of an operation does. */
 void act(operation_facts *operation, int attempt, inturn_token token);
 
-/* A step in a callback, whose bytes were given with the operation. */
+/* A step in a callback; the operation was given its bytes. */
 void step_inside(uint8_t first, uint8_t second);
 
 /* The whole world. */

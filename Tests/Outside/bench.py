@@ -1,4 +1,4 @@
-"""The processes that are looked into, and the program that does."""
+"""The processes under test, and the program that looks into them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Bench:
         return ended.returncode, ended.stdout, ended.stderr
 
     def ask(self, *words: object, may_read: bool = True) -> tuple[int, str, str]:
-        """Runs the program; as if the system let it not read memory, if that is to be."""
+        """Runs the program; if `may_read` is false, the system refuses to let it read memory."""
         settings = {} if may_read else {"LD_PRELOAD": str(self.refuse)}
         return self.run(self.program, *words, **settings)
 

@@ -1,4 +1,4 @@
-"""What the commands of gdb say of a process, and of its core file."""
+"""What gdb's commands say about a process, and about its core file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def gdb(bench: Bench, target: list[object], *commands: str) -> str:
 
 
 def queues(said: str) -> str:
-    """Without the executors: an idle pool's threads end."""
+    """The lines without the executors: an idle pool's threads end."""
     return "".join(re.findall(r"^ *(?:queue|operation|after|name) .*\n", said, re.MULTILINE))
 
 
@@ -34,7 +34,7 @@ def test_gdb_says_what_queues_do_and_what_keeps_them(bench: Bench) -> None:
         why = r'"save" \(.*\) of queue "network" waits for "load" \(.*: running for [\d.]+ m?s,'
         assert re.search(why, said), said
         assert "inturn: no queue and no operation has the label none\n" in said
-        # The whole of it is what is read without gdb.
+        # All of it is the same as without gdb.
         read = queues(bench.answer("dump", it.pid))
         assert read.count("operation") == 3
         assert read == queues(gdb(bench, live, "inturn dump"))
@@ -51,7 +51,7 @@ def test_gdb_reads_a_core_file(bench: Bench) -> None:
         assert read.count("operation") > 25
         assert read == queues(said)
         assert "queues 17, pending 55, running 8\n" in said
-        # Nobody knows when that was.
+        # The time of the core is not known.
         assert re.search(r"^holds the pool +0 +1 +- +- +call +process\.c:\d+$", said, re.MULTILINE)
         assert "its call has returned, its token has not been finished. 1 waits" in said
 

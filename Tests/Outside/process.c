@@ -3,12 +3,12 @@
  *
  * SPDX-License-Identifier: MIT
  *
- *     process still    one thing of each sort that stands still
- *     process many     100,000 operations wait for one
+ *     process still    one object of each sort, all of them stalled
+ *     process many     100,000 operations that wait for one
  *     process busy     two queues that never stand still
- *     process fork     forks; the child, whose number it says, has a queue
+ *     process fork     forks; the child, whose number it prints, has a queue
  *
- * It says "ready" when all is as it is to be, and goes on for ever.
+ * It prints "ready" when everything is in place, and runs for ever.
  */
 #include "inturn.h"
 
@@ -99,7 +99,7 @@ static void add_plain(inturn_queue queue, inturn_work_fn work, int count) {
     check(inturn_queue_enqueue(queue, work, NULL, NULL, NULL));
 }
 
-/* The calls that block come first, so that there are threads for the others. */
+/* Calls that block come first, so that there are threads for the others. */
 static void stand_still(void) {
   inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
   inturn_operation_options of_operation = INTURN_OPERATION_OPTIONS_INIT;
@@ -108,7 +108,7 @@ static void stand_still(void) {
   inturn_clock clock;
   check(inturn_clock_create_manual(&clock));
 
-  /* A plain one in its call, and plain ones behind it. */
+  /* A plain operation in its call, and plain ones behind it. */
   inturn_queue plain = make_named(INTURN_QUEUE_FIFO, "plain \"<\n>\"");
   add_plain(plain, block, 1);
   add_plain(plain, finish, 20);
@@ -116,7 +116,7 @@ static void stand_still(void) {
   add_plain(plain, finish, 3);
   await_calls(1);
 
-  /* A plain one whose token is out, after others that have ended. */
+  /* A plain operation whose token is out, after others that have ended. */
   inturn_queue token = make_named(INTURN_QUEUE_FIFO, "token");
   add_plain(token, finish, 5);
   add_plain(token, keep, 1);
@@ -134,7 +134,7 @@ static void stand_still(void) {
   of_queue.label = "waits for the pool";
   add_named(make(INTURN_QUEUE_FIFO, of_queue), "pooled", finish);
 
-  /* Nobody drains it. */
+  /* An executor that nobody drains. */
   of_executor = (inturn_executor_options)INTURN_EXECUTOR_OPTIONS_INIT;
   of_executor.label = "nobody's";
   check(inturn_executor_create(&of_executor, &executor));
@@ -142,7 +142,7 @@ static void stand_still(void) {
   of_queue.executor = executor;
   add_named(make(INTURN_QUEUE_ACTOR, of_queue), "hosted", finish);
 
-  /* Suspended, also for a reason. */
+  /* Suspended, once without and once with a reason. */
   inturn_queue still = make_named(INTURN_QUEUE_FIFO, "suspended");
   check(inturn_queue_suspend(still));
   inturn_operation first = add_named(still, "first", finish);
@@ -154,7 +154,7 @@ static void stand_still(void) {
   add_named(reasoned, NULL, finish);
   check(inturn_queue_close(reasoned));
 
-  /* Priorities, what comes after others, a barrier and what is behind it. */
+  /* Priorities, a dependency, a barrier and operations behind it. */
   of_queue = (inturn_queue_options)INTURN_QUEUE_OPTIONS_INIT;
   of_queue.max_concurrent = 2;
   of_queue.label = "ordered";
@@ -183,7 +183,7 @@ static void stand_still(void) {
   add_named(ordered, "behind", finish);
   add_plain(ordered, finish, 2);
 
-  /* The head waits for an end, and all behind it. */
+  /* The head waits for an end, and all others wait behind it. */
   inturn_queue blocked = make_named(INTURN_QUEUE_FIFO, "blocked");
   of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
   of_operation.label = "after first";
@@ -192,7 +192,7 @@ static void stand_still(void) {
   add(blocked, of_operation, finish);
   add_named(blocked, "behind it", finish);
 
-  /* Names: one has it, two wait. */
+  /* Names: one operation has them, two wait. */
   static const char *const names[] = {"disk", "lamp"};
   of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
   of_operation.exclusive = names;
@@ -206,7 +206,7 @@ static void stand_still(void) {
   of_operation.exclusive_count = 1;
   add(naming, of_operation, finish);
 
-  /* A view that has not appeared; one that has, on a clock that stands. */
+  /* A view that has not appeared; one that has, with a stopped clock. */
   inturn_queue_options of_views = INTURN_QUEUE_OPTIONS_INIT;
   of_views.label = "hidden";
   add_named(make(INTURN_QUEUE_INTERACTION, of_views), "dialog", finish);
@@ -230,7 +230,7 @@ static void stand_still(void) {
   add(make(INTURN_QUEUE_FIFO, of_queue), of_operation, fail);
   await_calls(7);
 
-  /* A batch of what comes after its first. */
+  /* A batch whose operations come after its first. */
   inturn_batch_options of_batch = INTURN_BATCH_OPTIONS_INIT;
   inturn_batch_item items[] = {{keep, NULL, NULL}, {finish, NULL, NULL}};
   inturn_batch_edge edge = {1, 0};
@@ -240,7 +240,7 @@ static void stand_still(void) {
                                    &of_batch, items, 2, NULL));
   await_calls(8);
 
-  /* One that has joined another one, and one that was cut off in its place. */
+  /* An operation that has joined another; one cut off that keeps its place. */
   inturn_queue joined = make_named(INTURN_QUEUE_CONCURRENT, "joined");
   of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
   of_operation.key = "key";
@@ -258,7 +258,7 @@ static void stand_still(void) {
   check(inturn_operation_wait(add(cut, of_operation, keep), -1, &end));
   add_named(cut, "behind that", finish);
 
-  /* Longer than a dump has it, and cut between two characters. */
+  /* Longer than a dump allows, and cut between two characters. */
   char label[100] = "x";
   for (int i = 0; i < 45; i++)
     strcat(label, "\xc3\xa9");

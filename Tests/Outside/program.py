@@ -2,8 +2,8 @@
 
     program.py --prefix DIR [--out DIR]
 
-DIR of --prefix is where the library is installed, that of --out gets the processes' programs.
-Last of all it prints `N passed, N failed`.
+DIR of --prefix is where the library is installed; that of --out gets the processes' programs. The
+last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def test_ps_lists_processes_that_have_the_library(bench: Bench) -> None:
         library, socket, *command = lines[str(it.pid)]
         assert re.fullmatch(r"libinturn\.so\.[\d.]+", library)
         assert socket == f"socket.{it.pid}"
-        # In one line, whatever is in it.
+        # One line, whatever it contains.
         assert command == [str(bench.stuck), "a", "b"]
         assert lines[str(mute.pid)][1] == "-"
         assert str(os.getpid()) not in lines
@@ -63,10 +63,10 @@ def test_why_says_what_keeps_an_operation(bench: Bench) -> None:
         assert save.count("\n") == 1
         for part in ('"save" (', '"load" (', "its call has not returned"):
             assert part in save
-        # By its label, and by its queue's: each of that.
+        # By its label, and by its queue's: each operation that fits.
         assert '"save" (' in bench.answer("why", it.pid, "save")
         assert len(bench.answer("why", it.pid, "network").splitlines()) == 2
-        # One of each queue: what waits, rather than what runs.
+        # One of each queue: a pending operation, rather than a running one.
         first, second = bench.answer("why", it.pid).splitlines()
         assert '"save" (' in first
         assert '"write" (' in second
@@ -77,7 +77,7 @@ def test_why_says_what_keeps_an_operation(bench: Bench) -> None:
 
 
 def check_table(lines: list[str]) -> None:
-    """The rows in any order."""
+    """Checks the rows, which may have any order."""
     rows = {words[0]: words[1:] for words in map(str.split, lines)}
     pending, running, _rate, oldest, _unit, cause, *holder = rows["network"]
     assert (pending, running, cause) == ("1", "1", "call")
@@ -95,12 +95,12 @@ def test_top_is_written_once_to_a_pipe(bench: Bench) -> None:
         assert head.split()[:3] == ["QUEUE", "PENDING", "RUNNING"]
         assert len(rows) == 3
         check_table(rows)
-        # What has most pending comes first.
+        # The queue with the most pending operations comes first.
         assert rows[0].startswith("network ")
 
 
 class Screen:
-    """A terminal of 24 lines and 100 columns, in which the program runs."""
+    """A terminal with 24 lines and 100 columns, in which the program runs."""
 
     def __init__(self, command: list[str]) -> None:
         self.text = ""
@@ -121,14 +121,14 @@ class Screen:
         return found
 
     def frame(self, key: str = "") -> list[str]:
-        """The rows of a table that is drawn after a key."""
+        """The rows of the table that is drawn after a key."""
         os.write(self.end, key.encode())
         self.text = ""
         rows = self.read_until("\033\\[H\033\\[J[^\r]*\r\n[^\r]*\r\n(.*?\r\n)(?=\033)")[1]
         return rows.splitlines()
 
     def end_status(self) -> int:
-        with contextlib.suppress(OSError):  # what it still writes
+        with contextlib.suppress(OSError):  # reads the rest of its output
             while chunk := os.read(self.end, 65536):
                 self.text += chunk.decode()
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
@@ -152,7 +152,7 @@ def test_top_is_renewed_on_a_terminal_and_sorted_by_keys(bench: Bench) -> None:
         assert names(screen.frame("o"))[-1] == "idle"
         os.write(screen.end, b"q")
         assert screen.end_status() == 0
-        # The screen from before is back, and the cursor.
+        # The previous screen is back, and the cursor.
         assert screen.text.endswith("\033[?25h\033[?1049l"), screen.text
 
 
@@ -160,7 +160,7 @@ def test_top_looks_into_a_queue(bench: Bench) -> None:
     with bench.process(INTURN_SOCKET="socket") as it:
         screen = Screen([str(bench.program), "top", str(it.pid), "0.1"])
         screen.frame()
-        # By their names: to the first, to the last and beyond it, and back to the one before.
+        # Sorted by name: to the first, to the last and beyond it, and back by one.
         os.write(screen.end, b"n" + 4 * b"\033[B" + b"\033[A")
         screen.read_until("\033\\[7midle ")
         os.write(screen.end, b"j")
@@ -172,7 +172,7 @@ def test_top_looks_into_a_queue(bench: Bench) -> None:
         assert head.startswith("network: fifo turn, 1 pending, 1 running, 0 ended")
         assert re.match(r"  running call +load +[\d.]+ m?s  stuck\.c:\d+", running), running
         assert re.match(r"  pending turn +save +[\d.]+ m?s  stuck\.c:\d+", pending), pending
-        # In as many lines as it takes.
+        # In as many lines as it needs.
         assert "its call has not returned" in why.replace("\r\n", "")
         os.write(screen.end, b"b")
         screen.read_until("OPERATION\r\n")
@@ -196,7 +196,7 @@ def test_top_gives_the_terminal_back_when_the_process_ends(bench: Bench) -> None
         it.kill()
         it.wait()
         assert screen.end_status() == 1
-        # What is said then stays on the screen from before.
+        # The last message stays on the previous screen.
         assert "\033[?1049linturn: " in screen.text, screen.text
 
 
@@ -204,7 +204,7 @@ def test_where_memory_cannot_be_read_the_process_answers(bench: Bench) -> None:
     with bench.process(INTURN_SOCKET="socket") as it:
         for words in (("dump", it.pid), ("dump", it.pid, "dot"), ("top", it.pid)):
             said = [bench.answer(*words, may_read=may) for may in (True, False)]
-            # What is told of clocks and waits is its own.
+            # The process itself also tells of clocks and waits.
             assert '"network"' in said[1] or "network " in said[1]
             queues = [re.findall("^queue .*", text, re.MULTILINE) for text in said]
             assert queues[0] == queues[1]

@@ -1,4 +1,4 @@
-"""What the program reads from a process's memory, in which nothing runs for that."""
+"""What the program reads from a process's memory, without running code in the process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import HERE, LIMIT, Bench
 
-# What only the process itself tells.
+# Only the process itself tells these.
 OF_ITS_OWN = re.compile(r"^(clock|owner|batch|wait) .*\n", re.MULTILINE)
 FIELDS_OF_ITS_OWN = re.compile(r" (batch|owner|clock|at_ns)=\S+")
 MARK = b"Inturn's engine\0"
@@ -32,28 +32,28 @@ def what_both_tell(bench: Bench, pid: int) -> tuple[str, str]:
 def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
     with bench.of_sort("still", INTURN_SOCKET="socket") as it:
         limit = time.monotonic() + LIMIT
-        # A call that has just been made may not have returned yet.
+        # A call that was just made may not have returned yet.
         while (both := what_both_tell(bench, it.pid))[0] != both[1]:
             assert time.monotonic() < limit, both
         lines = both[0].splitlines()
         assert len([line for line in lines if line.startswith("queue ")]) == 17
-        # Of each cause, at least one.
+        # At least one of each cause.
         for cause in ("after", "name", "turn", "token", "call", "suspended", "view", "clock"):
             assert f" {cause} id=" in both[0], cause
         assert " executor id=" in both[0]
         assert " pool id=" in both[0]
         assert any('"a pool with a long name" pool ' in line for line in lines)
-        # What has ended, and keeps its place, is only told as that.
+        # An operation that has ended, and keeps its place, is only mentioned as the cause.
         why = bench.answer("why", it.pid, "behind that")
         assert "it was cut off, and keeps its place until its token is finished" in why
         assert "over time" not in both[0]
-        # All of the causes' words, and the chains.
+        # The words for all causes, and the chains.
         operations = re.findall(r"^  operation .* id=(0x\w+)", both[0], re.MULTILINE)
         assert len(operations) > 25
         for operation in operations:
             read = bench.answer("why", it.pid, operation)
             own = bench.answer("why", it.pid, operation, may_read=False)
-            # It counts one that it names as one that waits.
+            # The process counts an operation that it names among those that wait.
             own = own.replace("next attempt. 1 waits in its queue.", "next attempt.")
             assert without_times(read) == without_times(own)
 
@@ -102,7 +102,8 @@ def test_a_hundred_thousand_pending_operations_are_read(bench: Bench) -> None:
 
 
 def check_plausible(said: str, ended: dict[str, int]) -> int:
-    """How many operations there are; `ended`: at least so many have, of each queue."""
+    """Checks a dump, and returns the number of operations. `ended`: at least this many have, per
+    queue."""
     listed = pending = operations = 0
     for line in said.splitlines():
         numbers = {key: int(number) for key, number in re.findall(r" (\w+)=(-?\d+)\b(?!x)", line)}
@@ -133,7 +134,7 @@ def test_a_process_at_full_speed_is_read_a_thousand_times(bench: Bench) -> None:
         operations = 0
         for _ in range(1000):
             operations += check_plausible(bench.answer("dump", it.pid), ended)
-        # It has not stood still, and has been caught at work.
+        # It has not stood still, and was caught at work.
         assert ended.keys() == {'"fast"', '"wide"'}
         assert min(ended.values()) > 1000
         assert operations > 100
@@ -163,7 +164,7 @@ def test_another_layout_is_refused(bench: Bench) -> None:
 
 
 def test_whatever_is_in_the_memory_the_reader_ends(bench: Bench) -> None:
-    """With bytes of the engine's memory overwritten by what a program may leave there."""
+    """Bytes of the engine's memory are overwritten with what a program may leave there."""
     with bench.of_sort("still") as it:
         it.send_signal(signal.SIGSTOP)
         os.waitpid(it.pid, os.WUNTRACED)

@@ -1,5 +1,5 @@
 /*
- * refuse.c - has a program be refused the memory of others, as a system may.
+ * refuse.c - refuses a program the memory of other processes, as a system may.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * Queue "network" has its call "load" in a thread and "save" behind it; "disk"
- * has "write", whose token is out; "idle" has nothing. It says "ready", and
- * goes on for ever.
+ * Queue "network" has "load" in its call on a thread and "save" behind it;
+ * "disk" has "write", whose token is out; "idle" is empty. It prints "ready",
+ * and runs for ever.
  */
 #include "inturn.h"
 

@@ -1,11 +1,11 @@
 /*
- * pending.c - programs that are stuck as what is pending does not start.
+ * pending.c - programs that are stuck because pending work does not start.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "stuck.h"
 
-/* What waits for others ---------------------------------------------------- */
+/* Dependencies ------------------------------------------------------------- */
 
 STUCK(one_comes_after_a_forgotten_one,
       "save@database > load@network: " NOT_FINISHED) {
@@ -127,7 +127,7 @@ NEW(part_of_a_batch_comes_after_another,
   BATCH(uploads, "part", keep, ((inturn_batch_edge){1, 0}));
 }
 
-/* What may not start ------------------------------------------------------- */
+/* Pending work may not start ----------------------------------------------- */
 
 STUCK(nobody_resumes, "@uploads: it is suspended") {
   inturn_queue uploads = QUEUE(FIFO, "uploads");
@@ -230,7 +230,7 @@ NEW(next_attempt_is_of_a_manual_clock,
   drain(network);
 }
 
-/* What may start is not called --------------------------------------------- */
+/* Work that may start is not called ---------------------------------------- */
 
 STUCK(nobody_drains_the_executor, "@frames: nobody drains its executor") {
   inturn_queue frames = QUEUE(FIFO, "frames", .executor = executor_of(0));

@@ -1,5 +1,5 @@
 /*
- * running.c - programs that are stuck as what runs does not end.
+ * running.c - programs that are stuck because running work does not end.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,6 @@
 /*
- * stuck.h - what the programs that are stuck share: each is a few lines.
+ * stuck.h - shared by the programs that are stuck, each of which is a few
+ * lines.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,8 +25,8 @@ typedef struct scenario {
 
 extern scenario *scenarios;
 
-/* STUCK(name, what has to be said) { what is stuck }; NEW: of a kind that
-   nobody had thought of before. */
+/* STUCK(name, expected diagnosis) { stuck code }; NEW: a kind of stall that was
+   not thought of before. */
 #define STUCK(name, expected) SCENARIO(name, expected, "")
 #define NEW(name, expected) SCENARIO(name, expected, "\tnew")
 #define SCENARIO(name, expected, age)                                          \
@@ -53,7 +54,7 @@ extern scenario *scenarios;
 
 /* Adding ------------------------------------------------------------------- */
 
-/* Where an operation comes from is the line of the scenario. */
+/* An operation's site is its line in the scenario. */
 #define WITH(text, ...)                                                        \
   &(inturn_operation_options) {                                                \
     .size = sizeof(inturn_operation_options), .label = (text), __VA_ARGS__     \
@@ -95,7 +96,7 @@ static inline inturn_executor library_pool(void) {
   return pool;
 }
 
-/* An interaction queue whose view is there, and that starts without delay. */
+/* An interaction queue whose view is visible, and that starts without delay. */
 static inline inturn_queue visible_dialogs(void) {
   inturn_queue dialogs =
       QUEUE(INTERACTION, "dialogs", .executor = library_pool(),
@@ -134,8 +135,7 @@ static inline void fail(void *context, inturn_token token) {
   inturn_token_fail(token, 1);
 }
 
-/* Its context is the operation. It is said to whom it is told if it is refused.
- */
+/* The context is the operation. A refused wait is reported to the handler. */
 static inline void wait_for(void *context, inturn_token token) {
   inturn_operation_wait(*(inturn_operation *)context, -1, NULL);
   inturn_token_finish(token);
@@ -178,7 +178,7 @@ static inline void wait_on(inturn_operation operation) {
 
 static inline void drain(inturn_queue queue) { inturn_queue_drain(queue, -1); }
 
-/* Waits until so many of the queue's operations run. */
+/* Waits until this many of the queue's operations run. */
 static inline void started(inturn_queue queue, uint64_t running) {
   inturn_queue_statistics counts = INTURN_QUEUE_STATISTICS_INIT;
   do {
@@ -187,7 +187,7 @@ static inline void started(inturn_queue queue, uint64_t running) {
   } while (counts.running < running);
 }
 
-/* Lets something happen that has no sign. */
+/* Lets something happen that cannot be observed. */
 static inline void moment(void) { usleep(50000); }
 
 static inline void thread(void *(*run)(void *), void *context) {

@@ -1,4 +1,4 @@
-"""What the programs in Python that are stuck share."""
+"""Shared by the programs in Python that are stuck."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import inturn
 NOT_FINISHED = "its call has returned, its token has not been finished"
 IN_CALL = "its call has not returned"
 CALLBACK = "a callback of it has not returned"
-# A coroutine that nobody awaits may take its time.
+# A coroutine that nobody waits for is given longer.
 LATER = "silent: nobody waits for it, so it is told after 10 s"
 HOUR = 3600
 
 Main = Callable[[], object]
 scenarios: dict[str, tuple[str, bool, Main]] = {}
-kept: list[object] = []  # Whatever has to live.
+kept: list[object] = []  # Objects to keep alive.
 
 
 def stuck(expected: str, *, is_new: bool = False) -> Callable[[Main], Main]:
-    """A scenario, and what has to be said of it."""
+    """A scenario, and the expected diagnosis."""
 
     def add(main: Main) -> Main:
         scenarios[main.__name__] = expected, is_new, main
@@ -55,13 +55,13 @@ def fail(token: inturn.Token) -> None:
 
 
 def started(queue: inturn.Queue, count: int = 1) -> None:
-    """Waits until so many of its operations run."""
+    """Waits until this many of its operations run."""
     while queue.statistics().running < count:
         time.sleep(0.001)
 
 
 def moment() -> None:
-    """Lets something happen that has no sign."""
+    """Lets something happen that cannot be observed."""
     time.sleep(0.05)
 
 
@@ -78,7 +78,7 @@ async def nothing() -> None:
 
 
 def runs(main: Callable[[], Coroutine[Any, Any, object]]) -> Main:
-    """What runs in a loop of asyncio."""
+    """Runs a coroutine function in a loop of asyncio."""
 
     @functools.wraps(main)
     def run() -> None:

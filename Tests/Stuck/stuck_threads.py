@@ -23,7 +23,7 @@ from stuck_fixture import (
     stuck,
 )
 
-# What runs does not end -----------------------------------------------------------------
+# Running work does not end --------------------------------------------------------------
 
 
 @stuck(f"load@network: {NOT_FINISHED}")
@@ -183,7 +183,7 @@ def token_is_in_a_ring_of_objects() -> None:
     network.submit(int).result()
 
 
-# What waits for others ------------------------------------------------------------------
+# Dependencies ---------------------------------------------------------------------------
 
 
 @stuck(f"save@database > load@network: {NOT_FINISHED}")
@@ -251,7 +251,7 @@ def part_of_a_batch_comes_after_another() -> None:
     sleep()
 
 
-# What may not start ---------------------------------------------------------------------
+# Pending work may not start -------------------------------------------------------------
 
 
 @stuck("@uploads: it is suspended")
@@ -309,7 +309,7 @@ def next_attempt_is_far_away() -> None:
     network.options(label="load", retry=retry).enqueue(fail).wait()
 
 
-# What may start is not called -----------------------------------------------------------
+# Work that may start is not called ------------------------------------------------------
 
 
 @stuck("@frames: nobody drains its executor")

@@ -1,20 +1,19 @@
-"""Runs programs that are stuck, on terminals, and compares what the library says of them by itself.
+"""Runs, on terminals, programs that are stuck, and compares what the library says on its own.
 
     terminals.py --prefix DIR --out DIR --swift PROGRAM [--filter TEXT] [--verbose]
 
 DIR of --prefix is where the library is installed, and that of --out gets the program in C; PROGRAM
 is the one of Swift/Package.swift. With the argument ``--list``, each program prints a line for each
-of its scenarios: the name, what has to be said, and ``new`` where nobody had thought of it before
-the watchdog was there. With a name it prints ``ready`` and runs that scenario.
+of its scenarios: the name, the expected diagnosis, and ``new`` for a kind of stall that was not
+thought of before there was a watchdog. With a name, it prints ``ready`` and runs that scenario.
 
-What has to be said is the chain and the end of the message, such as
-``save@database > load@network: its token has not been finished``. An ``@`` alone is a queue
-without a label, ``?`` an operation without one. ``refused: TEXT`` is a wait that is refused at
-once, with TEXT in the report, and ``silent: REASON`` is what is not told yet.
+The expected diagnosis is the chain and the end of the message, such as ``save@database >
+load@network: its token has not been finished``. An ``@`` alone is a queue without a label, ``?`` an
+operation without one. ``refused: TEXT`` is a wait that is refused at once, with TEXT in the report,
+and ``silent: REASON`` is something that is not reported yet.
 
-Each operation has to have a place, and each place is a line of the scenario, the one with the
-label. Last of all it
-prints `N passed, N failed`.
+Each operation must have a site, which must be a line of the scenario, the one with the label. The
+last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-SOON = 1.5  # Seconds. As long as that, by its own words, may something be stuck that is told.
-LATE = 4.0  # So long is waited for it, as the machine may be busy.
-AT_ONCE = 8  # Programs. They sleep.
+SOON = 1.5  # Seconds. A report has to say that the stall has lasted less than this.
+LATE = 4.0  # Seconds to wait for a report, as the machine may be busy.
+AT_ONCE = 8  # How many programs run at once. They sleep.
 
 LINK = (
     r'(?:("[^"]*"|an operation)(?: \(([^()]*):(\d+)\))? of )?(?:queue ("[^"]*")|an unnamed queue)'
 )
 CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?: waits for {LINK})*): (.*)")
 PLACE = re.compile(r"\(([^()]*):(\d+)\)")
-HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |  (stuck|new)\(")  # Of a scenario.
-# In Swift, a label ends with the place, or is one.
+HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |  (stuck|new)\(")  # The first line of a scenario.
+# In Swift, a label ends with the site, or is one.
 SWIFT_LABEL = re.compile(r'"(?:([^"]*), )?([\w/]+\.swift:\d+)"')
 TIME = re.compile(r"\d+(\.\d)? m?s\b")
 TAIL = re.compile(r"\. \d+ (more )?waits? (behind it|in it|in its queue)\.$")
@@ -69,12 +68,12 @@ def listed(language: str, command: list[str]) -> list[Scenario]:
 
 
 def environment() -> dict[str, str]:
-    """That of somebody who has set nothing."""
+    """The environment of a user who has set nothing."""
     return {name: value for name, value in os.environ.items() if name != "INTURN_STALL"}
 
 
 def listen(scenario: Scenario) -> str:
-    """What it says, up to the first line of the library, and a little after it."""
+    """Its output, up to the library's first line, and a little after it."""
     theirs, ours = pty.openpty()
     said = b""
     with subprocess.Popen(
@@ -107,7 +106,7 @@ def listen(scenario: Scenario) -> str:
 
 
 def brief(message: re.Match[str]) -> str:
-    """A message as it is expected."""
+    """A message in the form of an expected diagnosis."""
     links = [
         (f"{link[0]}" if link[0] != "an operation" else "?") + "@" + link[3]
         for link in re.findall(LINK, message[3])
@@ -119,7 +118,7 @@ def brief(message: re.Match[str]) -> str:
 
 
 def wrong_place(scenario: Scenario, message: str) -> str:
-    """What has no place, or one that is not in the scenario; empty where all is well."""
+    """What has no site, or one outside of the scenario; empty if all sites are right."""
     links = {number: label for label, _, number, _ in re.findall(LINK, message) if label}
     if "" in links:
         return f"{links['']} has no place"
@@ -127,11 +126,11 @@ def wrong_place(scenario: Scenario, message: str) -> str:
         label = links.get(number, "")
         (path,) = HERE.rglob(Path(file).name)
         lines = path.read_text().splitlines()
-        # As a function's head may take two lines.
+        # A function's head may take two lines.
         above = enumerate(lines[: int(number)])
         begin = max((at for at, text in above if HEAD.match(text)), default=0)
         head = "".join(lines[begin : begin + 2])
-        # One call may take three lines.
+        # A call may take three lines.
         call = " ".join(lines[int(number) - 3 : int(number) + 2])
         if scenario.name not in head or (label.startswith('"') and label not in call):
             return f"{path.name}:{number} is not {label} of {scenario.name}"
@@ -152,7 +151,7 @@ def judge(scenario: Scenario) -> Verdict:
     place = wrong_place(scenario, told[0])
     expected = {scenario.expected}
     if scenario.expected.count(" > ") > 1:
-        # What has come last may not have stood still for as long yet.
+        # The last link to be added may not have been stalled for as long yet.
         expected.add(scenario.expected.partition(" > ")[2])
     if said not in expected or place:
         return Verdict("wrong", f"{said} {place}".strip())
@@ -192,7 +191,7 @@ def main() -> int:
     scenarios = [each for each in scenarios if given.filter in each.name]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         verdicts = list(pool.map(judge, scenarios))
-    # Alone, where the machine may have been too busy.
+    # Again and alone, if the machine may have been too busy.
     for number, (scenario, verdict) in enumerate(zip(scenarios, verdicts)):
         if verdict.word in ("late", "silent") and not is_as_expected(scenario, verdict):
             verdicts[number] = judge(scenario)

@@ -1,5 +1,5 @@
 /*
- * waiting.c - programs in which somebody waits, and mixtures.
+ * waiting.c - programs in which somebody waits, and combinations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +26,7 @@ STUCK(two_queues_drain_each_other, REFUSED) {
   static inturn_queue left, right;
   left = QUEUE(FIFO, "left");
   right = QUEUE(FIFO, "right");
-  /* Neither finds the other one empty. */
+  /* So that neither finds the other one empty. */
   OK(inturn_queue_suspend(left));
   OK(inturn_queue_suspend(right));
   ADD(left, "there", drain_it, &right);
@@ -140,7 +140,7 @@ NEW(child_waits_for_what_it_has_forgotten, "load@network: " NOT_FINISHED) {
   drain(network);
 }
 
-/* Mixtures ----------------------------------------------------------------- */
+/* Combinations ------------------------------------------------------------- */
 
 static void block_event(void *context, const inturn_event *event) {
   (void)event;

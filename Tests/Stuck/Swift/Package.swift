@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Programs in Swift that are stuck: `stuck NAME` runs one of them. They are a package of their own, as
-// users of Inturn have no use for them.
+// users of Inturn do not need them.
 let package = Package(
   name: "InturnStuck",
   platforms: [.macOS(.v15)],

@@ -5,7 +5,7 @@ import Foundation
 import InteractionQueue
 import Inturn
 
-/// A queue whose view is there, and that presents without delay.
+/// A queue whose view is visible, and that starts without delay.
 @Sendable private func visible() -> InteractionQueue {
   let dialogs = InteractionQueue(label: "dialogs", settleDelay: .zero, gap: .zero)
   dialogs.onViewDidAppear()

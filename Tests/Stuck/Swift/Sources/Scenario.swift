@@ -2,20 +2,20 @@ import Dispatch
 import Foundation
 import Inturn
 
-/// A program that is stuck, and what has to be said of it.
+/// A program that is stuck, and the expected diagnosis.
 struct Scenario: Sendable {
   let name, expected, age: String
   let run: @Sendable () async throws -> Void
 }
 
-/// The sentence that a scenario's name is, what has to be said, and what is stuck.
+/// A scenario: its name, which is a sentence, the expected diagnosis, and the stuck code.
 func stuck(
   _ name: String, _ expected: String, _ run: @escaping @Sendable () async throws -> Void
 ) -> Scenario {
   Scenario(name: name, expected: expected, age: "", run: run)
 }
 
-/// The same of a kind that nobody had thought of before.
+/// The same for a kind of stall that was not thought of before.
 func new(
   _ name: String, _ expected: String, _ run: @escaping @Sendable () async throws -> Void
 ) -> Scenario {
@@ -27,7 +27,7 @@ let notFinished = "its call has returned, its token has not been finished"
 let inCall = "its call has not returned"
 let refused = "refused: a wait was refused because it could never end"
 
-/// Whatever has to live.
+/// Keeps objects alive.
 final class Kept: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
   private let lock = NSLock()
@@ -38,7 +38,7 @@ final class Kept: @unchecked Sendable {
 
 let kept = Kept()
 
-/// Waits for what never comes, cancelled or not.
+/// Waits for ever, cancelled or not.
 func forever() async {
   await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
 }
@@ -46,12 +46,12 @@ func forever() async {
 /// Blocks its thread.
 func block() { DispatchSemaphore(value: 0).wait() }
 
-/// Waits until so many of the queue's operations run.
+/// Waits until this many of the queue's operations run.
 func started(_ queue: some WorkQueue, _ count: Int = 1) async {
   while queue.statistics.running < count { await Task.yield() }
 }
 
-/// Lets something happen that has no sign.
+/// Lets something happen that cannot be observed.
 func moment() async { try? await Task.sleep(for: .milliseconds(50)) }
 
 func labelled(
