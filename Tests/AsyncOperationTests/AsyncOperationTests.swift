@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The course of one operation: each call at each time.
+/// The life of one operation: each call at each stage.
 @Suite(.watched) struct AsyncOperationTests {
   @Test func `an operation goes on after main has returned, until it is finished`() async throws {
     let queue = OperationQueue()
@@ -46,7 +46,7 @@ import Testing
     #expect(operation.end?.text == "failed(1)")
     #expect(states.entries == ["pending", "running", "failed(1)"])
     #expect(await completions.wait())
-    // Were there a second completion, it would be queued by now, before this one.
+    // A second completion would be queued by now, before this one.
     let last = Subclass { $0.finish() }
     let ended = Signal()
     last.completionBlock = { ended.raise() }
@@ -122,7 +122,7 @@ import Testing
           done.raise()
         }
       }
-      // In every other run, the start races, too.
+      // In every other run, the start takes part in the race.
       operation.start()
       #expect(await done.wait())
       _ = try await operation.endInTime()

@@ -66,7 +66,7 @@ import Testing
   {
     Reports.begin()
     final class Holder: @unchecked Sendable {
-      // Safe to share: one thread after the other uses it.
+      // Safe to share: the threads use it one after another.
 
       var callback: (() -> Void)?
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncOperation
 
-/// Cancelling before, during and after.
+/// Cancelling before, during and after the work.
 @Suite(.watched) struct CancellingTests {
   @Test func `cancelled before its start, an operation never calls its work and ends cancelled`()
     async throws
@@ -132,7 +132,7 @@ import Testing
     queue.cancelAllOperations()
     #expect(await queue.finishesInTime())
     #expect(operations.allSatisfy { $0.end?.text == "cancelled(request)" })
-    // When one gives in, another may start before Foundation comes to cancel that one.
+    // When one gives in, another may start before Foundation cancels it.
     #expect(operations.allSatisfy { $0.mains.value <= 1 })
     #expect(operations.map(\.mains.value).reduce(0, +) >= 2)
   }
@@ -161,7 +161,7 @@ import Testing
 
   // MARK: Grace
 
-  /// A manual clock, and a queue of grace times that goes by it.
+  /// A manual clock, and a queue that measures grace times with it.
   private struct Times {
     let clock = Engine.createManualClock()
     let queue: Handle

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AsyncOperation
 
-/// Rings of dependencies, and chains as long as they come.
+/// Rings of dependencies, and long chains.
 @Suite(.watched) struct DependencyTests {
   private func operations(_ name: String, _ count: Int) -> [Subclass] {
     (0..<count).map { index in
@@ -102,7 +102,7 @@ import Testing
     plain.addDependency(ring[0])
     gate.start()
     gate.finish()
-    // Not a member of the ring: it waits for one.
+    // It waits for a member of the ring, but is not one.
     let returned = Signal()
     Thread.detachNewThread {
       follower.waitUntilFinished()
@@ -159,7 +159,7 @@ import Testing
     var random = SeededGenerator(seed: 1)
     for round in 0..<scaled(20) {
       let all = operations("no ring \(round):", 60)
-      // Each on some of those before it in a random order.
+      // Each depends on some of those before it, in a random order.
       let order = all.shuffled(using: &random)
       var links: [(Int, Int)] = []
       for index in 1..<order.count {
@@ -202,7 +202,7 @@ import Testing
       for index in isForward ? indices : indices.reversed() {
         chain[index].addDependency(chain[index - 1])
       }
-      // By hand: each time that an operation ends, Foundation's queue looks at all that wait.
+      // Started by hand, as Foundation's queue looks at all waiting operations whenever one ends.
       for operation in chain {
         #expect(operation.isReady)
         operation.start()
@@ -251,7 +251,7 @@ import Testing
       }
       #expect(await queue.finishesInTime())
       #expect(unused == nil)
-      // Foundation's threads may still be about to let go of it; each order is right.
+      // Foundation's threads may still be about to release it; each order is right.
       dependency.start()
       dependency.finish()
       pending.start()

@@ -3,7 +3,7 @@ import ConcurrentKVO
 import TestSupport
 import Testing
 
-/// An operation's state, observed as any value is.
+/// An operation's state, observed like any value.
 @Suite(.watched) struct ObservedStateTests {
   @Test func `each change is told with the state before`() {
     let operation = Subclass()

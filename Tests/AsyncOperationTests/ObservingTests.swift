@@ -62,7 +62,7 @@ import Testing
     let operation = Subclass()
     let observation = operation.observe { [unowned operation] state in
       states.add("begin \(state)")
-      // Begun inside of the first call, ended inside of the second.
+      // Begun during the first call, and ended during the second.
       if state == "pending" { operation.start() }
       if state == "running" { operation.finish() }
       _ = (operation.isFinished, operation.isReady, operation.dependencies, operation.state)
@@ -98,7 +98,7 @@ import Testing
         operation.finish()
       }
       #expect(await inside.wait())
-      // All that has to do with the operation, from another thread, while that one stands inside.
+      // Another thread can make every call on the operation while that one is inside.
       _ = (operation.isFinished, operation.isExecuting, operation.isCancelled, operation.isReady)
       _ = (operation.state, operation.end, operation.dependencies)
       operation.observe { _ in }.cancel()
@@ -113,9 +113,9 @@ import Testing
     }
   }
 
-  /// An operation that stops where Foundation asks it for its state.
+  /// An operation that stops where Foundation asks for its state.
   private final class Told: AsyncOperation, @unchecked Sendable {
-    // Safe to share: `stop` is not changed.
+    // Safe to share: `stop` never changes.
 
     private let stop: @Sendable (String) -> Void
 
@@ -166,7 +166,7 @@ import Testing
       _ = try await operation.endInTime()
       let all = ["pending", "running", "finished"]
       for log in logs {
-        // The thread that ends the operation may still be telling.
+        // The thread that ends the operation may still be calling observers.
         let observed = Signal()
         let last = operation.observe { _ in observed.raise() }
         #expect(await observed.wait())

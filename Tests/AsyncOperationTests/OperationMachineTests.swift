@@ -3,24 +3,24 @@ import Testing
 
 @testable import AsyncOperation
 
-/// The operation's machine in every state that any calls can bring it to.
+/// The operation's machine in every state that any calls can lead to.
 @Suite(.watched) struct OperationMachineTests {
   struct OperationWorld: World {
     var machine = OperationMachine()
-    /// Threads that were told to tell.
+    /// Threads whose task is to call observers.
     var tellers = 0
-    /// What a teller is in the middle of.
+    /// The states that have been delivered.
     var told: [OperationState] = []
     var isTellingRunning = false
     var isTellingEnd = false
-    /// Ends that were accepted, and starts that began something.
+    /// Accepted ends, and starts that began something.
     var ends = 0
     var starts = 0
-    /// How often a teller left and the work was to be called.
+    /// How often a teller left with the work to be called.
     var calls = 0
     var wasEndedBeforeStart = false
     var wasCancelledBeforeStart = false
-    /// A step came that cannot be right.
+    /// A step was wrong.
     var hasErred = false
 
     mutating func start() {

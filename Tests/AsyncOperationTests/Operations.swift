@@ -2,9 +2,9 @@ import AsyncOperation
 import Foundation
 import TestSupport
 
-/// An operation of a subclass: its work calls a closure, and whoever has the operation ends it.
+/// An operation of a subclass: its work calls a closure, and any holder of the operation ends it.
 final class Subclass: AsyncOperation, @unchecked Sendable {
-  // Safe to share: `work` is not changed.
+  // Safe to share: `work` never changes.
 
   let mains = Counter()
   private let work: @Sendable (Subclass) -> Void
@@ -17,13 +17,13 @@ final class Subclass: AsyncOperation, @unchecked Sendable {
   }
 }
 
-/// An error that a test knows again.
+/// An error that tests can recognise.
 struct Failure: Error, Equatable {
   let number: Int
 }
 
 extension OperationEnd {
-  /// What an end looks like in a comparison.
+  /// An end as text, for comparisons.
   var text: String {
     if outcome == .failed {
       return "failed(\((error as? Failure).map { String($0.number) } ?? "?"))"
@@ -33,10 +33,10 @@ extension OperationEnd {
 }
 
 extension AsyncOperation {
-  /// Where it is, and how it ended, in a comparison.
+  /// The state, or the end, as text for comparisons.
   var text: String { end?.text ?? "\(state)" }
 
-  /// Calls a handler with what it is told of: the state, and at the end the end.
+  /// Calls a handler with each state, and with the end as the last one.
   func observe(_ handler: @escaping @Sendable (String) -> Void) -> ValueObservation {
     observedState.observe(.initial) { [weak self] change in
       handler(change.new == .ended ? self?.end?.text ?? "gone" : "\(change.new)")
@@ -44,13 +44,13 @@ extension AsyncOperation {
   }
 }
 
-/// The limit for an operation's end.
+/// Thrown if an operation does not end within the limit.
 struct NoEnd: Error {
   let what: String
 }
 
 extension AsyncOperation {
-  /// How the operation ends, within the limit.
+  /// The operation's end, within the limit.
   func endInTime() async throws -> String {
     let signal = Signal()
     let observation = observedState.observe(.initial) { if $0.new == .ended { signal.raise() } }

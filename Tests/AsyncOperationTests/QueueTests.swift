@@ -50,7 +50,7 @@ import Testing
   @Test func `the same script on BlockOperation and on AsyncBlockOperation leaves the same trace`()
     async
   {
-    /// Numbers with a priority and a dependency each, one at a time.
+    /// The order in which operations with priorities and dependencies run, one at a time.
     func trace(_ make: (@escaping @Sendable () -> Void) -> Operation) async -> [Int] {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1

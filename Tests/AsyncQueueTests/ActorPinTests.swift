@@ -4,7 +4,7 @@ import Testing
 @testable import AsyncQueue
 @testable import InturnCore
 
-/// An actor queue whose actor goes away.
+/// An actor queue whose actor is released.
 @Suite(.watched) struct ActorPinTests {
   private actor Account {
     let tracked: Tracked?
@@ -28,7 +28,7 @@ import Testing
       default: queue.enqueueTask { $0.touch() }.cancel()
       }
     }
-    // Those of callers with task-local values are tasks, too.
+    // Without task-local values, as with them all work has tasks.
     try await Caller.withoutTaskLocals.call { use() }
     #expect(alive.value == 1)
     queue.resume()
@@ -42,7 +42,7 @@ import Testing
     #expect(pin.adopt(Account()))
     #expect(pin.actor == nil)
     let core = QueueCore(.fifo, label: nil, capacity: nil, clock: nil)
-    // Nothing is done with it.
+    // A turn that is not used.
     let turn = OutsideExecutor.Turn(lane: Lane.Pointer(bitPattern: 64)!)
     #expect(!pin.start(DrainSession(core, PlainPriority(tag: 0)), turn))
     core.release()

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// Operations that have one end.
+/// Operations with a common end.
 @Suite(.watched) struct BatchTests {
   typealias Kind = OptionTests.Kind
   typealias Refusal = OptionTests.Refusal

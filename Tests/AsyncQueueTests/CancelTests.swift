@@ -23,7 +23,7 @@ import Testing
       queue.statistics.pending == 4 && onActor.statistics.pending == 2
     }
     for task in tasks { task.cancel() }
-    // The queues still stand.
+    // The queues are still suspended.
     for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
     #expect(queue.statistics.pending == 0)
     #expect(queue.statistics.cancelled == 4)
@@ -57,7 +57,7 @@ import Testing
     onActor.resume()
     #expect(await first.value)
     #expect(await second.value)
-    // It may have run before.
+    // It may have run earlier.
     _ = await third.value
     #expect(log.entries == [1, 2])
   }
@@ -67,7 +67,7 @@ import Testing
   {
     let queue = FIFOQueue()
     let others = (0..<10).map { _ in FIFOQueue() }
-    // A queue that is released goes on.
+    // Released queues continue, so these are kept.
     defer { withExtendedLifetime(others) {} }
     for other in others { other.suspend() }
     let tasks = others.map { other in Task(on: other) { () async throws in } }

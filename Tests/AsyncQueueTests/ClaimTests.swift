@@ -2,9 +2,9 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// When an operation counts as started: when its task has come to it, and not when its turn has come.
+/// When an operation counts as started: when its task gets to it, not when its turn comes.
 @Suite(.watched) struct ClaimTests {
-  /// Keeps an actor's jobs until it is told to run them, as if the actor did something else.
+  /// Keeps an actor's jobs until it is told to run them, as if the actor were busy.
   private final class Door: SerialExecutor {
     private let jobs = Protected<[UnownedJob]>([])
 
@@ -13,10 +13,10 @@ import Testing
       jobs.withLock { $0.append(job) }
     }
 
-    /// How many wait there.
+    /// How many jobs are waiting.
     var count: Int { jobs.withLock { $0.count } }
 
-    /// Runs what waits, and what comes of it.
+    /// Runs the waiting jobs, and those that they cause.
     func open() {
       while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
         job.runSynchronously(on: asUnownedSerialExecutor())
@@ -29,7 +29,7 @@ import Testing
     nonisolated var unownedExecutor: UnownedSerialExecutor { door.asUnownedSerialExecutor() }
   }
 
-  /// Each form of an operation that has a task of its own.
+  /// Each form of operation that has a task of its own.
   enum Form: CaseIterable, Sendable {
     case task, throwingTask, named, enqueue, run
 

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// What of the caller reaches the work, and what does not.
+/// What the work inherits from the caller, and what it does not.
 @Suite(.watched) struct ContextTests {
   @Test(arguments: Caller.all)
   func `the caller's task-local values reach the work, and nobody else's do`(

@@ -369,11 +369,11 @@ import Testing
     } else {
       try fifo.tryEnqueue(limits, body)
     }
-    // Where it goes on, inside the handler: that holds a thread, and another one when the body is
-    // just about to sleep, and there may be no third.
+    // Continues on the handler's thread, inside the handler, as there may be no third thread: the
+    // handler blocks one, and the body takes another when it is about to sleep.
     let test = Task(executorPreference: InPlaceExecutor()) {
       await cancelled.wait(for: "the task to be cancelled")
-      // The queue has nothing left but the handler that is being called.
+      // Only the handler that is being called is left in the queue.
       if isOnActor { await onActor.run { _ in } } else { await fifo.run {} }
       let drained = Gate()
       Task(executorPreference: InPlaceExecutor()) {

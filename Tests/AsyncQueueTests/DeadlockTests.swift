@@ -97,7 +97,7 @@ import Testing
     async let two: Void = meet(second, first, inSecond, inFirst)
     await one
     await two
-    // The second wait closes the ring; the first one goes on when that has been refused.
+    // The second wait closes the ring; the first continues once that has been refused.
     #expect(refused.value == 1)
   }
 
@@ -186,7 +186,7 @@ import Testing
     let (first, second) = (FIFOQueue(name: "first"), FIFOQueue(name: "second"))
     let notes = Notes()
     let onActor = ActorQueue(of: notes)
-    // Two who wait for each other: who comes second is refused, and the other one goes on.
+    // Two tasks that wait for each other: the second wait is refused, and the first continues.
     let refused = Counter()
     @Sendable func wait(_ body: () async throws -> Void) async {
       do {
@@ -235,7 +235,7 @@ import Testing
       let three = await Task(on: other) { () async throws in 3 }.result
       #expect((try? three.get()) == 3)
       #expect(await Task(on: onActor) { _ in await Task(on: onActor) { _ in 4 }.value }.value == 4)
-      // A cancelled one leaves the queue.
+      // A cancelled task leaves the queue.
       let cancelled = Task(on: queue) { () async throws in }
       cancelled.cancel()
       let result = await cancelled.result

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// The three programs of the first generation's document, as they are written there.
+/// The three programs of the first generation's document, word for word.
 @Suite(.watched) struct DocumentTests {
   @Test func `a FIFO queue's tasks begin and end in order`() async {
     actor Counter {

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// What the queues tell of what happens to them.
+/// The events of the queues.
 @Suite(.watched) struct EventTests {
   @Test(arguments: Caller.all)
   func `events tell what happens, in order`(caller: Caller) async throws {

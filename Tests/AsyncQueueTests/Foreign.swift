@@ -1,6 +1,6 @@
 import AsyncQueue
 
-/// A queue that is none of the library's: it passes on what it is told.
+/// A queue that is not the library's: it forwards its calls.
 final class Foreign: WorkQueue {
   let queue = FIFOQueue()
 

@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// Operations that join others of their key, and what tells how far they have come.
+/// Operations that join others with the same key, and reports of progress.
 @Suite(.watched) struct JoinTests {
   typealias Kind = OptionTests.Kind
 
@@ -70,7 +70,7 @@ import Testing
       return 3
     }
     await begun.wait(for: "the first one's start")
-    // An actor's queue has come past those that have joined by then.
+    // By then, an actor's queue has passed those that have joined.
     if kind.testDescription != "FIFO" { #expect(try await behind.value == 3) }
     first.cancel()
     #expect(try await second.value == 1)
@@ -134,7 +134,7 @@ import Testing
     } catch QueueError.unsupported(let text) {
       #expect(text.contains("joins") && text.contains("enqueueTask"))
     }
-    // Its value is its caller's alone.
+    // Its value goes only to its caller.
     let (gate, begun) = (Gate(), Gate())
     async let first: Int = queue.run(.with { $0.key = "k" }) {
       begun.open()
@@ -158,7 +158,7 @@ import Testing
       async let child = OperationProgress.report(completed: 2, total: 3)
       #expect(await child)
       await gates[1].wait(for: "the test")
-      // What it leaves behind is no part of it.
+      // A task that it leaves behind is not part of it.
       let other = Task { OperationProgress.report(completed: 3, total: 3) }
       #expect(await !other.value)
       return 0

@@ -2,11 +2,11 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// What operations of these queues wait for, and how they are dealt with.
+/// What operations of these queues wait for, and how their options work.
 @Suite(.watched) struct OptionTests {
   typealias Body = nonisolated(nonsending) @Sendable () async throws -> Int
 
-  /// A queue of one of the kinds, and how something is enqueued there.
+  /// A queue of one of the kinds, and how to enqueue there.
   struct Kind: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable (ManualClock?) -> (any WorkQueue, Enqueue)
@@ -214,7 +214,7 @@ import Testing
       return attempts.value
     }
     let operation = enqueue(.with { $0.retry = retry }, body)
-    // The timer of a delay is armed a little after the attempt has failed.
+    // The timer for a delay is armed shortly after the attempt has failed.
     for count in 1...3 {
       await eventually("attempt \(count)") {
         clock.advance(by: .seconds(count == 1 ? 0 : 10))

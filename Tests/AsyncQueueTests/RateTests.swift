@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct RateTests {
-  /// The operations of a queue on a manual clock; the test waits until so many have ended.
+  /// The operations of a queue on a manual clock; the test waits until some number have ended.
   private final class Stage: Sendable {
     let clock = ManualClock()
     let ended = Counter()

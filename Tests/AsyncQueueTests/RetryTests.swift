@@ -2,7 +2,7 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-/// Operations that are attempted again, each attempt in a turn and with a time of its own.
+/// Operations that are attempted again, each attempt with its own turn and time.
 @Suite(.watched) struct RetryTests {
   typealias Kind = OptionTests.Kind
   typealias Refusal = OptionTests.Refusal
@@ -27,7 +27,7 @@ import Testing
       begun.add(number)
       if number == 1 {
         await untilCancelled()
-        // What it was asked to end for is over, and this says so only late.
+        // It was asked to end because of its time, and only throws later.
         await gates[1].wait(for: "the test")
         throw Refusal(number: 1)
       }
@@ -198,7 +198,7 @@ import Testing
     }
     for (number, operation) in operations.enumerated() {
       let end = await operation.waitForEnd()
-      // One that was running then may have failed, and is not attempted again.
+      // If it was running then, it may have failed, and is not attempted again.
       if cancelled.contains(number) { continue }
       let isTooOften = number % 3 == 2
       #expect(end.outcome == (isTooOften ? .failed : .finished), "\(number)")

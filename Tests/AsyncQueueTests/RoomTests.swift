@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncQueue
 
-/// Waiting for room in a full queue, and being refused.
+/// Waiting for room in a full queue, and refusals.
 @Suite(.watched) struct RoomTests {
   @Test func `room that was given is not lost with whom it was given to`() async throws {
     let queue = FIFOQueue(capacity: 1)
@@ -20,12 +20,12 @@ import Testing
       try await queue.enqueueWhenRoom {}
       isIn.open()
     }
-    // All wait.
+    // All of them are waiting.
     pending.cancel()
     await eventually("the first one has been given the room") { executor.count > 8 }
     for task in first { task.cancel() }
     await eventually("all but the last one go on") { executor.count == 16 }
-    // None of them has heard of anything yet, and the last one is not held up by that.
+    // None of them has been resumed yet, which must not hold up the last one.
     queue.resume()
     await isIn.wait(for: "the last one")
     for number in 8..<16 { executor.run(number) }

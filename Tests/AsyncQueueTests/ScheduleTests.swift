@@ -4,10 +4,10 @@ import Testing
 
 @testable import AsyncQueue
 
-/// Claim, suspend, cancel, deadline, room, the actor's death: each against the others, in the orders that
-/// seeds choose. The engine's own steps in between are the model's, `Tests/Model/scenarios/hosted.cpp`.
+/// Claim, suspend, cancel, deadline, room, the actor's end: each against the others, in the orders that
+/// seeds choose. `Tests/Model/scenarios/hosted.cpp` covers the engine's own steps in between.
 @Suite(.watched, .serialized) struct ScheduleTests {
-  /// What an operation is enqueued as.
+  /// How an operation is enqueued.
   private enum Form: Int, CaseIterable { case closure, task, throwing, limited, whenRoom, run }
 
   private actor Account {
@@ -19,18 +19,18 @@ import Testing
   /// An operation as its schedule sees it.
   private struct Entry {
     let form: Form
-    /// Whether the queue has it; nil as long as that is not said.
+    /// Whether the queue has accepted it; nil while that is not known.
     var isAccepted: Bool?
     var begins = 0
     var ends = 0
-    /// It must not begin any more.
+    /// It must no longer begin.
     var isOver = false
     /// It must not begin before its task is cancelled.
     var isCancelled = false
     var cancel: (() -> Void)?
   }
 
-  /// One schedule. It is used by its thread alone.
+  /// One schedule. Only its thread uses it.
   private final class Schedule: @unchecked Sendable {
     // Safe to share: see above.
     let executor: SeededExecutor
@@ -112,7 +112,7 @@ import Testing
           }
         }
       case .task where (isFIFO ? fifo.capacity : onActor.capacity) != nil:
-        // What is refused is reported.
+        // Refusals are reported.
         return
       case .task:
         if isFIFO {
@@ -170,7 +170,7 @@ import Testing
       switch entries[number].form {
       case .throwing, .run: entries[number].isOver = true
       case .task: entries[number].isCancelled = true
-      // What is cancelled is the wait for room.
+      // The cancel only reaches the wait for room.
       case .closure, .limited, .whenRoom: break
       }
     }
@@ -181,7 +181,7 @@ import Testing
         switch entries[number].form {
         case .closure, .limited, .throwing: entries[number].isOver = true
         case .task: entries[number].isCancelled = true
-        // They may not be in the queue yet.
+        // These may not be in the queue yet.
         case .whenRoom, .run: break
         }
       }
@@ -231,7 +231,7 @@ import Testing
     }
   }
 
-  /// A million with `INTURN_TEST_SCALE=200`.
+  /// A million schedules with `INTURN_TEST_SCALE=200`.
   @Test(arguments: 0..<40)
   func `what begins may, in order, and all comes to its end, in any order of the jobs`(part: Int)
     async

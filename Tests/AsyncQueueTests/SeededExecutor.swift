@@ -2,13 +2,13 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Runs all that one thread causes, on that thread: its steps and the jobs of tasks that come of them, in
-/// an order that a seed chooses.
+/// Runs everything that one thread causes on that thread: its steps and the jobs of tasks that they
+/// cause, in an order that a seed chooses.
 ///
-/// What the Swift runtime would give to its pool comes here first: for that it has a hook, which is
-/// there for test tools. The hook leaves out `Task.yield` and the main actor. Jobs of other threads go where they went.
+/// Jobs for the Swift runtime's pool come here first, by way of the runtime's hook for test tools. The
+/// hook does not cover `Task.yield` and the main actor. Jobs of other threads go where they always go.
 final class SeededExecutor: SerialExecutor, @unchecked Sendable {
-  // Safe to share: only its thread uses what changes.
+  // Safe to share: what changes is only used by its thread.
 
   let seed: UInt64
   private var random: SeededGenerator
@@ -25,9 +25,9 @@ final class SeededExecutor: SerialExecutor, @unchecked Sendable {
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
-  /// Whose thread it is that the hook listens to.
+  /// The thread that the hook watches.
   private struct Current: @unchecked Sendable {
-    // Safe to share: what the lock protects.
+    // Safe to share: it never changes.
     let thread: pthread_t
     let executor: SeededExecutor
   }
@@ -47,8 +47,8 @@ final class SeededExecutor: SerialExecutor, @unchecked Sendable {
     return true
   }()
 
-  /// Calls a function once for each seed, on a thread of its own, and outside of any task. False where
-  /// the runtime has no hook.
+  /// Calls a function once for each seed, on a thread of its own and outside of any task. False if the
+  /// runtime has no hook.
   static func run(
     seeds: Range<UInt64>, _ schedule: @escaping @Sendable (SeededExecutor) -> Void
   ) async -> Bool {
@@ -69,16 +69,16 @@ final class SeededExecutor: SerialExecutor, @unchecked Sendable {
 
   // MARK: A schedule
 
-  /// One of so many, as the seed has it.
+  /// A number below `count`, chosen by the seed.
   func choose(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
 
-  /// As an actor's executor.
+  /// Called when this is an actor's executor.
   func enqueue(_ job: consuming ExecutorJob) { jobs.append((UnownedJob(job), isOwn: true)) }
 
-  /// Suspends the task that calls it, until the seed has it go on.
+  /// Suspends the calling task until the seed chooses to resume it.
   func suspend() async { await withUnsafeContinuation { suspended.append($0) } }
 
-  /// Takes the steps in their order, and between them whatever else there is to do; then the rest of it.
+  /// Takes the steps in order, and in between other things that can be done; then the rest of those.
   func take(_ steps: [() -> Void]) {
     var next = 0
     while next < steps.count || !jobs.isEmpty || !suspended.isEmpty {
@@ -95,7 +95,7 @@ final class SeededExecutor: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// The executor of what is on no actor is null.
+  /// The executor of code that is on no actor is null.
   private static var none: UnownedSerialExecutor {
     unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
   }

@@ -3,7 +3,7 @@ import InturnCore
 import TestSupport
 import Testing
 
-/// The lines that reports name.
+/// The lines that are named in reports.
 @Suite(.watched, .serialized) struct SiteTests {
   private let queue = FIFOQueue(name: "stuck")
   private let end = Signal()
@@ -13,7 +13,7 @@ import Testing
     Engine.setStallLimit(nanoseconds: 50_000_000)
   }
 
-  /// Something is stuck; what is reported of that names this line, as values, too.
+  /// Blocks the queue; the report of that has to name this line, in its values, too.
   private func isNamed(line: Int) async {
     let behind = Task(on: queue) {}
     let told = await Reports.told("SiteTests.swift:\(line)")

@@ -3,11 +3,11 @@ import ConcurrentKVO
 import TestSupport
 import Testing
 
-/// A queue's states, observed as any value is.
+/// A queue's states, observed like any value.
 @Suite(.watched) struct StateTests {
   @Test func `each change is told in order, and before the work that it is about`() async {
     let queue = FIFOQueue()
-    // Two threads may tell two states at the same time; each has an order of its own.
+    // Two threads may report two states at the same time; each state has its own order.
     let (pending, running, suspended) = (Log<String>(), Log<String>(), Log<String>())
     let observations = [
       queue.states.pendingCount.observe { pending.add("\($0.old!) > \($0.new)") },
@@ -125,7 +125,7 @@ import Testing
     #expect(pending.value == 0)
     #expect(pending.wait { $0 == 1 } == nil)
     #expect(pending.drain())
-    // Of what is gone, there is nothing to follow.
+    // There is nothing to follow of a queue that is gone.
     #expect(states.progress.value == OperationProgress(completed: 0, total: 0))
     #expect(states.progress.wait { $0.total > 0 } == nil)
   }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Opens once; who waits has a limit, and says what it waited for when that passes.
+/// Opens once; a wait has a limit, and says what it waited for when that passes.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -45,7 +45,7 @@ final class Gate: Sendable {
   }
 }
 
-/// What is there later.
+/// A value that is set later.
 final class Box<Value: Sendable>: Sendable {
   private let content = Protected<Value?>(nil)
   private let isFull = Gate()
@@ -70,29 +70,28 @@ func eventually(
   Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
 }
 
-/// Runs each job where it is enqueued: a task that prefers it has begun, and come to its first wait,
-/// when it has been created.
+/// Runs each job where it is enqueued: a task that prefers this executor runs to its first wait when it
+/// is created.
 final class InPlaceExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     job.runSynchronously(on: asUnownedTaskExecutor())
   }
 }
 
-/// Keeps jobs until it is told to run them: a task that prefers it has been resumed, and does not go
-/// on yet.
+/// Keeps jobs until it is told to run them: a task that prefers this executor is resumed but waits.
 final class PatientExecutor: TaskExecutor {
   private let jobs = Log<UnownedJob>()
 
   func enqueue(_ job: consuming ExecutorJob) { jobs.add(UnownedJob(job)) }
 
-  /// How many jobs it has been given, those included that were run.
+  /// How many jobs it has received, including those that were run.
   var count: Int { jobs.entries.count }
 
   func run(_ number: Int) { jobs.entries[number].runSynchronously(on: asUnownedTaskExecutor()) }
 }
 
-/// How the queue is called: tests have task-local values of the testing library's, which change the
-/// way that an enqueue takes.
+/// How the queue is called: tests have task-local values of the testing library, with which an enqueue
+/// takes another path.
 enum Caller: CaseIterable, Sendable {
   case withTaskLocals, withoutTaskLocals
 
@@ -107,7 +106,7 @@ enum Caller: CaseIterable, Sendable {
 }
 
 extension Caller {
-  /// Calls with a task-local value or without, in the current task, which has none else.
+  /// Calls with or without a task-local value in the current task, which has no others.
   func enqueueHere(_ body: () -> Void) {
     switch self {
     case .withTaskLocals: Local.$number.withValue(1, operation: body)
@@ -116,7 +115,7 @@ extension Caller {
   }
 }
 
-/// An actor that notes what it is told.
+/// An actor that records numbers.
 actor Notes {
   private(set) var numbers: [Int] = []
 
@@ -129,7 +128,7 @@ actor Notes {
   }
 }
 
-/// Counts its instances that are alive.
+/// Counts its live instances.
 final class Tracked: Sendable {
   private let alive: Counter
 
@@ -163,7 +162,7 @@ extension CaseIterable where Self: Sendable {
 }
 
 extension WorkQueue {
-  /// Waits until nothing of the queue is pending or running. It is not inside an operation of it.
+  /// Waits until nothing in the queue is pending or running. Not for its own operations.
   func drained() async {
     do throws(QueueError) {
       try await drain()

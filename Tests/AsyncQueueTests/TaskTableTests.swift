@@ -6,10 +6,10 @@ import struct TestSupport.SeededGenerator
 
 @testable import AsyncQueue
 
-/// The table of tasks against a dictionary, with addresses that no task has: the same ones in more
-/// than one case.
+/// The table of tasks compared with a dictionary, with addresses that no task has, some of them in
+/// several cases.
 @Suite(.watched, .serialized) struct TaskTableTests {
-  /// Where tasks could lie: apart by so many bytes, in so many runs of so many.
+  /// Where tasks could be in memory: `runs` runs of `length` tasks, `stride` bytes apart.
   struct Layout: CustomTestStringConvertible {
     let stride: UInt
     let runs: UInt
@@ -24,11 +24,11 @@ import struct TestSupport.SeededGenerator
     }
 
     static let all = [
-      // As close as tasks can be, and as they mostly are.
+      // As close as tasks can be, and mostly are.
       Layout(stride: 304, runs: 1, length: 3_000),
       Layout(stride: 304, runs: 20, length: 100),
       Layout(stride: 1_600, runs: 3, length: 1_000),
-      // One in each block, and all in the same place of it.
+      // One in each block, and all at the same place in their blocks.
       Layout(stride: 1 << 14, runs: 1, length: 3_000),
     ]
   }
@@ -40,7 +40,7 @@ import struct TestSupport.SeededGenerator
     let frames = addresses.map { _ in Ticket(core, priority: nil, registry: nil) }
     var isIn = addresses.map { _ in false }
     var random = SeededGenerator(seed: 1)
-    // Many come, in some order, while some go; then all go.
+    // At first many are added, in some order, while some are removed; then all are removed.
     for chance in [8, 4, 1] as [UInt64] {
       for index in addresses.indices.shuffled(using: &random) {
         let isToBeIn = chance > 1 && !random.next().isMultiple(of: chance)
@@ -79,7 +79,7 @@ import struct TestSupport.SeededGenerator
         group.addTask {
           let frame = Ticket(core, priority: nil, registry: nil)
           for round in 0..<200 as Range<UInt> {
-            // Their blocks are the same ones, so that they meet in the table.
+            // They have the same blocks as other threads' tasks, so that they meet in the table.
             let addresses = (0..<50).map {
               TaskAddress(bits: 1 << 61 + (4 * (round + $0) + thread) << 9)
             }

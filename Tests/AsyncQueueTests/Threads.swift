@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// Threads of the system's, outside of tasks.
+/// Threads of the system, outside of tasks.
 enum Threads {
   private final class Body {
     let run: @Sendable () -> Void

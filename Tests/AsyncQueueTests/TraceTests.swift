@@ -34,7 +34,7 @@ import struct TestSupport.SeededGenerator
   ) async throws {
     try await caller.call {
       let script = Self.script(seed)
-      // Work that enqueues comes late; it is compared by what it enqueues, apart.
+      // Work that is enqueued inside of work comes late, and is compared separately.
       let theirs = DispatchQueue(label: "theirs")
       let ours = FIFOQueue()
       let (theirLog, ourLog) = (Log<Int>(), Log<Int>())

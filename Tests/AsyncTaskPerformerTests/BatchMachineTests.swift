@@ -2,12 +2,12 @@ import Testing
 
 @testable import AsyncTaskPerformer
 
-/// The machine of a list in every state that up to four operations can bring it to.
+/// A list's machine in every state that up to four operations can lead to.
 @Suite struct BatchMachineTests {
   struct BatchWorld: World {
     var machine: BatchMachine
     var running: Int
-    /// How often the completion was called, with what, and what had been reported by then.
+    /// How often the completion was called, with what, and what had been reported before.
     var completions = 0
     var completion: String?
     var hasReportedValue = false
@@ -27,7 +27,7 @@ import Testing
       events.event(running > 0) {
         if $0.machine.reportValue() { $0.hasReportedValue = true }
       }
-      // An operation's error, or the cancelling of all, which may come at any time.
+      // An operation's error, or a cancel of all, which may come at any time.
       events.event {
         if $0.completions == 0 { $0.hasReportedError = true }
         if $0.machine.fail() { $0.complete("error") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncTaskPerformer
 
-/// Whose completion comes when.
+/// The order of completions.
 @Suite struct CompletionOrderTests {
   private let order = CompletionOrder()
   private let log = Log<Int>()

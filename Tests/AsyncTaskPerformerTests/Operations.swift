@@ -4,7 +4,7 @@ import TestSupport
 
 /// An operation of a list, whose work calls a closure.
 final class Member: AsyncOperationWithCompletion<Int>, @unchecked Sendable {
-  // Safe to share: `work` is not changed.
+  // Safe to share: `work` never changes.
 
   let mains = Counter()
   private let work: @Sendable (Member) -> Void
@@ -16,7 +16,7 @@ final class Member: AsyncOperationWithCompletion<Int>, @unchecked Sendable {
     work(self)
   }
 
-  /// What the documentation asks for: the completion, then the end.
+  /// What the documentation requires: the completion, then the end.
   func report(_ value: Int?, _ error: (any Error)? = nil) {
     completion?(value, error)
     finish()
@@ -27,7 +27,7 @@ struct Failure: Error, Equatable {
   let number: Int
 }
 
-/// What a completion was called with, for comparisons.
+/// The arguments of a completion as text, for comparisons.
 func text(_ value: Int?, _ error: (any Error)?) -> String {
   switch (value, error) {
   case (let value?, nil): "\(value)"
@@ -38,7 +38,7 @@ func text(_ value: Int?, _ error: (any Error)?) -> String {
   }
 }
 
-/// Whether the caller is on the main queue, which need not be drained by the main thread.
+/// Whether the caller is on the main queue, which the main thread need not drain.
 enum MainQueue {
   private static let key = {
     let key = DispatchSpecificKey<Bool>()
@@ -46,7 +46,7 @@ enum MainQueue {
     return key
   }()
 
-  /// To be called before the question makes sense.
+  /// Has to be called before the property is read.
   static func begin() { _ = key }
 
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }

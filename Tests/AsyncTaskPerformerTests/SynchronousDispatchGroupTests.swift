@@ -7,7 +7,7 @@ import Testing
 
 /// Lists of tasks.
 @Suite struct SynchronousDispatchGroupTests {
-  /// A task that writes when it begins, and ends when and where a closure says.
+  /// A task that logs when it begins, and ends when and where a closure decides.
   private struct LoggedTask: AsyncTask {
     let name: String
     let log: Log<String>
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// Queues on which a group may work. The main queue is drained by the test's process.
+  /// Queues on which a group may work. The test process drains the main queue.
   static let queues: [String] = ["main", "serial", "concurrent"]
 
   private func queue(_ name: String) -> DispatchQueue {
@@ -191,9 +191,9 @@ import Testing
         await SynchronousDispatchGroup(systemQueue: .global()).executeTasks([own, own])
       }
     }
-    // The thread that has called the completion is still on its way out of the list.
+    // The thread that has called the completion may still be leaving the list.
     #expect(await comesTrue { task == nil })
-    // Other tests have executors of their own meanwhile, but never so many.
+    // Other tests create executors meanwhile, but never that many.
     let limit = executors + UInt64(lists / 2)
     #expect(await comesTrue { Engine.statistics.executors <= limit })
   }

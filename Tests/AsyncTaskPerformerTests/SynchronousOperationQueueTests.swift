@@ -24,7 +24,7 @@ import Testing
       signal.raise()
     }
 
-    /// All of them. The queue's operations have all ended before, so that none comes later
+    /// All of them. The queue's operations have all ended by then, so that no later completion goes
     /// unnoticed.
     func all(_ queue: Queue) async -> [String] {
       #expect(await queue.finishesInTime())
@@ -228,7 +228,7 @@ import Testing
     let completions = Completions()
     let gate = Gate()
     let failing = Member { member in
-      // Not finished yet: the completion does not wait for that.
+      // Not finished yet, as the completion must not wait for that.
       member.completion?(nil, Failure(number: 1))
       Thread.detachNewThread {
         _ = gate.pass()
@@ -329,7 +329,7 @@ import Testing
     let done = Signal()
     let members = (0..<3).map { number in Member { $0.report(number) } }
     for (number, member) in members.enumerated() { member.name = "listed in a ring \(number)" }
-    // The list's order says that the first one comes before the last one.
+    // In the list's order, the first one comes before the last one.
     members[0].addDependency(members[2])
     queue.executeOperations(members) { _, error in
       completions.add("\(error as? QueueError, default: "another end")")
@@ -457,7 +457,7 @@ import Testing
       #expect(await done.wait())
       #expect(await made.finishesInTime())
     }
-    // Foundation's threads let go of them a little later than they say that they are done.
+    // Foundation's threads release them a little after reporting that they are done.
     #expect(await comesTrue { queue == nil && member == nil })
   }
 

@@ -3,7 +3,7 @@ import Observation
 import TestSupport
 import Testing
 
-/// Ways to change a value, and to have one.
+/// Ways to change a value, and to get one.
 @Suite struct ChangeTests {
   struct Refused: Error {}
 

@@ -10,7 +10,7 @@ import Testing
 /// The trail under load: 8 writers, 4 readers, 4 observers; 1,000,000 changes of a word, 100,000 of
 /// other types.
 @Suite(.serialized) struct CheckerTests {
-  /// A value that shows whether it was torn: all of its parts are made of one number.
+  /// A value that shows whether it was torn: all of its parts are made from one number.
   struct Whole: Equatable, Sendable {
     let number: Int
     let twice: Int
@@ -33,7 +33,7 @@ import Testing
 
   /// One observer's trail, which must have no gap.
   final class Follower: @unchecked Sendable {
-    // Safe to share: an observer is called by one thread at a time, and looked at afterwards.
+    // Safe to share: one thread at a time calls an observer, and the test reads it afterwards.
     var count = 0
     var last = 0
     var lastNumber: UInt64 = 0

@@ -98,7 +98,7 @@ import Testing
     looks.entries[0]()
     value.value = 201
     looks.entries[1]()
-    // A look too many finds nothing.
+    // One look too many finds nothing.
     looks.entries[1]()
     #expect(log.entries == ["0>200", "200>201"])
     withExtendedLifetime(observation) {}
@@ -122,7 +122,7 @@ import Testing
       let observation = value.observe { change in
         if change.new > 0 { value.value = change.new - 1 }
       }
-      value.value = 998  // one change fewer than is reported
+      value.value = 998  // one change fewer than are reported
       precondition(value.value == 0)
       value.value = 5000
       precondition(value.value == 0)

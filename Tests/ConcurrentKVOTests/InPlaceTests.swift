@@ -11,7 +11,7 @@ struct InPlaceTests {
   @Test func `who sleeps until a change in place is over is woken`() {
     let value = ConcurrentKVO(0)
     let hasBegun = Gate("the change in place")
-    // For so long that the others do not just spin.
+    // Long enough that the others do not only spin.
     @Sendable func increment(_ number: inout Int) {
       hasBegun.pass()
       for _ in 0..<20_000 { sched_yield() }

@@ -2,7 +2,7 @@ import ConcurrentKVO
 import TestSupport
 import Testing
 
-/// What the original package gets wrong.
+/// Defects of the original package.
 @Suite struct OriginalDefectTests {
   @Test func `an optional reads what was written`() {
     let value = ConcurrentKVO<Int?>(nil)

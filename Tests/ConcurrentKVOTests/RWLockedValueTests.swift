@@ -13,7 +13,7 @@ struct RWLockedValueTests {
   func `who sleeps until the value is free is woken`(isHeldByWriter: Bool) {
     let value = RWLockedValue(0)
     let isHeld = Gate("the value to be held")
-    // For so long that the others do not just spin.
+    // Long enough that the others do not only spin.
     let hold: @Sendable () -> Void = {
       isHeld.pass()
       for _ in 0..<20_000 { sched_yield() }
@@ -34,13 +34,13 @@ struct RWLockedValueTests {
 
   @Test func `a writer has its turn however many readers compute`() {
     final class Counts: Sendable {
-      // Relaxed: they are only compared with what they were.
+      // Relaxed: they are only compared with earlier counts.
       let reads = Atomic(0)
       let isOver = Atomic(false)
     }
     let value = RWLockedValue(0)
     let counts = Counts()
-    // More of them than there are processors, and never a moment without one.
+    // More readers than processors, so that there is always one inside.
     let readers = (0..<3).map { index in
       TestThread("reader \(index)") {
         while !counts.isOver.load(ordering: .relaxed) {
@@ -53,18 +53,18 @@ struct RWLockedValueTests {
         }
       }
     }
-    // Before the writer has said that it waits, its thread may be preempted.
+    // The writer's thread may be preempted before it has announced itself.
     let meanwhile = (0..<200).map { _ in
       let before = counts.reads.load(ordering: .relaxed)
       value.value += 1
       let after = counts.reads.load(ordering: .relaxed)
-      // The readers go on before the next one.
+      // The readers continue before the next write.
       while counts.reads.load(ordering: .relaxed) == after { sched_yield() }
       return after - before
     }
     counts.isOver.store(true, ordering: .relaxed)
     for reader in readers { reader.join() }
-    // Nine of ten: a writer that did not say so at once was passed by 20,000 readers.
+    // Nine out of ten: a writer that did not announce itself at once was overtaken by 20,000 readers.
     #expect(meanwhile.sorted()[180] < 5_000)
   }
 }

@@ -68,7 +68,7 @@ final class TestThread: Sendable {
   }
 }
 
-/// Runs the body on so many threads at once, and waits for all.
+/// Runs the body on `count` threads at once, and waits for all.
 func inParallel(
   _ count: Int, timeout: Duration = limit, _ body: @escaping @Sendable (_ index: Int) -> Void
 ) {
@@ -76,13 +76,13 @@ func inParallel(
   for thread in threads { thread.join(timeout: timeout) }
 }
 
-/// `count` times the environment's INTURN_TEST_SCALE, 1 when it is not set.
+/// `count` times the environment's INTURN_TEST_SCALE, which is 1 by default.
 func scaled(_ count: Int) -> Int {
   let scale = getenv("INTURN_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 1
   return max(1, Int(Double(count) * scale))
 }
 
-/// How many objects of one test live.
+/// How many objects of a test are alive.
 final class Census: Sendable {
   private let alive = ConcurrentKVO(0)
 
@@ -91,7 +91,7 @@ final class Census: Sendable {
     return Member(number, self)
   }
 
-  /// Waits until none does: a worker may hold one for a moment longer than anybody can tell.
+  /// Waits until none is left: a worker may keep one for a moment longer than can be observed.
   func expectNone(_ location: SourceLocation = #_sourceLocation) {
     #expect(
       alive.wait(timeout: limit) { $0 == 0 } != nil,
@@ -112,7 +112,7 @@ final class Census: Sendable {
 }
 
 extension ValueChange {
-  /// As in "1>2", ">2" for an initial value, "(1>2)" before the others are told.
+  /// As text: "1>2", ">2" for an initial value, "(1>2)" before a change.
   var text: String {
     let old = old.map { "\($0)" } ?? ""
     return isPrior ? "(\(old)>\(new))" : "\(old)>\(new)"

@@ -2,7 +2,7 @@ import ConcurrentKVO
 import TestSupport
 import Testing
 
-/// What one observer, or several, see of one thread's changes.
+/// What one or several observers see of one thread's changes.
 @Suite struct TrailTests {
   let log = Log<String>()
 
@@ -143,7 +143,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  /// Reads the value that it has been in when it goes.
+  /// Reads the value that it was in when it is destroyed.
   final class Parting: Sendable {
     let number: Int
     let place: ConcurrentKVO<Parting?>

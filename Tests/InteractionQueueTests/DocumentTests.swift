@@ -3,7 +3,7 @@ import Foundation
 import InteractionQueue
 import Testing
 
-/// The programs of the document that the module comes from, with nothing but what it exports.
+/// The programs of the module's original document, with only what the module exports.
 @Suite(.timeLimit(.minutes(1))) struct DocumentTests {
   /// Stands for UIKit's.
   @MainActor class ViewController {
@@ -37,14 +37,14 @@ import Testing
       }
     }
 
-    /// One that need not interact with the user.
+    /// An interaction that need not involve the user.
     func skip() {
       interactionQueue.add { markInteractionFinished in
         markInteractionFinished()
       }
     }
 
-    /// One with `async` and `await`, whose end the caller waits for.
+    /// An interaction with `async` and `await`, whose end the caller waits for.
     func last(_ done: @escaping @Sendable () -> Void) {
       interactionQueue.add { markInteractionFinished in
         Task {
@@ -80,7 +80,7 @@ import Testing
     controller.viewWillDisappear(false)
   }
 
-  /// Closures that were kept in variables and properties, or are functions of their own.
+  /// Closures that are kept in variables and properties, or are functions of their own.
   @Test @MainActor func `the names of the types are as they were`() async {
     let queue = InteractionQueue()
     var kept: InteractionQueue.MarkInteractionFinished?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import InteractionQueue
 
-/// Interactions whose turn has come, and whose condition does more than answer.
+/// Interactions whose turn has come, and whose condition has side effects.
 @Suite(.timeLimit(.minutes(1))) struct HiddenViewTests {
   @Test func `one whose condition hides the view is presented when that is back`() async {
     let stage = await Stage.visible()

@@ -89,7 +89,7 @@ import Testing
     #expect(shown.interaction.observedState === shown.interaction.observedState)
     stage.queue.onViewDidAppear()
     await stage.advance(500)
-    // Two values that change at one moment are told in any order, both before the work is called.
+    // Two values that change at once are reported in any order, both before the work is called.
     let beginning = stage.noted()
     #expect(beginning.last == "on screen")
     #expect(Set(beginning.dropLast()) == ["pending > running", "running 1"])
@@ -231,7 +231,7 @@ import Testing
     await stage.advance(250)
     #expect(await second.interaction.waitForEnd() == .skipped)
     #expect(await hopeless.interaction.waitForEnd() == .cancelled(.condition))
-    // Neither has cost a gap.
+    // Neither of them has caused a gap.
     #expect(stage.noted() == ["running", "last"])
     await last.finish()
   }

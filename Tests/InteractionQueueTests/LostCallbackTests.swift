@@ -4,7 +4,7 @@ import Testing
 
 @testable import InteractionQueue
 
-/// What is reported of interactions that do not end as they should.
+/// Reports of interactions that do not end as they should.
 @Suite(.timeLimit(.minutes(1))) struct LostCallbackTests {
   @Test func `a lost callback ends its interaction, names the line, and the queue goes on`() async {
     Reports.begin()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import InteractionQueue
 
-/// What goes wrong around an interaction: the queue goes on.
+/// What goes wrong around an interaction: the queue continues.
 @Suite(.timeLimit(.minutes(1))) struct MishapTests {
   @Test func `a second finish says so and leaves the next one alone`() async {
     let stage = await Stage.visible()
@@ -24,7 +24,7 @@ import Testing
   @Test func `after its queue is gone an interaction is not finished any more`() async {
     var stage: Stage? = await Stage.visible()
     let shown = Shown()
-    // It does not hold the stage.
+    // The interaction does not keep the stage alive.
     shown.interaction = stage!.queue.enqueue { shown.presentation = $0 }
     await Stage.settle()
     stage = nil
@@ -93,7 +93,7 @@ import Testing
     let next = stage.show("next")
     await Stage.settle()
     shown.presentation.onCancel { $0.cancel() }
-    // The last reference goes: so does the owner.
+    // Releasing the last reference ends the owner.
     owner = nil
     #expect(await shown.interaction.waitForEnd() == .cancelled(.owner))
     await stage.advance(250)

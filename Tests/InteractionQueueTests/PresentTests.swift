@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  // On the main actor: nothing is presented before all are added.
+  // On the main actor, so that nothing is presented before all are added.
   @Test @MainActor func `a suppressed one and each end are told`() async {
     let stage = await Stage.visible()
     var events = stage.queue.events().makeAsyncIterator()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import InteractionQueue
 
-/// A queue whose time the test advances, and what has happened on it.
+/// A queue whose time the test advances, with a log of what has happened.
 final class Stage: Sendable {
   private let clock = ManualClock()
   let queue: InteractionQueue
@@ -29,7 +29,7 @@ final class Stage: Sendable {
     return stage
   }
 
-  /// Lets milliseconds pass, and all that is due then happen.
+  /// Lets milliseconds pass, and then everything happen that is due.
   func advance(_ milliseconds: Int64) async {
     pass(milliseconds)
     await Self.settle()
@@ -40,7 +40,7 @@ final class Stage: Sendable {
     clock.advance(by: .milliseconds(milliseconds))
   }
 
-  /// Waits until the main queue has done what it has been given.
+  /// Waits until the main queue has done its present work.
   static func settle() async {
     for _ in 0..<4 {
       await withCheckedContinuation { continuation in
@@ -51,7 +51,7 @@ final class Stage: Sendable {
 
   func note(_ line: String) { lines.withLock { $0.append(line) } }
 
-  /// What has been noted since the last time.
+  /// The lines that were logged since the last call.
   func noted() -> [String] {
     lines.withLock { lines in
       defer { lines = [] }
@@ -59,7 +59,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Adds an interaction that is noted and stays on screen until the box's callback is called.
+  /// Adds an interaction that is logged and stays on screen until the callback in the box is called.
   @discardableResult
   func show(_ name: String, _ options: OperationOptions = OperationOptions()) -> Shown {
     let shown = Shown()
@@ -80,7 +80,7 @@ final class Shown: Sendable {
     set { parts.withLock { $0.0 = newValue } }
   }
 
-  /// Of the attempt that began last.
+  /// The presentation of the last attempt.
   var presentation: FinishToken! {
     get { parts.withLock { $0.1 } }
     set { parts.withLock { $0.1 = newValue } }
@@ -105,7 +105,7 @@ final class Flag: Sendable {
 }
 
 extension QueueEvent {
-  /// What an event looks like in a comparison.
+  /// An event as text, for comparisons.
   var text: String {
     let number = operation?.number.map { " \($0)" } ?? ""
     return switch self {

@@ -2,15 +2,15 @@ import Testing
 
 @testable import InturnCore
 
-/// A batch's decision for every order of every ends of a few operations.
+/// A batch's decision for every combination and order of the ends of a few operations.
 @Suite struct BatchDecisionTests {
   struct BatchWorld: World {
     var decision: BatchDecision
     /// By place in the list.
     var ends: [Outcome?]
-    /// The places in the order of the ends.
+    /// The places, in the order of their ends.
     var order: [Int] = []
-    /// How often the rest was to be cancelled, and after how many ends that was first.
+    /// How often the rest had to be cancelled, and after how many ends the first time.
     var stops = 0
     var stoppedAfter = 0
 
@@ -35,7 +35,7 @@ import Testing
       events.event(!decision.isCancelled && !decision.isOver) { $0.decision.isCancelled = true }
     }
 
-    /// The ends as they came.
+    /// The ends in their order.
     var history: [(place: Int, outcome: Outcome)] { order.map { ($0, ends[$0]!) } }
     var unfinished: [Int] { ends.indices.filter { ends[$0] != .finished } }
   }

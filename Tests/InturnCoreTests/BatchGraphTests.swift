@@ -2,11 +2,11 @@ import Testing
 
 @testable import InturnCore
 
-/// What a batch's graph holds, for every graph of a few operations and every order of their ends.
+/// What a batch's graph holds back, for every graph of a few operations and every order of their ends.
 @Suite struct BatchGraphTests {
   private static let count = 4
 
-  /// Every set of edges between so many places.
+  /// Every set of edges between `count` places.
   private static let graphs: [[BatchEdge]] = {
     let all = (0..<count).flatMap { place in
       (0..<place).map { BatchEdge(place: place, after: $0) }
@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// Has the operations at these places end, one after the other. Gives what was let go of with
-  /// each of them, and what came out of the graph when it was cancelled then.
+  /// Ends the operations at these places, one after another. Returns what was released with each of
+  /// them, and what came out of the graph when it was then cancelled.
   private func play(_ edges: [BatchEdge], _ ends: [Int]) -> (released: [[Int]], swept: [Int]) {
     withGraph(edges) { graph in
       let released = ends.map { place in
@@ -135,7 +135,7 @@ import Testing
     #expect(third != first)
     memory.giveBack(first)
     memory.giveBack(third)
-    // The last one that was given back is kept, if it is large enough.
+    // The last piece that was returned is kept, if it is large enough.
     let large = memory.take(1_000)!
     memory.giveBack(large)
     #expect(memory.take(0)! == large)

@@ -24,7 +24,7 @@ import Testing
     let isImpatient = await comesTrue { guarded.lock.impatient.load(ordering: .relaxed) == 1 }
     try #require(isImpatient)
     guarded.lock.unlock()
-    // Whoever comes now finds it either taken or left alone.
+    // From now on, the lock is either taken by the waiter or left alone.
     while !guarded.lock.take() {}
     #expect(guarded.number == 1)
     guarded.lock.unlock()
@@ -41,7 +41,7 @@ import Testing
         for _ in 0..<rounds {
           guarded.lock.lock()
           let before = guarded.number
-          // Now and then, until somebody else has lost patience: as early as this, others still come.
+          // Holds it now and then until somebody has lost patience, while others still come.
           while before < rounds && before % 500 == 0
             && guarded.lock.impatient.load(ordering: .relaxed) == 0
           {

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// How many names an operation with these has.
+  /// How many different names an operation with these has.
   private func countOfNames(_ names: [String]) -> Int {
     let registry = NameRegistry()
     let slot = UnsafeMutablePointer<OperationSlot>(bitPattern: 64)!
@@ -72,7 +72,7 @@ import Testing
   }
 }
 
-/// A text's bytes, for as long as this lives.
+/// A text's bytes, for as long as this object lives.
 final class KeptText {
   private let memory: UnsafeMutablePointer<CChar>
 

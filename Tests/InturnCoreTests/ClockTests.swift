@@ -3,7 +3,7 @@ import Testing
 
 @testable import InturnCore
 
-/// The clock's heap of timers, by way of the one owner that needs no queue: nobody.
+/// The clock's heap of timers, with the only owner that needs no queue: nobody.
 @Suite struct ClockTests {
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `timers leave the heap when they are due and not before`(seed: UInt64) {
@@ -18,7 +18,7 @@ import Testing
       let place = Int(random.next() % UInt64(count))
       switch random.next() % 4 {
       case 0, 1:
-        // One that has passed is fired by the system clock's thread.
+        // A deadline that has passed is fired by the system clock's thread.
         let deadline = clock.now + 1 + Int64(random.next() % 1_000)
         clock.arm(nodes + place, at: deadline, for: .nobody)
         deadlines[place] = deadline
@@ -46,7 +46,7 @@ import Testing
     let nodes = UnsafeMutablePointer<TimerNode>.allocate(capacity: count)
     nodes.initialize(repeating: TimerNode(), count: count)
     defer { nodes.deallocate() }
-    // Those that are armed, in the order of their arming.
+    // The armed timers, in the order in which they were armed.
     var armed: [TimerNode.Pointer] = []
     var now: Int64 = 0
     func due() -> TimerNode.Pointer? {
@@ -61,7 +61,7 @@ import Testing
       case 0: if let first = heap.first { take(out: first) }
       case _ where node.pointee.isArmed: take(out: node)
       default:
-        // Six limits, which are more than there are runs to lengthen, and some moments of their own.
+        // Six limits, more than there are runs to extend, and some unrelated moments.
         let limit = Int64(random.next() % 7) * 10
         node.pointee.deadline = now + (limit == 60 ? Int64(random.next() % 100) : limit)
         let isFirst = heap.insert(node)

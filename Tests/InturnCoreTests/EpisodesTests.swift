@@ -5,7 +5,7 @@ import Testing
 @Suite struct EpisodesTests {
   private static let second: Int64 = 1_000_000_000
 
-  /// The moments, in seconds from the first, at which one that is looked at all the time is told.
+  /// The times, in seconds from the first, at which a stall that is checked all the time is reported.
   private func tellings(of key: UInt64, within seconds: Int64) -> [Int64] {
     var episodes = Episodes()
     var moments: [Int64] = []

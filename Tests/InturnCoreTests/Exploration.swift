@@ -1,17 +1,17 @@
-/// A small world in which events happen, one after the other, in any order that is possible.
+/// A small world in which events happen one after another, in any possible order.
 protocol World: Hashable {
-  /// Tells `events` each event that is possible now.
+  /// Calls `events` with each event that is possible now.
   func explore(_ events: inout Events<Self>)
 }
 
-/// The worlds that one event makes of another one.
+/// Collects the worlds that one event can make from another.
 struct Events<Subject: World> {
   private let before: Subject
   fileprivate var after: [Subject] = []
 
   fileprivate init(of world: Subject) { before = world }
 
-  /// An event that is possible or not, and what it changes.
+  /// An event, if it is possible, and what it changes.
   mutating func event(_ isPossible: Bool = true, _ change: (inout Subject) -> Void) {
     guard isPossible else { return }
     var next = before
@@ -21,7 +21,7 @@ struct Events<Subject: World> {
 }
 
 extension World {
-  /// Every world that any number of events can make of this one, itself included.
+  /// Every world that any number of events can make from this one, including itself.
   func reachable() -> Set<Self> {
     var seen: Set<Self> = [self]
     var open = [self]

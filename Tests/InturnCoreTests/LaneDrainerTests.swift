@@ -4,9 +4,9 @@ import Testing
 
 /// Lanes that are drained from outside the engine, step by step.
 @Suite struct LaneDrainerTests {
-  /// Keeps the turns that it is given; the test takes them.
+  /// Keeps the turns that it receives; the test takes them.
   private final class Host: LaneHost, @unchecked Sendable {
-    // Safe to share: one test's thread uses it.
+    // Safe to share: only one test's thread uses it.
     nonisolated(unsafe) var turns: [OutsideExecutor.Turn] = []
     nonisolated(unsafe) var notices: [OutsideExecutor.CancelNotice] = []
 
@@ -24,7 +24,7 @@ import Testing
     return (queue, host)
   }
 
-  /// As if it were a function's address.
+  /// Stands for a function's address.
   private static let work: UInt = 1 << 16
 
   /// Contexts are numbers whose lowest bits are the tag.
@@ -85,7 +85,7 @@ import Testing
 
   private static func bits(_ number: UInt, _ tag: UInt) -> UInt { number << 3 | tag }
 
-  /// Runs the next plain operation and gives its context; nil when there is none.
+  /// Runs the next plain operation and returns its context; nil if there is none.
   private static func run(_ drainer: LaneDrainer, tag: UInt) -> UInt? {
     guard case .plain(_, let context, let token) = drainer.next(tag: tag) else { return nil }
     #expect(Engine.end(token, as: .finished) == .ok)
@@ -266,7 +266,7 @@ import Testing
 
   // MARK: Offer and claim
 
-  /// Takes the turn, in which the operation of this context is offered, and claims it.
+  /// Takes the turn, in which the operation with this context is offered, and claims it.
   private static func claimNext(
     of queue: Handle, _ host: Host, _ context: UnsafeMutablePointer<Int>
   ) -> OutsideExecutor.Claim? {
@@ -314,7 +314,7 @@ import Testing
     #expect(host.turns.isEmpty)
     #expect(Engine.resume(queue) == .ok)
     Self.expectOffer(8, host)
-    // It makes no difference in between.
+    // Suspending and resuming in between makes no difference.
     #expect(Engine.suspend(queue) == .ok && Engine.resume(queue) == .ok)
     guard let claim = Engine.claim(8, of: queue) else {
       Issue.record("a queue that goes on lets it be claimed")
@@ -337,7 +337,7 @@ import Testing
     #expect(Engine.cancel(operations[0]) == .ok)
     Self.expectOffer(16, host)
     #expect(Engine.claim(8, of: queue) == nil)
-    // That claim has taken the offer back.
+    // That claim has withdrawn the offer.
     Self.expectOffer(16, host)
     let claim = Engine.claim(16, of: queue)
     #expect(claim != nil)
@@ -388,7 +388,7 @@ import Testing
       if place == 1 { #expect(Engine.cancelAll(queue) == .ok) }
       #expect(begun == place + 1)
       #expect(Engine.statistics(of: queue).1.finished == UInt64(begun))
-      // The offer was taken back by the cancel.
+      // The cancel has withdrawn the offer.
       if place == 1 { Self.expectOffer(contexts[2], host) }
     }
     #expect(Engine.drain(queue, timeoutNanoseconds: 0) == .ok)

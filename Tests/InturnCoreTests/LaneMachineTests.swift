@@ -2,23 +2,23 @@ import Testing
 
 @testable import InturnCore
 
-/// The lane's machine in every state that few operations can bring it to.
+/// The lane's machine in every state that a few operations can lead to.
 ///
-/// A small world stands for what is around the machine: the jobs in the buffer, the ends to be
-/// delivered, and how many drainers are at each step. Each event that is possible in a state leads
-/// to another one; all of them are visited, and what must hold is checked in each.
+/// A small world stands for what surrounds the machine: the jobs in the buffer, the ends to deliver,
+/// and how many drainers are at each step. Each event that is possible in a state leads to another
+/// state; all of them are visited, and the invariants are checked in each.
 @Suite struct LaneMachineTests {
   struct LaneWorld: World {
     var machine: LaneMachine
     var limit: UInt32
     var jobs = 0
-    /// Operations that run without a drainer: their work has returned.
+    /// Operations that run without a drainer, as their work has returned.
     var suspended = 0
     /// Drainers that are inside a call of work.
     var inCall = 0
     var deliveries = 0
     var suspends = 0
-    /// How often something has been started while it must not be.
+    /// Something was started that must not be.
     var hasErred = false
 
     init(kind: QueueKind, limit: UInt32) {
@@ -80,7 +80,7 @@ import Testing
           }
         }
       }
-      // It is claimed, or the offer is taken back.
+      // It is claimed, or the offer is withdrawn.
       events.event(machine.flags.contains(.offered) && isOpen && suspended < Self.most) {
         $0.machine.flags.remove(.offered)
         if $0.machine.active == 0 && $0.machine.canStart($0.view) {
@@ -100,14 +100,14 @@ import Testing
         $0.inCall -= 1
         $0.suspended += 1
       }
-      // A token is finished from elsewhere.
+      // A token is finished elsewhere.
       events.event(suspended > 0) {
         $0.suspended -= 1
         $0.machine.release()
         if $0.deliveries < Self.most { $0.setDeliveries($0.deliveries + 1) }
         $0.ask()
       }
-      // A deadline cuts an operation off in the middle of its call: that drainer is none any more.
+      // A deadline cuts an operation off during its call: its drainer no longer counts.
       events.event(inCall > 0 && isOpen) {
         $0.inCall -= 1
         $0.machine.drainerLeaves()
@@ -168,11 +168,11 @@ import Testing
       let drainers = UInt32(machine.active) + UInt32(machine.scheduled)
       #expect(drainers <= machine.maximumDrainers(world.view))
       if kind != .concurrent { #expect(drainers <= 1) }
-      // No work is forgotten: somebody who will look at it is there, or on the way.
+      // No work is forgotten: a drainer that will look at it is there, or on the way.
       let isSomethingToDo = machine.next(world.view) != .leave
       let isSomebodyComing = machine.scheduled > 0 || machine.active > 0
       #expect(!isSomethingToDo || isSomebodyComing, "nobody comes: \(world)")
-      // Where several may run, a drainer that is inside a call keeps none from starting.
+      // If several may run, a drainer inside a call keeps none from starting.
       if kind == .concurrent && machine.canStart(world.view) {
         #expect(machine.scheduled > 0 || world.atTheDoor > 0, "nobody is free: \(world)")
       }

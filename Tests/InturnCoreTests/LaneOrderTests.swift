@@ -3,7 +3,7 @@ import Testing
 
 @testable import InturnCore
 
-/// What a lane's order gives out, and when.
+/// What a lane's order returns, and when.
 @Suite struct LaneOrderTests {
   /// An order whose jobs are numbers.
   private final class Numbers {
@@ -98,7 +98,7 @@ import Testing
     let numbers = Numbers()
     var number = 0
     let priorities: [Int64] = [8, 3, 0, -1]
-    // Whatever is started, there is always more of each priority.
+    // Whatever is started, more of each priority is left.
     for priority in priorities {
       for _ in 0..<3_000 {
         numbers.push(number, priority: priority)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import InturnCore
 
-/// The parts of a lane that are values, each alone.
+/// The parts of a lane that are values, each tested alone.
 @Suite struct LanePartsTests {
   // MARK: Suspensions
 
@@ -14,7 +14,7 @@ import Testing
     let added = [upload, upload, nil].map { suspensions.add($0?.bytes) }
     let count = suspensions.count
     #expect(added == [true, true, true] && count == 3)
-    // The second one without a reason, the others have one; and the third one with that of theirs.
+    // Only one suspend without a reason, and two with `upload`, can be taken back.
     let back = [login, nil, nil, upload, upload, upload].map { suspensions.takeBack($0?.bytes) }
     let left = suspensions.count
     #expect(back == [false, true, false, true, true, false] && left == 0)
@@ -59,7 +59,7 @@ import Testing
   // MARK: Deliveries
 
   @Test func `deliveries come in their order, and one that is put first comes first`() {
-    // As the slab makes them: all zero.
+    // Zeroed, as the slab does it.
     let size = 4 * MemoryLayout<OperationSlot>.stride
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: size, alignment: 64)
@@ -103,7 +103,7 @@ import Testing
     #expect(executors.awayCount == 1)
     let isSecondNew = change(to: second, scheduled: 3)
     #expect(isSecondNew && executors.awayCount == 3)
-    // It was kept, and those that wait at it wait where they are to.
+    // It was kept, and drainers that wait at it are where they should be.
     let isFirstNew = change(to: first, scheduled: 3)
     #expect(!isFirstNew && executors.awayCount == 1)
     executors.drainerArrives(from: address(pool))

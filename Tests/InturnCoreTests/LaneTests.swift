@@ -4,7 +4,7 @@ import Testing
 
 @testable import InturnCore
 
-/// What of a lane cannot be seen through the C library.
+/// Aspects of a lane that the C library does not show.
 @Suite struct LaneTests {
   /// A queue on an executor that the test drains.
   private struct Stage: ~Copyable {
@@ -47,7 +47,7 @@ import Testing
     #expect(MemoryLayout<Job>.size == 24)
   }
 
-  /// Has the next slot that is taken begin with this generation. Unless another test takes it first.
+  /// Lets the next slot begin with this generation, unless another test takes it first.
   private func wearNextSlot(_ stage: borrowing Stage, _ generation: UInt32) -> UInt32 {
     let slot = OperationSlot.Pointer.take(for: stage.lane, stage.queue.generation, [])!
     slot.pointee.word.store(OperationWord(generation: generation - 1).bits, ordering: .relaxed)
@@ -60,7 +60,7 @@ import Testing
     let stage = Stage(.fifo)
     var ran = 0
     withUnsafeMutablePointer(to: &ran) { ran in
-      // The first free slot is the next gate: only a few generations are left to it.
+      // The first free slot is the next gate, which has only a few generations left.
       let index = wearNextSlot(stage, OperationSlot.lastGeneration - 3)
       for _ in 0..<100 {
         #expect(
@@ -69,7 +69,7 @@ import Testing
       stage.drain()
       #expect(ran.pointee == 100)
       let word = Engine.current.pointee.operations.pointer(at: index)!.loadWord()
-      // Unless another test took the slot first; then it is as it was.
+      // If another test took the slot first, it is unchanged.
       if word.generation >= OperationSlot.lastGeneration - 3 {
         #expect(word.generation >= OperationSlot.lastGeneration)
       }
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  /// Has operations enqueued that keep their tokens; gives their names.
+  /// Enqueues operations that keep their tokens; returns their handles.
   private func hold(
     _ tokens: UnsafeMutableBufferPointer<UInt64>, _ stage: borrowing Stage
   ) -> [Handle] {
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  /// What a queue is destroyed in the middle of.
+  /// What is armed or under way when a queue is destroyed.
   enum Armed: CaseIterable {
     case shown, settling, maxWait, maxRun, grace, stall, retry
   }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import InturnCore
 
-/// That the engine lies in memory as `CInturnSystem/Layout.h` has it for who reads it from outside. What
-/// is read of a whole process is compared with what that tells of itself in `Tests/Outside`.
+/// The engine's memory has the layout in `CInturnSystem/Layout.h`, for readers from outside.
+/// `Tests/Outside` compares what is read from a whole process with what the process tells of itself.
 @Suite struct LayoutTests {
-  /// Zeroed memory of a value, as the engine sees it and as the reader does.
+  /// A value's zeroed memory, as the engine sees it and as the reader does.
   private struct Both<Value: ~Copyable, Read> {
     let value: UnsafeMutablePointer<Value>
     let read: UnsafeMutablePointer<Read>

@@ -2,13 +2,13 @@ import Testing
 
 @testable import InturnCore
 
-/// The operation's word in every state that its events can bring it to, in any order.
+/// The operation's word in every state that its events can lead to, in any order.
 @Suite struct OperationWordTests {
   static let generation: UInt32 = 7
-  /// So many attempts are looked at.
+  /// How many attempts are explored.
   static let attempts: UInt32 = 3
 
-  /// What the rest of the engine knows beside the word; each is counted as it happens.
+  /// What the rest of the engine knows besides the word, counted as it happens.
   struct OperationWorld: World {
     var bits: UInt64
     var wins = 0
@@ -26,7 +26,7 @@ import Testing
         $0.word = $0.word.adding(.started)
         $0.isInCall = true
       }
-      // The call returns; whoever sets the second of returned and ended goes on.
+      // The call returns; whoever sets the second of returned and ended continues.
       events.event(isInCall) {
         $0.isInCall = false
         if $0.word.contains(.ended) && !$0.word.contains(.placeHeld) { $0.carriedOn += 1 }
@@ -68,7 +68,7 @@ import Testing
           if next.contains(.returned) { $0.carriedOn += 1 }
         }
       }
-      // Who goes on after an attempt decides whether there is another one.
+      // Whoever continues after an attempt decides whether there is another one.
       if carriedOn == 1, let next = word.endedForGood() { events.event { $0.word = next } }
       if carriedOn == 1, !word.contains(.cancelRequested), let next = word.restarted() {
         let last = OperationWordTests.generation + OperationWordTests.attempts - 1
@@ -108,7 +108,7 @@ import Testing
       #expect(word.isOver == isOver, "\(word.flags)")
       #expect(word.state == .pending || word.contains(.started) || word.contains(.ended))
       #expect((word.state == .ended) == (word.isDecided && !world.isClaimedUnpublished))
-      // The first attempt's token, and each other past one, is refused for ever.
+      // The first attempt's token, and those of other past attempts, are refused for ever.
       if word.generation > Self.generation {
         let late = word.ending(generation: word.generation - 1, outcome: .finished)
         #expect(late == .refused(.alreadyFinished))

@@ -2,16 +2,16 @@ import Testing
 
 @testable import InturnCore
 
-/// The pool's machine in every state that few threads and items can bring it to.
+/// The pool's machine in every state that a few threads and items can lead to.
 ///
-/// A small world stands for what is around the machine: what waits, how many threads are at each
-/// step, and the clock. Each event that is possible in a state leads to another one; all of them are
-/// visited, and what must hold is checked in each.
+/// A small world stands for what surrounds the machine: the waiting items, how many threads are at each
+/// step, and the clock. Each event that is possible in a state leads to another state; all of them are
+/// visited, and the invariants are checked in each.
 @Suite struct PoolMachineTests {
   struct PoolWorld: World {
     var machine: PoolMachine
     var waiting = 0
-    /// Threads that the system is asked for, and those that have begun or were woken: each is coming.
+    /// Threads that the system was asked for; and those that have begun or were woken, and come.
     var starting = 0
     var arriving = 0
     var inCall = 0
@@ -92,7 +92,7 @@ import Testing
       }
     }
 
-    /// What comes of it when no call returns and the clock goes on. Below zero: it comes to no end.
+    /// What is left if no call returns and the clock advances. Negative if this does not end.
     func leftWhenCallsDoNotReturn(isComputing: Bool) -> Int {
       var world = self
       for _ in 0..<100 {
@@ -111,7 +111,7 @@ import Testing
       return -1
     }
 
-    /// The same when no thread can be started, but calls return.
+    /// The same if no thread can be started, but calls return.
     var leftWithoutThreads: Int {
       var world = self
       for _ in 0..<100 {
@@ -149,9 +149,9 @@ import Testing
         #expect(
           machine.coming > 0 || world.isArmed || allAreInCalls, "nobody is there: \(world)")
       }
-      // Nobody sleeps on while more wait than come.
+      // No thread sleeps while more items wait than threads come.
       #expect(machine.parked == 0 || world.waiting <= machine.coming, "\(world)")
-      // Below the target nobody waits for a thread, unless none was to be had.
+      // Below the target, no item waits for a thread, unless none could be started.
       if world.waiting > 0 && machine.coming == 0 && !machine.hasFailed {
         #expect(machine.threads >= target, "\(world)")
       }
@@ -166,7 +166,7 @@ import Testing
       for isComputing in [false, true] {
         #expect(world.leftWhenCallsDoNotReturn(isComputing: isComputing) == 0, "\(world)")
       }
-      // Where no thread is left, the clock is there to try again.
+      // If no thread is left, the clock's timer is there to try again.
       let left = world.leftWithoutThreads
       #expect(left == 0 || world.machine.threads == world.starting, "\(left) of \(world)")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import InturnCore
 
-/// A rate against the bucket that it stands for, which is counted in fractions of a start.
+/// A rate compared with the bucket that it implements, which counts in fractions of a start.
 @Suite struct StartRateTests {
   /// Filled and emptied step by step.
   private struct Bucket {
@@ -23,7 +23,7 @@ import Testing
     mutating func pass(_ time: Int64) {
       now += time
       level += time * starts
-      // What has come over within the last nanosecond stays: moments are told in whole ones.
+      // What has overflowed within the last nanosecond stays, as moments are whole nanoseconds.
       if level - burst * interval >= starts { level = burst * interval }
     }
   }

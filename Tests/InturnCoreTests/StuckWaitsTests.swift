@@ -3,14 +3,14 @@ import Testing
 
 @testable import InturnCore
 
-/// Which waits can never end, against what that means: a wait is stuck when it is in some set of waits
-/// of which each has a hindrance whose places that set takes.
+/// Which waits can never end, compared with the definition: a wait is stuck if it is in some set of
+/// waits, each of which has a hindrance whose places that set takes.
 @Suite struct StuckWaitsTests {
   private struct Hindrance {
     var places: UInt64
     /// How many places each wait holds.
     var held: [UInt64]
-    /// Whom it keeps, as bits.
+    /// The waits that it keeps, as bits.
     var kept: Int
   }
 
@@ -75,7 +75,7 @@ import Testing
       #expect(result == Self.define(count, hindrances))
       stuck += result.contains(true) ? 1 : 0
     }
-    // Both answers come.
+    // Both answers occur.
     #expect(stuck > 300 && stuck < 2_900)
   }
 }

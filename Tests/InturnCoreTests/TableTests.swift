@@ -3,7 +3,7 @@ import Testing
 
 @testable import InturnCore
 
-/// Tables of objects and handles against a dictionary, under the same random script.
+/// Tables of objects and handles compared with a dictionary, under the same random script.
 @Suite struct TableTests {
   final class Object {}
 
@@ -72,7 +72,7 @@ import Testing
       #expect(element.pointee.index == 0 && UInt(bitPattern: element) % 128 == 0)
       element.pointee = Large(index: index)
     }
-    // 8 MB bit by bit, then as much at a time.
+    // 8 MB in small steps, then as much at a time.
     #expect(grown == 16 + 2)
     for index in 1...150_000 as ClosedRange<UInt32> {
       let element = taken.pointer(at: index)
@@ -202,7 +202,7 @@ import Testing
       let key = Int.random(in: 0..<4_000, using: &random)
       let found = table.find(key)
       #expect(found == live[key])
-      // It grows, shrinks, grows again.
+      // It grows, shrinks, and grows again.
       let isGrowing = step / 20_000 != 1
       if let node = live[key] {
         if isGrowing && Int.random(in: 0..<4, using: &random) > 0 { continue }

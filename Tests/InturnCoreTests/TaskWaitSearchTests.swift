@@ -14,7 +14,7 @@ import Testing
     TaskWaitSearch.Holder(queue: Self.queue(queue), operation: UInt(operation))
   }
 
-  /// Whether the first wait can end: tries each way in which the waits may end one after the other.
+  /// Whether the first wait can end: tries each order in which the waits may end.
   private static func canEnd(_ waits: [Wait]) -> Bool {
     var left = Set(waits.indices)
     func isTaken(_ need: TaskWaitSearch.Need) -> Bool {
@@ -28,8 +28,8 @@ import Testing
     return !left.contains(0)
   }
 
-  /// Two queues, one with one place and one with two, and up to three waits, each in one operation
-  /// and for one thing: all there are.
+  /// Two queues, one with one place and one with two, and up to three waits, each in one operation and
+  /// for one thing: all combinations.
   @Test func `a wait is refused exactly if it cannot end, in every small state`() {
     let holders = [(0, 1), (1, 2), (1, 3)].map { Self.holder($0.0, $0.1) }
     let inside = [
@@ -102,15 +102,15 @@ import Testing
       }
     }
     let count = 1_000
-    // All wait for one, then each for the one before it.
+    // All wait for one queue, then each for the one before it.
     var entries = try (1...count).map { try enter($0, needing: 0) }
     entries += try (1...count).map { try enter(count + $0, needing: count + $0 - 1) }
     #expect(looks == 4 * count)
-    // What nobody waits for does not wait for them; and who closes the ring looks at those in it.
+    // A wait that nobody waits for is not looked at; the one that closes the ring looks at those in it.
     entries.append(try enter(5 * count, needing: 6 * count))
     #expect(throws: TaskWaitGraph.Deadlock.self) { try enter(count, needing: 2 * count) }
     for entry in entries { TaskWaitGraph.leave(entry) }
-    // As nothing is left, nothing is found.
+    // Nothing is left, so nothing is found.
     TaskWaitGraph.leave(try enter(count, needing: 2 * count))
   }
 }

@@ -2,18 +2,18 @@ import Testing
 
 @testable import InturnCore
 
-/// The trail's machine in every state that a few changes, observers and cancellations can bring it
-/// to, whatever thread is faster.
+/// The trail's machine in every state that a few changes, observers and cancellations can lead to,
+/// whichever thread is faster.
 ///
-/// A small world stands for what is around the machine: the thread that delivers, which is before
-/// a step or in a call; a worker that looks into a mailbox; and what each observer has been told.
+/// A small world stands for what surrounds the machine: the delivering thread, which is before a step
+/// or in a call; a worker that looks into a mailbox; and what each observer has been told.
 @Suite struct TrailMachineTests {
-  /// What an observer has seen, and must have.
+  /// What an observer has seen, and has to see.
   struct Seen: Hashable {
-    /// The value that it was last told, or that there was when it began.
+    /// The last value that it was told, or the value when it began.
     var last: Int
     var isCancelled = false
-    /// Whether cancelling has said that it is not being called.
+    /// Whether cancelling has reported that it is not being called.
     var isGone = false
     var isReleased = false
     var beganAt: Int
@@ -24,16 +24,16 @@ import Testing
     var value = 0
     /// By the number of the observation, less one.
     var seen: [Seen] = []
-    /// The entry that the thread which delivers tells.
+    /// The entry that the delivering thread is telling.
     var told: TrailEntry<Int>?
-    /// The observation that is being called inline; its observer has been let go of.
+    /// The observation that is being called inline; its observer has been released.
     var called: UInt64?
     var isLeaving = false
-    /// The mailbox that a worker has been asked to look into; the call that it is in.
+    /// The mailbox that a worker was asked to look into, and the call that it is in.
     var posts = 0
     var run: UInt64?
     var isRunLeaving = false
-    /// What must never be.
+    /// What must never happen.
     var errors: Set<String> = []
 
     let manners: [TrailManner]
@@ -78,7 +78,7 @@ import Testing
       }
     }
 
-    /// One is told something.
+    /// An observer is called.
     mutating func beginCall(_ id: UInt64, _ entry: TrailEntry<Int>, isRun: Bool = false) {
       let index = Int(id) - 1
       note(!seen[index].isGone && !seen[index].isReleased, "called after its end")
@@ -176,7 +176,7 @@ import Testing
       events.event(run != nil) { $0.endRun() }
     }
 
-    /// Nothing is left to do but changes, observations and cancellations.
+    /// Only changes, observations and cancellations are left to do.
     var isQuiet: Bool {
       told == nil && called == nil && run == nil && posts == 0 && !machine.isDelivering
     }
@@ -194,12 +194,12 @@ import Testing
     for world in worlds {
       #expect(world.errors.isEmpty)
       #expect(world.machine.isDelivering == (world.told != nil))
-      // The value is the number of its changes. One who waits for one to be told gets the truth.
+      // The value is the number of its changes. A wait for one to be delivered returns rightly.
       for number in 0...world.value where world.machine.hasTold(UInt64(number)) {
         for seen in world.seen where !seen.isCancelled { #expect(seen.last >= number) }
       }
       if world.isQuiet && world.machine.hasTold(world.machine.number) { quiet += 1 }
-      // Everything comes to an end.
+      // Everything ends.
       if world.isQuiet { #expect(world.machine.places.allSatisfy { !$0.isRunning }) }
     }
     #expect(quiet > 0)

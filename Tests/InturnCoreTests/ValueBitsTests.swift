@@ -5,7 +5,7 @@ import Testing
 
 @testable import InturnCore
 
-/// What is read without a lock while somebody writes it.
+/// What is read without a lock while another thread writes it.
 @Suite struct ValueBitsTests {
   private struct Words: Equatable {
     var first: UInt64, second: UInt64, third: UInt64, fourth: UInt64
@@ -13,7 +13,7 @@ import Testing
     init(_ word: UInt64) { (first, second, third, fourth) = (word, word, word, word) }
   }
 
-  /// Words that another thread writes until they are let go of.
+  /// Words that another thread writes until they are released.
   private final class Written: Sendable {
     nonisolated(unsafe) let words = ValueBits<Words>.makeWords(Words(0))
     let isOver = Atomic(false)

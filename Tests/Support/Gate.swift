@@ -1,6 +1,6 @@
 import Dispatch
 
-/// What holds threads until it is opened. It stays open.
+/// Blocks threads until it is opened. It stays open.
 package final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
@@ -8,7 +8,7 @@ package final class Gate: Sendable {
 
   package func open() { semaphore.signal() }
 
-  /// Blocks the thread until the gate is open. False: it has not been opened within the limit.
+  /// Blocks the thread until the gate is open. False if it was not opened within the limit.
   package func pass() -> Bool {
     if semaphore.wait(timeout: .now() + .seconds(Limit.seconds)) == .timedOut { return false }
     semaphore.signal()

@@ -1,4 +1,4 @@
-/// What happened, in order, written by any thread.
+/// What happened, in order, recorded by any thread.
 package final class Log<Entry: Sendable>: Sendable {
   private let list = Protected<[Entry]>([])
 
@@ -9,7 +9,7 @@ package final class Log<Entry: Sendable>: Sendable {
   package var entries: [Entry] { list.withLock { $0 } }
 }
 
-/// A number that any thread counts up and down, and the highest that it has been.
+/// A number that any thread counts up and down, and the highest value that it has had.
 package final class Counter: Sendable {
   private let numbers = Protected((now: 0, highest: 0))
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value behind a lock that ThreadSanitizer knows, which that of `Synchronization` is not.
+/// A value behind a lock that ThreadSanitizer knows, unlike that of `Synchronization`.
 package final class Protected<Value>: @unchecked Sendable {
   // Safe to share: `lock` protects `value`.
 

@@ -2,8 +2,7 @@ import Inturn
 
 /// What the library reports while the tests run.
 ///
-/// There is one report handler in a process, and all Swift tests share one: each looks for the
-/// names of its own operations.
+/// A process has one report handler, which all tests share: each looks for its own operations' names.
 package enum Reports {
   private struct State {
     var reports: [Report] = []
@@ -30,17 +29,16 @@ package enum Reports {
     return state
   }()
 
-  /// To be called before what is to be reported.
+  /// Has to be called before what is to be reported.
   package static func begin() { _ = state }
 
-  /// What has been reported of something until now.
+  /// The reports about something so far.
   package static func about(_ text: String) -> [Report] {
     state.withLock { $0.reports.about(text) }
   }
 
-  /// Waits for so many reports about something, and gives all of them; fewer when they have not come
-  /// within the limit. A report comes after the end that it is about: another thread may know of the
-  /// end before.
+  /// Waits for this many reports about something, and returns all of them; fewer if the limit passes. A
+  /// report comes after the end that it is about, so another thread may know of the end first.
   package static func told(_ text: String, count: Int = 1) async -> [Report] {
     let signal = Signal()
     let isTold = state.withLock { state in

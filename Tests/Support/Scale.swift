@@ -1,6 +1,6 @@
 import Foundation
 
-/// How much of its work a long test does: `INTURN_TEST_SCALE`, 1 without it. The sanitizers make
+/// How much a long test does: `INTURN_TEST_SCALE`, which is 1 by default. The sanitizers make
 /// everything slower.
 package func scaled(_ count: Int) -> Int {
   let scale = ProcessInfo.processInfo.environment["INTURN_TEST_SCALE"].flatMap(Double.init) ?? 1

@@ -21,10 +21,10 @@ package final class Signal: Sendable {
     for waiter in waiters { waiter.resume(returning: true) }
   }
 
-  /// How many calls are missing; negative when there were too many.
+  /// How many calls are missing; negative if there were too many.
   package var missing: Int { state.withLock { $0.missing } }
 
-  /// Waits for the last call. False: it has not come within the limit.
+  /// Waits for the last call. False if it does not come within the limit.
   package func wait() async -> Bool {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in

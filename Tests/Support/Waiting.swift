@@ -1,4 +1,4 @@
-/// Whether a condition holds within so many seconds, which others make true without telling anybody.
+/// Whether a condition comes true within this many seconds, by what others do.
 nonisolated(nonsending)
   package func comesTrue(
     within seconds: Int = Limit.seconds, _ condition: () async -> Bool

@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Ends the run when a test takes longer than any of its waits may: a test that hangs would hold
-/// up all others, and nobody would see which one it was.
+/// Ends the run when a test takes longer than any of its waits may: a test that hangs would block all
+/// others, and nothing would show which one it was.
 package struct Watched: TestTrait, SuiteTrait, TestScoping {
   package var isRecursive: Bool { true }
 
@@ -11,7 +11,7 @@ package struct Watched: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let hasEnded = DispatchSemaphore(value: 0)
-    // A thread by itself, as those of the pools may be what hangs.
+    // A separate thread, as the pools' threads may be the ones that hang.
     Thread.detachNewThread {
       if hasEnded.wait(timeout: .now() + .seconds(Limit.seconds + 30)) == .success { return }
       fatalError("The test \"\(test.name)\" hangs, \(test.sourceLocation)")
@@ -22,6 +22,6 @@ package struct Watched: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == Watched {
-  /// Each test ends within the limit, or the run does, with the test's name and the threads' stacks.
+  /// Each test ends within the limit, or the run ends with the test's name and the threads' stacks.
   package static var watched: Watched { Watched() }
 }

@@ -149,7 +149,7 @@ import Testing
     let isInside = Signal()
     let waits = Signal()
     let refused = Protected(0)
-    // Whichever comes last is refused, and so the other one ends.
+    // The last wait is refused, and so the other one ends.
     @Sendable func drain(_ queue: ConcurrentQueue) async {
       do {
         try await queue.drain()
@@ -177,12 +177,12 @@ import Testing
     let queue = ConcurrentQueue(maxConcurrent: 2)
     let other = ConcurrentQueue(maxConcurrent: 1)
     try await queue.run {
-      // Two waits of one operation take one place.
+      // Two waits in one operation take up one place.
       async let one = queue.run { 1 }
       async let two = queue.run { 2 }
       #expect(try await one + two == 3)
       try await other.run { try await queue.run {} }
-      // What is cancelled does not wait.
+      // A cancelled operation does not wait.
       let barrier = queue.enqueueTask(.with { $0.isBarrier = true }) {}
       barrier.cancel()
       await #expect(throws: QueueError.self) { try await barrier.value }
@@ -199,7 +199,7 @@ import Testing
       }
     }
     try await task.value
-    // While the operation runs, too: it does not wait for the task.
+    // Also while the operation runs, as it does not wait for the task.
     let inside = Signal()
     let held = Protected<Task<Void, any Error>?>(nil)
     try await queue.run {
@@ -229,7 +229,7 @@ import Testing
       } onCancel: {
         isCancelled.raise()
       }
-      // Not cancelled, as the task itself is by now.
+      // The operation is not cancelled, although this task is by now.
       try await stage.queue.enqueueTask {}.value
       stage.log.add("ran")
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AsyncOperation
 
-/// How one operation is cancelled, ends, and tells of itself.
+/// How one operation is cancelled and ends, and what it says about itself.
 @Suite(.watched) struct ConcurrentOperationTests {
   @Test func `an operation is pending, then running, then ended`() async throws {
     let stage = QueueStage()
@@ -168,7 +168,7 @@ import Testing
     let calls = Counter()
     running.token.onCancel { _ in calls.up() }
     #expect(calls.value == 1)
-    // Once the token is used, nobody needs to be told.
+    // Once the token is used, handlers are not called any more.
     running.token.finish()
     running.token.onCancel { _ in calls.up() }
     #expect(calls.value == 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AsyncOperation
 
-/// What decides when an operation starts, beside its turn.
+/// What decides when an operation starts, besides its turn.
 @Suite(.watched) struct ConcurrentOrderingTests {
   @Test func `no more operations start than the rate lets`() async throws {
     let stage = QueueStage(limit: 4)
@@ -224,7 +224,7 @@ import Testing
       let token = held.takeToken()!
       tokens.append(token)
       #expect(token.fail(Failure(number: 1)))
-      // The queue has seen the failure when it says that the operation waits.
+      // Once the operation is pending again, the queue has seen the failure.
       while held.operation.state != .pending { await Task.yield() }
       stage.advance(delay - 1)
       #expect(held.operation.state == .pending)
@@ -430,7 +430,7 @@ import Testing
       told.append(event.text)
       if event == .closed { break }
     }
-    // The second one's turn may come between the first one's attempts.
+    // The second operation's turn may come between the first one's attempts.
     let withoutSecond = told.filter { !$0.hasSuffix("2") }
     #expect(
       withoutSecond == [
@@ -474,7 +474,7 @@ extension ConcurrentQueue {
     enqueue(OperationOptions(), work)
   }
 
-  /// One that needs another one to finish.
+  /// An operation that needs another one to finish.
   fileprivate func enqueue(after first: QueuedOperation) -> QueuedOperation {
     enqueue(
       .with {

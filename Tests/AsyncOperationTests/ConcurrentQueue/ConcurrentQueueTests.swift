@@ -6,7 +6,7 @@ import Testing
 
 @testable import AsyncOperation
 
-/// When operations start, how many at a time, and what becomes of a queue.
+/// When operations start, how many at a time, and the life of a queue.
 @Suite(.watched) struct ConcurrentQueueTests {
   @Test func `a thousand operations one at a time begin and end in order`() async throws {
     let stage = QueueStage()
@@ -56,7 +56,7 @@ import Testing
     let queue = ConcurrentQueue(maxConcurrent: 4)
     let (calls, ends) = (Counter(), Counter())
     let count = scaled(2_000)
-    // An operation has ended before its ends are counted.
+    // The counting of an operation's end may still be under way when it has ended.
     let counted = Signal(count: count)
     let operations = (0..<count).map { number in
       queue.enqueue { token in
@@ -187,7 +187,7 @@ import Testing
     let line = #line + 1
     stage.queue.enqueue { token in token.finish() }
     stage.queue.enqueue {}
-    // The drain may begin before the advance or after it.
+    // The drain may begin before or after the clock is advanced.
     let late = Task { try await stage.queue.drain(timeout: .seconds(1)) }
     let clock = Task { while !Task.isCancelled { stage.advance(1_000) } }
     let rests = [try await stage.queue.drain(timeout: .zero), try await late.value]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AsyncOperation
 
-/// The states of a concurrent queue, observed as any value is.
+/// A concurrent queue's states, observed like any value.
 @Suite(.watched) struct ConcurrentStateTests {
   @Test func `no more run than may, and progress ends at all of all`() async {
     let queue = ConcurrentQueue(maxConcurrent: 2)

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import AsyncOperation
 
-/// A concurrent queue whose time the test advances, and what has happened on it.
+/// A concurrent queue whose time the test advances, with a log of what has happened.
 final class QueueStage: Sendable {
   private let clock = ManualClock()
   let queue: ConcurrentQueue
@@ -42,14 +42,14 @@ final class QueueStage: Sendable {
     }
   }
 
-  /// Whether the queue has done everything within the limit.
+  /// Whether the queue becomes empty within the limit.
   func isDrained() async throws -> Bool {
     let drained = Signal()
     let task = Task {
       defer { drained.raise() }
       return try await queue.drain()
     }
-    // Its time is the test's: a timeout of its own would not pass.
+    // Cancelled by the test, as time only passes for the queue when the test advances it.
     if await !drained.wait() { task.cancel() }
     let rest = try await task.value
     for operation in rest { log.add("not ended: \(operation)") }
@@ -67,7 +67,7 @@ final class Held: Sendable {
     set { parts.withLock { $0.0 = newValue } }
   }
 
-  /// Of the attempt that began last. Taken out, so that nobody else keeps it.
+  /// The token of the last attempt. It is removed, so that nothing else keeps it.
   func takeToken() -> FinishToken? {
     parts.withLock { parts in
       defer { parts.1 = nil }
@@ -75,7 +75,7 @@ final class Held: Sendable {
     }
   }
 
-  /// The token of the attempt that began last; it stays here.
+  /// The token of the last attempt; it stays here.
   var token: FinishToken! { parts.withLock { $0.1 } }
 
   func started(_ token: FinishToken) {
@@ -83,7 +83,7 @@ final class Held: Sendable {
     starts.withLock { $0 }.raise()
   }
 
-  /// Whether an attempt has begun within the limit. Each attempt is waited for once.
+  /// Whether an attempt begins within the limit. May be called once for each attempt.
   func hasStarted() async -> Bool {
     let signal = starts.withLock { $0 }
     let isThere = await signal.wait()
@@ -93,7 +93,7 @@ final class Held: Sendable {
 }
 
 extension QueuedOperation {
-  /// How the operation ends, within the limit.
+  /// The operation's end, within the limit.
   func endInTime() async -> String {
     let signal = Signal()
     let task = Task {
@@ -107,7 +107,7 @@ extension QueuedOperation {
 }
 
 extension QueueEvent {
-  /// What an event looks like in a comparison.
+  /// An event as text, for comparisons.
   var text: String {
     let kind =
       switch self {
