@@ -188,8 +188,14 @@ import Testing
     }
   }
 
+  private struct Key: HashKey {
+    let number: Int
+    /// Some are of several keys.
+    var hash: Int { number / 3 }
+  }
+
   private struct Node: HashNode {
-    let key: Int
+    let key: Key
     var nextInBucket: UnsafeMutablePointer<Node>?
   }
 
@@ -200,7 +206,7 @@ import Testing
     var live: [Int: UnsafeMutablePointer<Node>] = [:]
     for step in 0..<60_000 {
       let key = Int.random(in: 0..<4_000, using: &random)
-      let found = table.find(key)
+      let found = table.find(Key(number: key))
       #expect(found == live[key])
       // It grows, shrinks, and grows again.
       let isGrowing = step / 20_000 != 1
@@ -211,13 +217,13 @@ import Testing
         node.deallocate()
       } else if isGrowing {
         let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
-        node.initialize(to: Node(key: key))
+        node.initialize(to: Node(key: Key(number: key)))
         table.insert(node)
         live[key] = node
       }
     }
     var told: Set<Int> = []
-    table.forEach { told.insert($0.pointee.key) }
+    table.forEach { told.insert($0.pointee.key.number) }
     let count = table.count
     #expect(count == live.count && told == Set(live.keys))
     for node in live.values { node.deallocate() }

@@ -3,7 +3,7 @@ import CInturnSystem
 /// A name, key or reason: equal to another one with the same bytes, up to the terminating zero. Its
 /// owner keeps the text alive. (Swift's strings also compare equal when Unicode has several
 /// spellings of a character; the tables for that would make the library a tenth larger.)
-struct Bytes: Hashable {
+struct Bytes: Equatable {
   let text: UnsafePointer<CChar>
 
   init(_ text: UnsafePointer<CChar>) { self.text = text }
@@ -18,8 +18,22 @@ struct Bytes: Hashable {
   var byteCount: Int { strlen(text) + 1 }
 
   static func == (left: Bytes, right: Bytes) -> Bool { strcmp(left.text, right.text) == 0 }
+}
 
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(bytes: UnsafeRawBufferPointer(start: text, count: strlen(text)))
+/// Bytes and their hash, which is computed once. It is seeded, so that nobody can choose keys that
+/// all get into one bucket.
+struct HashedBytes: HashKey {
+  var bytes: Bytes
+  let hash: Int
+
+  init(_ bytes: Bytes) {
+    var hasher = Hasher()
+    hasher.combine(bytes: UnsafeRawBufferPointer(start: bytes.text, count: strlen(bytes.text)))
+    self.bytes = bytes
+    hash = hasher.finalize()
+  }
+
+  static func == (left: HashedBytes, right: HashedBytes) -> Bool {
+    left.hash == right.hash && left.bytes == right.bytes
   }
 }

@@ -1,6 +1,12 @@
+/// A key of a hash table.
+protocol HashKey: Equatable {
+  /// Asked for again and again. Its lowest bits choose the bucket.
+  var hash: Int { get }
+}
+
 /// A node of a hash table, found by its key. Its memory belongs to the table's user.
 protocol HashNode {
-  associatedtype Key: Hashable
+  associatedtype Key: HashKey
   var key: Key { get }
   var nextInBucket: UnsafeMutablePointer<Self>? { get set }
 }
@@ -95,7 +101,7 @@ struct HashTable<Node: HashNode>: ~Copyable {
   /// Nil while all nodes are in `few`.
   private func bucket(of key: Node.Key) -> UnsafeMutablePointer<Pointer?>? {
     guard let buckets else { return nil }
-    let hash = key.hashValue
+    let hash = key.hash
     if let old, old.place(hash) >= moved { return old.first + old.place(hash) }
     return buckets.first + buckets.place(hash)
   }

@@ -7,7 +7,7 @@ final class KeyTable: @unchecked Sendable {
 
   private struct Line: HashNode {
     /// The first operation's own copy.
-    var key: Bytes
+    var key: HashedBytes
     var nextInBucket: UnsafeMutablePointer<Line>?
     var first: OperationSlot.Pointer?
     var last: OperationSlot.Pointer?
@@ -23,11 +23,12 @@ final class KeyTable: @unchecked Sendable {
   }
   @exclusivity(unchecked) private var walks: [Walk] = []
 
-  func first(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(key)?.pointee.first }
+  func first(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(HashedBytes(key))?.pointee.first }
 
   @_optimize(speed)
   func append(_ slot: OperationSlot.Pointer, key: Bytes) {
     let links = slot.groups!
+    let key = HashedBytes(key)
     let line = lines.find(key) ?? addLine(key)
     links.pointee.sameKeyAfter = nil
     links.pointee.sameKeyBefore = line.pointee.last
@@ -39,7 +40,7 @@ final class KeyTable: @unchecked Sendable {
     line.pointee.last = slot
   }
 
-  private func addLine(_ key: Bytes) -> UnsafeMutablePointer<Line> {
+  private func addLine(_ key: HashedBytes) -> UnsafeMutablePointer<Line> {
     let line = UnsafeMutablePointer<Line>.allocate(capacity: 1)
     line.initialize(to: Line(key: key))
     lines.insert(line)
@@ -54,19 +55,19 @@ final class KeyTable: @unchecked Sendable {
     if let before { before.groups!.pointee.sameKeyAfter = after }
     if let after { after.groups!.pointee.sameKeyBefore = before }
     if before != nil && after != nil { return }
-    let line = lines.find(key).unsafelyUnwrapped
+    let line = lines.find(HashedBytes(key)).unsafelyUnwrapped
     if after == nil { line.pointee.last = before }
     if before != nil { return }
     line.pointee.first = after
     if let after {
-      line.pointee.key = after.groups!.pointee.key.unsafelyUnwrapped
+      line.pointee.key.bytes = after.groups!.pointee.key.unsafelyUnwrapped
       return
     }
     lines.remove(line)
     line.deallocate()
   }
 
-  func last(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(key)?.pointee.last }
+  func last(_ key: Bytes) -> OperationSlot.Pointer? { lines.find(HashedBytes(key))?.pointee.last }
 
   func begin(_ walk: Walk) { walks.append(walk) }
 

@@ -22,7 +22,8 @@ final class NameRegistry: @unchecked Sendable {
     claimed += 1
     claims.turn = claimed
     for place in claims.places {
-      let line = lines.find(place.pointee.name) ?? addLineLocked(place.pointee.name)
+      let name = HashedBytes(place.pointee.name)
+      let line = lines.find(name) ?? addLineLocked(name)
       if let last = line.pointee.last {
         // The same name was given twice.
         if last.pointee.claims.toOpaque() == claims.reference.toOpaque() { continue }
@@ -38,7 +39,7 @@ final class NameRegistry: @unchecked Sendable {
     return claims.waitingFor == 0
   }
 
-  private func addLineLocked(_ name: Bytes) -> UnsafeMutablePointer<NameLine> {
+  private func addLineLocked(_ name: HashedBytes) -> UnsafeMutablePointer<NameLine> {
     let line = UnsafeMutablePointer<NameLine>.allocate(capacity: 1)
     line.initialize(to: NameLine(key: name))
     lines.insert(line)
@@ -69,7 +70,7 @@ final class NameRegistry: @unchecked Sendable {
       }
       if let next { next.pointee.previous = previous } else { line.pointee.last = previous }
       if let first = line.pointee.first {
-        line.pointee.key = first.pointee.name
+        line.pointee.key.bytes = first.pointee.name
       } else {
         lines.remove(line)
         line.deallocate()
@@ -92,7 +93,7 @@ final class NameRegistry: @unchecked Sendable {
     for place in claims.places {
       let ahead =
         claims.slot == nil
-        ? lines.find(place.pointee.name)?.pointee.last : place.pointee.previous
+        ? lines.find(HashedBytes(place.pointee.name))?.pointee.last : place.pointee.previous
       let slot = ahead?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
       if let slot, slot.tryAddReference() { slots.append(slot) }
     }
@@ -173,7 +174,7 @@ private struct NamePlace {
 /// The operations in line for a name: the first one has it.
 private struct NameLine: HashNode {
   /// The first operation's own copy.
-  var key: Bytes
+  var key: HashedBytes
   var nextInBucket: UnsafeMutablePointer<NameLine>?
   var first: UnsafeMutablePointer<NamePlace>?
   var last: UnsafeMutablePointer<NamePlace>?

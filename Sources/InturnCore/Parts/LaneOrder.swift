@@ -10,12 +10,21 @@
 ///     fence      the first barrier: starts when nothing before it is left
 ///     behind     came after the fence, and may not start before it
 struct LaneOrder: ~Copyable {
+  struct PriorityKey: HashKey {
+    let priority: Int64
+    /// Priorities in any even steps get into different buckets (Fibonacci hashing: D. Knuth, The Art of
+    /// Computer Programming, volume 3, section 6.4).
+    var hash: Int {
+      Int(truncatingIfNeeded: UInt64(bitPattern: priority) &* 0x9E37_79B9_7F4A_7C15 >> 32)
+    }
+  }
+
   /// Operations of one priority.
   struct Level: HashNode {
     typealias Pointer = UnsafeMutablePointer<Level>
 
     let priority: Int64
-    var key: Int64 { priority }
+    var key: PriorityKey { PriorityKey(priority: priority) }
     var nextInBucket: Pointer?
     var jobs = JobBuffer()
     /// Its position in the heap; -1 while nothing is pending in it.
@@ -340,12 +349,12 @@ extension LaneOrder {
 
   /// The memory that a priority's level keeps, for tests.
   func chunk(of priority: Int64) -> Chunk.Pointer? {
-    (priority == 0 ? plain : byPriority.find(priority))?.pointee.jobs.head
+    (priority == 0 ? plain : byPriority.find(PriorityKey(priority: priority)))?.pointee.jobs.head
   }
 
   @inline(never)
   private mutating func specialLevel(_ priority: Int64, isOwed: Bool) -> Level.Pointer? {
-    if let level = byPriority.find(priority) { return level }
+    if let level = byPriority.find(PriorityKey(priority: priority)) { return level }
     // One more for the new level, and one for the plain one.
     if !heap.reserve(byPriority.count + 2, isOwed: isOwed) { return nil }
     let level = Level.Pointer.allocate(capacity: 1)

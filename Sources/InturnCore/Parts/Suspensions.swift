@@ -1,7 +1,7 @@
 /// How often a lane is suspended, and why.
 struct Suspensions: ~Copyable {
   private struct Reason: HashNode {
-    let key: Bytes
+    let key: HashedBytes
     var count: UInt32 = 0
     var site = Site.unknown
     var nextInBucket: UnsafeMutablePointer<Reason>?
@@ -20,7 +20,7 @@ struct Suspensions: ~Copyable {
   /// One of the reasons, if there are any, and where the lane was last suspended for it.
   var first: (reason: UnsafePointer<CChar>?, site: Site) {
     var first: (reason: UnsafePointer<CChar>?, site: Site) = (nil, site)
-    reasons.forEach { first = ($0.pointee.key.text, $0.pointee.site) }
+    reasons.forEach { first = ($0.pointee.key.bytes.text, $0.pointee.site) }
     return first
   }
 
@@ -33,7 +33,8 @@ struct Suspensions: ~Copyable {
       return true
     }
     countOfReasons += 1
-    let known = reasons.find(reason) ?? insert(reason)
+    let key = HashedBytes(reason)
+    let known = reasons.find(key) ?? insert(key)
     known.pointee.count += 1
     known.pointee.site = site
     return true
@@ -42,7 +43,7 @@ struct Suspensions: ~Copyable {
   /// Removes a suspension with this reason, or one without a reason. False when there is none.
   mutating func takeBack(_ reason: Bytes?) -> Bool {
     if let reason {
-      guard let known = reasons.find(reason) else { return false }
+      guard let known = reasons.find(HashedBytes(reason)) else { return false }
       known.pointee.count -= 1
       if known.pointee.count == 0 {
         reasons.remove(known)
@@ -56,13 +57,15 @@ struct Suspensions: ~Copyable {
     return true
   }
 
-  private mutating func insert(_ reason: Bytes) -> UnsafeMutablePointer<Reason> {
+  private mutating func insert(_ reason: HashedBytes) -> UnsafeMutablePointer<Reason> {
     // One piece of memory for the node and a copy of the text.
     let textAt = MemoryLayout<Reason>.stride
     let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: textAt + reason.byteCount, alignment: MemoryLayout<Reason>.alignment)
+      byteCount: textAt + reason.bytes.byteCount, alignment: MemoryLayout<Reason>.alignment)
     let node = memory.bindMemory(to: Reason.self, capacity: 1)
-    node.initialize(to: Reason(key: Bytes(reason, copiedTo: memory + textAt)))
+    var key = reason
+    key.bytes = Bytes(reason.bytes, copiedTo: memory + textAt)
+    node.initialize(to: Reason(key: key))
     reasons.insert(node)
     return node
   }
