@@ -52,7 +52,7 @@ void set_tick(int milliseconds, void (*tick)()) {
   wait_for_tick(std::chrono::milliseconds(milliseconds), tick);
 }
 
-/* As a handler does that runs its own context until something has come. */
+/* Like a handler that runs its own context until something has arrived. */
 void nest(int milliseconds) {
   context->run_for(std::chrono::milliseconds(milliseconds));
 }

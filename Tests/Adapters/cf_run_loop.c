@@ -13,7 +13,7 @@ static _Thread_local CFRunLoopTimerRef ticker;
 static _Thread_local void (*current_tick)(void);
 static _Thread_local bool running;
 
-/* Each thread has its loop. */
+/* Each thread has its own loop. */
 static void begin(void) { CHECK(CFRunLoopGetCurrent() != NULL); }
 static void end(void) {}
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT
  *
  * The program neither links libdispatch nor is a Swift program: it loads a
- * Swift library, whose path the environment's MAINACTOR_LIBRARY says.
+ * Swift library, whose path is MAINACTOR_LIBRARY in the environment.
  */
 #include "fixture.h"
 
@@ -31,7 +31,7 @@ static void without_libdispatch_it_is_unsupported(void) {
   CHECK_INT(fd, -1);
 }
 
-/* As a plugin is: its symbols are nobody else's. */
+/* Loaded like a plugin: its symbols are its own. */
 static void a_swift_library_is_loaded_later(void) {
   const char *path = getenv("MAINACTOR_LIBRARY");
   CHECK(path != NULL);

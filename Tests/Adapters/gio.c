@@ -7,7 +7,7 @@
 
 #include <inturn/gio.h>
 
-/* The thread's context, and what the callbacks were told. */
+/* The thread's context, and what the callbacks received. */
 typedef struct caller {
   GMainContext *context;
   GThread *thread;
@@ -198,7 +198,7 @@ static void one_that_is_cancelled_already_begins_nothing(void) {
   g_object_unref(cancellable);
 }
 
-/* Each call ends once, whatever comes first; nothing is left of any. */
+/* Each call ends once, whatever comes first; nothing is left of any call. */
 enum { RACES = 2000 };
 
 static void cancel_each(void *cancellables) {

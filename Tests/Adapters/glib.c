@@ -1,5 +1,5 @@
 /*
- * glib.c - the suite on a GLib main context, and what concerns GLib alone.
+ * glib.c - the suite on a GLib main context, and tests for GLib alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,7 +46,7 @@ static void set_tick(int milliseconds, void (*tick)(void)) {
   if (tick == NULL)
     return;
   ticker = g_timeout_source_new((guint)milliseconds);
-  /* As GTK redraws: after input, before idle work. */
+  /* Like GTK's redraws: after input, before idle work. */
   g_source_set_priority(ticker, G_PRIORITY_HIGH_IDLE + 20);
   g_source_set_callback(ticker, call_tick, &current, NULL);
   g_source_attach(ticker, context);
@@ -133,7 +133,7 @@ static void a_loop_on_another_thread_calls_nothing_and_says_so(void) {
   on_another_thread(iterate, other);
   CHECK_INT(reports_told, 1);
   CHECK_OK(inturn_queue_destroy(queue));
-  /* The source has gone, and the executor is free. */
+  /* The source is gone, and the executor is free. */
   CHECK_STATUS(inturn_glib_detach(options.executor), INTURN_E_INVALID_ARGUMENT);
   CHECK_OK(inturn_executor_destroy(options.executor));
   g_main_context_unref(other);

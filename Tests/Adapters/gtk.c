@@ -1,5 +1,5 @@
 /*
- * gtk.c - the suite in a GTK 4 program's main loop, and that GTK draws.
+ * gtk.c - the suite in a GTK 4 program's main loop, and a test that GTK draws.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -22,7 +22,7 @@ static void begin(void) {
   }
 }
 
-static void end(void) {} /* GTK's is the process's */
+static void end(void) {} /* GTK's loop belongs to the process */
 
 static inturn_status attach(inturn_executor executor) {
   return inturn_glib_attach(executor, NULL);

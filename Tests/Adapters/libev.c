@@ -1,5 +1,5 @@
 /*
- * libev.c - the suite on a libev loop, and what concerns libev alone.
+ * libev.c - the suite on a libev loop, and tests for libev alone.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * libevent.c - the suite on a libevent loop, and what concerns libevent alone.
+ * libevent.c - the suite on a libevent loop, and tests for libevent alone.
  *
  * SPDX-License-Identifier: MIT
  */

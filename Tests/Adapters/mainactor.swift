@@ -1,5 +1,5 @@
-// A Swift library as a C program or Python loads it: it knows nothing of Inturn, and expects that
-// somebody drains the main queue.
+// A Swift library for a C program or Python to load: it does not know Inturn, and expects that the
+// main queue is drained.
 import Dispatch
 
 @MainActor
@@ -13,8 +13,8 @@ private func add() async -> Int32 {
   return Int32(count)
 }
 
-/// Adds so many times on the main actor, each from another thread, and calls `done` there with the
-/// count.
+/// Adds this many times on the main actor, each time from another thread, and calls `done` there
+/// with the count.
 @_cdecl("mainactor_add")
 public func mainactor_add(
   _ times: Int32, _ context: UInt, _ done: @convention(c) @Sendable (UInt, Int32) -> Void
@@ -46,7 +46,7 @@ private func stormOn() {
   }
 }
 
-/// Begins, or ends, work on the main queue that always adds itself again. On the main thread.
+/// Begins or ends work on the main queue that always adds itself again. Call on the main thread.
 @_cdecl("mainactor_storm")
 public func mainactor_storm(_ begins: Bool) {
   MainActor.assumeIsolated { isStorming = begins }

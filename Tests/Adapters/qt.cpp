@@ -1,5 +1,5 @@
 /*
- * qt.cpp - the suite on a Qt event loop, and what concerns Qt alone.
+ * qt.cpp - the suite on a Qt event loop, and tests for Qt alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +24,7 @@ namespace {
     }                                                                          \
   } while (0)
 
-/* The application on the main thread, an event loop on every one. */
+/* The application is on the main thread; each thread has an event loop. */
 std::unique_ptr<QCoreApplication> application;
 thread_local std::unique_ptr<QEventLoop> loop;
 std::unique_ptr<QTimer> ticker;
@@ -62,7 +62,7 @@ void set_tick(int milliseconds, void (*tick)()) {
   ticker->start(milliseconds);
 }
 
-/* As QDialog::exec does. */
+/* Like QDialog::exec. */
 void nest(int milliseconds) {
   QEventLoop nested;
   QTimer::singleShot(milliseconds, &nested, &QEventLoop::quit);

@@ -1,5 +1,5 @@
 /*
- * refusals.c - the part of the suite that says what an adapter refuses.
+ * refusals.c - the part of the suite about what adapters refuse.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@ static void a_second_attach_is_refused(void) {
   suite_next_number = 0;
   on_another_thread(suite_enqueue_many, NULL);
   the_host.run();
-  CHECK_INT(suite_next_number, SUITE_MANY); /* the first is as it was */
+  CHECK_INT(suite_next_number, SUITE_MANY); /* the first one is unchanged */
   suite_end();
 }
 
@@ -105,9 +105,9 @@ void check_that_another_thread_calls_nothing(void *loop,
   on_another_thread(run_once, loop);
   CHECK_INT(reports_told, 1);
   on_another_thread(run_once, loop);
-  CHECK_INT(reports_told, 1); /* it has left it alone */
+  CHECK_INT(reports_told, 1); /* the loop left it alone */
   reports_told = 0;
-  /* Some loops have detached it, too: then it can be destroyed, as here. */
+  /* Some loops have also detached it: then it can be destroyed, as here. */
   inturn_status status = the_host.detach(options.executor);
   CHECK(status == INTURN_OK || status == INTURN_E_INVALID_ARGUMENT);
   CHECK_OK(inturn_queue_destroy(queue));

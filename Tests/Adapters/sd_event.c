@@ -1,5 +1,5 @@
 /*
- * sd_event.c - the suite on an sd-event loop, and what concerns it alone.
+ * sd_event.c - the suite on an sd-event loop, and tests for it alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ static inturn_status attach(inturn_executor executor) {
   return inturn_sd_event_attach(executor, loop);
 }
 
-/* sd_event_exit is for good; the suite runs its loop again. */
+/* sd_event_exit is final, but the suite runs its loop again. */
 static void run(void) {
   for (running = true; running;)
     CHECK(sd_event_run(loop, UINT64_MAX) >= 0);

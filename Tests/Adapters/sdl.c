@@ -1,9 +1,9 @@
 /*
- * sdl.c - the suite in an SDL event loop, and what concerns SDL alone.
+ * sdl.c - the suite in an SDL event loop, and tests for SDL alone.
  *
  * SPDX-License-Identifier: MIT
  *
- * It needs a display: SDL sleeps in the system only where it has a window.
+ * It needs a display: SDL only sleeps in the system if it has a window.
  */
 #include "fixture.h"
 #include "host.h"
@@ -96,7 +96,7 @@ static Uint32 SDLCALL post_tick(Uint32 interval, void *unused) {
   (void)unused;
   SDL_zero(event);
   event.type = tick_type;
-  if (!SDL_HasEvent(tick_type)) /* ticks that come late do not add up */
+  if (!SDL_HasEvent(tick_type)) /* late ticks do not add up */
     SDL_PushEvent(&event);
   return interval;
 }
@@ -110,7 +110,7 @@ static void set_tick(int milliseconds, void (*tick)(void)) {
     ticker = SDL_AddTimer((Uint32)milliseconds, post_tick, NULL);
 }
 
-/* As a modal dialog of the program's own. */
+/* Like a modal dialog of the program's. */
 static void nest(int milliseconds) {
   Uint64 limit = SDL_GetTicks64() + (Uint64)milliseconds;
   Uint64 now;
@@ -152,9 +152,9 @@ static void a_full_event_queue_loses_no_work(void) {
   CHECK(SDL_WaitEvent(&event));
   bool handled = true;
   CHECK_OK(inturn_sdl_handle(options.executor, &event, &handled));
-  CHECK(!handled || event.type != tick_type); /* it is still the program's */
+  CHECK(!handled || event.type != tick_type); /* that is still the program's */
   CHECK_TRACE("work a, end a finished");
-  /* From now on it has its own events again. */
+  /* From now on, it gets its own events again. */
   SDL_FlushEvent(tick_type);
   job_enqueue(queue, &job, work_hold);
   do

@@ -49,7 +49,7 @@ static void stop_work(void *context, inturn_token token) {
   CHECK_OK(inturn_token_finish(token));
 }
 
-/* Runs the loop until the queue has come to what is in it now. */
+/* Runs the loop until the queue has reached the end of what is in it now. */
 static void run_until_here(inturn_queue until) {
   CHECK_OK(inturn_queue_enqueue(until, stop_work, NULL, NULL, NULL));
   the_host.run();
@@ -184,8 +184,7 @@ static void a_loop_serves_several_executors(void) {
   suite_end();
 }
 
-/* A busy suite_queue, an idle one
- * ----------------------------------------------- */
+/* A busy queue, an idle one ----------------------------------------------- */
 
 static int64_t nanoseconds_of(clockid_t clock) {
   struct timespec now;
@@ -230,7 +229,7 @@ static void a_busy_queue_and_the_loop_let_each_other_live(void) {
   int64_t took = nanoseconds_of(CLOCK_MONOTONIC) - start;
   the_host.set_tick(0, NULL);
   busy = false;
-  /* Twenty times 5 ms, and a turn of 2 ms each. The machine has other work. */
+  /* Twenty times 5 ms, and a turn of 2 ms each. The machine may be busy. */
   CHECK(took < INT64_C(5000000000));
   CHECK(ticks_with_calls >= TICKS / 2);
   CHECK(calls > TICKS);
@@ -247,7 +246,7 @@ static void a_busy_queue_and_the_loop_let_each_other_live(void) {
 #define OTHERS_ARE_IDLE true
 #endif
 
-/* How often a thread of the process, or this one alone, has gone to sleep. */
+/* How often all threads of the process, or only this one, have slept. */
 static long sleeps_of(int who) {
   struct rusage usage;
   CHECK_INT(getrusage(who, &usage), 0);
@@ -258,7 +257,7 @@ static void an_idle_executor_wakes_nobody(void) {
   enum { SECONDS = 3 };
   suite_begin();
   run_until_here(suite_queue);
-  run_for(500); /* what a loop does at first: a new window's events */
+  run_for(500); /* a loop's first events, such as a new window's */
   long own = sleeps_of(RUSAGE_THREAD), all = sleeps_of(RUSAGE_SELF);
   run_for(SECONDS * 1000);
   own = sleeps_of(RUSAGE_THREAD) - own;
@@ -278,7 +277,7 @@ static void after_a_detach_nothing_more_is_called(void) {
   CHECK_OK(the_host.detach(suite_executor));
   run_for(50);
   CHECK_TRACE("");
-  /* What waited is there for the next. */
+  /* What was waiting is there for the next one. */
   CHECK_OK(inturn_executor_drain(suite_executor, 1, NULL));
   CHECK_TRACE("work a");
   job_enqueue(suite_queue, &second, work_finish);

@@ -1,5 +1,5 @@
 /*
- * suite.h - what the parts of the suite share.
+ * suite.h - shared by the parts of the suite.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,20 +9,20 @@
 #include "fixture.h"
 #include "host.h"
 
-/* An executor and a FIFO queue of it; the loop is this thread's. */
+/* An executor, and a FIFO queue on it; the loop is this thread's. */
 extern inturn_executor suite_executor;
 extern inturn_queue suite_queue;
 
-/* Makes them and the loop; and attaches the executor. */
+/* Creates them and the loop; the second function also attaches the executor. */
 void suite_begin_unattached(void);
 void suite_begin(void);
 
-/* Takes that back, the last first. */
+/* Reverses that, in the opposite order. */
 void suite_end_detached(void);
 void suite_end(void);
 
-/* Enqueues so many operations, which count suite_next_number up in order and on
-   the loop's thread, and one that stops the loop. From any thread. */
+/* Enqueues SUITE_MANY operations, which count suite_next_number up in order on
+   the loop's thread, and one that stops the loop. Any thread may call it. */
 enum { SUITE_MANY = 1000 };
 extern long suite_next_number;
 void suite_enqueue_many(void *unused);

@@ -1,5 +1,5 @@
 /*
- * uv.c - the suite on a libuv loop, and what concerns libuv alone.
+ * uv.c - the suite on a libuv loop, and tests for libuv alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@ static void begin(void) {
   CHECK_INT(uv_timer_init(loop, &ticker), 0);
 }
 
-/* Once more, so that what is closing is freed; then nothing may be left. */
+/* Once more, so that closing handles are freed; then nothing may be left. */
 static void end(void) {
   uv_close((uv_handle_t *)&ticker, NULL);
   CHECK_INT(uv_run(loop, UV_RUN_DEFAULT), 0);

@@ -1,10 +1,10 @@
-/* Heap allocations for each operation once everything is warm, counted: this
-   program's malloc and mmap take the place of the system's in every library it
-   loads, count their calls on all threads, and pass them on.
+/* Heap allocations per operation once everything is warm, counted: this
+   program's malloc and mmap replace the system's in every library it loads,
+   count their calls on all threads, and pass them on.
 
-   Counted: a run of so many operations, with at most `window` of them not yet
-   run, after a run of the same shape. A window as large as the run is a burst:
-   the queue is suspended until all of them are there.
+   Counted: a run of operations, with at most `window` of them not yet run,
+   after a run of the same shape. A window as large as the run is a burst: the
+   queue is suspended until all of them are there.
 
    Arguments: operations, window. */
 #include "bench.hpp"

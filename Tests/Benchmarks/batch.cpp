@@ -1,5 +1,5 @@
 /* No-op operations on a concurrent queue that runs one at a time: as one batch,
-   its list included, against one by one; by turns.
+   including its list, against one by one; alternating.
 
    Timed: from the first operation to the end of all, by the wall clock.
 

@@ -1,7 +1,7 @@
-/* What the benchmark programs share: time, figures, arguments, output.
+/* Shared by the benchmark programs: time, figures, arguments, output.
 
    A program is one case compiled with one peer: PEER is its name, and
-   PEER_HEADER the header that defines its class peers::PEER::Queue. */
+   PEER_HEADER is the header that defines its class peers::PEER::Queue. */
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ namespace bench {
 
 using Work = void (*)(void *);
 
-/* What a queue is made for; each peer takes from it what it needs. */
+/* What a queue is created for; each peer takes what it needs from this. */
 struct Shape {
-  std::size_t operations = 0; /* at most so many are ever pending */
+  std::size_t operations = 0; /* the most that are ever pending */
   unsigned producers = 1;
   const char *label = nullptr;
 };
 
-/* For peers whose queue entry is a function and its context. */
+/* For peers that enqueue a function and its context. */
 struct Job {
   Work work;
   void *context;
@@ -71,8 +71,8 @@ private:
   char **argv;
 };
 
-/* The work of the cases that need none: its count proves that each operation
-   ran. It is a plain number, since operations of one queue never overlap. */
+/* The work in cases that need none: its count proves that each operation ran.
+   It is a plain number, as operations of one queue never overlap. */
 inline void count(void *context) {
   *static_cast<std::uint64_t *>(context) += 1;
 }
@@ -87,9 +87,9 @@ template <class Queue> void drain_by_gate(Queue &queue) {
   drained.acquire();
 }
 
-/* Prints the time of one operation, from the burst's first enqueue until the
-   queue is drained: of a first burst in a new process, and the median of three
-   more. `burst` gives its nanoseconds. */
+/* Prints the time per operation, from the burst's first enqueue until the queue
+   is drained: for a first burst in a new process, and the median of three more.
+   `burst` returns its nanoseconds. */
 template <class Burst>
 void print_bursts(const Arguments &arguments, std::size_t operations,
                   Burst burst) {

@@ -2,7 +2,7 @@
    for a short while.
 
    The work counts down; how far is measured in the same process, by one thread
-   alone and by two at once, and the slower of the two is the ideal.
+   alone and by two at once, and the slower result is the ideal.
 
    Arguments: operations, nanoseconds of each. */
 #include "bench.hpp"
@@ -28,7 +28,7 @@ void work(void *) {
   ran.fetch_add(1, std::memory_order_relaxed);
 }
 
-/* The time of so many works on two threads that do nothing else. */
+/* The time for this much work on two threads that do nothing else. */
 double ideal_ns(std::size_t operations) {
   auto start = bench::now_ns();
   auto half = [=] {

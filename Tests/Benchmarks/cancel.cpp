@@ -1,10 +1,10 @@
 /* Whether cancelling a pending operation costs more when more are pending:
-   operations from the middle of one long queue, against the middle ones of
-   many short queues, as many operations in all, so that both find the caches
-   in the same state. In random order; half of them as they are (cold), the
-   other half after their states were asked (warm).
+   operations from the middle of one long queue, against the middle ones of many
+   short queues, with as many operations in all, so that both find the caches in
+   the same state. In random order; half of them untouched (cold), the other
+   half after a call for their states (warm).
 
-   Arguments: operations in all, operations of a short queue, how many to
+   Arguments: operations in all, operations in a short queue, how many to
    cancel. */
 #include "bench.hpp"
 #include PEER_HEADER
@@ -25,7 +25,7 @@ struct Figures {
   double warm_ns;
 };
 
-/* Atomic, since operations of several queues do overlap. */
+/* Atomic, as operations of several queues do overlap. */
 std::atomic<std::size_t> ran;
 
 void count(void *) { ran.fetch_add(1, std::memory_order_relaxed); }
@@ -37,7 +37,7 @@ double cancel_ns(const Operations &operations) {
   return static_cast<double>(bench::now_ns() - start) / operations.size();
 }
 
-/* Cancels `picks` operations, from `first` on in steps of `stride`, of
+/* Cancels `picks` operations, from `first` on in steps of `stride`, on
    suspended queues with `pending` operations each. */
 Figures cancel_among(std::size_t operations, std::size_t pending,
                      std::size_t first, std::size_t stride, std::size_t picks) {
@@ -81,7 +81,7 @@ Figures cancel_among(std::size_t operations, std::size_t pending,
 int main(int argc, char **argv) {
   bench::Arguments arguments(argc, argv, 3);
   auto operations = arguments[0], few = arguments[1], picks = arguments[2];
-  /* One of the long queue's middle half; one queue's middle one, each. */
+  /* The long queue's middle half; the middle one of each short queue. */
   auto among_many = cancel_among(operations, operations, operations / 4,
                                  operations / 2 / picks, picks);
   auto stride = operations / few / picks * few;

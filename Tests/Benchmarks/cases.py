@@ -1,4 +1,4 @@
-"""What is measured: the cases, their sizes, their peers, and what must be reached."""
+"""What is measured: the cases, their sizes, their peers, and their limits."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ ENQUEUE_AND_WAIT = "inturn_enqueue_and_wait"
 ACTOR_METHOD = "actor_method"
 TASK_VALUE = "task_value"
 
-# The subjects: what is measured, and not measured against.
+# The subjects, which are measured; the peers are what they are measured against.
 SUBJECTS = (INTURN, HANDLE, DEADLINE, KEY, ENQUEUE_AND_WAIT)
 
 THROUGHPUT = (
@@ -88,7 +88,7 @@ def throughput(name: str, producers: int, *targets: Target) -> Case:
 def python(
     name: str, title: str, peer: str, full: int, quick: int, must: float, aim: float
 ) -> Case:
-    """The Python package against what Python has for the same."""
+    """The Python package against Python's own counterparts."""
     target = Target("ns_per_operation", peer, must=must, aim=aim)
     program = f"python_{name}"
     return Case(program, title, program, (INTURN, peer), (full,), (quick,), (target,))
@@ -133,7 +133,7 @@ PYTHON = (
 def value(
     name: str, title: str, which: int, count: int, peers: tuple[str, ...], *targets: Target
 ) -> Case:
-    """A measurement of the Swift program `swift_values`."""
+    """A measurement in the Swift program `swift_values`."""
     return Case(
         f"swift_value_{name}",
         title,
@@ -146,7 +146,7 @@ def value(
 
 
 def swift_enqueue(queue: str, number: int, *targets: Target) -> Case:
-    """Async closures from synchronous code; the peers are the same for each queue."""
+    """Async closures enqueued from synchronous code; all queues have the same peers."""
     return Case(
         f"swift_{queue}_enqueue",
         f"no-op async closures enqueued on a {queue.replace('_', ' ')} queue",
@@ -159,7 +159,7 @@ def swift_enqueue(queue: str, number: int, *targets: Target) -> Case:
 
 
 def swift_tasks(queue: str, number: int) -> Case:
-    """Tasks that take their turn on a queue."""
+    """Tasks that take turns on a queue."""
     return Case(
         f"swift_{queue}_tasks",
         f"no-op tasks on a {queue.replace('_', ' ')} queue",
@@ -172,7 +172,7 @@ def swift_tasks(queue: str, number: int) -> Case:
 
 
 def swift_pending(queue: str, number: int) -> Case:
-    """Memory of pending closures."""
+    """The memory of pending closures."""
     return Case(
         f"swift_{queue}_pending_memory",
         f"bytes of each closure that is pending on a {queue.replace('_', ' ')} queue",
@@ -302,7 +302,7 @@ CASES = (
         (50_000, 1),
         (Target("create_and_destroy_ns", DISPATCH, must=0.8, aim=0.5),),
     ),
-    # Nobody else has the same: these limits are on times.
+    # There is no counterpart: these limits are on times.
     Case(
         "options",
         "what an operation costs more with an option; a deadline that passes",
@@ -336,7 +336,7 @@ CASES = (
         (100_000, 10, 2_000),
         (Target("many_to_few", must=1.1, aim=1.1),),
     ),
-    # Ends with a failure when a cost grows, or when others wait for long.
+    # Fails if a cost grows, or if others wait for too long.
     Case(
         "growth",
         "cost of calls for each thing that they touch, at several sizes",
@@ -364,7 +364,7 @@ CASES = (
         (5_000,),
         (Target("ns_per_operation", FOUNDATION, must=0.15, aim=0.06),),
     ),
-    # Foundation's time for each of these grows with their number: they are apart, and fewer.
+    # Foundation's time for each of these grows with their number: they are separate, and fewer.
     *(
         Case(
             f"{shape}_foundation",

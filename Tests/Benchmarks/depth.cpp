@@ -1,7 +1,7 @@
-/* Whether an operation costs more when more are pending: so many are enqueued
-   on a suspended queue, which is resumed and drained. Few pending: the median
-   of many such bursts. Many pending: the second of two bursts, since the few's
-   memory is in place too; the first is printed as well.
+/* Whether an operation costs more when more are pending: this many are enqueued
+   on a suspended queue, which is then resumed and drained. Few pending: the
+   median of many such bursts. Many pending: the second of two bursts, as the
+   few's memory is in place, too; the first one is also printed.
 
    Arguments: few, many. */
 #include "bench.hpp"

@@ -1,11 +1,11 @@
 /* Operations that end elsewhere: the work of the first queue's operation
-   enqueues, on a second queue, work that ends it; the first queue's next
-   operation starts only then.
+   enqueues, on a second queue, work that ends it; only then does the first
+   queue's next operation start.
 
    Timed: from the first enqueue until the first queue is drained. The same for
-   each peer: the burst, the order, and that nothing of it blocks a thread.
-   Different: libdispatch has no finish token. Its queue is suspended from the
-   work and resumed elsewhere, which any thread can do to it at any time.
+   each peer: the burst, the order, and that nothing blocks a thread. Different:
+   libdispatch has no finish token. Its queue is suspended by the work and
+   resumed elsewhere, which any thread can do to it at any time.
 
    Arguments: operations. */
 #include "bench.hpp"

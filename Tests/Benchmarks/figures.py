@@ -1,4 +1,4 @@
-"""From what the programs printed to ratios and verdicts."""
+"""Turns what the programs print into ratios and verdicts."""
 
 import statistics
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from cases import INTURN, SUBJECTS, Case, Target
 
-# Metric and peer to its values, one a round.
+# The values for each metric and peer, one per round.
 Values = dict[tuple[str, str], list[float]]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A subject's own figure, where `peer` is None, or its ratio to a peer's.
+    """A subject's own figure, if `peer` is None, or its ratio to a peer's.
 
-    `values` are of the rounds: ratios, or the figures themselves. `figure` is the
-    median of the figure that the row is about: the peer's, or the subject's own.
+    `values` has one value per round: ratios, or the figures themselves. `figure` is the median of
+    the row's figure: the peer's, or the subject's own.
     """
 
     case: str
@@ -25,17 +25,17 @@ class Row:
 
     @property
     def median(self) -> float:
-        """What the limits are for."""
+        """The value that the limits apply to."""
         return statistics.median(self.values)
 
     @property
     def missed(self) -> bool:
-        """Whether a required limit is not kept."""
+        """Whether a required limit is missed."""
         return self.target.must is not None and self.median > self.target.must
 
     @property
     def verdict(self) -> str:
-        """What became of the limits, if there are any."""
+        """Whether the limits are kept, if there are any."""
         limits = (("must", self.target.must), ("aim", self.target.aim))
         return ", ".join(
             f"{name} {'reached' if self.median <= limit else 'MISSED'}"
@@ -45,14 +45,14 @@ class Row:
 
 
 def ratio(value: float, base: float) -> float:
-    """The ratio, where nothing against nothing is 1."""
+    """The ratio, where zero to zero is 1."""
     if base == 0:
         return 1.0 if value == 0 else float("inf")
     return value / base
 
 
 def compare(case: Case, target: Target, values: Values) -> Row:
-    """Compares round by round: both figures of a ratio are of the same round."""
+    """Compares round by round: both figures of a ratio are from the same round."""
     own = values[target.metric, target.subject]
     if target.peer is None:
         return Row(case.name, target, statistics.median(own), own)

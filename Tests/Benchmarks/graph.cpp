@@ -1,9 +1,9 @@
 /* Operations that come after others, two at a time: a chain, in which each
-   comes after the one before it; or a fan, in which all but the first come
+   comes after the one before it; or a fan, in which all except the first come
    after the first, and the last after all of them.
 
-   Timed: from the first operation's adding until all have run, by the wall
-   clock; not the clearing away.
+   Timed: from adding the first operation until all have run, by the wall clock;
+   without cleaning up.
 
    Arguments: operations, 0 for a chain or 1 for a fan. */
 #include "bench.hpp"

@@ -1,18 +1,18 @@
-/* Whether what a call costs grows with what there is: its time for each thing
-   that it touches, at several sizes, and the exponent of the line through
-   them: 0 when it does not grow, 1 when it grows as the number does. And for
-   how long others are kept out of the queue meanwhile: another thread calls
-   all the time what only takes the queue's lock.
+/* Whether the cost of a call grows with what there is: its time per object that
+   it touches, at several sizes, and the exponent of the line through these: 0
+   if it does not grow, 1 if it grows like the number. Also for how long others
+   are kept out of the queue meanwhile: another thread repeats a call that only
+   takes the queue's lock.
 
-   The time is this thread's own. A thread that the system stops in the middle
-   of a call is not held up by a lock: so a wait counts no more than what the
-   one has run meanwhile, and what the other one has spun and napped, and of
-   several rounds the one in the middle counts.
+   The time is this thread's own. If the system preempts a thread during a call,
+   a lock is not to blame: so a wait only counts up to what the one thread has
+   run meanwhile, and what the other one has spun and napped, and the median of
+   several rounds counts.
 
-   Ends with a failure when an exponent or a wait is above what is allowed.
+   Fails if an exponent or a wait is above its limit.
 
-   Arguments: the smallest size, how many times larger each further one is, how
-   many there are, rounds in which waits are looked for. */
+   Arguments: the smallest size, how many times larger each further size is, how
+   many sizes there are, rounds in which waits are measured. */
 #include "growth.hpp"
 #include PEER_HEADER
 
@@ -26,18 +26,18 @@ namespace {
 
 constexpr double most_exponent = 0.4;
 constexpr double most_wait_us = 1'000;
-/* What takes longer at one size is not tried at a larger one. */
+/* A call that takes longer at one size is not tried at a larger one. */
 constexpr double enough_ns = 2e9;
 
 void finish(void *, inturn_token token) { check(inturn_token_finish(token)); }
-/* For what is never started. */
+/* For operations that never start. */
 void unexpected(void *, inturn_token) {
   bench::require(false, "nothing of a queue that is suspended is started");
 }
 /* Runs until its queue is destroyed. */
 void keep(void *, inturn_token) {}
 
-/* A queue that a host-driven executor calls, so that nobody else takes part. */
+/* A queue on a host-driven executor, so that no other thread takes part. */
 struct Stage {
   inturn_executor executor;
   inturn_queue queue;
@@ -86,7 +86,7 @@ inturn_operation_options joining(inturn_owner owner = {0}) {
   return options;
 }
 
-/* How many things a call touches: all of a size, or always as many. */
+/* How many objects a call touches: all, or a fixed number. */
 enum class Touches { all, some };
 
 struct Case {
@@ -177,7 +177,7 @@ void get_statistics(std::size_t size, Meter &meter) {
 
 void list(std::size_t size, std::size_t room, Stage &stage, Meter &meter) {
   std::vector<inturn_operation_info> infos(room, INTURN_OPERATION_INFO_INIT);
-  /* A few take too little time to be measured. */
+  /* A few calls take too little time to be measured. */
   int calls = room < size ? 1024 : 1;
   meter.measure(stage.queue, [&] {
     for (int i = 0; i < calls; i++) {
@@ -209,7 +209,7 @@ void list_pending(std::size_t size, Meter &meter) {
   list(size, size, stage, meter);
 }
 
-/* Those of other queues are not there any more. */
+/* Entries of other queues are not there any more. */
 void look(std::size_t size, Stage &stage, Meter &meter) {
   std::uint64_t told = 0;
   meter.measure(stage.queue, [&] {
@@ -389,7 +389,7 @@ constexpr Case cases[] = {
     {"come_after_others", Touches::all, come_after_others},
 };
 
-/* The slope of the line through the points that misses them least. */
+/* The slope of the line with the least error. */
 double slope(const std::vector<std::pair<double, double>> &points) {
   double x = 0, y = 0, xx = 0, xy = 0;
   for (auto [size, time] : points) {

@@ -28,8 +28,8 @@ inline std::int64_t clock_ns(clockid_t clock) {
 
 inline std::int64_t thread_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-/* Who waits for a lock spins, or takes naps, of about this with what it takes
-   to wake up. */
+/* A thread that waits for a lock spins, or takes naps of about this long,
+   including the wake-up. */
 constexpr std::int64_t nap_ns = 120'000;
 
 inline std::int64_t voluntary_switches() {
@@ -38,8 +38,8 @@ inline std::int64_t voluntary_switches() {
   return usage.ru_nvcsw;
 }
 
-/* Looks, from a thread of its own, how long the calling thread keeps others
-   out of a queue. */
+/* Measures, on a thread of its own, for how long the calling thread keeps
+   others out of a queue. */
 class Watch {
 public:
   explicit Watch(inturn_queue queue) {
@@ -51,7 +51,7 @@ public:
         auto begin = now_ns(), begin_of_other = clock_ns(clock);
         auto begin_here = thread_ns();
         auto naps = -voluntary_switches();
-        /* Refused, with the lock held for that. */
+        /* It is refused, but takes the lock to find out. */
         auto status = inturn_queue_view_did_appear(queue);
         naps += voluntary_switches();
         auto wait =
@@ -77,8 +77,7 @@ private:
   std::thread thread;
 };
 
-/* One measurement: the time of what it is about, and the longest wait, if that
-   is wanted. */
+/* One measurement: the time of its subject, and the longest wait if wanted. */
 struct Meter {
   bool watches;
   std::int64_t time_ns = 0, wait_ns = 0;

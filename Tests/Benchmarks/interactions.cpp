@@ -2,10 +2,10 @@
    cancelling it with its owner, costs more when more are pending: on one queue
    with all of them, against as many spread over short queues. The queues' views
    are not visible, so that nothing is presented, and this thread drains them:
-   what is measured is its own time, in which nobody else has a part. The two
-   are measured in turn, so that a machine that gets slower does so for both.
+   what is measured is its own time, without any other thread. The two
+   alternate, so that a machine that gets slower does so for both.
 
-   Arguments: interactions pending in all, of a short queue, how many to add. */
+   Arguments: interactions pending in all, in a short queue, how many to add. */
 #include "bench.hpp"
 #include PEER_HEADER
 
@@ -21,7 +21,7 @@ void work(void *, inturn_token) {
   bench::require(false, "nothing is presented");
 }
 
-/* The time for which this thread has run. */
+/* This thread's processor time. */
 std::int64_t thread_ns() {
   timespec time;
   bench::require(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0,
@@ -105,8 +105,8 @@ private:
   std::deque<std::string> keys;
 };
 
-/* The medians of several rounds on a stage, after a first that fetches the
-   memory. */
+/* The medians of several rounds on a stage, after a first round that fetches
+   the memory. */
 class Costs {
 public:
   void add(const Figures &figures) {

@@ -1,10 +1,11 @@
-/* One operation into an idle queue: from just before the enqueue to the start
-   of its work.
+/* One operation on an idle queue: from just before the enqueue to the start of
+   its work.
 
-   With a spacing, the producer sleeps so long after each enqueue: by the next
-   one the worker is asleep, however long it spins before. With none, it yields
-   until the work has started, and enqueues again. The same for each peer: the
-   clock, the producer, and that the work is over once it has noted the time.
+   With a spacing, the producer sleeps for so long after each enqueue: by the
+   next one the worker is asleep, however long it spins before. Without, it
+   yields until the work has started, and enqueues again. The same for each
+   peer: the clock, the producer, and that the work is over once it has noted
+   the time.
 
    Arguments: samples, spacing in microseconds. */
 #include "bench.hpp"

@@ -1,6 +1,6 @@
-/* How much memory this process holds, by two counts that see different things:
-   the kernel's private dirty pages see all of it, in whole pages; malloc's
-   bytes in use are exact, and see nothing that comes from mmap alone. */
+/* How much memory this process has, by two counts that see different things:
+   the kernel's private dirty pages include everything, in whole pages; malloc's
+   bytes in use are exact, but exclude memory from mmap. */
 #pragma once
 
 #include "bench.hpp"
@@ -27,7 +27,7 @@ struct Memory {
             static_cast<double>(info.uordblks + info.hblkhd)};
   }
 
-  /* Prints what has been added since, for each of `count` objects. */
+  /* Prints what has been added since, per object for `count` objects. */
   void print_growth(const Arguments &arguments, std::size_t count) const {
     auto after = now();
     arguments.print("resident_bytes", (after.resident - resident) / count);

@@ -1,10 +1,10 @@
-/* What an operation costs more with one thing asked of it: a deadline that does
-   not pass, an exclusive name, a key. What an event of its queue costs, and
-   what a deadline that passes does, in order and shuffled.
+/* What an operation costs more with one option: a deadline that does not pass,
+   an exclusive name, a key. What an event of its queue costs, and a deadline
+   that passes, in order and shuffled.
 
-   Timed: rounds of 1,000 no-op operations into a suspended queue, resumed and
-   drained, by turns without and with each option; and the advance of a manual
-   clock past the deadlines of all, until they have ended.
+   Timed: rounds of 1,000 no-op operations on a suspended queue, resumed and
+   drained, alternating without and with each option; and the advance of a
+   manual clock past the deadlines of all, until they have ended.
 
    Arguments: operations of each kind, deadlines that pass. */
 #include "bench.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t ROUND = 1000;
 
-/* Of each operation: it is enqueued, starts, ends. */
+/* For each operation: enqueued, started, ended. */
 constexpr std::size_t EVENTS = 3;
 
 using Change = void (*)(inturn_operation_options &, std::size_t number);
@@ -52,7 +52,7 @@ void key(inturn_operation_options &options, std::size_t number) {
 
 void count_event(void *context, const inturn_event *) { bench::count(context); }
 
-/* A queue that is told its events, or not. */
+/* A queue with an event handler, or without. */
 class Queue {
 public:
   explicit Queue(inturn_queue_options options) {
@@ -104,8 +104,8 @@ struct Kind {
   }
 };
 
-/* The limits of all pass at once: in the order of the operations, as equal
-   ones do, or in another one. */
+/* All limits pass at once: in the order of the operations, like equal ones, or
+   in another order. */
 double pass_ns(std::size_t deadlines, Change limit) {
   inturn_clock clock;
   check(inturn_clock_create_manual(&clock));

@@ -1,7 +1,7 @@
 /* The memory of pending operations, in a new process: a suspended queue before
-   and after so many enqueues. The contexts are one static number, so that the
-   bytes are the queue's own. One operation has run before, so that threads and
-   first pages are not counted.
+   and after the enqueues. All contexts are one static number, so that the bytes
+   are the queue's own. One operation has run before, so that threads and first
+   pages are not counted.
 
    Arguments: operations. */
 #include "memory.hpp"

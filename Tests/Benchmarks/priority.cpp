@@ -1,6 +1,6 @@
 /* Whether an operation with a priority costs more when more are pending: from
    its enqueue to its start and end, on a queue that this thread drains, so that
-   no other thread has a part in it.
+   no other thread takes part.
 
    Arguments: operations in all, operations pending at once when they are few,
    different priorities. */
@@ -16,7 +16,7 @@ void work(void *context, inturn_token token) {
   check(inturn_token_finish(token));
 }
 
-/* Nanoseconds of each operation, so many pending at once. */
+/* Nanoseconds per operation, with this many pending at once. */
 double cost(std::size_t operations, std::size_t pending,
             std::size_t priorities) {
   inturn_executor executor;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The Python package and what Python has for the same: one program for all of its cases.
+"""The Python package and Python's own counterparts: one program for all cases.
 
 It is called as PROGRAM-PEER, a link to this file, with the case's name and its numbers, and prints
-`case,peer,metric,value` as the other programs do.
+`case,peer,metric,value` like the other programs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def executor(peer: str) -> Any:
 
 
 def post(peer: str, count: int) -> None:
-    """Plain functions, of which nothing is told."""
+    """Plain functions without futures."""
     with executor(peer) as queue:
         enqueue = queue.post if peer == "inturn" else queue.submit
         for _ in range(count):
@@ -52,7 +52,7 @@ def post(peer: str, count: int) -> None:
 
 
 def submit(peer: str, count: int) -> None:
-    """Plain functions with a future each, whose results are all taken."""
+    """Plain functions with a future each; all results are taken."""
     with executor(peer) as queue:
         futures: list[Future[None]] = [queue.submit(nothing) for _ in range(count)]
         for future in futures:
@@ -60,7 +60,7 @@ def submit(peer: str, count: int) -> None:
 
 
 def token(peer: str, count: int) -> None:
-    """There and back again between two threads."""
+    """Back and forth between two threads."""
     there: mailbox.SimpleQueue[Any] = mailbox.SimpleQueue()
     back: mailbox.SimpleQueue[Any] = mailbox.SimpleQueue()
 
@@ -87,7 +87,7 @@ def token(peer: str, count: int) -> None:
 
 
 class Later(asyncio.Future[Any]):
-    """The future of a coroutine that runs later, in the context of who asked for it."""
+    """The future of a coroutine that runs later, in its caller's context."""
 
     def __init__(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Later(asyncio.Future[Any]):
 
 
 async def bare_futures(count: int) -> None:
-    """No queue at all, only what each coroutine costs that is given a future in Python."""
+    """No queue at all: only what each coroutine costs that gets a future in Python."""
     futures = [Later(nothing_asynchronous) for _ in range(count)]
 
     def run_all() -> None:
@@ -116,7 +116,7 @@ async def bare_futures(count: int) -> None:
 
 
 async def in_order(peer: str, count: int) -> None:
-    """Coroutines of one loop, one at a time."""
+    """Coroutines in one loop, one at a time."""
     if peer == "bare_futures":
         await bare_futures(count)
         return
@@ -134,7 +134,7 @@ async def in_order(peer: str, count: int) -> None:
 
 
 async def from_thread(peer: str, count: int) -> None:
-    """Coroutines that another thread hands to a loop."""
+    """Coroutines that another thread passes to a loop."""
     loop = asyncio.get_running_loop()
 
     def produce(run: Callable[[], Future[None]]) -> None:
@@ -153,7 +153,7 @@ async def from_thread(peer: str, count: int) -> None:
 
 def time_imports(peer: str, count: int) -> float:
     """Nanoseconds of an import beyond that of concurrent.futures, in a new interpreter: the median
-    of so many. As with an installed package, the bytecode is there."""
+    of `count`. As with an installed package, the bytecode exists."""
     module = "inturn" if peer == "inturn" else "concurrent.futures"
     program = (
         f"import sys, time; sys.path.insert(0, {sys.path[0]!r});"
@@ -167,7 +167,7 @@ def time_imports(peer: str, count: int) -> float:
         def time_one() -> float:
             return float(subprocess.check_output([sys.executable, "-c", program], env=environment))
 
-        time_one()  # which writes the bytecode
+        time_one()  # writes the bytecode
         return statistics.median(time_one() for _ in range(count))
 
 

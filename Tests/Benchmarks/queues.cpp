@@ -1,6 +1,6 @@
-/* Idle queues: what each takes in memory, and the time of its creation and of
-   its destruction, in a new process with all of them alive at once. The label,
-   if there is one, is the same for all, and copied by each peer.
+/* Idle queues: the memory of each, and the time to create and to destroy one,
+   in a new process with all of them alive at once. The label, if there is one,
+   is the same for all, and copied by each peer.
 
    Arguments: queues, 1 for queues with a label. */
 #include "memory.hpp"
@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   bench::Shape shape{.label = arguments[1] ? label : nullptr};
   { Queue first(shape); }
 
-  /* Filled, so that the list itself is in memory before the count. */
+  /* Filled first, so that the list itself is in memory before the count. */
   std::vector<std::optional<Queue>> queues(count);
   auto before = bench::Memory::now();
   auto start = bench::now_ns();

@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 def output(command: list[str]) -> list[str]:
-    """The lines that a program prints; ends everything when it fails or hangs."""
+    """The lines that a program prints. Exits if it fails or hangs."""
     try:
         done = subprocess.run(
             command,
@@ -54,7 +54,7 @@ def output(command: list[str]) -> list[str]:
 
 
 def run_rounds(case: Case, numbers: tuple[int, ...], build: Path, rounds: int) -> Values:
-    """Runs each program once a round, starting each round with the next one."""
+    """Runs each program once a round; each round begins with the next program."""
     values: Values = defaultdict(list)
     programs = case.programs()
     for number in range(rounds):
@@ -67,7 +67,7 @@ def run_rounds(case: Case, numbers: tuple[int, ...], build: Path, rounds: int) -
 
 
 def show(number: float | None, unit: str = "") -> str:
-    """A number with three digits at least, or a dash."""
+    """A number with at least three digits, or a dash."""
     if number is None:
         return "-"
     return (f"{number:.0f}" if number >= 1000 else f"{number:.3g}") + unit
@@ -103,7 +103,7 @@ def print_table(title: str, rows: list[Row]) -> None:
 
 
 def describe(arguments: argparse.Namespace) -> Iterator[str]:
-    """Says what the figures were measured with."""
+    """Lists what the figures were measured with."""
     processor = next(
         (
             line.split(":", 1)[1].strip()
@@ -124,7 +124,7 @@ def describe(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def write_csv(path: Path, lines: list[str], rows: list[Row]) -> None:
-    """Writes the rows, below what they were measured with."""
+    """Writes the rows, preceded by what they were measured with."""
 
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
@@ -153,7 +153,7 @@ def write_csv(path: Path, lines: list[str], rows: list[Row]) -> None:
 
 
 def parse() -> argparse.Namespace:
-    """Reads the command line; `run --help` says what the options do."""
+    """Parses the command line; `run --help` explains the options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--programs", action="store_true", help="print what to build")
@@ -170,7 +170,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     """Runs, prints, writes and judges; returns the exit status."""
-    # Who watches sees each case when it is over.
+    # Lines are written at once, so that each case can be seen when it is over.
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     arguments = parse()
     cases = [case for case in CASES if not arguments.case or case.name in arguments.case]

@@ -1,4 +1,4 @@
-/* No-op operations into one queue from one or several producers.
+/* No-op operations on one queue from one or several producers.
 
    Timed: from the first enqueue until the queue is drained, by the wall clock.
    The same for every peer: the number of operations, the work (it counts), the

@@ -1,9 +1,8 @@
-/* The longest single enqueue, of several producers on one queue.
+/* The longest single enqueue by several producers on one queue.
 
    Each producer reads the clock before and after each enqueue. With more
-   threads than processors the system takes the processor away in the middle of
-   some of them, whatever the queue: `floor`, which has no lock, shows for how
-   long.
+   threads than processors, the system takes the processor away during some of
+   them, whatever the queue: `floor`, which has no lock, shows for how long.
 
    Arguments: operations, producers. */
 #include "bench.hpp"

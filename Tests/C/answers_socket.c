@@ -197,8 +197,7 @@ static void the_socket_is_for_its_user_alone(void) {
   drain_and_destroy(queue);
 }
 
-/* What is at the path already ----------------------------------------------
- */
+/* An existing file at the path --------------------------------------------- */
 
 static void a_file_at_its_path_stays(void) {
   if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
@@ -291,8 +290,7 @@ static void a_path_that_is_too_long_is_said_in_a_line(void) {
   drain_and_destroy(queue);
 }
 
-/* In a forked child ---------------------------------------------------------
- */
+/* In a forked child ------------------------------------------------------- */
 
 static void use_the_library(void *context) {
   CHECK(context == NULL);

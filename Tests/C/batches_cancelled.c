@@ -63,8 +63,7 @@ static void row_begin(row *row, inturn_queue_kind kind, int32_t priority) {
   enqueue_other(row, BATCHES, &options);
 }
 
-/* Cancels the batches from this one on; the executor's drain ends each at
-   once. */
+/* Cancels the batches from this one on; draining ends each at once. */
 static void row_cancel(row *row, int first) {
   for (int i = first; i < BATCHES; i++)
     CHECK_OK(inturn_batch_cancel(row->batches[i]));

@@ -22,8 +22,7 @@ static char *dumped(inturn_dump_format format) {
   return text;
 }
 
-/* A queue with one running operation, one that comes after it, and three
-   more. */
+/* A queue: one operation runs, one comes after it, and three are plain. */
 typedef struct scene {
   inturn_queue queue;
   inturn_token token;

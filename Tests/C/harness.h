@@ -186,8 +186,8 @@ typedef struct program {
 /* Runs the tests whose name contains argv[1], or all of them. Prints a line
    when each begins and another when it has passed, so that the last one names a
    test that hangs, and then `name: N passed, 0 failed`; a test that fails ends
-   the program. Tests named in the environment's INTURN_TEST_LEFT_OUT, such as "
-   one another ", are left out, which is printed. */
+   the program. Tests that the environment's INTURN_TEST_LEFT_OUT names, between
+   spaces, are left out, which is printed. */
 int run_tests(const program *program, int argc, char **argv);
 
 /* Runs this program again, with one or two arguments, and waits for it. Returns

@@ -37,11 +37,11 @@ int main(void) {
   REQUIRE(of_queue.size == sizeof of_queue);
   REQUIRE(of_library.size == sizeof of_library);
 
-  /* Zero is the default, also for fields whose default is not `none`. */
+  /* Zero selects the default, even if that is not none. */
   REQUIRE(queue_options.settle_ns == 0);
   REQUIRE(queue_options.gap_ns == 0);
 
-  /* Handles have 64 bits, and so have the structs that callers keep. */
+  /* Handles have 64 bits; data and taken operations keep their sizes, too. */
   REQUIRE(sizeof queue == 8 && sizeof operation == 8 && sizeof token == 8);
   REQUIRE(sizeof executor == 8 && sizeof clock == 8);
   REQUIRE(sizeof(inturn_datum) == 64 && sizeof(inturn_taken) == 16);

@@ -67,7 +67,7 @@ static void work_item(void *context, inturn_token token) {
 
 static void destroy_item(void *context) {
   item *item = context;
-  /* Without a call of its work, its enqueue is refused. */
+  /* If its work was not called, its enqueue was refused. */
   if (atomic_load(&item->worked) == 0)
     return;
   CHECK_INT(atomic_fetch_add(&item->destroyed, 1), 0);

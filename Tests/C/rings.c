@@ -17,7 +17,7 @@ static inturn_queue concurrent_queue(uint32_t places) {
   return queue;
 }
 
-/* Work that waits for a new operation of its own queue, as others do. */
+/* Work that waits for a new operation of its own queue once all have met. */
 static inturn_queue own;
 static gate inside, refused, passed;
 static long meeting;

@@ -119,7 +119,7 @@ static void all_that_an_operation_waits_for_is_told(void) {
   release(last);
 }
 
-/* What changes meanwhile --------------------------------------------------- */
+/* Changes meanwhile -------------------------------------------------------- */
 
 typedef struct renewal {
   stage stage;

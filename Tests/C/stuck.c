@@ -16,7 +16,7 @@ static const char *here(int line) {
   return site;
 }
 
-/* What runs does not end --------------------------------------------------- */
+/* Running work does not end ------------------------------------------------ */
 
 static void a_token_that_is_out_is_told(void) {
   stalls_begin(STALL_NS);
@@ -205,8 +205,7 @@ static void what_is_shown_to_a_person_is_told_later(void) {
   stalls_end();
 }
 
-/* What is pending may not start ---------------------------------------------
- */
+/* Pending work may not start ----------------------------------------------- */
 
 static void a_suspended_queue_that_a_thread_waits_for_is_told(void) {
   stalls_begin(STALL_NS);
@@ -335,8 +334,7 @@ static void a_rate_is_told_when_somebody_waits_for_a_batch(void) {
   stalls_end();
 }
 
-/* What may start is not called ----------------------------------------------
- */
+/* Work that may start is not called ---------------------------------------- */
 
 static void an_executor_that_nobody_drains_is_told(void) {
   stalls_begin(STALL_NS);

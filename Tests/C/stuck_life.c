@@ -83,8 +83,7 @@ static void what_was_slow_is_given_longer(void) {
   stalls_end();
 }
 
-/* The handler ----------------------------------------------------------------
- */
+/* The handler ------------------------------------------------------------- */
 
 static gate blocked = GATE_INIT, go_on = GATE_INIT;
 
@@ -137,8 +136,7 @@ static void the_handler_may_end_what_is_stuck(void) {
   stalls_end();
 }
 
-/* Forks and exits ------------------------------------------------------------
- */
+/* Forks and exits --------------------------------------------------------- */
 
 static void be_stuck(void *label) {
   stalls_begin(20 * MS);
@@ -191,8 +189,7 @@ static void a_process_exits_while_the_handler_blocks(void) {
   exit(0);
 }
 
-/* The default ----------------------------------------------------------------
- */
+/* The default ------------------------------------------------------------- */
 
 /* Causes a stall, and reads the line that is written to the other end of the
    standard error. */
@@ -263,8 +260,7 @@ static void the_environment_turns_it_off(void) {
   drain_and_destroy(queue);
 }
 
-/* Races ----------------------------------------------------------------------
- */
+/* Races ------------------------------------------------------------------- */
 
 /* Its queue may be destroyed meanwhile. */
 static void try_to_finish(void *context, inturn_token token) {

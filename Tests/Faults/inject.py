@@ -139,8 +139,7 @@ def scenarios(programs: list[pathlib.Path], sources: pathlib.Path) -> list[Scena
 
 
 def faults_of(calls: dict[str, int], chance: random.Random, long: bool) -> list[Fault]:
-    """All faults for a scenario with these numbers of calls; without `long`, one of each kind. A
-    test that starves takes its whole limit, so this is chosen rarely."""
+    """All faults for a scenario with these numbers of calls; without `long`, one of each kind."""
     chosen = []
     for kind, count in calls.items():
         ways = WHEN.get(kind, ("once", "ever"))
@@ -150,7 +149,7 @@ def faults_of(calls: dict[str, int], chance: random.Random, long: bool) -> list[
         if long:
             chosen += [Fault(kind, number, when) for number in numbers for when in ways]
         elif numbers:
-            # A whole test that starves takes its limit: once in a while is enough.
+            # A test that starves takes its whole limit, so this is chosen rarely.
             often = ways[:2] if kind == "thread" and chance.random() < 0.95 else ways
             chosen.append(Fault(kind, chance.choice(numbers), chance.choice(often)))
     chance.shuffle(chosen)

@@ -199,7 +199,7 @@ _Noreturn static void run(const sort *sort, bool cancels) {
   _Exit(0);
 }
 
-/* What still ends the process --------------------------------------------- */
+/* Cases that still end the process ---------------------------------------- */
 
 static inturn_queue queues[1000000];
 

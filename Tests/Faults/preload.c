@@ -149,8 +149,7 @@ static bool is_over(void) {
   return first != 0 && now > first + 30000000;
 }
 
-/* Counts a call, and returns whether it fails: once, or every `rhythm`th
- * time. */
+/* Counts a call, and returns whether it fails; if not once, each `rhythm`th. */
 static bool fails(enum kind kind, const void *caller, uint64_t rhythm) {
   if ((uintptr_t)caller < library_begin || (uintptr_t)caller >= library_end)
     return false;

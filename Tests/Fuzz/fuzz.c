@@ -84,8 +84,7 @@ static void ignore_report(void *context, const inturn_report *report) {
   HOLDS(context == NULL && report->message != NULL);
 }
 
-/* Two executors, a clock and a queue of each kind, so that few bytes do
- * much. */
+/* Two executors, a clock and a queue of each kind, so few bytes do much. */
 void world_begin(bool has_two_threads, bool has_workers) {
   memset(&the_world, 0, sizeof the_world);
   the_world.has_two_threads = has_two_threads;

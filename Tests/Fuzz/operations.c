@@ -102,8 +102,7 @@ static void begin_attempt(operation_facts *operation, inturn_token token) {
   operation->attempts++;
 }
 
-/* Records whether a call of this attempt's token has ended it, as only one
- * does. */
+/* Notes whether a call of this attempt's token has ended it; only one does. */
 static void wins(operation_facts *operation, int attempt, bool is_ok) {
   if (is_ok && attempt < ATTEMPTS)
     HOLDS(atomic_fetch_add(&operation->wins[attempt], 1) == 0);

@@ -102,8 +102,7 @@ def test_a_hundred_thousand_pending_operations_are_read(bench: Bench) -> None:
 
 
 def check_plausible(said: str, ended: dict[str, int]) -> int:
-    """Checks a dump, and returns the number of operations. `ended`: at least this many have, per
-    queue."""
+    """Checks a dump; returns the number of operations. `ended`: at least so many have, by queue."""
     listed = pending = operations = 0
     for line in said.splitlines():
         numbers = {key: int(number) for key, number in re.findall(r" (\w+)=(-?\d+)\b(?!x)", line)}

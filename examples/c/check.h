@@ -1,5 +1,5 @@
 /*
- * check.h - what the examples do when something goes wrong: say where, and end.
+ * check.h - how the examples handle errors: they say where, and exit.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,10 +21,10 @@ static inline void check_(inturn_status status, const char *call) {
   require_(status == INTURN_OK, call, inturn_status_message(status));
 }
 
-/* A call of the library has to succeed. */
+/* A call of the library that has to succeed. */
 #define CHECK(call) check_((call), #call)
 
-/* Anything else that has to be so. */
+/* Any other condition that has to hold. */
 #define REQUIRE(condition) require_((condition), #condition, "is not so")
 
 #endif

@@ -5,8 +5,8 @@
  *
  * What to look at: the connection is opened without a lock of its own, as the
  * queue never runs two writes at once. The queue has a capacity: a producer
- * that is faster than the database gets INTURN_E_FULL, and waits until
- * there is room, so that memory does not fill up with rows.
+ * that is faster than the database gets INTURN_E_FULL, and waits until there is
+ * room, so that memory does not fill up with rows.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@ enum { PRODUCERS = 8, ROWS = 1000, CAPACITY = 64 };
 static sqlite3 *database;
 static sqlite3_stmt *insert;
 static inturn_queue writer;
-static uint64_t most_pending; /* touched by the queue's work only */
+static uint64_t most_pending; /* only used by the queue's work */
 static atomic_int waits;
 
 static void sql(const char *text) {
@@ -57,7 +57,7 @@ static void write_row(void *context, inturn_token token) {
   CHECK(inturn_token_finish(token));
 }
 
-/* A row that is refused has been destroyed: each try has one of its own. */
+/* A refused row is destroyed, so each try has a row of its own. */
 static inturn_status try_to_enqueue(int producer, int number) {
   row *made = malloc(sizeof *made);
   REQUIRE(made != NULL);

@@ -1,5 +1,5 @@
 /*
- * gtk_look.c - how the GTK example looks.
+ * gtk_look.c - the look of the GTK example.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -77,7 +77,7 @@ GtkWidget *make_list(void) {
                       "margin-top", 8, "margin-bottom", 8, NULL);
 }
 
-/* A row's parts are a mark, its name and its state, in words. */
+/* A row consists of a mark, a name and the state in words. */
 static GtkListBoxRow *add_row(GtkListBox *list, const char *label) {
   GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
   char *capital = g_strdup_printf("%c%s", g_ascii_toupper(label[0]), label + 1);

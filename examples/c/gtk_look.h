@@ -1,5 +1,5 @@
 /*
- * gtk_look.h - how the GTK example looks: its style, its widgets, its list.
+ * gtk_look.h - the look of the GTK example: its style, its widgets, its list.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,10 +23,10 @@ void add_head(GtkWidget *box, const char *heading, const char *text);
 /* A button that calls clicked(data). */
 GtkWidget *make_button(const char *label, GCallback clicked, gpointer data);
 
-/* A list of interactions; its rows are not selected or reached by keyboard. */
+/* A list of interactions, whose rows cannot be selected or focused. */
 GtkWidget *make_list(void);
 
-/* Says how far an interaction is; its first time adds its row. `state` is
+/* Shows how far an interaction is; its first call adds a row. `state` is
    "waiting", "shown", "good" or "bad", `text` the same in words. */
 void set_row(GtkWidget *list, const char *label, const char *state,
              const char *text);

@@ -32,8 +32,8 @@ typedef struct step {
   const char *heading;
   const char *text;
   const char *accept;
-  const char *decline; /* NULL: there is nothing to decline */
-  bool granted;        /* nothing needs to be asked */
+  const char *decline; /* NULL if nothing can be declined */
+  bool granted;        /* nothing has to be asked */
 } step;
 
 static const step steps[] = {
@@ -52,18 +52,18 @@ static const step steps[] = {
 
 /* The dialog on screen; there is at most one. */
 static struct {
-  GtkWindow *window; /* NULL: there is none */
+  GtkWindow *window; /* NULL if there is none */
   const step *step;
   inturn_token token;
   GtkWidget *entry; /* of the sign-in */
   GtkLabel *hint;
 } dialog;
 
-/* What stays of the sign-in while its dialog gives way. */
+/* What is left of the sign-in while its dialog gives way. */
 static int tries_left = 3;
 static char *typed, hint[32];
 
-/* Touched on the main thread only, like the dialog. */
+/* Only used on the main thread, like the dialog. */
 static GtkWindow *screen, *elsewhere;
 static GtkWidget *list, *bar, *status, *close_button;
 static GThread *battery, *service;
@@ -71,7 +71,7 @@ static int ended;
 static bool leaving;
 
 static inturn_queue queue;
-static gint left; /* enqueued, and the end was not told; atomic */
+static gint left; /* enqueued, without a reported end; atomic */
 static bool fast, service_up;
 static char granted_before[] = "already granted", skipped[] = "skipped";
 
@@ -81,14 +81,14 @@ static void check(inturn_status status_of, const char *call) {
 }
 #define CHECK(call) check((call), #call)
 
-/* The standard output: one line for each thing that happens. */
+/* The standard output: one line for each event. */
 static void say(const char *what, const char *label) {
   g_print("%s%s%s\n", what, label ? " " : "", label ? label : "");
 }
 
 /* Windows and what is in them --------------------------------------------- */
 
-/* The user goes: what is open is asked to end, the rest never starts. */
+/* The user leaves: what is open is asked to end, and the rest never starts. */
 static gboolean leave(GtkWidget *widget UNUSED, GVariant *arguments UNUSED,
                       gpointer data UNUSED) {
   leaving = true;
@@ -114,7 +114,7 @@ static void come_back(void) {
   gtk_window_present(screen);
 }
 
-/* A key of the whole window. */
+/* A key for the whole window. */
 static void add_key(GtkWindow *window, const char *key,
                     GtkShortcutAction *action) {
   GtkEventController *keys = gtk_shortcut_controller_new();
@@ -155,13 +155,13 @@ static void take_down(inturn_token token) {
     close_dialog();
 }
 
-/* Asked to end. It may have ended meanwhile; then this is too late. */
+/* Asked to end. It may have ended meanwhile; then this comes too late. */
 static void give_in(void *context UNUSED, inturn_token token) {
   take_down(token);
   (void)inturn_token_cancel(token);
 }
 
-/* Asked to make room for an urgent one: after that the work is called again,
+/* Asked to make room for an urgent one: afterwards, the work is called again
    with another token, and opens the dialog again. */
 static void give_way(void *context UNUSED, inturn_token token) {
   take_down(token);
@@ -199,7 +199,7 @@ static void decline_dialog(void) {
 static gboolean on_close(GtkWindow *window UNUSED, gpointer data UNUSED) {
   close_dialog();
   CHECK(inturn_token_cancel(dialog.token));
-  return TRUE; /* it is destroyed already */
+  return TRUE; /* it has been destroyed already */
 }
 
 static void on_typing(GtkEditable *entry, gpointer data);
@@ -220,13 +220,13 @@ static void open_dialog(const step *step, inturn_token token) {
   GtkWidget *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
   GtkWidget *button =
       make_button(step->accept, G_CALLBACK(accept_dialog), NULL);
-  /* Its heading is in it: it has no title bar, and is moved by all of it. */
+  /* It has no title bar: the heading is inside, and any place moves it. */
   GtkWidget *handle = gtk_window_handle_new();
   GtkWidget *no_header = g_object_new(GTK_TYPE_BOX, "visible", FALSE, NULL);
   GtkWindow *window =
       make_window(step->heading, no_header, handle, G_CALLBACK(on_close));
 
-  g_assert(dialog.window == NULL); /* the queue sees to that */
+  g_assert(dialog.window == NULL); /* the queue ensures this */
   dialog.window = window;
   dialog.step = step;
   dialog.token = token;
@@ -251,7 +251,7 @@ static void open_dialog(const step *step, inturn_token token) {
                "transient-for", screen, "default-widget", button,
                "focus-widget", dialog.entry ? dialog.entry : button, NULL);
   gtk_window_present(window);
-  if (dialog.entry != NULL) /* the user goes on typing behind what is there */
+  if (dialog.entry != NULL) /* the user continues after the existing text */
     gtk_editable_set_position(GTK_EDITABLE(dialog.entry), -1);
   set_row(list, step->label, "shown", "on screen");
   say("presented", step->label);
@@ -278,7 +278,7 @@ static gboolean open_notice(gpointer data UNUSED) {
   return G_SOURCE_REMOVE;
 }
 
-/* On the service thread: the notice ends there, or opens its dialog. */
+/* Runs on the service thread: the notice ends here, or opens its dialog. */
 static gpointer ask_service(gpointer data) {
   g_usleep(fast ? 0 : 400000);
   if (service_up)
@@ -293,7 +293,7 @@ static void begin_notice(void *context UNUSED, inturn_token token) {
   asking = token;
   say("asking the service", NULL);
   if (service != NULL)
-    g_thread_join(service); /* of the time before it gave way; it is over */
+    g_thread_join(service); /* the one from before it gave way; it is over */
   service = g_thread_new("service", ask_service, NULL);
 }
 
@@ -349,8 +349,8 @@ static void enqueue(int index) {
       (void *)&steps[index], NULL, NULL));
 }
 
-/* On a thread of its own. The open dialog gives way, or, when there is none,
-   the notice is the next. */
+/* Runs on a thread of its own. The open dialog gives way; if there is none, the
+   notice is the next. */
 static gpointer watch_battery(gpointer data) {
   g_usleep(fast ? 0 : 400000);
   say("battery low", NULL);
@@ -358,7 +358,7 @@ static gpointer watch_battery(gpointer data) {
   return data;
 }
 
-/* The battery gets low when it suits least. */
+/* The battery gets low at the worst moment. */
 static void on_typing(GtkEditable *entry UNUSED, gpointer data UNUSED) {
   if (battery == NULL)
     battery = g_thread_new("battery", watch_battery, NULL);

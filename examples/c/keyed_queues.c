@@ -1,13 +1,13 @@
 /*
- * keyed_queues.c - a queue for each of 10,000 users: in order for each of them,
- * and nobody waits for somebody else.
+ * keyed_queues.c - a queue for each of 10,000 users: in order for each user,
+ * and no user waits for another.
  *
  *     keyed_queues
  *
  * What to look at: messages arrive mixed, and each goes to its user's queue. A
- * few threads handle them all; those of one user never overlap, so that what
- * they touch needs no lock. One user cannot be reached, and its queue is
- * suspended: its messages wait, all others are handled.
+ * few threads handle them all; messages of one user never overlap, so that what
+ * they use needs no lock. One user cannot be reached, and their queue is
+ * suspended: their messages wait, and all others are handled.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@ enum { USERS = 10000, MESSAGES = 10, AWAY = 42 };
 
 typedef struct user {
   inturn_queue queue;
-  int handled, out_of_order; /* touched by the work of its queue only */
+  int handled, out_of_order; /* only used by the work of its queue */
 } user;
 
 typedef struct message {
@@ -36,7 +36,7 @@ static void handle(void *context, inturn_token token) {
   CHECK(inturn_token_finish(token));
 }
 
-/* Waits for the queues of all users but one, and says what they have done. */
+/* Waits for the queues of all users but one, and prints what they have done. */
 static void wait_for_all_but(const user *one) {
   int handled = 0, out_of_order = 0;
   for (user *each = users; each < users + USERS; each++) {

@@ -5,7 +5,7 @@
  *
  * What to look at: each is an operation of one interaction queue. The work
  * shows it, on the main thread, and returns; its token is finished elsewhere:
- * by the terminal (terminal.c, steps.c) or by a worker that asked a service.
+ * by the terminal (terminal.c, steps.c) or by a worker that asks a service.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +20,7 @@
 
 static inturn_executor main_thread;
 static inturn_queue interactions, background;
-static inturn_token notice; /* of the service's notice, once it has begun */
+static inturn_token notice; /* of the service's notice, once that has begun */
 static char granted_before[] = "already granted", skipped[] = "skipped";
 static bool fast, service_up;
 
@@ -35,7 +35,7 @@ static void ask_service(void *context, inturn_token token) {
   CHECK(inturn_token_finish(token));
 }
 
-/* The interaction is asked to end: it does, and those that wait end with it. */
+/* Asked to end: the interaction does, and those that wait end with it. */
 static void give_in(void *unused, inturn_token token) {
   (void)unused;
   CHECK(inturn_token_cancel(token));
@@ -75,7 +75,7 @@ static void enqueue_step(void *context, inturn_token token) {
   CHECK(inturn_token_finish(token));
 }
 
-/* The user has gone: nothing more is shown, the open interaction must end. */
+/* The user has left: nothing more is shown, and what is open must end. */
 static void leave(const step *open) {
   CHECK(inturn_queue_drain(background, -1)); /* all are enqueued */
   CHECK(inturn_queue_view_will_disappear(interactions));

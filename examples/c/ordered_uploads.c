@@ -4,8 +4,8 @@
  *     ordered_uploads ADDRESS    (which Tests/Examples/upload_server.py prints)
  *
  * What to look at: the work starts a transfer and returns; the transfer's
- * completion finishes the token, and only then the next one starts. All of it
- * happens on one thread: the queue's executor is drained by libcurl's loop.
+ * completion finishes the token, and only then does the next one start. All of
+ * it happens on one thread: libcurl's loop drains the queue's executor.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +35,7 @@ static CURL *request(const char *address) {
   return handle;
 }
 
-/* The work: starts a transfer, which does not wait for its end. */
+/* The work: starts a transfer without waiting for its end. */
 static void start_upload(void *context, inturn_token token) {
   upload *self = context;
   CURL *handle = request(self->address);
@@ -46,7 +46,7 @@ static void start_upload(void *context, inturn_token token) {
   CURL(curl_multi_add_handle(transfers, handle));
 }
 
-/* A transfer is over: so is its operation. */
+/* A transfer is over, and so is its operation. */
 static void end_upload(CURL *handle, CURLcode result) {
   upload *self;
   long status = 0;
@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
   char address[256];
   snprintf(address, sizeof address, "%s/files", argv[1]);
   CURL *list = request(address);
-  /* Writes what it gets to the output. */
+  /* Writes the response to the output. */
   require_(curl_easy_perform(list) == CURLE_OK, argv[1], "cannot be reached");
   curl_easy_cleanup(list);
   CHECK(inturn_queue_destroy(uploads));

@@ -2,7 +2,7 @@
  * picture.c - the events of a queue, drawn as they come.
  *
  * The upper lines of the terminal are the picture's; the others scroll, so that
- * the program goes on printing as it does in a pipe.
+ * the program's output is the same as in a pipe.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,12 +27,12 @@ static const char *const colours[] = {"\033[2m", "\033[1;36m", "\033[32m",
                                       "\033[33m", "\033[0m"};
 static const char *const *marks = ascii, *const *paint = plain;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects these */
 static timeline seen;
 static bool is_open;
 static pthread_t drawer;
 
-/* Under the lock. As one write: it comes between two of the program's. */
+/* The lock is held. Writes once, so that it comes between other output. */
 static void draw(void) {
   char *text = NULL;
   size_t length = 0;
@@ -67,7 +67,7 @@ static void *draw_all(void *unused) {
 static void on_event(void *unused, const inturn_event *event) {
   (void)unused;
   if (event->operation == 0 || event->operation > TIMELINE_ROWS)
-    return; /* the queue's own */
+    return; /* about the queue itself */
   pthread_mutex_lock(&lock);
   timeline_row *row = &seen.rows[event->operation - 1];
   if (event->kind == INTURN_EVENT_ENQUEUED) {

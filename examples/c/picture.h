@@ -1,6 +1,6 @@
 /*
- * picture.h - shows what becomes of a queue's operations, at the top of the
- * terminal, while it happens. In a pipe it does nothing.
+ * picture.h - shows what happens to a queue's operations, live at the top of
+ * the terminal. In a pipe, it does nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,10 +9,10 @@
 
 #include <inturn.h>
 
-/* Before the queue is created. */
+/* Call it before the queue is created. */
 void picture_open(inturn_queue_options *options);
 
-/* Leaves the timeline as text, and says where it is as a picture. */
+/* Leaves the timeline as text, and prints where its picture is. */
 void picture_close(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* How long a consumer that has died keeps the others waiting. */
+/* How long the others have to wait for a dead consumer's partitions. */
 #define LEASE_MILLISECONDS "3000"
 
 const char *const lease_keys[PARTITIONS] = {"lease:0", "lease:1", "lease:2",

@@ -1,8 +1,8 @@
 /*
- * redis_leases.h - which partitions of redis_streams.c are this consumer's.
+ * redis_leases.h - which partitions of redis_streams.c belong to this consumer.
  *
- * A partition is one consumer's at a time: the one that has its lease, as
- * ../redis_streams.lua decides.
+ * A partition belongs to one consumer at a time: the one that holds its lease,
+ * as ../redis_streams.lua decides.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,20 +23,19 @@ typedef struct command {
   int count;
 } command;
 
-/* What a consumer may do with a partition. LEASE_ENDS: nothing more is read, it
-   is given back when it is idle. LEASE_TAKEN: it is read, and has been somebody
-   else's, or nobody's, just before. */
+/* What a consumer may do with a partition. LEASE_ENDS: read no more, and give
+   it back when it is idle. LEASE_TAKEN: read it; it has belonged to another
+   consumer, or to none, until now. */
 typedef enum lease { LEASE_NONE, LEASE_ENDS, LEASE_READ, LEASE_TAKEN } lease;
 
 void command_add(command *to, const char *word);
 
-/* Sends a command; ends the program when it fails. The caller frees the
-   reply. */
+/* Sends a command; exits if it fails. The caller frees the reply. */
 redisReply *command_call(redisContext *connection, const command *made);
 
-/* Renews, takes and gives back leases. `is_idle` says of which partitions
-   everything is acknowledged: a lease of another one must not be lost, and when
-   it is, the program ends, before it does harm. */
+/* Renews, takes and gives back leases. `is_idle` says which partitions have
+   nothing left to acknowledge. The lease of any other partition must not be
+   lost: if it is, the program exits before it does harm. */
 void leases_hold(redisContext *connection, const char *name,
                  const bool is_idle[PARTITIONS], lease out_leases[PARTITIONS]);
 

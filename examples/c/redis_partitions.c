@@ -18,8 +18,8 @@ enum { AT_ONCE = 32 };
 static struct partition {
   char stream[16];
   lease lease;
-  char next[32]; /* after which id to read on; ">": what nobody has read */
-  atomic_int in_flight; /* read and not acknowledged */
+  char next[32];        /* read after this id; ">": what nobody has read */
+  atomic_int in_flight; /* read but not acknowledged */
 } partitions[PARTITIONS];
 
 static redisContext *connection;
@@ -69,7 +69,7 @@ static message *read_entry(int partition, const redisReply *entry) {
   return made;
 }
 
-/* What a stream has: it is read on behind that. */
+/* Receives a stream's messages, and continues reading after them. */
 static void read_stream(const redisReply *stream, void (*receive)(message *)) {
   const int index = atoi(strchr(stream->element[0]->str, ':') + 1);
   struct partition *from = &partitions[index];

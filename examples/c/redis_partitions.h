@@ -1,11 +1,11 @@
 /*
  * redis_partitions.h - the streams of redis_streams.c, shared with others.
  *
- * Messages are spread over some streams, the partitions, by their key. A
- * partition is one consumer's at a time: the one that has its lease, see
- * ../redis_streams.lua. In the streams' group all consumers have one name, so
- * that who takes a partition over reads first what the one before it has read
- * and not acknowledged. So each key's messages come in order, whoever reads.
+ * Messages are distributed over several streams, the partitions, by their key.
+ * A partition belongs to one consumer at a time: the one that holds its lease,
+ * see ../redis_streams.lua. All consumers have the same name in the streams'
+ * group, so whoever takes over a partition first reads what the previous one
+ * has read but not acknowledged. So each key's messages come in order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,23 +18,23 @@ typedef struct message {
   int partition;
   const char *stream; /* the partition's */
   char id[32], key[32], number[16];
-  int milliseconds;   /* how long it takes to handle */
+  int milliseconds;   /* how long handling takes */
   inturn_token token; /* the handler's */
 } message;
 
-/* Connects to the server, as the consumer of this name. This and the
-   next two functions are called by one thread. */
+/* Connects to the server as the consumer with this name. One thread calls this
+   and the next two functions. */
 void partitions_open(int port, const char *name);
 
 /* Renews the leases, takes or gives back partitions, reads what there is, or
-   waits a moment, and gives each message to `receive`, which frees it. A
-   consumer that has lost a lease meanwhile ends here, before it does harm. */
+   waits a moment, and passes each message to `receive`, which frees it. A
+   consumer that has lost a lease meanwhile exits, before it does harm. */
 void partitions_read(void (*receive)(message *received));
 
 /* Gives the leases back. Everything must be acknowledged. */
 void partitions_close(void);
 
-/* Says that a message has been acknowledged. From any thread. */
+/* Records that a message has been acknowledged. Any thread may call it. */
 void partition_did_acknowledge(const message *acknowledged);
 
 #endif

@@ -4,10 +4,10 @@
  *
  *     redis_streams PORT NAME      (until it is terminated: kill, Ctrl-C)
  *
- * What to look at: the messages of a key go through a queue of the key's, one
- * after the other, and those of other keys at the same time. A message is
- * acknowledged when its operation's token is finished: what a consumer has not
- * finished when it dies, another one handles. redis_partitions.h shares them.
+ * What to look at: the messages with the same key go through that key's queue,
+ * one after another, and those with other keys at the same time. A message is
+ * acknowledged when its operation's token is finished: what a dead consumer has
+ * not finished is handled by another. redis_partitions.h shares the streams.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,7 @@ static struct {
 } keys[KEYS];
 static int key_count;
 
-static redisContext *connection; /* used by the work of this queue only: */
+static redisContext *connection; /* only used by the work of this queue: */
 static inturn_queue redis;
 static inturn_queue_options keyed = INTURN_QUEUE_OPTIONS_INIT;
 static int acknowledged;
@@ -71,7 +71,7 @@ static void on_end(void *context, const inturn_end *end) {
   CHECK(inturn_queue_enqueue(redis, acknowledge, context, free, NULL));
 }
 
-/* What handling a message does in the end: here a line in a list. */
+/* What handling a message finally does: here, add a line to a list. */
 static void record(void *context, inturn_token token) {
   message *self = context;
   command("RPUSH handled %s/%s/%s/%s/%s", self->stream, self->id, self->key,

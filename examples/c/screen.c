@@ -1,5 +1,5 @@
 /*
- * screen.c - what terminals understand, since the VT100.
+ * screen.c - escape sequences that terminals understand, since the VT100.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,9 +18,9 @@
 
 enum { LEAST_ROWS = 16, LEAST_COLUMNS = 72 };
 
-static int kept, rows; /* lines above what scrolls; all of them */
+static int kept, rows; /* lines above the scrolling part; all lines */
 
-/* What takes the lines away, so that a signal's handler need not make it up. */
+/* Removes the lines; prepared, so that a signal handler need not compose it. */
 static char join[64];
 static volatile sig_atomic_t is_split;
 
@@ -30,7 +30,7 @@ static void on_signal(int number) {
   raise(number);
 }
 
-/* All but what is kept scrolls; to its first line. */
+/* Makes everything below the kept lines scroll; moves to their first line. */
 static void limit_scrolling(void) {
   char text[64];
   snprintf(text, sizeof text, "\033[%d;%dr\033[%d;1H", kept + 1, rows,
@@ -48,10 +48,10 @@ bool screen_split(int lines) {
   kept = lines;
   rows = size.ws_row;
   for (int line = 0; line < rows; line++)
-    screen_draw("\n", 1); /* what was there can be scrolled back to */
+    screen_draw("\n", 1); /* so that it can be scrolled back to */
   screen_draw("\033[2J", 4);
   limit_scrolling();
-  /* All scrolls; home; so many lines go; to where it was, and as far up. */
+  /* All lines scroll; home; delete lines; back to the place; as far up. */
   snprintf(join, sizeof join, "\0337\033[r\033[1;1H\033[%dM\0338\033[%dA",
            lines, lines);
   is_split = true;
@@ -86,7 +86,7 @@ void screen_draw(const char *text, size_t length) {
   while (length > 0) {
     ssize_t written = write(STDOUT_FILENO, text, length);
     if (written <= 0)
-      return; /* the terminal has gone */
+      return; /* the terminal is gone */
     text += written;
     length -= (size_t)written;
   }

@@ -21,7 +21,7 @@ static bool answer_permission(inturn_token token, const char *line) {
   return true;
 }
 
-/* One operation holds the queue over all tries. */
+/* One operation keeps the queue through all tries. */
 static bool answer_sign_in(inturn_token token, const char *line) {
   static int tries_left = 3;
   if (strcmp(line, "inturn") == 0)

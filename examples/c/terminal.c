@@ -16,13 +16,13 @@
 static pthread_t reader;
 static void (*leave_app)(const step *asked);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static const step *asked; /* waits for the reader; NULL: none does */
+static const step *asked; /* waits for the reader; NULL if none does */
 static inturn_token asked_token;
 static bool is_closed;
 
-/* Takes the next question; NULL when there will be none. */
+/* Takes the next question; NULL if there are no more. */
 static const step *take(inturn_token *out_token) {
   pthread_mutex_lock(&lock);
   while (!asked && !is_closed)

@@ -1,12 +1,12 @@
 /*
  * values.c - a thermostat: a sensor's thread changes the temperature, observers
- * keep the heating and a record.
+ * control the heating and keep a record.
  *
  *     values
  *
  * What to look at: the record is a trail of everything that happened, written
- * later by another thread, and without a gap; the heating is switched before
- * the change that asks for it returns.
+ * later by another thread, without a gap; the heating is switched before the
+ * change that asks for it returns.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@
 static inturn_value temperature, heating;
 
 /* Called by whoever changes the temperature, before the change returns. It
-   changes another value, whose observers are told in turn. */
+   changes another value, whose observers are called in turn. */
 static void regulate(void *context, const inturn_change *change) {
   (void)context;
   bool is_on;
@@ -35,7 +35,7 @@ static void record(void *context, const inturn_change *change) {
          (long long)change->after.integer);
 }
 
-/* A sensor in a room that is heated. */
+/* A sensor in a heated room. */
 static void *measure(void *context) {
   bool is_on = true;
   while (is_on) {

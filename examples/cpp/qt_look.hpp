@@ -1,5 +1,5 @@
 /*
- * qt_look.hpp - how the Qt example looks: its style, and its list.
+ * qt_look.hpp - the look of the Qt example: its style, and its list.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 
 #include <QtWidgets>
 
-/* For Fusion, which draws the same everywhere. */
+/* For Fusion, which looks the same everywhere. */
 inline constexpr auto style_sheet = R"(
   QWidget { background: #f6f7f9; color: #1f2328; font-size: 11pt; }
   QLabel { background: transparent; }
@@ -52,7 +52,7 @@ public:
     rows_->setSpacing(0);
   }
 
-  /* The first time for a label adds its row. */
+  /* The first call for a label adds its row. */
   void set(const QString &label, look look, const QString &text) {
     static constexpr struct {
       const char *mark, *colour, *back;

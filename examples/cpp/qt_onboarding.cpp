@@ -38,8 +38,8 @@ enum reason { permission_denied = 1, too_many_tries = 2 };
 
 struct step {
   const char *label, *heading, *text, *accept;
-  const char *decline = nullptr; /* null: there is nothing to decline */
-  bool granted = false;          /* nothing needs to be asked */
+  const char *decline = nullptr; /* null if nothing can be declined */
+  bool granted = false;          /* nothing has to be asked */
 };
 
 const step location{
@@ -55,26 +55,26 @@ const step notice{"service notice", "The service is down",
 const step urgent{"urgent notice", "Battery low",
                   "Plug the computer in: five minutes are left.", "OK"};
 
-/* What stays of the sign-in while its dialog gives way. */
+/* What is left of the sign-in while its dialog gives way. */
 struct draft {
   QString typed, hint;
   int tries_left = 3;
 };
 
-/* The standard output: one line for each thing that happens. */
+/* The standard output: one line for each event. */
 void say(const std::string &what) {
   std::puts(what.c_str());
   std::fflush(stdout);
 }
 
-/* A key of the whole window. */
+/* A key for the whole window. */
 void add_key(QWidget *window, const QKeySequence &key,
              std::function<void()> action) {
   QObject::connect(new QShortcut(key, window), &QShortcut::activated,
                    std::move(action));
 }
 
-/* A modal dialog, which ends the operation that it is for. */
+/* A modal dialog, which ends its operation. */
 class dialog : public QDialog {
 public:
   dialog(QWidget *screen, const step &of, draft &kept, inturn::token token)
@@ -111,14 +111,14 @@ public:
   const step &of() const { return of_; }
   QLineEdit *entry() const { return entry_; }
 
-  /* Closes it, and gives its token. */
+  /* Closes it, and returns its token. */
   inturn::token close_then() {
     if (entry_ != nullptr)
       kept_.typed = entry_->text();
     say(std::string("closed ") + of_.label);
     disconnect();
     hide();
-    deleteLater(); /* not before its button's call has returned */
+    deleteLater(); /* once its button's call has returned */
     return std::move(token_);
   }
 
@@ -165,7 +165,7 @@ private:
   QLabel *hint_ = nullptr;
 };
 
-/* A window that says when it is on screen, and when no more. */
+/* A window that reports when it comes on screen, and when it goes. */
 class watched_window : public QWidget {
 public:
   std::function<void(bool)> on_visible = [](bool) {};
@@ -179,7 +179,7 @@ protected:
       look();
   }
   void closeEvent(QCloseEvent *event) override {
-    event->ignore(); /* the program hides it in the end */
+    event->ignore(); /* the program hides it at the end */
     on_close();
   }
 
@@ -193,8 +193,8 @@ private:
   bool was_visible_ = false;
 };
 
-/* The first-run screen and its queue. All is of the main thread, but what says
-   otherwise. */
+/* The first-run screen and its queue. Everything runs on the main thread,
+   unless a comment says otherwise. */
 class onboarding {
 public:
   onboarding(bool fast, bool service_up)
@@ -298,7 +298,7 @@ private:
     screen_.show();
   }
 
-  /* The user goes: what is open is asked to end, the rest never starts. */
+  /* The user leaves: what is open is asked to end; the rest never starts. */
   void leave() {
     leaving_ = true;
     queue_.view_will_disappear();
@@ -314,7 +314,7 @@ private:
 
   /* The interactions ------------------------------------------------------ */
 
-  /* From any thread. */
+  /* Any thread may call it. */
   void enqueue(const step &of) {
     inturn::operation_options options;
     options.label = of.label;
@@ -345,7 +345,7 @@ private:
       QObject::connect(open_->entry(), &QLineEdit::textEdited,
                        [this] { on_typing(); });
     open_->open();
-    if (open_->entry() != nullptr) /* the user types on behind what is there */
+    if (open_->entry() != nullptr) /* continue after the existing text */
       open_->entry()->end(false);
     list_->set(of.label, step_list::shown, "on screen");
     say(std::string("presented ") + of.label);
@@ -355,7 +355,7 @@ private:
     return open_ != nullptr && open_->is_of(token);
   }
 
-  /* Asked to end. It may have ended meanwhile; then this is too late. */
+  /* Asked to end. It may have ended meanwhile; then this comes too late. */
   void give_in(inturn::token_ref token) {
     if (is_open(token))
       open_->close_then().cancel();
@@ -376,7 +376,7 @@ private:
     token.on_cancel([this](inturn::token_ref asked) { give_in(asked); });
     say("asking the service");
     if (service_.joinable())
-      service_.join(); /* of the time before it gave way; it is over */
+      service_.join(); /* the one from before it gave way; it is over */
     service_ = std::thread([this, token = std::move(token)]() mutable {
       std::this_thread::sleep_for(delay_);
       if (service_up_) {
@@ -425,7 +425,7 @@ private:
     }
   }
 
-  /* The battery gets low when it suits least. */
+  /* The battery gets low at the worst moment. */
   void on_typing() {
     if (battery_.joinable())
       return;
@@ -443,7 +443,7 @@ private:
   QProgressBar *bar_ = nullptr;
   QLabel *status_ = nullptr;
   QPushButton *close_ = nullptr;
-  QPointer<dialog> open_; /* one at most: the queue sees to that */
+  QPointer<dialog> open_; /* at most one: the queue ensures this */
   draft draft_;
   std::thread battery_, service_;
   std::atomic<int> enqueued_ = 0;

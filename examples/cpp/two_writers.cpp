@@ -6,8 +6,8 @@
  *     c++ -std=c++17 two_writers.cpp $(pkg-config --cflags --libs inturn)
  *
  * A save begins here and ends on another thread. Without a queue, two saves of
- * one account overlap and the later one is lost; in a FIFO queue the next save
- * begins when the one before it says that it is over.
+ * one account overlap and the later one is lost; in a FIFO queue, the next save
+ * begins when the previous one says that it is over.
  */
 #include <inturn.hpp>
 
@@ -36,7 +36,7 @@ private:
 
 class account {
 public:
-  /* From any thread; returns at once. */
+  /* Any thread may call it; returns at once. */
   void deposit(int amount) {
     saves.enqueue([this, amount](inturn::token token) {
       disk.write(disk.read() + amount,
@@ -61,13 +61,13 @@ public:
         std::move(options));
   }
 
-  /* The balance after all that was enqueued before. */
+  /* The balance after everything that was enqueued before. */
   std::future<int> balance() {
     return saves.run([this] { return disk.read(); });
   }
 
 private:
-  /* The queue goes before the disk that its work uses. */
+  /* The queue is destroyed before the disk that its work uses. */
   ::disk disk;
   inturn::queue saves;
 };

@@ -3,8 +3,8 @@
 
     database_writer.py [FILE]
 
-What to look at: SQLite wants one thread for a connection, and the queue has one, on which it calls
-all writes.  It has a capacity, too: a producer that is faster than the database gets
+What to look at: SQLite wants one thread per connection, and the queue has one, on which it calls
+all writes.  It also has a capacity: a producer that is faster than the database gets
 `inturn.FullError`, and waits until there is room, so that memory does not fill up with rows.
 """
 
@@ -31,7 +31,7 @@ OUT_OF_ORDER = """
 
 
 def main() -> None:
-    file = sys.argv[1] if len(sys.argv) > 1 else ""  # none: a temporary one
+    file = sys.argv[1] if len(sys.argv) > 1 else ""  # a temporary one if there is none
     most_pending = 0
 
     def write(producer: int, number: int) -> None:
@@ -43,7 +43,7 @@ def main() -> None:
         return int(database.execute(query).fetchone()[0])
 
     def produce(producer: int) -> int:
-        """Says how often it had to wait."""
+        """Returns how often it had to wait."""
         waits = 0
         for number in range(ROWS):
             while True:

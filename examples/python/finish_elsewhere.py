@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Python enqueues, C finishes: pages for a printer whose driver is written in C.
 
-    finish_elsewhere.py LIBRARY      (built of examples/c/finish_elsewhere.c)
+    finish_elsewhere.py LIBRARY      (built from examples/c/finish_elsewhere.c)
 
-What to look at: the work gives its token to C and returns.  The printer takes one page at a
-time, and would refuse a second one: the next page's work is called when a thread of the
-printer's, which Python does not know of, has ended the one before.
+What to look at: the work passes its token to C and returns.  The printer takes one page at a time,
+and would refuse a second one: the next page's work is called when one of the printer's threads,
+which Python does not know, has ended the previous one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAGES = ("page 1", "page 2", "torn page", "page 4")
 
 
 def load(path: str) -> ctypes.CDLL:
-    """The half in C.  A token means something to the one library that has made it."""
+    """The C half.  A token is only valid in the library that has created it."""
     printing, own = ctypes.CDLL(path), ctypes.CDLL(inturn.library_path)
     where = {ctypes.cast(each.inturn_version, ctypes.c_void_p).value for each in (printing, own)}
     if len(where) > 1:
@@ -37,7 +37,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: finish_elsewhere.py LIBRARY")
     printing = load(sys.argv[1])
-    # A token is a struct of one 64-bit number, which is passed like that number.
+    # A token is a struct of one 64-bit number, and is passed like that number.
     printing.print_page.argtypes = (ctypes.c_char_p, ctypes.c_uint64)
     printing.print_page.restype = None
 
@@ -46,7 +46,7 @@ def main() -> None:
         printing.print_page(page.encode(), token.hand_over())
 
     def on_end(end: inturn.End) -> None:
-        """Is called before the next page's work."""
+        """Called before the next page's work."""
         print(f"{end.label}: {'printed' if end.outcome is inturn.Outcome.FINISHED else 'failed'}")
 
     with inturn.FIFOQueue("printer") as printer:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A queue for each of 10,000 users: in order for each of them, and nobody waits for somebody else.
+"""A queue for each of 10,000 users: in order for each user, and no user waits for another.
 
     keyed_queues.py
 
 What to look at: messages arrive mixed, and each goes to its user's queue.  A few threads handle
-them all; those of one user never overlap, so that what they touch needs no lock.  One user cannot
-be reached, and its queue is suspended: its messages wait, all others are handled.
+them all; messages of one user never overlap, so that what they use needs no lock.  One user cannot
+be reached, and their queue is suspended: their messages wait, and all others are handled.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ USERS, MESSAGES, AWAY = 10_000, 10, 42
 
 
 class User(inturn.FIFOQueue):
-    """Somebody, and the queue of what is to be handled for them."""
+    """A user, and the queue of their messages."""
 
-    handled = out_of_order = 0  # touched by the work of the queue only
+    handled = out_of_order = 0  # only used by the queue's work
 
     def handle(self, number: int) -> None:
         self.out_of_order += number != self.handled
@@ -33,7 +33,7 @@ class User(inturn.FIFOQueue):
 
 
 def wait_for(users: list[User]) -> None:
-    """Waits for the users' queues, and says what they have done."""
+    """Waits for the users' queues, and prints what they have done."""
     for user in users:
         user.drain()
     handled = sum(user.handled for user in users)

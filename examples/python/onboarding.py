@@ -25,7 +25,7 @@ from terminal import Terminal
 
 
 class Onboarding:
-    """The interactions' queue, and what happens elsewhere."""
+    """The interactions' queue, and what happens on other threads."""
 
     def __init__(self, fast: bool, service_up: bool) -> None:
         settle, gap, self.network_delay = (0.0, 0.0, 0.0) if fast else (0.5, 0.25, 0.4)
@@ -64,12 +64,12 @@ class Onboarding:
             self.terminal.ask(step, token)
 
     def give_in(self, token: inturn.Token) -> None:
-        """The interaction is asked to end: it does, and those that wait end with it."""
+        """Asked to end: the interaction does, and those that wait end with it."""
         token.cancel()
         self.interactions.cancel_all()
 
     def on_end(self, end: inturn.End) -> None:
-        """Is called before the next interaction begins."""
+        """Called before the next interaction begins."""
         print(f"[{end.label}] {describe(end)}")
         self.summary.append(f"{end.label:<16}{describe(end)}")
         if len(self.summary) == len(STEPS):
@@ -83,7 +83,7 @@ class Onboarding:
         shown.enqueue(lambda token: self.begin(step, token))
 
     def ask_service(self, step: Step, token: inturn.Token) -> None:
-        """The main thread does not wait for a network."""
+        """Runs on a thread, as the main one must not wait for a network."""
         time.sleep(self.network_delay)
         print(f"it is {'up' if self.service_up else 'down'}.")
         if self.service_up:
@@ -92,7 +92,7 @@ class Onboarding:
             self.terminal.ask(step, token)
 
     def leave(self, step: Step) -> None:
-        """The user has gone: nothing more is shown, the open interaction must end."""
+        """The user has left: nothing more is shown, and the open interaction must end."""
         self.background.drain()  # all are enqueued
         self.interactions.view_will_disappear()
         self.interactions.close()

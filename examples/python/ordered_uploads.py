@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Files reach a server in order, one at a time.
 
-    ordered_uploads.py ADDRESS       (that Tests/Examples/upload_server.py has printed)
+    ordered_uploads.py ADDRESS       (printed by Tests/Examples/upload_server.py)
 
 What to look at: the work starts an upload, on a thread of its own, and returns; the thread ends the
-operation when the server has answered, and only then the next upload starts.
+operation when the server has answered, and only then does the next upload start.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def request(address: str, contents: bytes | None = None) -> http.client.HTTPResp
 
 
 def upload(address: str, number: int, token: inturn.Token) -> None:
-    """A thread's work.  The block's end is the operation's: finished, or failed with what the
+    """Runs on a thread.  The end of the block ends the operation: finished, or failed with what the
     block raises, such as a server's refusal."""
     with token, request(f"{address}/files/{number}", f"contents of {number}".encode()):
         pass
 
 
 def start_upload(address: str, number: int, token: inturn.Token) -> None:
-    """The operation's work."""
+    """Called as the operation's work."""
     threading.Thread(target=upload, args=(address, number, token)).start()
 
 

@@ -1,6 +1,6 @@
 """The events of a queue, drawn as they come.
 
-The upper lines of the terminal are the picture's.  The others scroll, as without it.
+The upper lines of the terminal are the picture's.  The others scroll as usual.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DIM, CYAN, GREEN, YELLOW, NONE = "\033[2m", "\033[1;36m", "\033[32m", "\033[33m"
 
 @dataclass
 class Row:
-    """An operation; times are in nanoseconds, 0: not yet."""
+    """An operation; times are in nanoseconds, 0 for not yet."""
 
     label: str
     asked: int
@@ -31,20 +31,20 @@ class Row:
 
 
 class Picture:
-    """Draws where the standard output is a terminal that is large enough."""
+    """Draws if the standard output is a terminal that is large enough."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects the rows
         self._rows: dict[int, Row] = {}
         self._closing = threading.Event()
-        self._lines = 0  # of the terminal; 0: nothing is drawn
+        self._lines = 0  # of the terminal; 0 if nothing is drawn
         self._has_colours = not os.environ.get("NO_COLOR")
         self._marks = "·█" if locale.nl_langinfo(locale.CODESET) == "UTF-8" else ".#"
         if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             columns, lines = os.get_terminal_size(1)
             self._lines = lines if columns >= 72 and lines >= 16 else 0
         if self._lines:
-            # What was there can be scrolled back to; all is cleared, and the lower lines scroll.
+            # Makes the old content scroll back, clears the screen, and lets the lower lines scroll.
             self._write("\n" * self._lines + "\033[2J" + self._limits() + f"\033[{LINES + 1};1H")
             atexit.register(self._join)
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -53,7 +53,7 @@ class Picture:
             self._thread.start()
 
     def on_event(self, event: inturn.Event) -> None:
-        """For ``on_event`` of the queue."""
+        """Passed to the queue as ``on_event``."""
         with self._lock:
             if event.kind is inturn.EventKind.ENQUEUED:
                 self._rows[event.operation] = Row(event.label or "", event.at_ns)
@@ -64,7 +64,7 @@ class Picture:
                 row.ended, row.outcome = event.at_ns, event.outcome.name.lower().replace("_", " ")
 
     def close(self) -> None:
-        """Takes the picture away, and prints what it has shown."""
+        """Removes the picture, and prints what it has shown."""
         self._closing.set()
         if self._lines:
             self._thread.join()
@@ -81,7 +81,7 @@ class Picture:
         end = row.ended or now
         times = (row.asked, row.begun or end, end)
         left, shown, right = (COLUMNS * (time - start) // max(now - start, 1) for time in times)
-        if row.begun:  # the shortest is seen, too
+        if row.begun:  # even the shortest is visible
             shown = min(shown, COLUMNS - 1)
             right = max(right, shown + 1)
         ended = GREEN if row.outcome == "finished" else YELLOW

@@ -1,9 +1,9 @@
 """The streams of redis_streams.py, shared with other consumers.
 
-Messages are spread over some streams, the partitions, by their key.  A partition is one
-consumer's at a time: the one that has its lease, see ../redis_streams.lua.  In the streams' group
-all consumers have one name, so that who takes a partition over reads first what the one before it
-has read and not acknowledged.  So each key's messages come in order, whoever reads.
+Messages are distributed over several streams, the partitions, by their key.  A partition belongs to
+one consumer at a time: the one that holds its lease, see ../redis_streams.lua.  All consumers have
+the same name in the streams' group, so whoever takes over a partition first reads what the previous
+one has read but not acknowledged.  So each key's messages come in order, whoever reads them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import redis
 
 GROUP, MEMBERS = "workers", "consumers"
 PARTITIONS, AT_ONCE = 6, 32
-# How long a consumer that has died keeps the others waiting.
+# How long the others have to wait for a dead consumer's partitions.
 LEASE_MILLISECONDS = 3_000
 
 
 class LostLease(Exception):
-    """Another consumer may have read it already: whoever goes on does harm."""
+    """Another consumer may have read the partition already: going on would do harm."""
 
 
 class Partition:
@@ -32,10 +32,10 @@ class Partition:
     def __init__(self, number: int) -> None:
         self.stream = f"orders:{number}"
         self.lease = f"lease:{number}"
-        self.is_read = False  # no more when it is not held, or to be given back
-        self.next = ">"  # after which id to read on; ">": what nobody has read
+        self.is_read = False  # false if it is not held, or has to be given back
+        self.next = ">"  # the id to read after; ">" for what nobody has read
         self._lock = threading.Lock()  # protects the rest
-        self._in_flight = 0  # read and not acknowledged
+        self._in_flight = 0  # read but not acknowledged
 
     @property
     def in_flight(self) -> int:
@@ -53,11 +53,11 @@ class Message:
     id: str
     key: str
     number: str
-    seconds: float  # how long it takes to handle
+    seconds: float  # how long handling takes
 
 
 class Partitions:
-    """Is used by one thread."""
+    """Used by one thread."""
 
     def __init__(self, port: int, name: str) -> None:
         self._name = name
@@ -98,7 +98,7 @@ class Partitions:
             if number not in idle and number not in kept:
                 raise LostLease(f"{self._name} has lost a lease")
             if number in taken:
-                partition.next = "0"  # first what the holder before has left
+                partition.next = "0"  # first what the previous holder left
             partition.is_read = number in taken or number in kept[:share]
 
     def _call(self, function: str, keys: list[str], *arguments: object) -> Any:

@@ -4,10 +4,10 @@ nothing when one of them dies.
 
     redis_streams.py PORT NAME      (until it is terminated: kill, Ctrl-C; needs redis from PyPI)
 
-What to look at: the messages of a key go through a queue of the key's, so that they are handled one
-after the other, and other keys at the same time.  A message is acknowledged when its operation's
-token is finished, not before: what a consumer has not finished when it dies, another one handles
-again.  How consumers share the streams, redis_partitions.py says.
+What to look at: the messages with the same key go through that key's queue, so that they are
+handled one after another, and those with other keys at the same time.  A message is acknowledged
+when its operation's token is finished, not before: what a dead consumer has not finished is handled
+again by another.  redis_partitions.py explains how consumers share the streams.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from redis_partitions import GROUP, Message, Partitions
 
 @contextlib.contextmanager
 def no_errors() -> Iterator[None]:
-    """An error ends the program, whatever its threads are doing: what is not acknowledged, another
-    consumer handles."""
+    """An error ends the program, whatever its threads are doing: another consumer handles what is
+    not acknowledged."""
     try:
         yield
     except Exception as error:
@@ -49,7 +49,7 @@ class Consumer:
         self.name = name
         self.partitions = Partitions(port, name)
         self.keys: dict[str, inturn.FIFOQueue] = {}
-        # What follows is used by the work of this queue only.
+        # Everything below is only used by the work of this queue.
         self.redis = inturn.FIFOQueue("redis")
         self.client = redis.Redis(port=port)
         self.acknowledged = 0
@@ -72,12 +72,12 @@ class Consumer:
         )
 
     def handle(self, message: Message, token: inturn.Token) -> None:
-        """The work: it takes its time, and is over when the list has the line."""
+        """The work: it takes a while, and is over when the list has the line."""
         timer = threading.Timer(message.seconds, self.redis.post, (self.record, message, token))
         timer.start()
 
     def record(self, message: Message, token: inturn.Token) -> None:
-        """What handling a message does in the end: here a line in a list."""
+        """What handling a message finally does: here, add a line to a list."""
         words = (message.partition.stream, message.id, message.key, message.number, self.name)
         with token:
             self.client.rpush("handled", "/".join(words))

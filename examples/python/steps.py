@@ -1,4 +1,4 @@
-"""What the onboarding example asks, and what an answer does."""
+"""What the onboarding example asks, and what answers do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Callable
 
 import inturn
 
-# Takes a line; says whether it was an answer, which has ended the interaction.
+# Takes a line; returns whether it was an answer, which has ended the interaction.
 Answer = Callable[[inturn.Token, str], bool]
 
 
@@ -22,8 +22,8 @@ class Step:
     label: str
     question: str
     answer: Answer
-    was_granted: bool = False  # nothing needs to be asked
-    asks_service: bool = False  # nothing needs to be asked if the service is up
+    was_granted: bool = False  # nothing has to be asked
+    asks_service: bool = False  # nothing has to be asked if the service is up
 
 
 def answer_permission(token: inturn.Token, line: str) -> bool:
@@ -37,7 +37,7 @@ def answer_permission(token: inturn.Token, line: str) -> bool:
 
 
 class SignIn:
-    """One operation holds the queue over all tries."""
+    """One operation keeps the queue through all tries."""
 
     def __init__(self) -> None:
         self.tries_left = 3
@@ -73,7 +73,7 @@ STEPS = (
 
 
 def describe(end: inturn.End) -> str:
-    """``failed (denied)``, and so on."""
+    """``failed (denied)``, for example."""
     detail = end.result or end.exception
     if end.outcome is inturn.Outcome.CANCELLED and not end.started:
         detail = "never started"

@@ -1,4 +1,4 @@
-"""Questions to the user, answered on a thread of the terminal's."""
+"""Questions to the user, answered on the terminal's thread."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Callable, Optional
 import inturn
 from steps import Step
 
-# A step and its token; None: there are no more questions.
+# A step and its token; None if there are no more questions.
 Question = Optional[tuple[Step, inturn.Token]]
 
 
 class Terminal:
     """Asks one question at a time.
 
-    Its thread gives each answer to the step, and asks again when it is none.  At the end of the
-    input it calls `leave` with the step that is being asked, and ends.
+    Its thread passes each answer to the step, and asks again if it is not one.  At the end of the
+    input, it calls `leave` with the step that is being asked, and ends.
     """
 
     def __init__(self, leave: Callable[[Step], None]) -> None:
-        # Ctrl-C ends the program at once, though a thread is reading the standard input; so
-        # does a reader of the standard output that has gone.
+        # Ctrl-C ends the program at once, even while a thread reads the standard input; so does a
+        # closed reader of the standard output.
         for number in (signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         for stream in (sys.stdin, sys.stdout):  # any bytes are an answer
@@ -37,7 +37,7 @@ class Terminal:
         self._thread.start()
 
     def ask(self, step: Step, token: inturn.Token) -> None:
-        """Asks a step's question and returns.  Called from any thread."""
+        """Asks a step's question and returns.  Any thread may call it."""
         print(f"[{step.label}] {step.question} ", end="", flush=True)
         self._questions.put((step, token))
 

@@ -1,4 +1,4 @@
-"""How the Tk example looks: its style, and the list of what it asks."""
+"""The look of the Tk example: its style, and the list of its questions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ RADIUS = 8
 
 
 def mixed(under: str, over: str, cover: float) -> str:
-    """A colour under another one that covers so much of it, 0 to 1."""
+    """A colour below another one that covers it by this much, 0 to 1."""
     cover = min(max(cover, 0.0), 1.0)
     parts = ((int(under[at : at + 2], 16), int(over[at : at + 2], 16)) for at in (1, 3, 5))
     return "#" + "".join(f"{round(low + (high - low) * cover):02x}" for low, high in parts)
 
 
 def rounded(root: tk.Tk, fill: str, line: str, width: float = 1) -> tk.PhotoImage:
-    """A square with round corners, which ttk stretches between them."""
+    """A square with round corners, whose middle ttk stretches."""
     size = 2 * RADIUS + 4
     image = tk.PhotoImage(master=root, width=size, height=size)
     for y in range(size):
@@ -32,7 +32,7 @@ def rounded(root: tk.Tk, fill: str, line: str, width: float = 1) -> tk.PhotoImag
 
 
 def nested(*names: str) -> Any:
-    """A layout of elements, each in the one before it."""
+    """A layout of elements, each inside the one before it."""
     name, *inner = names
     options: dict[str, Any] = {"sticky": "nsew"}
     if inner:
@@ -91,14 +91,14 @@ def make_style(root: tk.Tk) -> list[tk.PhotoImage]:
 
 
 class Bar:
-    """How far all is: thinner than ttk's own."""
+    """Shows the overall progress: thinner than ttk's own."""
 
     def __init__(self, parent: tk.Misc) -> None:
         self.frame = tk.Frame(parent, background=LINE, width=476, height=6)
         self.done = tk.Frame(self.frame, background=BLUE)
 
     def set(self, part: float) -> None:
-        """How much is done, 0 to 1."""
+        """Sets how much is done, 0 to 1."""
         self.done.place(relwidth=part, relheight=1)
 
 
@@ -139,7 +139,7 @@ class StepList:
 
 
 def place(window: tk.Toplevel | tk.Tk, over: tk.Tk | None = None) -> None:
-    """Puts a window in the middle of another one, or of the screen, without resizing by hand."""
+    """Puts a window in the middle of another, or of the screen, and fixes its size."""
     window.update_idletasks()
     width, height = window.winfo_reqwidth(), window.winfo_reqheight()
     if over is None:
@@ -153,7 +153,7 @@ def place(window: tk.Toplevel | tk.Tk, over: tk.Tk | None = None) -> None:
 
 
 def focus_then(widget: tk.Misc, call: Callable[[], None]) -> None:
-    """Gives a widget the keyboard, and calls a function when it has it."""
+    """Gives a widget the keyboard focus, and calls a function when it has it."""
 
     def on_focus(_event: object) -> None:
         widget.unbind("<FocusIn>")

@@ -51,7 +51,7 @@ class Step:
     text: str
     accept: str
     decline: str | None = None
-    granted: bool = False  # nothing needs to be asked
+    granted: bool = False  # nothing has to be asked
 
 
 LOCATION = Step(
@@ -72,7 +72,7 @@ STEPS = (LOCATION, CAMERA, SIGN_IN, NOTICE)
 
 @dataclass
 class Draft:
-    """What is left of the sign-in when its dialog gives way."""
+    """What is left of the sign-in while its dialog gives way."""
 
     typed: str = ""
     tries_left: int = 3
@@ -80,7 +80,7 @@ class Draft:
 
 
 def say(what: str) -> None:
-    """The standard output: one line for each thing that happens."""
+    """Prints one line for each event."""
     print(what, flush=True)
 
 
@@ -137,7 +137,7 @@ class Dialog:
         window.bind("<Escape>", self.on_key(self.cancel))
         window.protocol("WM_DELETE_WINDOW", self.cancel)
         place(window, root)
-        # Modal from when it is on screen: before, Tk refuses.
+        # Modal once it is on screen: before that, Tk refuses.
         window.bind("<Visibility>", lambda _: window.grab_set())
         window.deiconify()
         focus_then(self.entry or accept, lambda: say(f"presented {step.label}"))
@@ -200,7 +200,7 @@ class Onboarding:
         self.service: threading.Thread | None = None
         settle, gap = (0.0, 0.0) if fast else (0.5, 0.25)
         self.queue = inturn.InteractionQueue("onboarding", settle=settle, gap=gap)
-        # What other threads want done on the main thread.
+        # Work that other threads want done on the main thread.
         self.main = inturn.FIFOQueue("main thread", executor=inturn.Executor.main())
         self.root = tk.Tk()
         self.images = make_style(self.root)
@@ -296,7 +296,7 @@ class Onboarding:
         self.elsewhere.withdraw()
 
     def leave(self) -> None:
-        """The user has gone: what is open is asked to end, the rest never starts."""
+        """The user leaves: what is open is asked to end, and the rest never starts."""
         self.leaving = True
         self.queue.view_will_disappear()
         self.queue.cancel_all()
@@ -312,7 +312,7 @@ class Onboarding:
         )
 
     def begin(self, step: Step, token: inturn.Token) -> None:
-        """Is called again, with another token, when its dialog has given way."""
+        """Called again, with another token, when its dialog has given way."""
         if step.granted:
             token.finish("already granted")
             return
@@ -357,7 +357,7 @@ class Onboarding:
         self.service.start()
 
     def on_end(self, end: inturn.End) -> None:
-        """Is called on the main thread, before the next interaction begins."""
+        """Called on the main thread, before the next interaction begins."""
         detail = end.result or end.exception
         if end.outcome is inturn.Outcome.CANCELLED and not end.started:
             detail = "never started"
@@ -385,7 +385,7 @@ class Onboarding:
             say("done")
 
     def on_typing(self) -> None:
-        """The battery gets low when it suits least."""
+        """The battery gets low at the worst moment."""
         if self.battery is None:
             self.battery = threading.Thread(target=self.watch_battery, name="battery")
             self.battery.start()
@@ -393,7 +393,7 @@ class Onboarding:
     # On threads of their own ---------------------------------------------------------------
 
     def watch_battery(self) -> None:
-        """The open dialog gives way, or, when there is none, the notice is the next."""
+        """The open dialog gives way; if there is none, the notice is the next."""
         time.sleep(self.network_delay)
         say("battery low")
         self.enqueue(URGENT)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A thermostat: a sensor's thread changes the temperature, observers keep the heating and a record.
+"""A thermostat: a sensor's thread changes the temperature; observers heat and keep a record.
 
     values.py
 
 What to look at: the record is a trail of everything that happened, written later by another thread,
-and without a gap; the heating is switched before the change that asks for it returns.
+without a gap; the heating is switched before the change that asks for it returns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
         print(f"temperature: {change.old} to {change.new}")
 
     def measure() -> None:
-        """A sensor in a room that is heated."""
+        """A sensor in a heated room."""
         while heating.value:
             temperature.update(lambda degrees: degrees + 1)
 

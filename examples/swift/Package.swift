@@ -23,7 +23,7 @@ let package = Package(
     example("finish_elsewhere", inturn("AsyncOperation"), "Printer"),
     example("redis_streams", inturn("AsyncQueue"), "CHiredis"),
     example("values", inturn("ConcurrentKVO")),
-    // One program for each queue of AsyncQueue.
+    // One program for each queue in AsyncQueue.
     example("fifo_queue", inturn("AsyncQueue")),
     example("actor_queue", inturn("AsyncQueue")),
     example("main_actor_queue", inturn("AsyncQueue")),
@@ -35,7 +35,7 @@ let package = Package(
     example("downloads", inturn("AsyncOperation")),
     example("hello", inturn("AsyncTaskPerformer")),
     example("bag", inturn("AsyncTaskPerformer")),
-    // The printer's driver of examples/c.
+    // The printer's driver from examples/c.
     .target(name: "Printer", path: "Printer"),
     .systemLibrary(
       name: "CSQLite", path: "CSQLite", pkgConfig: "sqlite3",

@@ -1,7 +1,7 @@
 /*
- * look.h - how the time lines look: timeline.h, in C, and timeline.py, which
- * reads these lines. As attributes, which every renderer knows; the style is
- * for dark pages alone.
+ * look.h - the look of the time lines: for timeline.h, in C, and for
+ * timeline.py, which reads these lines. They are attributes, which every
+ * renderer supports; the style is only for dark pages.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * timeline.h - draws what became of operations: as text and as a picture.
+ * timeline.h - draws what happened to operations, as text and as a picture.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 enum { TIMELINE_ROWS = 8 };
 
-/* An operation; times are nanoseconds, 0: not yet. */
+/* An operation; times are nanoseconds, 0 for not yet. */
 typedef struct timeline_row {
   char label[24];
   int64_t asked_ns, begun_ns, ended_ns;
@@ -38,16 +38,16 @@ static inline const char *timeline_state(const timeline_row *row) {
                          : "waiting";
 }
 
-/* Where a time is, of so many units from left to right. */
+/* The place of a time, in `units` from left to right. */
 static inline double timeline_place(const timeline *self, int64_t time,
                                     double units) {
   int64_t start = self->rows[0].asked_ns, length = self->now_ns - start;
   return length <= 0 ? 0 : (double)(time - start) * units / (double)length;
 }
 
-/* A line without an end: the label, waiting and shown as a bar, the state. The
-   bar's parts come from `marks`: nothing, waiting, shown; the colours, which
-   may be empty, from `paint`: waiting, shown, finished, not finished, none. */
+/* Writes a line without its end: the label, a bar of waiting and shown, the
+   state. Bars are drawn with `marks`: nothing, waiting, shown; coloured, if at
+   all, with `paint`: waiting, shown, finished, not finished, none. */
 static inline void timeline_text(FILE *file, const timeline *self, int index,
                                  const char *const marks[3],
                                  const char *const paint[5]) {
@@ -63,7 +63,7 @@ static inline void timeline_text(FILE *file, const timeline *self, int index,
   if (row->begun_ns && shown >= TIMELINE_COLUMNS)
     shown = TIMELINE_COLUMNS - 1;
   if (row->begun_ns && until <= shown)
-    until = shown + 1; /* the shortest is seen, too */
+    until = shown + 1; /* even the shortest is visible */
   fprintf(file, "  %-16s", row->label);
   for (int column = 0; column < TIMELINE_COLUMNS; column++) {
     int part = column < from || column >= until ? 0 : column < shown ? 1 : 2;
@@ -88,7 +88,7 @@ static inline void timeline_svg_bar(FILE *file, const timeline *self,
           look, TIMELINE_LEFT + x, y, width < 2 ? 2 : width);
 }
 
-/* The labels are ours: they have nothing that SVG would take for its own. */
+/* The labels are our own: they contain nothing that SVG would interpret. */
 static inline void timeline_svg(FILE *file, const timeline *self,
                                 const char *title) {
   int height = 46 + self->count * 34 + 34;
@@ -124,7 +124,7 @@ static inline void timeline_svg(FILE *file, const timeline *self,
           (double)(self->now_ns - self->rows[0].asked_ns) / 1e9);
 }
 
-/* Saves the picture in a folder of its own, and gives its path. */
+/* Saves the picture in a new folder, and returns its path. */
 static inline bool timeline_save(const timeline *self, const char *title,
                                  char *path, size_t room) {
   const char *folder = getenv("TMPDIR");

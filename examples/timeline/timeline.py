@@ -2,11 +2,11 @@
 
     timeline.py             records a run, and draws timeline.svg from it
     timeline.py --draw      draws what was recorded
-    timeline.py --check     fails when the picture is not of what was recorded, or when a new run
+    timeline.py --check     fails if the picture is not of what was recorded, or if a new run
                             does not go as it says
 
-The first upload takes longest.  What is drawn was measured: times are in milliseconds from the
-first start on, kept in recorded.json.
+The first upload takes longest.  The picture shows measurements: times are in milliseconds from the
+first start, kept in recorded.json.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LIMIT = 20.0  # Seconds; far more than a run takes.
 
 
 class Upload(TypedDict):
-    """When an upload was asked for, began, and arrived."""
+    """When an upload was requested, began, and arrived."""
 
     photo: int
     asked: float
@@ -49,7 +49,7 @@ def start_upload(photo: int, then: Callable[[], object]) -> None:
 
 
 def run_without() -> Run:
-    """Three uploads, started one after the other."""
+    """Three uploads, started one after another."""
     uploads: Run = []
     all_arrived = threading.Semaphore(0)
     for photo in SECONDS:
@@ -68,7 +68,7 @@ def run_without() -> Run:
 
 
 def run_with() -> Run:
-    """The same three, in a queue, which says when each was enqueued and began."""
+    """The same three in a queue, which reports when each was enqueued and began."""
     uploads: Run = []
     queue = inturn.FIFOQueue("uploads")
     for photo in SECONDS:
@@ -88,7 +88,7 @@ def run_with() -> Run:
 
 
 def from_start(run: Run) -> Run:
-    """The run in milliseconds from its first upload on, in the photos' order."""
+    """The run in milliseconds from its first upload, in the photos' order."""
     start = min(upload["asked"] for upload in run)
 
     def ms(seconds: float) -> float:
@@ -103,7 +103,7 @@ def from_start(run: Run) -> Run:
 
 
 def record() -> dict[str, Run]:
-    """Runs both."""
+    """Makes both runs."""
     return {"without": from_start(run_without()), "with": from_start(run_with())}
 
 
@@ -116,7 +116,7 @@ def arrivals(run: Run) -> list[int]:
 
 WIDTH, LEFT, ROW, BAR = 860, 96, 34, 20
 PANEL, GAP = 46, 22  # Above a panel's rows, and between panels.
-# Shared with what is drawn in C.
+# Shared with the C drawings.
 LOOKS = dict(
     re.findall(r'^#define LOOK_(\w+) "(.*)"$', (HERE / "look.h").read_text("utf-8"), re.MULTILINE)
 )
@@ -124,7 +124,7 @@ ORDINALS = ("first", "second", "third")
 
 
 class Picture:
-    """An SVG that is put together from above to below."""
+    """An SVG that is composed from top to bottom."""
 
     def __init__(self, last: float) -> None:
         self.parts: list[str] = []
@@ -169,7 +169,7 @@ class Picture:
         self.y += PANEL + len(run) * ROW + GAP
 
     def axis(self) -> None:
-        """What the lines of the last panel mean."""
+        """Labels the lines of the last panel."""
         for ms in self.ticks:
             unit = " ms" if ms == 0 else ""
             self.text(self.x(ms), self.y - GAP + 8, f"{ms}{unit}", "quiet", "middle")
@@ -209,7 +209,7 @@ def draw(recorded: dict[str, Run]) -> str:
 
 
 def wrong_with(recorded: dict[str, Run]) -> str:
-    """What does not go as the picture says, or nothing."""
+    """What does not match the picture; empty if all is well."""
     if arrivals(recorded["with"]) != [1, 2, 3]:
         return f"with Inturn they arrive as {arrivals(recorded['with'])}"
     for before, after in zip(recorded["with"], recorded["with"][1:]):
@@ -221,7 +221,7 @@ def wrong_with(recorded: dict[str, Run]) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--draw", action="store_true")

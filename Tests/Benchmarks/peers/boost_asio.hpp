@@ -1,6 +1,6 @@
-/* Boost.Asio: a strand on a thread pool of two threads. The handler is a
-   lambda with the context in it: its type is known to the compiler, which
-   Asio profits from and the others, with a function pointer, do not. */
+/* Boost.Asio: a strand on a thread pool of two threads. The handler is a lambda
+   that contains the context: the compiler knows its type, which Asio profits
+   from and the others, with a function pointer, do not. */
 #pragma once
 
 #include "../bench.hpp"

@@ -1,10 +1,10 @@
 /* The floor: a preallocated hand-over from the producers to one thread that
    spins, yields, and never sleeps. A ring with room for every operation,
    touched beforehand; no growth, no wake-up, no token. It is what the machine's
-   caches allow, not a queue that one could use.
+   caches allow, not a usable queue.
 
    One producer publishes an index; several reserve a place each and publish it
-   by its function. */
+   with its function. */
 #pragma once
 
 #include "../bench.hpp"
@@ -71,7 +71,7 @@ private:
       work(context);
     }
   }
-  /* False when the queue ends before `ready` holds. */
+  /* False if the queue ends before `ready` holds. */
   template <class Ready>
   static bool wait(const std::stop_token &stop, Ready ready) {
     for (unsigned spins = 0; !ready(); spins++) {
@@ -98,7 +98,7 @@ private:
   const std::size_t mask;
   alignas(64) std::atomic<std::size_t> published = 0;
   alignas(64) std::atomic<std::size_t> reserved = 0;
-  /* Last, so that it starts when the rest is there, and ends first. */
+  /* Last, so that it starts when the rest exists, and ends first. */
   alignas(64) std::jthread consumer;
 };
 

@@ -1,6 +1,6 @@
-/* GLib's GAsyncQueue, and a thread that pops. The queue carries one pointer,
-   so that each operation allocates its function and context, from GLib's
-   slices, and the thread frees it. */
+/* GLib's GAsyncQueue, and a thread that pops. The queue has one pointer per
+   operation, so its function and context are allocated from GLib's slices, and
+   the thread frees them. */
 #pragma once
 
 #include "../bench.hpp"

@@ -1,6 +1,6 @@
 /* GLib's GMainLoop on a thread of its own, with g_main_context_invoke: each
-   operation is an idle source of its own. Operations have one priority, and
-   run in the order of their calls. */
+   operation is an idle source of its own. All operations have the same
+   priority, and run in the order of their calls. */
 #pragma once
 
 #include "../bench.hpp"
@@ -14,7 +14,7 @@ class Queue {
 public:
   explicit Queue(const bench::Shape &) {}
   ~Queue() {
-    /* From the loop itself: a quit before it runs would be lost. */
+    /* From the loop itself, as a quit before it runs would be lost. */
     g_main_context_invoke(context, quit, loop);
     thread.join();
     g_main_loop_unref(loop);

@@ -46,7 +46,7 @@ private:
     work(context);
     check(inturn_token_finish(token));
   }
-  /* The token goes to the other queue's work as its context. */
+  /* The token is passed to the other queue's work as its context. */
   static void hand_over(void *context, inturn_token token) {
     auto *handover = static_cast<Handover *>(context);
     handover->started += 1;
@@ -94,7 +94,7 @@ protected:
   inturn_queue queue;
 };
 
-/* Operations that come after others: a batch, and what comes after what. */
+/* Operations with dependencies: a batch, and its edges. */
 class Graph : Concurrent {
 public:
   using Node = std::size_t;

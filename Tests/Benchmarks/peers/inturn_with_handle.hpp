@@ -1,5 +1,5 @@
 /* Inturn, with a handle for each operation: it is kept in a ring, and released
-   when the ring comes round to it. One producer. */
+   when its place is needed again. One producer. */
 #pragma once
 
 #include "inturn.hpp"
@@ -33,8 +33,8 @@ private:
   std::size_t next = 0;
 };
 
-/* Operations that come after others. A node holds the operation's handle until
-   the graph goes. */
+/* Operations with dependencies. A node holds the operation's handle until the
+   graph is destroyed. */
 class Graph : inturn::Concurrent {
 public:
   using Node = inturn_operation;

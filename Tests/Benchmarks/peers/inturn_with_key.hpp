@@ -1,4 +1,4 @@
-/* Inturn, with a key of its own, of nine bytes for each operation. */
+/* Inturn, with a different key of nine bytes for each operation. */
 #pragma once
 
 #include "inturn.hpp"

@@ -1,7 +1,7 @@
-/* libuv: a loop on a thread of its own. The only function of libuv that other
-   threads may call is uv_async_send, which carries no data and may fold several
-   sends into one call: so the jobs are in a mutex-guarded list, as its manual
-   says, which the callback swaps out and runs without the lock. */
+/* libuv: a loop on a thread of its own. Other threads may only call
+   uv_async_send, which carries no data and may merge several sends into one
+   call: so the jobs are in a list guarded by a mutex, as its manual says, which
+   the callback swaps out and runs without the lock. */
 #pragma once
 
 #include "../bench.hpp"

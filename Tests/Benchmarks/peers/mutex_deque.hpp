@@ -53,13 +53,13 @@ private:
     }
   }
 
-  /* Protects the three below. */
+  /* Protects the next three. */
   std::mutex mutex;
   std::deque<bench::Job> jobs;
   bool suspended = false;
   bool closed = false;
   std::condition_variable changed;
-  /* Last, so that it starts when the rest is there. */
+  /* Last, so that it starts when the rest exists. */
   std::thread worker;
 };
 

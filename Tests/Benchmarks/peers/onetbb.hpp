@@ -1,5 +1,5 @@
 /* oneTBB: a serial function_node, which queues what it cannot run yet and takes
-   it in order. The thread that drains helps to run. */
+   it in order. The draining thread helps to run. */
 #pragma once
 
 #include "../bench.hpp"
@@ -30,8 +30,8 @@ private:
       }};
 };
 
-/* A flow graph of continue_nodes. The edges are there before anything starts,
-   as a node counts those that it has. */
+/* A flow graph of continue_nodes. The edges exist before anything starts, as a
+   node counts its edges. */
 class Graph {
 public:
   using Node = flow::continue_node<flow::continue_msg> *;

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The benchmark programs in Swift. Each finds its peer in the name that it is called by.
+/// The benchmark programs in Swift. Each takes its peer from the name that it is called by.
 let programs = ["swift_enqueue", "swift_tasks", "swift_round_trip", "swift_pending"]
 
 let package = Package(
@@ -9,7 +9,7 @@ let package = Package(
   platforms: [.macOS(.v26)],
   dependencies: [.package(name: "Inturn", path: "../../..")],
   targets: [
-    // What they share: arguments, time, figures, memory.
+    // Shared by all: arguments, time, figures, memory.
     .target(name: "Harness"),
     .executableTarget(name: "concurrent", dependencies: ["Harness"]),
     .executableTarget(name: "graph", dependencies: ["Harness"]),

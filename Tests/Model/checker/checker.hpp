@@ -258,8 +258,7 @@ struct BareQueue {
   void destroy();
 };
 
-// Forks; the child checks that inherited handles are refused, and uses the
-// library anew.
+// Forks; the child checks that old handles are refused, and uses the library.
 void forkAndUse(const Queue &queue);
 
 // How many operations are alive in the library.

@@ -33,7 +33,7 @@ public:
     Body body;
     inturn_operation handle = {0};
     inturn_token token = {0};
-    bool joins = false;     // joins a joining item that has not ended
+    bool joins = false;     // joins the joining item that has not ended
     uint32_t attempts = 1;  // all but the last fail
     bool isAccepted = true; // it may begin before this is known
     uint64_t enqueueBegan = 0, enqueuedAt = 0;

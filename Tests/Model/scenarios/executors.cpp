@@ -36,7 +36,7 @@ SCENARIO(two_submits_while_a_worker_looks_around) {
   });
 }
 
-// What a call enqueues is left to the calling thread, until it blocks.
+// What a call enqueues is left to its thread, but not while the call lasts.
 SCENARIO(a_call_waits_for_what_it_has_enqueued) {
   Pool pool(2);
   Queue warm(INTURN_QUEUE_FIFO, pool.executor);

@@ -32,8 +32,8 @@ bool inturn_system_finds_memory(void) { return true; }
 
 // Allocations, including the run time's, are counted, so that a block lost in
 // each schedule is noticed. An allocation does not order threads, so it is no
-// point of the scheduler. The linker redirects the calls to here (--wrap); in
-// builds with a sanitizer that has the allocator, it finds the leaks.
+// point of the scheduler. The linker redirects the calls to here (--wrap);
+// where a sanitizer replaces the allocator, it finds the leaks, too.
 
 #ifdef SANITIZED
 

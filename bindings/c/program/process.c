@@ -53,7 +53,7 @@ char *read_file(pid_t process, const char *name, size_t *out_length) {
   return bytes;
 }
 
-// Who has it
+// Finding processes
 
 /// The library's file in the process's maps, cut to the room. False if none.
 static bool find_library(const char *maps, char *path, size_t room) {
@@ -110,7 +110,7 @@ void name_process(pid_t process, char *name, size_t room) {
   free(bytes);
 }
 
-// How it is asked
+// Asking
 
 /// The process's number in its own namespace.
 static long own_number(pid_t process) {
@@ -316,7 +316,7 @@ static char *answer_by_socket(pid_t process, const char *request,
   return NULL;
 }
 
-// How it is read
+// Reading
 
 static struct memory memory = {.requests = -1, .answers = -1};
 

@@ -1,4 +1,4 @@
-"""The loops that the adapters are for, each behind the same few functions."""
+"""The loops that have adapters, each behind the same few functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import inturn.loops.trio
 from inturn.loops import Attachment, Source
 from support import LIMIT
 
-# Where Debian's python3-gi is, which a virtual environment does not see.
+# Where Debian's python3-gi is, which a virtual environment does not include.
 _DEBIAN = "/usr/lib/python3/dist-packages"
 
 Tick = Optional[Callable[[], object]]
@@ -36,7 +36,7 @@ def glib_adapter() -> Any:
         import gi  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: F401
     except ModuleNotFoundError:
         sys.path.append(_DEBIAN)
-    with warnings.catch_warnings():  # of PyGObject's own importer
+    with warnings.catch_warnings():  # from PyGObject's own importer
         warnings.simplefilter("ignore", ImportWarning)
         return importlib.import_module("inturn.loops.glib")
 
@@ -48,10 +48,10 @@ def glib() -> Any:
 
 @functools.lru_cache
 def begin_display() -> None:
-    """Starts a display that nobody sees, unless there is one.
+    """Starts an invisible display, unless there is one.
 
-    It stays until the process ends, however that does: Tk keeps its connection, and the server
-    ends with the last one.  (Xlib ends a process whose display goes.)
+    It stays until the process ends, in whichever way: Tk keeps its connection, and the server ends
+    with the last one.  (Xlib ends a process that loses its display.)
     """
     if os.environ.get("DISPLAY"):
         return
@@ -66,7 +66,7 @@ def begin_display() -> None:
     atexit.register(server.terminate)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        number = pipe.readline().strip().decode()  # when it takes connections
+        number = pipe.readline().strip().decode()  # once it takes connections
     assert number, "Xvfb has not begun"
     os.environ["DISPLAY"] = f":{number}"
 
@@ -104,7 +104,7 @@ class AsyncioHost:
         self.loop.close()
 
 
-# Tcl ends the process when an interpreter is collected on another thread than its own: these stay.
+# Tcl ends the process if an interpreter is collected on another thread than its own: these stay.
 _tcl: list[Any] = []
 
 
@@ -127,7 +127,7 @@ class TkHost:
         self.root.quit()
 
     def set_tick(self, seconds: float, tick: Tick) -> None:
-        """The tick comes when Tk would draw: when nothing else is to be done."""
+        """Ticks when Tk would draw: when nothing else is left to do."""
         if self._tick is not None:
             self.root.after_cancel(self._tick)
             self._tick = None
@@ -144,7 +144,7 @@ class TkHost:
         self._tick = self.root.after(round(seconds * 1000), later)
 
     def nest(self, seconds: float) -> None:
-        """As a modal dialog does."""
+        """Like a modal dialog."""
         over = tkinter.BooleanVar(self.root, False)
         self.root.after(round(seconds * 1000), lambda: over.set(True))
         self.root.wait_variable(over)
@@ -175,7 +175,7 @@ class GLibHost:
     def _timer(self, seconds: float, function: Callable[[], bool]) -> Any:
         timer = self.glib.timeout_source_new(round(seconds * 1000))
         timer.set_callback(lambda _: function())
-        # As GTK draws: after input, before idle work.
+        # Like GTK's redraws: after input, before idle work.
         timer.set_priority(self.glib.PRIORITY_HIGH_IDLE + 20)
         timer.attach(self.context)
         return timer
@@ -228,7 +228,7 @@ class QtHost:
             self._tick.start(round(seconds * 1000))
 
     def nest(self, seconds: float) -> None:
-        """As ``QDialog.exec`` does."""
+        """Like ``QDialog.exec``."""
         nested = self.core.QEventLoop()
         self.core.QTimer.singleShot(round(seconds * 1000), nested.quit)
         nested.exec()
@@ -238,7 +238,7 @@ class QtHost:
 
 
 class TrioHost:
-    """Its run goes on between the calls of `run`: a guest of this little loop of ours."""
+    """Its run continues between the calls of `run`, as a guest of this little loop."""
 
     name = "trio"
 
@@ -261,7 +261,7 @@ class TrioHost:
             await trio.sleep_forever()
 
     def _inside(self, function: Callable[[], Any]) -> Any:
-        """Calls it in trio's run."""
+        """Calls the function in trio's run."""
         outcomes: list[outcome.Outcome[Any]] = []
 
         async def call() -> None:

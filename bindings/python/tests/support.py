@@ -1,4 +1,4 @@
-"""What the tests share: every wait has a limit, and says what it waited for."""
+"""Shared by the tests: every wait has a limit, and says what it waited for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class Gate:
-    """Opens once; whoever waits for it says for what."""
+    """Opens once; a wait says what it waits for."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -45,7 +45,7 @@ def finish(token: inturn.Token) -> None:
 
 
 def each(*steps: Callable[[inturn.Token], object]) -> Callable[[inturn.Token], None]:
-    """Work that calls the steps, one after the other, with its token."""
+    """Work that calls the steps with its token, one after another."""
 
     def work(token: inturn.Token) -> None:
         for step in steps:
@@ -61,7 +61,7 @@ def join(*threads: threading.Thread) -> None:
 
 
 def until(what: str, condition: Callable[[], bool]) -> None:
-    """For what nobody tells: asks again and again."""
+    """Polls a condition whose change nobody reports."""
     limit = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < limit, f"waited {LIMIT} s for: {what}"

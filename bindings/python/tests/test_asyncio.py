@@ -130,7 +130,7 @@ def test_coroutines_do_not_see_each_others_variables() -> None:
             await asyncio.gather(*(queue.run(work, number) for number in range(100)))
         assert variable.get(None) is None
 
-    # Nothing is set there, so that there is nothing for the coroutines to have of their own.
+    # Nothing is set there, so the coroutines have nothing of their own.
     contextvars.Context().run(run, main)
 
 
@@ -201,14 +201,14 @@ def test_awaiting_ones_own_queue_is_refused_and_names_the_ring() -> None:
             assert await one.run(hold) == "'one' -> 'one'"
             async with one:
                 assert await own() == "'one' -> 'one'"
-            # Each of several blocks may be the one that is waited for.
+            # Any one of several blocks may be waited for.
             async with one, two:
                 assert await own() == "'one' -> 'one'"
                 with pytest.raises(inturn.DeadlockError) as caught:
                     await two.run(nothing)
                 assert caught.value.ring == "'two' -> 'two'"
             assert await two.run(across, one, own) == "'one' -> 'one'"
-            # What is not awaited there comes later, and another task may wait for it.
+            # A coroutine that is not awaited there runs later, and another task may wait for it.
             later: list[asyncio.Future[None]] = []
 
             async def enqueue() -> None:
@@ -333,7 +333,7 @@ def test_a_task_that_is_destroyed_while_it_waits_for_its_segment_keeps_no_thread
             gate = Gate("the task's end")
             queue.post(gate.wait)
             task: Any = queue.run(work)
-            await asyncio.sleep(0)  # it waits
+            await asyncio.sleep(0)  # it is waiting
             task.get_coro().close()
             gate.open()
             task.cancel()

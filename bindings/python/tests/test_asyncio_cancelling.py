@@ -1,4 +1,4 @@
-"""Coroutines that are cancelled, by who waits, by their queue, by a time-out."""
+"""Coroutines that are cancelled by their waiter, by their queue, or by a time-out."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def test_an_actors_coroutine_that_is_cut_off_between_its_segments_gets_to_its_en
         queue = inturn.ActorQueue()
         running = queue.run(work)
         await begun.wait()
-        queue.suspend()  # so that its next segment does not come
+        queue.suspend()  # so that its next segment does not run
         go_on.set()
         await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -81,7 +81,7 @@ def test_a_turn_that_is_awaited_later_is_refused_to_who_has_the_only_place(
         await one.run(late)
         async with one:
             await late()
-        # Who has no turn may wait, as does who has it, for what runs already.
+        # A caller without a turn may wait; one with a turn may wait for what is already running.
         behind = one.run(asyncio.sleep, 0.01)
         await asyncio.sleep(0)
         await behind
@@ -135,13 +135,13 @@ def test_a_concurrent_queue_is_refused_when_all_of_its_places_wait_for_it() -> N
                 return "refused"
             return "ran"
 
-        # The last one that would wait is refused; then there is a place for the others.
+        # The last wait is refused; then there is a place for the others.
         assert sorted(await asyncio.gather(*(queue.run(nested) for _ in range(3)))) == [
             "ran",
             "ran",
             "refused",
         ]
-        # One place of three is free
+        # One of three places is free
         async with queue, queue:
             await queue.run(nothing)
             queue.max_concurrent = 2
@@ -183,7 +183,7 @@ async def nothing_but_a_pause() -> None:
     await asyncio.sleep(0)
 
 
-# Each is called on the loop's thread, and needs a turn that the loop gives.
+# Each is called on the loop's thread, and needs a turn of the loop.
 BLOCKING: dict[str, Callable[[OneAtATime], object]] = {
     "drain": lambda queue: (queue.run(nothing_but_a_pause), queue.drain()),
     "drain with a limit": lambda queue: (queue.run(nothing_but_a_pause), queue.drain(LIMIT)),
@@ -231,7 +231,7 @@ def test_a_turn_that_comes_while_the_loop_is_blocked_is_seen(one: OneAtATime) ->
 
     async def main() -> None:
         one.submit(let_go.wait)
-        one.run(nothing)  # not yet, as the function runs
+        one.run(nothing)  # not yet, as the function is running
         behind = one.submit(let_go.open)
         one.resume()
         threading.Thread(target=let_go.open).start()
@@ -304,7 +304,7 @@ def test_an_actor_in_a_segment_holds_the_loop_up_and_its_end_does_not() -> None:
             actor.enqueue(_end).wait()
         await running
         actor.run(nothing_but_a_pause)
-        actor.destroy()  # waits for no segment that the loop would have to come to
+        actor.destroy()  # waits for no segment that needs the loop
 
     run(main)
 
@@ -313,7 +313,7 @@ def test_an_actors_coroutine_cannot_wait_for_its_own_end() -> None:
     async def main() -> None:
         async def wait() -> None:
             await asyncio.sleep(0)
-            await actor.enqueue(_end)  # which comes between two segments
+            await actor.enqueue(_end)  # runs between two segments
             for all_of_it in (actor.drained, actor.closed):
                 with pytest.raises(inturn.DeadlockError):
                     await all_of_it()

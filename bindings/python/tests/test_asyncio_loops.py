@@ -1,4 +1,4 @@
-"""Coroutines of several loops and threads in one queue, and loops that go."""
+"""Coroutines of several loops and threads in one queue, and loops that are closed."""
 
 from __future__ import annotations
 
@@ -178,17 +178,17 @@ def test_many_loops_leave_nothing_behind() -> None:
 
 def test_a_loop_that_is_closed_ends_its_own_blocks_and_their_turns_last_until_then() -> None:
     queue = inturn.OperationQueue(max_concurrent=3)
-    running: list[int] = []  # when a block of the closed loop comes to its end
+    running: list[int] = []  # recorded when a block of the closed loop ends
 
     async def block() -> None:
-        me = asyncio.current_task()  # so that the coroutine does not go with its last reference
+        me = asyncio.current_task()  # so that the coroutine outlives its last reference
         assert me is not None
         async with queue, queue:
             try:
                 await asyncio.Event().wait()
             finally:
                 running.append(queue.statistics().running)
-                await asyncio.sleep(0)  # which it never does
+                await asyncio.sleep(0)  # never returns
 
     async def enter() -> None:
         tasks.append(asyncio.ensure_future(block()))
@@ -198,7 +198,7 @@ def test_a_loop_that_is_closed_ends_its_own_blocks_and_their_turns_last_until_th
     async def main() -> None:
         async with queue:
             loop = asyncio.new_event_loop()
-            loop.set_exception_handler(lambda *_: None)  # tasks are destroyed
+            loop.set_exception_handler(lambda *_: None)  # silences destroyed tasks
             thread = threading.Thread(target=lambda: loop.run_until_complete(enter()))
             thread.start()
             thread.join()
@@ -245,7 +245,7 @@ def test_a_block_gives_back_its_own_turn_whatever_loop_has_its_queue_by_then() -
 
 
 def test_a_loop_may_go_on_on_another_thread() -> None:
-    """The thread that has run it before waits for it there, and is refused nothing."""
+    """The thread that ran it before waits for it there, and nothing is refused."""
     queue = inturn.FIFOQueue()
     loop = asyncio.new_event_loop()
     begun, asked = Gate("the coroutine"), threading.Event()
@@ -307,7 +307,7 @@ def test_a_coroutine_that_is_collected_with_its_operation_raises_nothing(
     gc.disable()
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(Home, "close", lambda _: None)  # its turn comes just before that
+            patch.setattr(Home, "close", lambda _: None)  # its turn comes just before
             loop.close()
             queue.submit(int)
             queue.resume()
@@ -328,7 +328,7 @@ def test_a_coroutine_that_a_stopped_loop_was_to_begin_is_cancelled_when_that_clo
         await queue.run(number)
 
     async def behind() -> None:
-        following = queue.run(number)  # so the queue comes to this loop
+        following = queue.run(number)  # so that the queue comes to this loop
         queue.resume()
         while queue.statistics().running == 0:
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What others have built on asyncio: another loop, and anyio's cancelling."""
+"""Other packages built on asyncio: another loop, and anyio's cancelling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import inturn
 from support import LIMIT, run, run_python
 
 HERE = Path(__file__).parent
-# All that is tested of asyncio is tested again with another loop, but for what makes its own.
+# All tests for asyncio run again with another loop, except those that create their own.
 ASYNCIO = [
     *(str(path) for path in sorted(HERE.glob("test_asyncio*.py")) if path != Path(__file__)),
     str(HERE / "test_storm.py"),

@@ -1,4 +1,4 @@
-"""A coroutine in a queue is a task of its own, as asyncio makes them."""
+"""A coroutine in a queue is a task of its own, like those that asyncio makes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_in_debug_mode_a_task_names_the_line_that_made_it() -> None:
 
 
 def eager(loop: Any, coroutine: Any, **options: Any) -> Any:
-    """As asyncio's own, which does not take what uvloop gives it in Python 3.13.0 to 3.13.2."""
+    """Like asyncio's own, which does not accept uvloop's arguments in Python 3.13.0 to 3.13.2."""
     return asyncio.Task(coroutine, loop=loop, **{**options, "eager_start": True})
 
 
@@ -183,7 +183,7 @@ def test_what_who_cancels_says_comes_through(kind: Kind) -> None:
             async with queue:
                 pass
 
-        # Those of a task that waits for another one, which are lost before Python 3.11.
+        # The messages of a task that waits for another one, which are lost before Python 3.11.
         usual = await Waiting(lambda: asyncio.ensure_future(forever())).cancel("because")
         queue = kind()
         running = Waiting(lambda: queue.run(work))
@@ -245,7 +245,7 @@ def test_a_coroutine_may_raise_what_ends_generators(kind: Kind) -> None:
             task = queue.run(leave)
             ended = asyncio.Event()
             task.add_done_callback(lambda _: ended.set())
-            await ended.wait()  # awaiting the task would end this coroutine, too
+            await ended.wait()  # awaiting the task would also end this coroutine
             assert isinstance(task.exception(), GeneratorExit)
             assert await queue.run(number, 1) == 1
             while queue.statistics().running:
@@ -274,7 +274,7 @@ def test_a_block_may_be_left_in_another_task_than_it_was_entered_in() -> None:
 
         steps: Any = session()
         assert await asyncio.ensure_future(step()) == 1
-        gc.collect()  # the task that has entered it is gone
+        gc.collect()  # the task that has entered the block is gone
         waiting = asyncio.ensure_future(other())
         await asyncio.sleep(0.01)
         assert others == []
@@ -366,7 +366,7 @@ def test_a_loop_that_is_closed_while_a_coroutine_runs_leaves_the_queue_to_others
     loop.run_until_complete(main())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        loop.set_exception_handler(lambda *_: None)  # tasks are destroyed
+        loop.set_exception_handler(lambda *_: None)  # silences destroyed tasks
         loop.close()
         queue.drain(LIMIT)
         del loop

@@ -1,4 +1,4 @@
-"""Operations that are started more than once: retries, pre-emption; and their progress."""
+"""Operations that are started more than once, by retries and pre-emption; and their progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Outcome = inturn.Outcome
 
 
 def failing(times: int, tokens: list[int]) -> inturn.Work:
-    """Work that fails so many times, and then finishes."""
+    """Work that fails this many times, and then finishes."""
 
     def work(token: inturn.Token) -> None:
         tokens.append(token._bits)
@@ -325,7 +325,7 @@ def test_an_attempt_that_takes_too_long_is_followed_by_another() -> None:
         clock.advance(1)
         assert begun.get(timeout=LIMIT) == 2
         clock.advance(1)
-        attempts.pop(1)  # a lost token ends its attempt, too
+        attempts.pop(1)  # a lost token also ends its attempt
         attempts.append(attempts[0])
         assert operation.wait(LIMIT).result == "third"
     assert [type(error) for error, _ in decided] == [inturn.TimedOutError] * 2
@@ -412,7 +412,7 @@ def test_a_coroutine_that_is_cancelled_as_its_turn_comes_is_not_lost(
         with inturn.FIFOQueue() as queue:
             options = queue.options(key="key", join=True)
             first, second = options.run(number), options.run(number)
-            first.cancel()  # it has its turn, and has not begun
+            first.cancel()  # it has its turn, but has not begun
             with pytest.raises(asyncio.CancelledError):
                 await first
             assert await second == 1

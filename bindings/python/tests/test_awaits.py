@@ -1,4 +1,4 @@
-"""What a task awaits is reported as soon as what a thread waits for."""
+"""A stall that a task awaits is reported as early as one that a thread waits for."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from inturn import FIFOQueue, Queue, Report, Retry
 from support import LIMIT, finish
 
 STALL = 0.05
-# What nobody waits for is told after so many times as long.
+# A stall that nobody waits for is reported after this many times as long.
 PATIENCE = 10
 
 kept: list[inturn.Token] = []
 
 
 class Reports:
-    """The first one of each queue."""
+    """The first report for each queue."""
 
     def __init__(self) -> None:
         self._told = threading.Condition()
@@ -33,7 +33,7 @@ class Reports:
             self._told.notify_all()
 
     def seconds(self, queue: Queue) -> float:
-        """After how long the queue was reported."""
+        """How long the queue was stalled before the report."""
         label = queue.label or ""
         with self._told:
             assert self._told.wait_for(lambda: label in self._reports, LIMIT), label
@@ -48,7 +48,7 @@ def reports() -> Iterator[Reports]:
     yield reports
     inturn.set_stall_limit(0)
     inturn.set_report_handler(None)
-    kept.clear()  # whose queues have been destroyed
+    kept.clear()  # their queues have been destroyed
 
 
 async def forever() -> None:

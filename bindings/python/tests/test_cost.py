@@ -1,4 +1,4 @@
-"""Of many, each costs as much as one of few."""
+"""Each of many costs as much as one of few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of queues, by a callback and by asyncio."""
+"""Events of queues, by callbacks and by asyncio."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_exit_neither_hangs_nor_crashes_nor_calls_anything(name: str) -> None:
             pass
 
 
-# What the end of the program leaves to be done, and what is printed by then.
+# What the end of the program leaves to do, and what is printed by then.
 LEFT = {
     "submit": ("queue.submit(slow, 1); queue.submit(slow, 2)", "12"),
     "post": ("queue.post(slow, 1); queue.post(slow, 2)", "12"),
@@ -289,7 +289,7 @@ queue.submit(threading.Event().wait)
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         limit = time.monotonic() + LIMIT
-        # More than once, as the first may come before the main thread has come to its end.
+        # Repeated, as the first may come before the main thread has ended.
         while process.poll() is None:
             assert time.monotonic() < limit, "it waits in spite of the interrupts"
             process.send_signal(signal.SIGINT)

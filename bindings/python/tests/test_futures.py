@@ -1,4 +1,4 @@
-"""Queues as executors of `concurrent.futures`, and the futures that they give."""
+"""Queues as executors of `concurrent.futures`, and the futures that they return."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_race_of_cancel_and_start_has_one_winner(queue: AnyQueue) -> None:
     ran: list[int] = []
     cancelled = 0
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # so that it comes to it
+    sys.setswitchinterval(1e-6)  # so that it happens
     try:
         with queue:
             for number in range(2_000):
@@ -257,7 +257,7 @@ def test_a_cancelled_wrapped_future_takes_its_operation_out(queue: AnyQueue) -> 
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        for _ in range(10):  # the loop passes the cancelling on in a turn of its own
+        for _ in range(10):  # the loop passes the cancelling on in a separate turn
             await asyncio.sleep(0)
         assert queue.statistics().pending == 0
 

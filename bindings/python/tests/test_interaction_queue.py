@@ -101,7 +101,7 @@ def test_an_open_interaction_that_is_cancelled_gives_in() -> None:
     def show(token: inturn.Token) -> None:
         tokens.append(token)
         token.on_cancel(inturn.Token.cancel)
-        assert operation.cancel()  # asked for while the work is being called
+        assert operation.cancel()  # requested while the work is being called
 
     with inturn.InteractionQueue(settle=0, gap=0) as queue:
         operation = queue.options(on_end=ends.append).enqueue(show)
@@ -146,7 +146,7 @@ def test_an_interrupt_inside_work_is_raised_by_run_main_and_fails_the_operation(
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Drains the main executor when work waits there, until the condition holds."""
+    """Drains the main executor when work is waiting there, until the condition holds."""
     executor = inturn.Executor.main()
     while not condition():
         waiting, _, _ = select.select([executor], [], [], LIMIT)

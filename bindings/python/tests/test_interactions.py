@@ -1,4 +1,4 @@
-"""Interactions by a manual clock: when each is presented, and how it ends."""
+"""Interactions on a manual clock: when each is presented, and how it ends."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Stage:
         self.clock.close()
 
     def show(self, name: str, **options: Any) -> inturn.Operation:
-        """Adds an interaction that is noted, and stays until its token is used."""
+        """Adds an interaction that is logged, and stays until its token is used."""
         return self.queue.options(label=name, **options).enqueue(partial(self._present, name))
 
     def _present(self, name: str, token: inturn.Token) -> None:
@@ -65,13 +65,13 @@ class Stage:
         self.executor.drain()
 
     def noted(self) -> list[str]:
-        """What was presented since the last time."""
+        """What was presented since the last call."""
         noted, self.log = self.log, []
         return noted
 
 
 def ended(operation: inturn.Operation) -> tuple[Outcome, Cause]:
-    """How an operation that has ended by now did so."""
+    """How an operation that must have ended by now ended."""
     return operation.wait(0)[:2]
 
 
@@ -220,7 +220,7 @@ def test_a_handle_says_the_state_cancels_and_gives_the_end_and_the_result() -> N
         assert running.cancel()
         stage.executor.drain()
         assert ended(pending) == (Outcome.CANCELLED, Cause.REQUEST)
-        # It was only asked, and has the last word.
+        # It was only asked to end, and decides itself.
         assert stage.tokens["running"].cancelled
         assert running.state is inturn.State.RUNNING
         stage.finish("running", 42)
@@ -289,7 +289,7 @@ def test_those_of_one_key_are_presented_once_and_end_together() -> None:
         assert stage.noted() == ["a"]
         assert [operation.wait(0).result for operation in down] == ["seen"] * 4
         assert [operation.wait(0).cause for operation in down] == [Cause.NONE] + [Cause.JOINED] * 3
-        # The next one is presented: it has nobody to join.
+        # The next one is presented: there is nobody to join.
         stage.show("e", key="down", join=True)
         stage.advance(0.25)
         assert stage.noted() == ["e"]

@@ -1,4 +1,4 @@
-"""What interrupts the main thread comes out of the call that the user made, and loses nothing."""
+"""An interrupt of the main thread comes out of the call that the user made, and loses nothing."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ sys.exit(len(wrong))
 
 
 def test_a_fork_leaves_no_lock_behind() -> None:
-    """Other threads are in the middle of what the child does."""
+    """Other threads are making the same calls as the child."""
     passes("""
 import faulthandler, inturn, os, sys, threading, time
 sys.setswitchinterval(1e-6)
@@ -243,8 +243,8 @@ def test_a_long_wait_of_the_main_thread_sleeps_until_its_end_or_a_signal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wait = lib.inturn_queue_drain_or_list
-    waits: list[bool] = []  # of the main thread's own
-    steps: list[Callable[[], object]] = []  # when it has gone on beside
+    waits: list[bool] = []  # whether each is on the main thread
+    steps: list[Callable[[], object]] = []  # run by waits on another thread
 
     def waiting(*arguments: Any) -> Any:
         waits.append(on_main_thread())

@@ -1,4 +1,4 @@
-"""What is kept, and by whom: a callback is alive for as long as what the user holds."""
+"""What is kept alive, and by whom: a callback lives as long as what the user holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OfValue:
 
 
 class OfQueue:
-    """Is told of its own queue's events."""
+    """Receives the events of its own queue."""
 
     def __init__(self) -> None:
         self.queue = inturn.FIFOQueue(on_event=self.told)
@@ -49,7 +49,7 @@ class OfStates:
 
 
 class OfToken:
-    """Hears of its own token's cancelling, and loses the token with itself."""
+    """Notices its own token's cancelling, and loses the token when it is collected."""
 
     def __init__(self) -> None:
         self.queue = inturn.FIFOQueue()
@@ -76,7 +76,7 @@ def test_who_listens_to_its_own_is_collected(make: Callable[[], Any]) -> None:
         return weakref.ref(make())
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a lost token
+        warnings.simplefilter("ignore", RuntimeWarning)  # from a lost token
         gone = [one() for _ in range(20)]
 
         def nothing_is_left() -> bool:
@@ -157,7 +157,7 @@ def test_what_a_function_raised_goes_with_its_future() -> None:
 
 
 def test_what_joins_nobody_is_told_nothing() -> None:
-    """So that many operations of a key cost no more than as many without one."""
+    """So that many operations with a key cost no more than as many without."""
     with inturn.FIFOQueue() as queue:
         queue.suspend()
         operations = [queue.options(key="key").enqueue(finish) for _ in range(100)]
@@ -197,7 +197,7 @@ def test_a_run_on_leaves_no_cycle() -> None:
 
 @pytest.mark.parametrize("what", ["executor", "clock"])
 def test_garbage_gives_back_what_its_queue_has_used(what: str) -> None:
-    """In whatever order it is collected."""
+    """In whichever order it is collected."""
 
     class Owner:
         def __init__(self) -> None:
@@ -218,7 +218,7 @@ def test_garbage_gives_back_what_its_queue_has_used(what: str) -> None:
     before = alive()
     for _ in range(3):
         Owner()
-    # Others' may go meanwhile.
+    # Others' objects may go meanwhile.
     assert all(now <= then for now, then in zip(alive(), before))
 
 

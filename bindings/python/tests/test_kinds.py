@@ -1,4 +1,4 @@
-"""What the kinds of queues do, each in its own way: concurrent, actor; and plain functions."""
+"""What the kinds of queues do differently: concurrent and actor queues; and plain functions."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def test_a_dropped_queue_goes_on_with_what_was_posted_and_submitted() -> None:
 
 
 def test_work_that_blocks_holds_up_its_own_queue_only() -> None:
-    # Given as many blocked queues as a pool of a few threads would not survive
+    # Given more blocked queues than a small pool could handle
     release = Gate("the release")
     blocked = [inturn.FIFOQueue() for _ in range(100)]
     for queue in blocked:
         queue.post(release.wait)
-    # Then another one goes on, and they all end
+    # Then another queue continues, and all of them end
     with inturn.FIFOQueue() as other:
         assert other.submit(int).result(LIMIT) == 0
     release.open()
@@ -131,7 +131,7 @@ def test_at_most_so_many_operations_run_at_a_time(limit: int) -> None:
         with lock:
             running += 1
             most = max(most, running)
-        full.wait(LIMIT)  # so many do run at a time
+        full.wait(LIMIT)  # that many do run at once
         with lock:
             running -= 1
 
@@ -353,7 +353,7 @@ def test_a_token_that_a_block_leaves_by_an_interrupt_fails_and_the_interrupt_goe
     assert left == [KeyboardInterrupt]
 
 
-# What there is --------------------------------------------------------------------------------
+# Listing queues and operations ----------------------------------------------------------------
 
 
 def test_statistics_and_the_list_say_what_there_is() -> None:

@@ -46,7 +46,7 @@ def queue(executor: inturn.Executor) -> Iterator[inturn.FIFOQueue]:
 
 
 def run_until_here(host: Any, queue: inturn.Queue) -> None:
-    """Runs the loop until the queue has come to what is in it now."""
+    """Runs the loop until the queue has reached the end of what is in it now."""
     queue.enqueue(each(lambda _: host.stop(), finish))
     host.run()
 
@@ -170,7 +170,7 @@ def test_an_idle_executor_wakes_nobody(
 ) -> None:
     with host.attach(executor):
         run_until_here(host, queue)
-        run_for(host, 0.5)  # a window that is new is drawn
+        run_for(host, 0.5)  # a new window is drawn
         # Others may wake the loop now and then, as a display does; an executor that polls wakes it
         # all the time.
         sleeps = min(sleeps_within(host, 2) for _ in range(3))
@@ -278,7 +278,7 @@ def test_an_interrupt_in_work_leaves_the_loop(kind: str, stop: type[BaseExceptio
         dialogs.view_did_appear()
         with pytest.raises(stop):
             host.run()
-        # The loop goes on when it is run again.
+        # The loop continues when it is run again.
         dialogs.enqueue(each(lambda _: host.stop(), finish))
         host.run()
         assert isinstance(operation.wait(0).exception, stop)
@@ -345,7 +345,7 @@ def test_a_loop_on_another_thread_than_that_which_attached_calls_nothing_and_say
 
     def note(_loop: object, what: dict[str, Any]) -> None:
         said.append(what["exception"])
-        host.loop.call_later(0.05, host.stop)  # it is said once
+        host.loop.call_later(0.05, host.stop)  # the error is reported once
 
     attachment = host.attach(executor)
     host.loop.set_exception_handler(note)

@@ -1,4 +1,4 @@
-"""Mistakes are refused, and the refusal says what is wrong."""
+"""Mistakes are refused, and the error says what is wrong."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_stands_for_an_object_of_the_library_is_not_copied(name: str) -> No
         gc.collect()
         if isinstance(made, inturn.Token):
             made.finish()
-        # Nothing was destroyed along with a copy.
+        # Nothing was destroyed with a copy.
         assert queue.submit(int).result(LIMIT) == 0
 
 
@@ -98,7 +98,7 @@ class Forgets(inturn.FIFOQueue):
         pass
 
 
-# Without its types, as these are wrong.
+# Without its types, as these arguments are wrong.
 loose: Any = inturn
 Null, Unsupported = inturn.NullHandleError, inturn.UnsupportedError
 WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
@@ -222,7 +222,7 @@ def test_what_only_the_library_makes_says_what_it_lacks_and_is_dropped_in_silenc
 
 
 class Falsy:
-    """Something that a truth test takes for nothing, and a comparison for an error."""
+    """Is false in a truth test, and raises in a comparison."""
 
     def __call__(self, *_: object) -> None:
         self.called = True
@@ -262,7 +262,7 @@ def test_a_number_of_calls_does_not_wrap() -> None:
 
 
 class Array:
-    """It is neither true nor false, and neither equal nor unequal, as an array is."""
+    """Is neither true nor false, and neither equal nor unequal, like an array."""
 
     def __bool__(self) -> bool:
         raise ValueError("the truth of an array is ambiguous")

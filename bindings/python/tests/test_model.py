@@ -1,7 +1,7 @@
-"""A queue against a simple one that does the same: a list, and a few lines.
+"""A queue compared with a simple model: a list, and a few lines.
 
-Every call comes from one of several threads, and so does the drain that follows it; the queue's
-executor is drained by hand, so that both queues are compared after each step.
+Every call is made on one of several threads, and so is the drain after it; the queue's executor is
+drained by hand, so that both queues are compared after each step.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ AT_ONCE = {
 
 @dataclass(eq=False)
 class Item:
-    """An operation of the simple queue, with the real one's."""
+    """An operation of the model, with the real one."""
 
     behaviour: str
     operation: Any = None
@@ -69,7 +69,7 @@ class Model(RuleBasedStateMachine):
         self.starts: list[Item] = []
         self.real_starts: list[Item] = []
 
-    # Both queues at a time ------------------------------------------------------------------
+    # On both queues -------------------------------------------------------------------------
 
     def call(self, thread: int, function: Callable[[], Any]) -> Any:
         """Calls a function on a thread; returns its result or its exception."""
@@ -81,7 +81,7 @@ class Model(RuleBasedStateMachine):
     def settle(self, thread: int) -> None:
         """Lets both queues start and end what they can."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of lost tokens
+            warnings.simplefilter("ignore", RuntimeWarning)  # from lost tokens
             self.call(thread, self.executor.drain)
         while not self.suspends:
             item = next((i for i in self.items if not i.started and not i.outcome), None)
@@ -205,7 +205,7 @@ class Model(RuleBasedStateMachine):
         self.call(thread, self.queue.close)
         self.closed = True
 
-    # What must hold after each ----------------------------------------------------------------
+    # What must hold after each rule ---------------------------------------------------------
 
     @invariant()
     def the_same_has_started_in_the_same_order(self) -> None:

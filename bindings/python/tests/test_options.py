@@ -1,4 +1,4 @@
-"""Options: what a function, a coroutine or work is added with, which keeps its own keywords."""
+"""Options: how functions, coroutines and work are added, without losing keywords of their own."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ async def keywords_later(**given: object) -> dict[str, object]:
     return given
 
 
-# Each is an option, too.
+# Each of these names is also an option.
 TAKEN = {"label": 1, "timeout": 2, "retry": 3, "key": 4, "priority": 5, "fn": 6, "queue": 7}
 
 
 class Fails:
-    """Fails so many times, and then returns how often it was called."""
+    """Fails this many times, and then returns how often it was called."""
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -359,7 +359,7 @@ def test_a_queue_with_a_thread_calls_all_its_functions_there() -> None:
             queue.post(execute, "INSERT INTO log VALUES (?)", (number,))
         rows = queue.submit(lambda: execute("SELECT count(*), max(number) FROM log").fetchone())
         assert rows.result(LIMIT) == (100, 99)
-        with pytest.raises(sqlite3.ProgrammingError):  # here it would be another thread
+        with pytest.raises(sqlite3.ProgrammingError):  # here, it would be another thread
             execute("SELECT 1")
         queue.submit(database.close).result(LIMIT)
 

@@ -171,7 +171,7 @@ def test_those_that_join_fail_with_the_same_exception_though_the_first_was_dropp
         queue.resume()
         queue.drain(LIMIT)
         gc.collect()
-        # A later one of the key has nothing to do with it.
+        # It does not affect a later one with the key.
         assert queue.options(key="k").enqueue(lambda token: token.finish(1)).wait(LIMIT).result == 1
         assert second.wait(LIMIT).exception is error
     assert second.wait(LIMIT).cause is Cause.JOINED
@@ -271,7 +271,7 @@ def test_max_concurrent_is_changed_while_operations_wait() -> None:
 
     with inturn.OperationQueue(max_concurrent=1) as queue:
         operations = [queue.enqueue(work) for _ in range(3)]
-        queue.max_concurrent = 3  # else they would wait for each other until the limit
+        queue.max_concurrent = 3  # otherwise, they would wait for each other until the limit
         assert queue.max_concurrent == 3
         assert {each.wait(LIMIT).outcome for each in operations} == {Outcome.FINISHED}
         for number in (0, -1, 2**32):

@@ -1,4 +1,4 @@
-"""The package as a whole: all of C, what it imports, how it is installed."""
+"""The package as a whole: coverage of C, its imports, its installation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_IN_PYTHON = {
     "inturn_report_send": "threading.excepthook and the warnings tell what Python notices",
     "inturn_token_abandon_at": "a RuntimeWarning names the line which enqueued the operation",
     "inturn_status_name": "each status is an exception, whose name says the same",
-    # A value of Python holds objects, which are a pointer for the library.
+    # A value in Python holds objects, which are pointers to the library.
     **{
         f"inturn_value_{call}": "a Value holds objects of Python: Value.get, set and update"
         for call in (
@@ -48,7 +48,7 @@ def test_python_calls_all_of_c() -> None:
     )
     called = set(re.findall(r"\b(?:lib|library)\.(inturn_\w+)", text))
     called |= {f"inturn_{name}" for name in re.findall(r"\b(?:quick|waiting)\.(\w+)", text)}
-    # One that has a site does all that the one without does.
+    # A function with a site does everything that the one without does.
     missing = {name for name in c.PROTOTYPES if not {name, f"{name}_at"} & called}
     assert missing == set(NOT_IN_PYTHON)
 
@@ -101,7 +101,7 @@ def test_the_module_says_why_there_is_no_library() -> None:
 
 
 def test_the_module_runs_the_program_that_is_with_the_library(tmp_path: Path) -> None:
-    # Where a build has it, and where an install does.
+    # Where a build has it, and where an install has it.
     for program in (tmp_path / "libinturn" / "inturn", tmp_path / "bin" / "inturn"):
         program.parent.mkdir()
         program.write_text('#!/bin/sh\necho "$0" "$@"; exit 3\n')
@@ -138,7 +138,7 @@ def test_importing_it_imports_nothing_slow() -> None:
 
 
 def pip_wheel(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    # With the setuptools that are here: a test waits for no registry.
+    # With the setuptools that are installed: a test must not wait for a registry.
     options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     return subprocess.run(
         [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(source)],

@@ -1,4 +1,4 @@
-"""The table of prototypes says what the header says."""
+"""The table of prototypes matches the header."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def type_of(declaration: str) -> Any:
 
 
 def values_of(enum: str) -> dict[str, int]:
-    """The constants of an enum of the header, by name."""
+    """The constants of an enum in the header, by name."""
     values: dict[str, int] = {}
     number = -1
     for entry in ENUMS[enum].split(","):

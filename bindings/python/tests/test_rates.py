@@ -1,4 +1,4 @@
-"""How many operations of a queue start in a time."""
+"""A limit on how many operations of a queue start in a time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KINDS = [inturn.FIFOQueue, inturn.ActorQueue, inturn.OperationQueue, inturn.Inte
 
 
 class Rated:
-    """A queue whose clock and executor are the test's, and what it has started."""
+    """A queue whose clock and executor the test controls, and what it has started."""
 
     def __init__(self, queue: inturn.Queue, clock: inturn.ManualClock, executor: inturn.Executor):
         self.queue, self.clock, self.executor = queue, clock, executor
-        self.started: list[float] = []  # when
+        self.started: list[float] = []  # the times
 
     def post(self, number: int) -> None:
         for _ in range(number):
@@ -71,7 +71,7 @@ def test_a_rate_is_set_and_taken_away() -> None:
         assert queue.rate == Rate(max_starts=1, interval=1, burst=None)
         all_of_it.post(9)
         assert all_of_it.count_after(0) == 1
-        queue.rate = Rate(1, 1, burst=3)  # one is missing, of three
+        queue.rate = Rate(1, 1, burst=3)  # one of three is missing
         assert all_of_it.count_after(0) == 3
         assert all_of_it.count_after(1) == 4
         queue.rate = None

@@ -1,4 +1,4 @@
-"""What the library notices, and who is told."""
+"""What the library notices, and who is told of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines that reports name: of each way in, and of suspends."""
+"""The lines that reports name: for each way to enqueue, and for suspends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HERE = Path(__file__).read_text("utf-8").splitlines()
 
 
 class Reports:
-    """What is told of what stands still, and of lost tokens."""
+    """The reports of stalls and of lost tokens."""
 
     def __init__(self) -> None:
         self.is_told = threading.Event()
@@ -42,7 +42,7 @@ class Reports:
         self.is_told.clear()
         assert report.file == __file__
         assert report.function == "way_in"
-        # A lost token's is told by a warning, too, with a message of its own.
+        # For a lost token there is also a warning, with a message of its own.
         assert report.kind is ReportKind.LOST_TOKEN or f"{report.file}:{report.line}" in (
             report.message
         )
@@ -63,7 +63,7 @@ def reports() -> Iterator[Reports]:
 def blocked(
     reports: Reports, way_in: Callable[[FIFOQueue, Callable[[], object]], object]
 ) -> Iterator[str]:
-    """Has something wait behind work that blocks; gives the line that is named."""
+    """Blocks a queue with work that other work waits for; yields the line that is named."""
     go_on = threading.Event()
     with FIFOQueue("blocked") as queue:
         kept = way_in(queue, lambda: go_on.wait(LIMIT))
@@ -183,7 +183,7 @@ def test_a_line_is_kept_once_and_its_code_is_not() -> None:
         codes = [run_once() for _ in range(100)]
         assert len(_sites._sites) == before
         gc.collect()
-        # The queue remembers who has called last.
+        # The queue remembers its last callers.
         assert [code() is None for code in codes] == [True] * 99 + [False]
 
 
@@ -195,7 +195,7 @@ def test_what_takes_the_place_of_dropped_code_has_a_line_of_its_own() -> None:
         sites: list[_sites.Site] = []
         names = {"site_of": _sites.site_of, "frame": sys._getframe, "sites": sites}
         exec(code, names)
-        # As if other code had been there before.
+        # As if there had been other code at these addresses.
         for instruction in _sites._recent:
             _sites._recent[instruction] = weakref.ref(sites_of.__code__), NOTHING
         exec(code, names)

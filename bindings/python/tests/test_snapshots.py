@@ -1,4 +1,4 @@
-"""Everything that there is can be looked at."""
+"""Everything that exists can be listed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = inturn.EntryKind
 
 @contextmanager
 def scene() -> Iterator[tuple[inturn.FIFOQueue, inturn.Operation]]:
-    """A queue in which one runs and another one comes after it."""
+    """A queue with a running operation and another one that comes after it."""
     with inturn.FIFOQueue('<net> "work"') as queue:
         tokens: list[inturn.Token] = []
         queue.options(label="login").enqueue(tokens.append)

@@ -1,4 +1,4 @@
-"""The library's own states, observed as values are."""
+"""The library's own states, observed like values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_operations_state_and_progress_are_told() -> None:
             progress = operation.states.progress
             assert progress.value == inturn.Progress(0, 0)
             queue.states.running.wait_for(lambda count: count == 1, LIMIT)
-            # The state is told just before the work is called.
+            # The state changes just before the work is called.
             until("the work is called", lambda: bool(tokens))
             tokens[0].progress(2, 5)
             assert progress.value == inturn.Progress(2, 5)

@@ -1,4 +1,4 @@
-"""Each status that can be had arrives as its exception, and says where it comes from."""
+"""Each status that can occur becomes its exception, which says where it comes from."""
 
 from __future__ import annotations
 

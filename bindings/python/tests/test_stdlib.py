@@ -1,6 +1,6 @@
-"""CPython's own tests of executors, with queues in the executors' place, and of its lock.
+"""CPython's own tests of executors, with queues as the executors, and of its lock.
 
-They are the installed interpreter's, or Debian's (libpython3-testsuite), and are not copied.
+They come from the installed interpreter or from Debian (libpython3-testsuite), and are not copied.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def cpython(name: str) -> Any:
     """A module of CPython's tests."""
     file = Path(f"/usr/lib/{VERSION}/test", *name.split(".")).with_suffix(".py")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # theirs
+        warnings.simplefilter("ignore")  # their own warnings
         try:
             return importlib.import_module(f"test.{name}")
         except ImportError:
@@ -57,7 +57,7 @@ if hasattr(FUTURES, "__path__"):  # a package, from Python 3.13 on
 
 LOCKS = cpython("test_asyncio.test_locks")
 
-# What does not apply, and why.
+# Tests that do not apply, and why.
 NOT_FOR_QUEUES = {
     "test_max_workers_negative": "it asks for the words of ThreadPoolExecutor's error",
     "test_interpreter_shutdown": "its program makes an executor of concurrent.futures",
@@ -75,7 +75,7 @@ NOT_FOR_ONE_AT_A_TIME = {
 
 
 class Begun(_Pooled):
-    """What CPython's test of `cancel_futures` counts on: one of its functions has begun."""
+    """What CPython's test of `cancel_futures` expects: one of its functions has begun."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         if cancel_futures:
@@ -84,7 +84,7 @@ class Begun(_Pooled):
 
 
 class Concurrent(Begun, inturn.OperationQueue):
-    """A queue that is made as an executor is."""
+    """A queue with the constructor of an executor."""
 
     def __init__(self, max_workers: int) -> None:
         super().__init__(max_concurrent=max_workers)
@@ -100,7 +100,7 @@ class InOrder(Begun, inturn.FIFOQueue):
 def with_queue(
     mixin: str, kind: type[inturn.Queue], other: dict[str, str]
 ) -> type[unittest.TestCase]:
-    """A class of CPython's tests, for a kind of queue."""
+    """A class of CPython's tests for a kind of queue."""
     if FUTURES is None:
         reason = f"CPython's tests are not installed: apt-get install lib{VERSION}-testsuite"
         missing = {"test_executor": lambda self: self.skipTest(reason)}
@@ -110,7 +110,7 @@ def with_queue(
         for name, why in {**NOT_FOR_QUEUES, **other}.items()
         if hasattr(getattr(FUTURES, mixin), name)
     }
-    # The pool's threads outlive a queue, so nothing waits until as many are left as before.
+    # The pool's threads outlive a queue, so no test waits until there are as few as before.
     uncounted = {"setUp": lambda _self: None, "tearDown": lambda _self: None}
     base = type("BaseTestCase", (FUTURES.BaseTestCase,), uncounted)
     bases = (getattr(FUTURES, mixin), FUTURES.ExecutorMixin, base)
@@ -125,10 +125,10 @@ del _made
 
 
 class QueueAsLock:
-    """What a lock of asyncio can, of a queue; the tests look into it."""
+    """A queue with the interface of asyncio's lock, which the tests look into."""
 
     def __init__(self, **loop: object) -> None:
-        if loop:  # in Python 3.9, whose tests ask for this, too
+        if loop:  # in Python 3.9, whose tests also expect this
             warnings.warn("loop", DeprecationWarning, stacklevel=2)
         self._queue = inturn.FIFOQueue()
 
@@ -145,7 +145,7 @@ class QueueAsLock:
         return self._queue.statistics().running > 0
 
     @property
-    def _waiters(self) -> range:  # as many as wait
+    def _waiters(self) -> range:  # as many as are waiting
         return range(self._queue.statistics().pending)
 
     async def __aenter__(self) -> None:
@@ -156,7 +156,7 @@ class QueueAsLock:
 
 
 class QueueAsSemaphore(QueueAsLock):
-    """The same, for so many at a time."""
+    """The same for several at a time."""
 
     def __init__(self, value: int = 1) -> None:
         self._queue = inturn.OperationQueue(max_concurrent=value)  # type: ignore[assignment]
@@ -165,8 +165,8 @@ class QueueAsSemaphore(QueueAsLock):
         return self._queue.statistics().running == self._queue._places
 
 
-# The others look further into the lock, or are of its constructor. Most of the semaphore's let it
-# grow: they release more often than they have acquired, which a queue refuses.
+# The other tests look further into the lock, or are about its constructor. Most of the semaphore's
+# let it grow: they release more often than they have acquired, which a queue refuses.
 LOCK_TESTS = (
     "test_lock_by_with_statement",
     "test_acquire",

@@ -1,6 +1,6 @@
-"""Random cancels, closed loops, forks and collections at random moments, and nothing is lost.
+"""Cancels, closed loops, forks and collections at random moments: nothing is lost.
 
-``INTURN_STORM_SECONDS`` says for how long, ``INTURN_STORM_SEED`` with which seed.
+``INTURN_STORM_SECONDS`` sets the duration, ``INTURN_STORM_SEED`` the seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEED = int(os.environ.get("INTURN_STORM_SEED", str(random.randrange(2**32))))
 
 
 class Storm:
-    """The queues, what was given to them, and what came of it."""
+    """The queues, what was enqueued, and what became of it."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -33,7 +33,7 @@ class Storm:
         self.accepted = dict.fromkeys(self.queues, 0)
         self.inside = dict.fromkeys(self.queues, 0)
         self.begun: dict[int, int] = {}
-        self.last = 0  # that has begun in the FIFO queue
+        self.last = 0  # the last to begin in the FIFO queue
         self.numbers = iter(range(1, 2**62))
         self.lock = threading.RLock()  # protects the above; a coroutine may be destroyed in between
 
@@ -55,7 +55,7 @@ class Storm:
         with self.lock:
             self.inside[queue] -= 1
 
-    # What is done ----------------------------------------------------------------------------
+    # Actions ---------------------------------------------------------------------------------
 
     async def work(self, queue: Any, number: int, pauses: int) -> int:
         self.enter(queue, number)
@@ -99,7 +99,7 @@ class Storm:
                     number = self.new(queue)
                     tasks.append(queue.run(self.work, queue, number, pauses))
             if what == 0:
-                await asyncio.sleep(0)  # which enqueues it
+                await asyncio.sleep(0)  # enqueues it
             if self.random.random() < 0.3:
                 self.random.choice(tasks).cancel()
             if self.random.random() < 0.2:
@@ -114,7 +114,7 @@ class Storm:
             asyncio.run(self.tasks())
             return
         loop = asyncio.new_event_loop()
-        loop.set_exception_handler(lambda *_: None)  # tasks are destroyed
+        loop.set_exception_handler(lambda *_: None)  # silences destroyed tasks
         loop.run_until_complete(self.tasks())
         loop.close()
 

@@ -1,4 +1,4 @@
-"""Coroutines in turn under trio, and under anyio whichever of the two it runs on."""
+"""Coroutines in turn under trio, and under anyio with either of its backends."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_anyio_runs_on_either(backend: str) -> None:
 
 
 async def limited_by(limiter: Any, log: list[str]) -> None:
-    """A script: who waits is cancelled, who is inside fails, and all others have their places."""
+    """A script: a waiter is cancelled, the code inside fails, and all others get their places."""
     most = inside = 0
 
     async def take(name: str) -> None:

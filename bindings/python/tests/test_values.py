@@ -1,4 +1,4 @@
-"""Values and their observers: the trail, delivery, ends, and what callers get wrong."""
+"""Values and their observers: the trail, delivery, ends, and callers' mistakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support import LIMIT, Gate, join, run_python
 
 
 class Item:
-    """An object that can be referred to weakly."""
+    """An object that allows weak references."""
 
 
 def pairs(log: list[Change]) -> list[tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-"""What a user's type checker knows. It is checked, by mypy and by pyright, and not run."""
+"""What a user's type checker sees. Checked by mypy and by pyright, and not run."""
 
 from __future__ import annotations
 

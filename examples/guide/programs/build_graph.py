@@ -5,7 +5,7 @@ import time
 
 import inturn
 
-both = threading.Barrier(2)  # passes only if both are being compiled at a time
+both = threading.Barrier(2)  # passes only if both are being compiled at once
 
 
 def compiles(file: str) -> inturn.Work:

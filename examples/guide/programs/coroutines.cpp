@@ -1,4 +1,4 @@
-/* Coroutines in turn: each has the queue until its turn is gone. */
+/* Coroutines in turn: each has the queue until its turn ends. */
 #include <inturn.hpp>
 
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <iostream>
 #include <thread>
 
-/* Stands for a request: it goes on later, on another thread. */
+/* Stands for a request: it continues later, on another thread. */
 struct request {
   std::chrono::milliseconds takes;
 

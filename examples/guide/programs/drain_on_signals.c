@@ -1,4 +1,4 @@
-/* Ctrl-C or SIGTERM: takes nothing new, finishes what was accepted, leaves. */
+/* Ctrl-C or SIGTERM: accepts nothing more, finishes the rest, and exits. */
 #include <inturn.h>
 
 #include <signal.h>
@@ -34,5 +34,5 @@ int main(void) {
   inturn_queue_close(queue); /* a new order gets INTURN_E_CLOSED */
   if (inturn_queue_drain(queue, 5000000000) == INTURN_OK)
     puts("all is done");
-  inturn_queue_destroy(queue); /* what hangs is cancelled */
+  inturn_queue_destroy(queue); /* work that hangs is cancelled */
 }

@@ -1,4 +1,4 @@
-"""Ctrl-C or SIGTERM: takes nothing new, finishes what was accepted, and leaves."""
+"""Ctrl-C or SIGTERM: accepts nothing new, finishes what was accepted, and exits."""
 
 import asyncio
 import signal

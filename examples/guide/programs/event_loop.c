@@ -1,4 +1,4 @@
-/* Work on an event loop of one's own: here it is poll(). */
+/* Work on an event loop of your own: here it is poll(). */
 #include <inturn.h>
 
 #include <poll.h>
@@ -15,7 +15,7 @@ static void work(void *name, inturn_token token) {
   inturn_token_finish(token);
 }
 
-/* Any thread enqueues; the loop wakes up. */
+/* Any thread may enqueue; the loop wakes up. */
 static void *produce(void *queue) {
   const char *names[] = {"first", "second", "third"};
   for (int i = 0; i < 3; i++)
@@ -41,7 +41,7 @@ int main(void) {
   pthread_create(&producer, NULL, produce, &queue);
 
   while (to_come > 0) {
-    poll(&watched, 1, -1); /* with all else that the loop watches */
+    poll(&watched, 1, -1); /* with everything else that the loop watches */
     if (watched.revents & POLLIN)
       inturn_executor_drain(executor, 16, NULL); /* at most 16 calls a turn */
   }

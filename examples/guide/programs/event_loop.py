@@ -1,4 +1,4 @@
-"""Work on an event loop of one's own: here it is one of selectors."""
+"""Work on an event loop of your own: here it is one of selectors."""
 
 import selectors
 import threading
@@ -17,7 +17,7 @@ def work(name: str) -> None:
 
 def produce() -> None:
     for name in ("first", "second", "third"):
-        queue.post(work, name)  # any thread enqueues; the loop wakes up
+        queue.post(work, name)  # any thread may enqueue; the loop wakes up
 
 
 executor = inturn.Executor("loop")
@@ -27,7 +27,7 @@ producer.start()
 with selectors.DefaultSelector() as selector:
     selector.register(executor, selectors.EVENT_READ)
     while to_come:
-        selector.select()  # with all else that the loop watches
+        selector.select()  # with everything else that the loop watches
         executor.drain(16)  # at most 16 calls a turn
 producer.join()
 queue.destroy()

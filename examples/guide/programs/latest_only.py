@@ -11,7 +11,7 @@ class Search:
         self.latest = self.queue.options(key="search")
 
     def start(self, text: str) -> asyncio.Task[str]:
-        self.queue.cancel("search")  # those that run, and those that wait
+        self.queue.cancel("search")  # the running and the pending ones
         search: asyncio.Task[str] = self.latest.run(self.find, text)
         return search
 

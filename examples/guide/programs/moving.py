@@ -1,4 +1,4 @@
-"""The same work with what one had before, and with a queue."""
+"""The same work as it was before, and with a queue."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ def note(text: str) -> str:
 
 
 async def slowly(text: str) -> str:
-    await asyncio.sleep(0.01 / len(text))  # what is longer is faster
+    await asyncio.sleep(0.01 / len(text))  # longer text is faster
     return note(text)
 
 

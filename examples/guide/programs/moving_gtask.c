@@ -8,7 +8,7 @@ static const char *const texts[] = {"a", "bb", "ccc"};
 static char saved[32];
 static GMainLoop *loop;
 
-/* Stands for a disk: it takes less time for what is longer. */
+/* Stands for a disk: longer text takes less time. */
 static void store(const char *text) {
   g_usleep(20000 / strlen(text));
   g_strlcat(saved, " ", sizeof saved);

@@ -29,7 +29,7 @@ int main(void) {
   inturn_value progress;
   if (inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue) != INTURN_OK)
     return 1;
-  inturn_queue_suspend(queue); /* until all are there: the total is known */
+  inturn_queue_suspend(queue); /* until all are there, for the total */
   for (int photo = 0; photo < 5; photo++)
     inturn_queue_enqueue(queue, convert, NULL, NULL, NULL);
   inturn_queue_create_value(queue, INTURN_QUEUE_PROGRESS, &progress);

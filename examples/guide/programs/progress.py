@@ -20,7 +20,7 @@ def convert(photo: int) -> None:
 
 
 queue = inturn.OperationQueue("photos", max_concurrent=1)
-queue.suspend()  # until all are there, so that the total is known
+queue.suspend()  # until all are added, so that the total is known
 for photo in range(5):
     queue.post(convert, photo)
 watching = queue.states.progress.observe(show)

@@ -23,7 +23,7 @@ int main(void) {
   inturn_queue_drain(api, -1);
   inturn_clock_now((inturn_clock){0}, &end);
   inturn_queue_destroy(api);
-  /* The first starts at once, each other one 50 ms after the one before. */
+  /* The first starts at once, and each other one 50 ms after the one before. */
   printf("]\nnot faster than the limit: %s\n",
          end - begin >= 300000000 ? "yes" : "no");
 }

@@ -18,7 +18,7 @@ async def main() -> None:
         pages = await asyncio.gather(*(api.run(request, page) for page in range(7)))
     seconds = time.monotonic() - begin
     print(f"pages {pages}")
-    # The first starts at once, each other one 0.05 seconds after the one before.
+    # The first starts at once, and each other one 0.05 seconds after the one before.
     print("not faster than the limit:", "yes" if seconds >= 0.3 else f"no, {seconds:.3f} s")
 
 

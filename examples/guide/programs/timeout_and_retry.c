@@ -5,7 +5,7 @@
 
 #define MS 1000000 /* the library counts in nanoseconds */
 
-static int attempts; /* only the queue's work touches it */
+static int attempts; /* only used by the queue's work */
 
 static void ask(void *context, inturn_token token) {
   (void)context;

@@ -1,2 +1,2 @@
-/* The C examples' own: a package has no files outside of its folder. */
+/* The C examples' driver: a package cannot use files outside of its folder. */
 #include "../../c/printer.c"

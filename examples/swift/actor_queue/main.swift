@@ -2,12 +2,12 @@
 //
 //     swift run --package-path examples/swift actor_queue
 //
-// What to look at: the reports begin in the order in which they were made; while one of them waits
-// for a slow referee, the next ones go on.
+// What to look at: the reports begin in the order in which they were made; while one of them waits for
+// a slow referee, the next ones continue.
 
 import AsyncQueue
 
-/// Says yes, but only when it is asked to hurry.
+/// Confirms, but only when it is asked to hurry.
 actor Referee {
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var hasDecided = false
@@ -42,7 +42,7 @@ actor ScoreBoard {
     }
   }
 
-  /// Waits its turn behind the reports that were made before.
+  /// Waits for its turn behind the reports that were made before.
   nonisolated func goalsSoFar() async -> Int {
     await queue.enqueueAndWait { $0.goals }
   }

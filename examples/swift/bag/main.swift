@@ -1,9 +1,9 @@
-// Items are removed from a bag, one request to a shop after the other.
+// Items are removed from a bag, with one request to a shop after another.
 //
 //     swift run --package-path examples/swift bag
 //
 // What to look at: the bag that the last request leaves is the result. An item that is not there ends
-// the list early, with the error: the requests after it are not made.
+// the list early with an error: the requests after it are not made.
 
 import AsyncTaskPerformer
 import Foundation
@@ -18,7 +18,7 @@ struct Bag: CustomStringConvertible {
   var description: String { items.map { "\($0.id)" }.joined(separator: ", ") }
 }
 
-/// A shop somewhere else: it has one bag, and answers later, on a thread of its own.
+/// A remote shop: it has one bag, and answers later, on a thread of its own.
 final class ECommAPI: @unchecked Sendable {
   // Safe to share: `queue` protects `bag`.
 

@@ -9,11 +9,11 @@ import AsyncQueue
 final class Search: Sendable {
   private let queue = CancellableQueue(underlyingQueue: FIFOQueue(label: "search"))
 
-  /// Forgets the searches so far, those that run and those that wait, and starts another one.
+  /// Cancels the searches so far, running and pending ones, and starts another one.
   func start(_ text: String) -> Task<String, any Error> {
     queue.cancelTasks()
     return Task(name: text, on: queue) {
-      // Where a server would be asked. It throws when the task is cancelled.
+      // Stands for asking a server. It throws when the task is cancelled.
       try await Task.sleep(for: .seconds(1))
       return "results for \(text)"
     }

@@ -2,14 +2,14 @@ import CSQLite
 
 /// A connection to SQLite without a lock of its own.
 final class Database: @unchecked Sendable {
-  // Safe to share: it is used by one operation, or by one thread, at a time.
+  // Safe to share: one operation, or one thread, uses it at a time.
 
   struct Failure: Error { let message: String }
 
   private var connection: OpaquePointer?
   private var insertion: OpaquePointer?
 
-  /// Opens a file, or a temporary one: "".
+  /// Opens a file, or a temporary database for "".
   init(_ file: String) throws {
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
     try check(sqlite3_open_v2(file, &connection, flags, nil))
@@ -32,7 +32,7 @@ final class Database: @unchecked Sendable {
 
   func run(_ sql: String) throws { try check(sqlite3_exec(connection, sql, nil, nil, nil)) }
 
-  /// What a query gives in its first row.
+  /// The first row of a query's result.
   func number(_ query: String) throws -> Int {
     var statement: OpaquePointer?
     try check(sqlite3_prepare_v2(connection, query, -1, &statement, nil))

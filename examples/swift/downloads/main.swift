@@ -3,7 +3,7 @@
 //     swift run --package-path examples/swift downloads
 //
 // What to look at: these are operations of Foundation's `OperationQueue`. A fourth download loses its
-// callback, a fifth one is cancelled: the queue continues, and says how each ended.
+// callback, a fifth one is cancelled: the queue continues, and reports how each has ended.
 
 import AsyncOperation
 import Foundation
@@ -16,7 +16,7 @@ func fetch(_ page: String, answer: @escaping @Sendable (String) -> Void) {
 }
 
 Report.setHandler { report in
-  // The report names the place; which line that is does not matter here.
+  // The report names the place; the line number does not matter here.
   print("Reported: a callback was lost in main.swift: \(report.message.contains("main.swift"))")
 }
 
@@ -37,7 +37,7 @@ let join = AsyncResultOperation<String, any Error> {
 for page in pages { join.addDependency(page) }
 
 let lost = AsyncBlockOperation { markOperationAsFinished in
-  // Goes away here, uncalled.
+  // The callback is released here, uncalled.
   _ = markOperationAsFinished
 }
 lost.name = "lost"

@@ -35,7 +35,7 @@ final class Document: Sendable {
     await saves.run { "exported after every save" }
   }
 
-  /// Saves nothing more, and waits for what is on its way.
+  /// Saves nothing more, and waits for what is under way.
   func close() async throws {
     saves.close()
     let left = try await saves.drain(timeout: .seconds(10))

@@ -2,9 +2,9 @@
 //
 //     swift run --package-path examples/swift finish_elsewhere
 //
-// What to look at: the work gives its token to C as the context of a completion callback, and
-// returns. The printer (examples/c/printer.c) takes one page at a time, and would refuse a second
-// one: the next page's work is called when the printer's thread has ended the one before.
+// What to look at: the work passes its token to C as the context of a completion callback, and returns.
+// The printer (examples/c/printer.c) takes one page at a time, and would refuse a second one: the next
+// page's work is called when the printer's thread has ended the previous one.
 
 import AsyncOperation
 import Foundation
@@ -12,7 +12,7 @@ import Printer
 
 struct PrinterError: Error { let code: Int32 }
 
-/// What the printer is to give back: a page's name and its token.
+/// What the printer passes back: a page's name and its token.
 final class Page: Sendable {
   let name: String
   private let token: FinishToken

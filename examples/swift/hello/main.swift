@@ -1,4 +1,4 @@
-// Three tasks, one after the other, and a single completion.
+// Three tasks, one after another, and a single completion.
 //
 //     swift run --package-path examples/swift hello
 //

@@ -1,16 +1,16 @@
-// A queue for each of 10,000 users: in order for each of them, and nobody waits for somebody else.
+// A queue for each of 10,000 users: in order for each user, and no user waits for another.
 //
 //     swift run --package-path examples/swift keyed_queues
 //
-// What to look at: messages arrive mixed, and each goes to its user's queue. A few threads handle
-// them all; those of one user never overlap, so that what they touch needs no lock. One user cannot
-// be reached, and its queue is suspended: its messages wait, all others are handled.
+// What to look at: messages arrive mixed, and each goes to its user's queue. A few threads handle them
+// all; messages of one user never overlap, so that what they use needs no lock. One user cannot be
+// reached, and their queue is suspended: their messages wait, and all others are handled.
 
 import AsyncQueue
 
 final class User: @unchecked Sendable {
-  // Safe to share: the two numbers are touched by the operations of the queue only, or when it has
-  // been drained.
+  // Safe to share: the two numbers are only used by the operations of the queue, or once it has been
+  // drained.
 
   let queue = FIFOQueue()
   private(set) var (handled, outOfOrder) = (0, 0)
@@ -23,7 +23,7 @@ final class User: @unchecked Sendable {
   }
 }
 
-/// Waits for the users' queues, and says what they have done.
+/// Waits for the users' queues, and prints what they have done.
 func wait(for users: [User]) async throws {
   for user in users { try await user.queue.drain() }
   let handled = users.reduce(0) { $0 + $1.handled }

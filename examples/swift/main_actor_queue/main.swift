@@ -2,8 +2,8 @@
 //
 //     swift run --package-path examples/swift main_actor_queue
 //
-// What to look at: the reports are made by synchronous code and arrive in order, which tasks of their
-// own would not.
+// What to look at: the reports are made by synchronous code and arrive in order, which separate tasks
+// would not.
 
 import AsyncQueue
 import Dispatch
@@ -29,7 +29,7 @@ DispatchQueue.global().async {
   MainActorQueue.shared.enqueue { print("done") }
 }
 
-// The same queue for tasks, which give values and can be cancelled.
+// The same queue for tasks, which return values and can be cancelled.
 let answer = await Task(on: MainActor.queue) { 6 * 7 }.value
 precondition(answer == 42)
 while MainActorQueue.shared.statistics.finished < 6 { await Task.yield() }

@@ -1,4 +1,4 @@
-// The same uploads with what you had before, and with a queue.
+// The same uploads as they were before, and with a queue.
 //
 //     swift run --package-path examples/swift moving
 //

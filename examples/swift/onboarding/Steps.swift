@@ -4,11 +4,11 @@ import Synchronization
 struct Step: Sendable {
   let label: String
   let question: String
-  /// Takes a line; gives how the interaction ends by it, or nil when it was no answer.
+  /// Takes a line; returns the outcome of the interaction, or nil if the line was not an answer.
   let answer: @Sendable (String) -> String?
-  /// Nothing needs to be asked.
+  /// Nothing has to be asked.
   var wasGranted = false
-  /// Nothing needs to be asked if the service is up.
+  /// Nothing has to be asked if the service is up.
   var asksService = false
 
   static let all = [
@@ -35,7 +35,7 @@ struct Step: Sendable {
   }
 }
 
-/// One interaction holds the queue over all tries.
+/// One interaction keeps the queue through all tries.
 private final class SignIn: Sendable {
   private let triesLeft = Mutex(3)
 

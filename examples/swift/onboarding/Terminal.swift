@@ -2,8 +2,8 @@ import Foundation
 
 /// Asks one question at a time; a thread of its own reads the answers.
 final class Terminal: Sendable {
-  /// Takes a line, or nil at the end of the input; says whether the question is answered. It is
-  /// asked again when it is not. Called on the terminal's thread.
+  /// Takes a line, or nil at the end of the input; returns whether the question is answered. If not, it
+  /// is asked again. Called on the terminal's thread.
   typealias Answer = @Sendable (String?) -> Bool
 
   private struct Question: Sendable {
@@ -16,7 +16,7 @@ final class Terminal: Sendable {
   init() {
     let (stream, questions) = AsyncStream<Question>.makeStream()
     self.questions = questions
-    // Reading blocks its thread: that is none of those that tasks share.
+    // Reading blocks its thread, which must not be one of those that tasks share.
     let reader = DispatchQueue(label: "terminal")
     Task {
       for await question in stream {
@@ -30,18 +30,18 @@ final class Terminal: Sendable {
     }
   }
 
-  /// Asks a question and returns. From any thread.
+  /// Asks a question and returns. Any thread may call it.
   func ask(_ label: String, _ question: String, answer: @escaping Answer) {
     questions.yield(Question(text: "[\(label)] \(question) ", answer: answer))
   }
 
-  /// Prints the beginning of a line, at once.
+  /// Prints the beginning of a line at once.
   static func show(_ text: String) {
     print(text, terminator: "")
     fflush(nil)
   }
 
-  /// Says what is wrong, and ends the program.
+  /// Prints what is wrong, and ends the program.
   static func fail(_ text: String) -> Never {
     FileHandle.standardError.write(Data("\(text)\n".utf8))
     exit(EXIT_FAILURE)

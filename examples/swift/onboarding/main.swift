@@ -31,7 +31,7 @@ final class Onboarding: Sendable {
     print("Welcome. Four interactions, one at a time; Ctrl-D leaves.\n")
     for step in Step.all { background.enqueue { [self] in add(step) } }
     interactions.onViewDidAppear()
-    try await background.drain()  // all are added
+    try await background.drain()  // all have been added
     for (step, interaction) in zip(Step.all, added.withLock { $0 }) {
       let end = await interaction.waitForEnd()
       if summary.withLock({ $0.contains { $0.hasPrefix(step.label) } }) { continue }
@@ -41,7 +41,7 @@ final class Onboarding: Sendable {
     for line in summary.withLock({ $0 }) { print("  \(line)") }
   }
 
-  /// Any thread may add.
+  /// Any thread may add interactions.
   private func add(_ step: Step) {
     let interaction = interactions.enqueue { [self] in begin(step, $0) }
     added.withLock { $0.append(interaction) }
@@ -53,7 +53,7 @@ final class Onboarding: Sendable {
       print("[\(step.label)] You have allowed this before.")
       return finish(step, token, "finished (already granted)")
     }
-    // It is asked to end: it does, and those that wait end with it.
+    // Asked to end: the interaction does, and those that wait end with it.
     token.onCancel { [self] token in
       tell(step, "cancelled")
       token.cancel()
@@ -79,16 +79,16 @@ final class Onboarding: Sendable {
     }
   }
 
-  /// The main thread does not wait for a network.
+  /// Runs in a task, as the main thread must not wait for a network.
   private func askService(_ step: Step, _ token: FinishToken) async {
     try? await Task.sleep(for: networkDelay)
     print("it is \(isServiceUp ? "up" : "down").")
     isServiceUp ? finish(step, token, "finished (skipped)") : ask(step, token)
   }
 
-  /// The user has gone: nothing more is shown, the open interaction must end, and is held until then.
+  /// The user has left: nothing more is shown; the open interaction must end, and is held until then.
   private func leave(_ step: Step, _ token: FinishToken) async {
-    _ = try? await background.drain()  // all are added
+    _ = try? await background.drain()  // all have been added
     interactions.onViewWillDisappear()
     interactions.close()
     let interaction = added.withLock { $0[Step.all.firstIndex { $0.label == step.label }!] }
@@ -96,7 +96,7 @@ final class Onboarding: Sendable {
     _ = (await interaction.waitForEnd(), token)
   }
 
-  /// Says how an interaction ends, and ends it: what is said comes before the next one.
+  /// Prints how an interaction ends, and then ends it, so that the line comes before the next one.
   private func finish(_ step: Step, _ token: FinishToken, _ outcome: String) {
     tell(step, outcome)
     token.finish()

@@ -50,7 +50,7 @@ final class Uploads: Sendable {
     }
   }
 
-  /// Waits for all, and gives how many were stored.
+  /// Waits for all uploads, and returns how many were stored.
   func wait() async throws -> Int {
     try await queue.drain()
     return counter.withLock { $0 }

@@ -3,16 +3,16 @@
 //
 //     swift run --package-path examples/swift redis_streams PORT NAME
 //
-// (Until it is terminated: kill, Ctrl-C.) What to look at: the messages of a key go through a queue
-// of the key's, so that they are handled one after the other, and other keys at the same time. A
-// message is acknowledged when it has been handled, not before: what a consumer has not finished
-// when it dies, another one handles again. How consumers share the streams, Partitions.swift says.
+// (Until it is terminated: kill, Ctrl-C.) What to look at: the messages with the same key go through
+// that key's queue, so that they are handled one after another, and those with other keys at the same
+// time. A message is acknowledged when it has been handled, not before: what a dead consumer has not
+// finished is handled again by another. Partitions.swift explains how consumers share the streams.
 
 import AsyncQueue
 import Foundation
 import Synchronization
 
-/// Uses a connection, which is used by the operations of one queue only.
+/// Uses a connection that only the operations of one queue use.
 final class Recorder: @unchecked Sendable {
   // Safe to share: `queue` protects the rest.
 
@@ -26,7 +26,7 @@ final class Recorder: @unchecked Sendable {
     connection = try Redis(port: port)
   }
 
-  /// What handling a message does in the end: here a line in a list. Returns when it is there.
+  /// What handling a message finally does: here, add a line to a list. Returns when it is there.
   func record(_ message: Message) async throws {
     let words = [message.partition.stream, message.id, message.key, message.number, name]
     try await queue.run {
@@ -59,14 +59,14 @@ enum Main {
     }
   }
 
-  /// What is not acknowledged, another consumer handles.
+  /// Another consumer handles what is not acknowledged.
   static func stop(_ error: any Error) -> Never {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(EXIT_FAILURE)
   }
 
   static func run(port: Int32, name: String) async throws {
-    isTerminated.store(false, ordering: .relaxed)  // it exists before a signal can come
+    isTerminated.store(false, ordering: .relaxed)  // created before a signal can come
     for number in [SIGTERM, SIGINT] {
       signal(number) { _ in Main.isTerminated.store(true, ordering: .relaxed) }
     }
@@ -87,7 +87,7 @@ enum Main {
     print("\(recorder.acknowledged) messages acknowledged, of \(keys.count) keys")
   }
 
-  /// It takes its time, and is over when the list has the line and the server the acknowledgement.
+  /// Takes a while, and is over when the list has the line and the server the acknowledgement.
   static func handle(_ message: Message, _ recorder: Recorder) async {
     do {
       try await Task.sleep(for: message.duration)

@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// One of the streams over which messages are spread by their key.
+/// One of the streams over which messages are distributed by their key.
 final class Partition: @unchecked Sendable {
-  // Safe to share: what is not atomic is used by the one thread that reads.
+  // Safe to share: what is not atomic is only used by the one thread that reads.
 
   let stream: String
   let lease: String
-  /// Not when it is somebody else's, or to be given back.
+  /// False if another consumer holds it, or if it has to be given back.
   fileprivate var isRead = false
-  /// After which id to read on; ">": what nobody has read.
+  /// The id to read after; ">" for what nobody has read.
   fileprivate var next = ">"
   fileprivate let inFlight = Atomic(0)
 
   fileprivate init(_ number: Int) { (stream, lease) = ("orders:\(number)", "lease:\(number)") }
 
-  /// A message has been acknowledged. From any thread.
+  /// Records that a message has been acknowledged. Any thread may call it.
   func didAcknowledge() { inFlight.subtract(1, ordering: .sequentiallyConsistent) }
 }
 
@@ -24,20 +24,20 @@ struct Message: Sendable {
   let id: String
   let key: String
   let number: String
-  /// How long it takes to handle.
+  /// How long handling takes.
   let duration: Duration
 }
 
 /// The streams, shared with other consumers.
 ///
-/// A partition is one consumer's at a time: the one that has its lease, see
-/// `examples/redis_streams.lua`. In the streams' group all consumers have one name, so that who
-/// takes a partition over reads first what the one before it has read and not acknowledged. So each
-/// key's messages come in order, whoever reads.
+/// A partition belongs to one consumer at a time: the one that holds its lease, see
+/// `examples/redis_streams.lua`. All consumers have the same name in the streams' group, so whoever
+/// takes over a partition first reads what the previous one has read but not acknowledged. So each
+/// key's messages come in order, whoever reads them.
 struct Partitions {
   static let group = "workers"
   private static let atOnce = 32
-  /// How long a consumer that has died keeps the others waiting.
+  /// How long the others have to wait for a dead consumer's partitions.
   private static let leaseMilliseconds = 3_000
 
   private let name: String
@@ -80,10 +80,10 @@ struct Partitions {
     let taken = reply[2].list.compactMap(\.integer)
     for (number, partition) in all.enumerated() {
       if !idle.contains(number) && !kept.contains(number) {
-        // Another one may have read it already: whoever goes on does harm.
+        // Another consumer may have read it already: going on would do harm.
         throw Redis.Failure(message: "\(name) has lost a lease.")
       }
-      if taken.contains(number) { partition.next = "0" }  // first what was left by another
+      if taken.contains(number) { partition.next = "0" }  // first what another left
       partition.isRead = taken.contains(number) || kept.prefix(share).contains(number)
     }
   }

@@ -3,7 +3,7 @@ import Foundation
 
 /// A connection to a Redis server.
 final class Redis: @unchecked Sendable {
-  // Safe to share: it is used by one operation, or by one thread, at a time.
+  // Safe to share: one operation, or one thread, uses it at a time.
 
   struct Failure: Error, CustomStringConvertible {
     let message: String

@@ -1,13 +1,13 @@
 #if canImport(Glibc)
   import Glibc
 
-  /// How much memory the process holds: the kernel's private dirty pages, which see all of it.
+  /// How much memory the process has: the kernel's private dirty pages, which include everything.
   public struct Memory: Sendable {
     private let resident: Double
 
     public static var now: Memory { Memory(resident: dirtyBytes) }
 
-    /// Prints what has been added since, for each of so many objects.
+    /// Prints what has been added since, per object for `count` objects.
     public func printGrowth(_ program: Program, count: Int) {
       let after = Memory.now
       program.print("resident_bytes", (after.resident - resident) / Double(count))

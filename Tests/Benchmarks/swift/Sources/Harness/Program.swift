@@ -4,13 +4,13 @@
   import Glibc
 #endif
 
-/// A benchmark program as it was called: `.../PROGRAM-PEER CASE NUMBER...`.
+/// A benchmark program and its command line: `.../PROGRAM-PEER CASE NUMBER...`.
 public struct Program: Sendable {
   public let peer: String
   private let testCase: String
   private let numbers: [Int]
 
-  /// Stops when there are not so many numbers.
+  /// Exits if there are not exactly this many numbers.
   public init(numbers count: Int) {
     let arguments = CommandLine.arguments
     let numbers = arguments.dropFirst(2).compactMap { Int($0) }
@@ -24,7 +24,7 @@ public struct Program: Sendable {
 
   public subscript(_ index: Int) -> Int { numbers[index] }
 
-  /// Prints one figure, in the form that report.py reads.
+  /// Prints one figure in the form that report.py reads.
   public func print(_ metric: String, _ value: Double) {
     let scaled = Int((value * 10_000).rounded())
     let (whole, rest) = (abs(scaled) / 10_000, abs(scaled) % 10_000)
@@ -44,8 +44,8 @@ public struct Program: Sendable {
     exit(1)
   }
 
-  /// Prints the time of one operation: of a first burst in a new process, and the median of five
-  /// more. `burst` gives its nanoseconds.
+  /// Prints the time per operation: for a first burst in a new process, and the median of five more.
+  /// `burst` returns its nanoseconds.
   public func printBursts(operations: Int, _ burst: () async -> Double) async {
     let first = await burst()
     var later: [Double] = []

@@ -1,13 +1,13 @@
-/// concurrent.cpp for Foundation: no-op operations into an `OperationQueue` that runs one at a time.
+/// concurrent.cpp for Foundation: no-op operations on an `OperationQueue` that runs one at a time.
 ///
 /// Number: operations.
 import Foundation
 import Harness
 
-/// A count that operations which never overlap may change.
+/// A count that is changed by operations that never overlap.
 final class SerialCount: @unchecked Sendable {
-  // Safe to share: operations of a queue that runs one at a time touch it, and who has waited for
-  // them all.
+  // Safe to share: only operations of a queue that runs one at a time use it, and the code that has
+  // waited for all of them.
   var value = 0
 }
 
@@ -26,6 +26,6 @@ await program.printBursts(operations: program[0]) {
 }
 
 extension OperationQueue {
-  /// Waits, though the caller is asynchronous: nothing else is to run meanwhile.
+  /// Blocks, although the caller is asynchronous: nothing else should run meanwhile.
   func finish() { waitUntilAllOperationsAreFinished() }
 }

@@ -1,7 +1,7 @@
-/// graph.cpp for Foundation: a chain, or a fan, of operations on an `OperationQueue` that runs two
-/// at a time.
+/// graph.cpp for Foundation: a chain, or a fan, of operations on an `OperationQueue` that runs two at a
+/// time.
 ///
-/// Timed as there: from the first operation's making until all have run, not the clearing away.
+/// Timed as there: from creating the first operation until all have run, without cleaning up.
 /// Numbers: operations, 0 for a chain or 1 for a fan.
 import Foundation
 import Harness
@@ -20,7 +20,7 @@ final class Graph: Sendable {
     return operation
   }
 
-  /// Builds a graph, waits until all have run, and gives what is to be cleared away.
+  /// Builds a graph, waits until all have run, and returns what has to be cleaned up.
   func run(operations: Int, isFan: Bool) -> [Operation] {
     let first = add(after: [])
     var all = [first]
@@ -47,8 +47,8 @@ await program.printBursts(operations: program[0]) {
   program.require(
     graph.ran.load(ordering: .relaxed) == program[0] && remains.count == program[0],
     "each operation ran once")
-  // The last one first: an operation holds those that it comes after, and a long chain would be
-  // cleared away from its end on the stack.
+  // The last one first: an operation keeps those that it comes after, and a long chain would be
+  // released recursively from its end.
   for operation in remains.reversed() {
     for dependency in operation.dependencies { operation.removeDependency(dependency) }
   }

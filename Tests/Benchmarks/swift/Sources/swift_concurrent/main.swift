@@ -1,5 +1,4 @@
-/// No-op closures into a concurrent queue that runs one at a time: from the first one until all have
-/// run.
+/// No-op closures on a concurrent queue that runs one at a time: from the first one until all have run.
 ///
 /// Number: operations. Peers: `enqueue {}` (inturn); the same with a handle and a finish token
 /// (inturn_token); `addOperation {}` of Foundation's queue (foundation).
@@ -7,10 +6,10 @@ import AsyncOperation
 import Foundation
 import Harness
 
-/// A count that operations which never overlap may change.
+/// A count that is changed by operations that never overlap.
 final class SerialCount: @unchecked Sendable {
-  // Safe to share: operations of a queue that runs one at a time touch it, and who has waited for
-  // them all.
+  // Safe to share: only operations of a queue that runs one at a time use it, and the code that has
+  // waited for all of them.
   var value = 0
 }
 
@@ -55,6 +54,6 @@ default: program.unknownPeer()
 }
 
 extension OperationQueue {
-  /// Waits, though the caller is asynchronous: nothing else is to run meanwhile.
+  /// Blocks, although the caller is asynchronous: nothing else should run meanwhile.
   func finish() { waitUntilAllOperationsAreFinished() }
 }

@@ -1,22 +1,22 @@
-/// Enqueues of no-op async closures from synchronous code: the time until all have run.
+/// Enqueues no-op async closures from synchronous code: the time until all have run.
 ///
-/// Numbers: operations; the queue (0 FIFO, 1 actor, 2 main actor). Peers: a serial DispatchQueue,
-/// which cannot run async work; a bare task for each; an AsyncStream that one task drains. All count
-/// in the same way, and the last operation says that it was the last.
+/// Numbers: operations; the queue (0 FIFO, 1 actor, 2 main actor). Peers: a serial DispatchQueue, which
+/// cannot run async work; a bare task for each; an AsyncStream that one task drains. All count in the
+/// same way, and the last operation reports that it was the last.
 import AsyncQueue
 import Dispatch
 import Harness
 
-/// Counts operations that never overlap, but where the peer lets them.
+/// Counts operations, which never overlap unless the peer lets them.
 actor Counter {
   private(set) var count = 0
 
   func add() { count += 1 }
 }
 
-/// A count that operations of a serial queue may change.
+/// A count that is changed by operations of a serial queue.
 final class SerialCount: @unchecked Sendable {
-  // Safe to share: only a serial queue's operations touch it, and who waits for the last of them.
+  // Safe to share: only a serial queue's operations use it, and the code that waits for the last one.
   var value = 0
 }
 

@@ -1,5 +1,5 @@
-/// Memory of pending operations, each with a closure that captures nothing but one object, so that
-/// the closure's own context is that object and costs nothing.
+/// Memory of pending operations, each with a closure that captures only one object, so that the
+/// closure's own context is that object and costs nothing.
 ///
 /// Numbers: operations; the queue (0 FIFO, 1 actor, 2 main actor).
 import AsyncQueue
@@ -15,7 +15,7 @@ import Harness
     let idle = Idle()
     let onActor = ActorQueue(of: idle)
     let main = MainActorQueue()
-    // What is allocated once is there before.
+    // One-time allocations are made before.
     await fifo.enqueueAndWait {}
     for queue in [fifo, onActor, main] as [any WorkQueue] { queue.suspend() }
     fifo.enqueue {}

@@ -1,7 +1,7 @@
-/// Round trips from one task, one after the other, to something that nobody else uses.
+/// Round trips from one task, one after the other, to something that nothing else uses.
 ///
-/// Number: round trips. Peers: `run` (inturn); `enqueueAndWait` (inturn_enqueue_and_wait); `await`
-/// on an actor's method from outside (actor_method); `await Task {}.value` (task_value).
+/// Number: round trips. Peers: `run` (inturn); `enqueueAndWait` (inturn_enqueue_and_wait); `await` on
+/// an actor's method from outside (actor_method); `await Task {}.value` (task_value).
 import AsyncQueue
 import Harness
 import Synchronization
@@ -13,7 +13,7 @@ actor Counter {
   func add() { count += 1 }
 }
 
-/// What the caller does between two trips, where it is: else the compiler leaves the way back out.
+/// What the caller does between two trips, without which the compiler would omit the way back.
 @inline(never)
 func backAgain() { trips.wrappingAdd(1, ordering: .relaxed) }
 
@@ -45,7 +45,7 @@ let trips = Atomic<Int>(0)
         }
       case "task_value":
         for _ in 0..<count {
-          // The standard library's own: the module's has more to look at.
+          // The standard library's own, as the module's has to check more.
           await Task {}._Concurrency::value
           backAgain()
         }

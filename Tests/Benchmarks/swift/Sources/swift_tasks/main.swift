@@ -1,4 +1,4 @@
-/// Tasks that take their turn on a queue: from the first task's creation until all have ended.
+/// Tasks that take turns on a queue: from creating the first task until all have ended.
 ///
 /// Numbers: operations; the queue (0 FIFO, 1 actor, 2 main actor). Peer: bare tasks, without order.
 import AsyncQueue
@@ -7,7 +7,7 @@ import Synchronization
 
 actor Idle {}
 
-/// Says when so many have ended.
+/// Signals that this many have ended.
 final class Countdown: Sendable {
   private let rest: Atomic<Int>
   private let done: UnsafeContinuation<Void, Never>

@@ -17,7 +17,7 @@ struct Measurements {
     }
   }
 
-  /// Prints the nanoseconds of one of `count` repetitions.
+  /// Prints the nanoseconds for one of `count` repetitions.
   private func print(_ metric: String, _ body: () -> Void) {
     let clock = ContinuousClock()
     body()
@@ -96,7 +96,7 @@ struct Measurements {
     }
   }
 
-  /// Eight threads read, so many times in all, while one changes the value again and again, with a
+  /// Eight threads read, this many times in all, while one changes the value again and again, with a
   /// microsecond between, so that it does not flood a peer that does not make it wait.
   private func readShared(_ value: some SharedValue<Int>) {
     let each = count / 8
@@ -129,8 +129,7 @@ struct Measurements {
 
   // MARK: Being observed
 
-  /// The peers change a value that nobody observes, and call the function themselves: once, or
-  /// twice.
+  /// The peers change a value that nobody observes, and call the function themselves, once or twice.
   private func setObserved() {
     let told = Told()
     let value = ConcurrentKVO(0)
@@ -161,7 +160,7 @@ struct Measurements {
   }
 }
 
-/// What the observer does: it adds up the changes, for other threads to see.
+/// The observer's work: it adds up the changes, for other threads to see.
 final class Told: Sendable {
   private let stored = Mutex((count: 0, sum: 0))
 

@@ -31,7 +31,7 @@ final class MutexValue<T: Sendable>: SharedValue {
   @inline(never) func set(_ new: T) { value.withLock { $0 = new } }
 }
 
-/// The least that a read can cost. For integers only.
+/// The lowest possible cost of a read. For integers only.
 final class AtomicValue: SharedValue {
   let value: Atomic<Int>
   init(_ value: Int) { self.value = Atomic(value) }
@@ -39,7 +39,7 @@ final class AtomicValue: SharedValue {
   @inline(never) func set(_ new: Int) { value.store(new, ordering: .relaxed) }
 }
 
-/// Readers are let in together, writers one at a time: a concurrent queue and its barriers.
+/// Readers may enter together, writers one at a time: a concurrent queue and its barriers.
 final class DispatchValue<T: Sendable>: SharedValue, @unchecked Sendable {
   // Safe to share: the queue protects `value`.
   private let queue = DispatchQueue(label: "value", attributes: .concurrent)
