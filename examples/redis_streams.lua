@@ -4,15 +4,14 @@
 
 -- FCALL inturn_hold COUNT MEMBERS LEASE... NAME MILLISECONDS IDLE...
 --
--- Says that the consumer NAME is there, renews the leases that it has, gives
--- back those beyond its share of which it says that they are IDLE (their
--- numbers, from 0), and takes free ones up to its share. Returns how many its
--- share is, the partitions that it keeps for the next MILLISECONDS, and those
--- that it has taken. Those that it keeps beyond its share it reads no more, so
--- that they get idle.
+-- Announces the consumer NAME and renews its leases. If it has more than its
+-- share, it gives back those that it lists as IDLE (by number, from 0); if it
+-- has fewer, it takes free ones. Returns the size of its share, the partitions
+-- that it keeps for the next MILLISECONDS, and the newly taken ones. It stops
+-- reading partitions that it keeps beyond its share, so that they become idle.
 --
--- A consumer that does not come back in time loses its leases, even if nobody
--- else has wanted them: then it finds them among those that it has taken.
+-- A consumer that is late loses its leases, even if nobody else wants them:
+-- they are then returned among the newly taken ones.
 local function hold(keys, arguments)
   local members, name, limit = keys[1], arguments[1], tonumber(arguments[2])
   local idle = {}
@@ -56,9 +55,9 @@ end
 
 -- FCALL inturn_read COUNT LEASE... STREAM... NAME GROUP ID...
 --
--- Reads what the streams have after the IDs, those only whose leases the
--- consumer NAME has at this moment: what comes too late for its lease gets
--- nothing, which nobody else would ever see. The group has one consumer.
+-- Reads entries after the IDs, but only from streams whose leases the consumer
+-- NAME holds at this moment. So a consumer whose lease has expired takes no
+-- entry, which would be lost to the others. The group has one consumer.
 local function read(keys, arguments)
   local count, name, group = #keys / 2, arguments[1], arguments[2]
   local streams, ids = {}, {}
@@ -82,7 +81,7 @@ end
 
 -- FCALL inturn_leave COUNT MEMBERS LEASE... NAME
 --
--- The consumer NAME goes: its leases are free at once.
+-- Removes the consumer NAME. Its leases are free at once.
 local function leave(keys, arguments)
   redis.call('ZREM', keys[1], arguments[1])
   for index = 2, #keys do

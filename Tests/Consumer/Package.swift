@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of a user's: it has Inturn by its place on the disk, or, where INTURN_URL and
-// INTURN_TAG say so, by a version of a repository.
+// A user's package. It depends on Inturn by a path or, if INTURN_URL and INTURN_TAG are set, by a
+// version of a repository.
 let inturn: Package.Dependency
 if let url = Context.environment["INTURN_URL"], let tag = Context.environment["INTURN_TAG"] {
   inturn = .package(url: url, exact: Version(stringLiteral: tag))

@@ -87,7 +87,7 @@ final class Trial: Sendable {
 actor State { static let shared = State() }
 
 extension Trial {
-  /// Work that says how far it has come: by its token, where it has one.
+  /// Work that reports its progress: through its token, if it has one.
   func reporting(_ completed: Int, of total: Int) -> QueuedOperation {
     if let queue = queue as? InteractionQueue {
       return queue.enqueue { token in
@@ -121,7 +121,7 @@ extension QueuedOperation {
   func ends(_ cause: OperationEnd.Cause) async -> Bool { await waitForEnd().cause == cause }
 }
 
-/// One by itself, and one with options that bring it before that.
+/// An operation without options, and one with options that let it overtake the first.
 func comesFirst(_ it: Trial, _ change: (inout OperationOptions) -> Void) async -> Bool {
   (it.queue as? ConcurrentQueue)?.maxConcurrent = 1
   it.queue.suspend()
