@@ -22,16 +22,25 @@ class Bench:
         self.program = prefix / "bin" / "inturn"
         self.stuck = out / "stuck"
         self.several = out / "process"
+        self.tokens = out / "tokens"
         self.refuse = out / "refuse.so"
         flags = ["-std=c11", "-O1", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror"]
         link = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn"]
         for made, more in (
             (self.stuck, link),
             (self.several, link),
+            (self.tokens, link),
             (self.refuse, ["-shared", "-fPIC"]),
         ):
             source = str(HERE / made.with_suffix(".c").name)
             subprocess.run(["gcc", *flags, source, *more, "-o", str(made)], check=True)
+
+    def of_python(self) -> dict[str, str]:
+        """The environment in which Python has the package."""
+        return {
+            "PYTHONPATH": str(HERE.parents[1] / "bindings/python/src"),
+            "INTURN_LIBRARY": str(self.prefix / "lib" / "libinturn.so"),
+        }
 
     def process(
         self, **environment: str

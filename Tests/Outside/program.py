@@ -23,6 +23,7 @@ import traceback
 from pathlib import Path
 
 import debugger
+import holders
 import reading
 from bench import LIMIT, Bench
 
@@ -269,7 +270,7 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     bench = Bench(options.prefix.resolve(), out)
     passed = failed = 0
-    parts = (globals(), vars(reading), vars(debugger))
+    parts = (globals(), vars(reading), vars(holders), vars(debugger))
     tests = {name: test for part in parts for name, test in part.items() if "test_" in name[:5]}
     for name, test in tests.items():
         print("begin", name, flush=True)

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import HERE, LIMIT, Bench
+from bench import LIMIT, Bench
 
 # Only the process itself tells these.
 OF_ITS_OWN = re.compile(r"^(clock|owner|batch|wait) .*\n", re.MULTILINE)
@@ -210,10 +210,7 @@ def test_a_forked_child_is_read(bench: Bench) -> None:
 
 
 def test_a_python_process_is_read(bench: Bench) -> None:
-    settings = {
-        "PYTHONPATH": str(HERE.parents[1] / "bindings/python/src"),
-        "INTURN_LIBRARY": str(bench.prefix / "lib" / "libinturn.so"),
-    }
+    settings = bench.of_python()
     script = (
         "import inturn, threading\n"
         "queue, called = inturn.FIFOQueue('of Python'), threading.Event()\n"

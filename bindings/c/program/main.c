@@ -16,6 +16,9 @@ static const char usage[] =
     "this\n"
     "                                     label or queue, or one of each "
     "queue\n"
+    "       inturn holders PID [ID | LABEL]\n"
+    "                                     where copies are of the tokens that\n"
+    "                                     operations wait for\n"
     "       inturn top PID [SECONDS]      a table of queues, anew after so "
     "long\n"
     "\n"
@@ -69,7 +72,7 @@ static bool write_why(pid_t process, const char *id, char fault[256]) {
   return text != NULL;
 }
 
-static bool is_id(const char *text) {
+bool is_id(const char *text) {
   return text[0] == '0' && text[1] == 'x' && strlen(text) <= 18 &&
          strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
 }
@@ -161,6 +164,8 @@ int main(int count, char **arguments) {
     status = write_dump(process_of(arguments[2]), third ? third : "text");
   } else if (strcmp(command, "why") == 0 && (count == 3 || count == 4)) {
     status = write_why_of(process_of(arguments[2]), third);
+  } else if (strcmp(command, "holders") == 0 && (count == 3 || count == 4)) {
+    status = show_holders(process_of(arguments[2]), third);
   } else if (strcmp(command, "top") == 0 && (count == 3 || count == 4)) {
     status = show_top(process_of(arguments[2]), third ? seconds_of(third) : 1);
   } else {

@@ -69,6 +69,17 @@ bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
 
 void free_picture(struct picture *picture);
 
+/// Reads a process's engine. The picture and the memory stay the program's.
+/// Fails if it cannot be read.
+struct picture *read_process(pid_t process, struct memory **out_memory);
+
+/// The thing with this id. NULL if there is none.
+const struct thing *find_thing(struct picture *picture, uint64_t id);
+
+/// Writes the name of an operation or a queue, as in a message.
+void write_thing(struct picture *picture, const struct thing *thing,
+                 FILE *file);
+
 /// Writes the picture as text, json, dot or html. False for any other format.
 bool write_picture(const struct picture *picture, const char *format,
                    FILE *file);

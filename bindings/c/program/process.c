@@ -358,6 +358,14 @@ static bool take_picture(pid_t process, char fault[256]) {
   return has_picture;
 }
 
+struct picture *read_process(pid_t process, struct memory **out_memory) {
+  char fault[256];
+  if (!take_picture(process, fault))
+    fail("process %d cannot be read: %s", (int)process, fault);
+  *out_memory = &memory;
+  return &picture;
+}
+
 /// Answers a request from the last picture.
 static char *answer_of_picture(const char *request, char why[256]) {
   char *text = NULL;

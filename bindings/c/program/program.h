@@ -69,6 +69,33 @@ void write_line(const char *line, size_t width);
 /// pending operation.
 void write_queue(pid_t process, const char *queue, size_t width, size_t height);
 
+/// Whether a text is an operation's id, as a dump has it.
+bool is_id(const char *text);
+
+/// A stopped thread, and the contents of its registers.
+struct thread {
+  pid_t id;
+  char name[16];
+  uint64_t stack; // the stack pointer
+  size_t register_size;
+  unsigned char registers[1024];
+};
+
+struct threads {
+  struct thread *all;
+  size_t count, room;
+};
+
+/// Stops all threads of a process. They continue when they are let go of, or
+/// when this program ends.
+void stop_threads(pid_t process, struct threads *threads);
+void let_threads_go(struct threads *threads);
+
+/// Shows where copies are of the tokens that operations wait for: of the one
+/// with this id, of those with this label, or of all. The process is stopped
+/// meanwhile. Returns the exit status.
+int show_holders(pid_t process, const char *what);
+
 /// Shows a table of a process's queues: on a terminal, again and again until
 /// the user quits; else once. Returns the exit status.
 int show_top(pid_t process, double interval);

@@ -35,11 +35,6 @@ static size_t *place_of(const struct picture *picture, uint64_t id) {
   }
 }
 
-static const struct thing *find(const struct picture *picture, uint64_t id) {
-  size_t place = id ? *place_of(picture, id) : 0;
-  return place ? &picture->things[place - 1] : NULL;
-}
-
 static void make_places(struct picture *picture) {
   picture->place_count = 16;
   while (picture->place_count < 2 * picture->count)
@@ -52,14 +47,21 @@ static void make_places(struct picture *picture) {
       *place_of(picture, picture->things[i].id) = i + 1;
 }
 
+const struct thing *find_thing(struct picture *picture, uint64_t id) {
+  if (!picture->places)
+    make_places(picture);
+  size_t place = id ? *place_of(picture, id) : 0;
+  return place ? &picture->things[place - 1] : NULL;
+}
+
 /// What a pending operation comes after, or whose name it waits for. NULL if
 /// none of these is there any more.
-static const struct thing *earlier(const struct picture *picture,
+static const struct thing *earlier(struct picture *picture,
                                    const struct thing *operation) {
   const struct thing *end = picture->things + picture->count;
   for (const struct thing *next = operation + 1;
        next < end && next->operation == operation->id; next++) {
-    const struct thing *found = find(picture, next->other);
+    const struct thing *found = find_thing(picture, next->other);
     if (found)
       return found;
   }
@@ -90,8 +92,8 @@ static void write_place(const struct thing *thing, FILE *file) {
   putc(')', file);
 }
 
-static void write_name(const struct picture *picture, const struct thing *thing,
-                       FILE *file) {
+void write_thing(struct picture *picture, const struct thing *thing,
+                 FILE *file) {
   const struct thing *queue = thing;
   if (thing->queue) {
     if (thing->label[0])
@@ -101,7 +103,7 @@ static void write_name(const struct picture *picture, const struct thing *thing,
     if (thing->file)
       write_place(thing, file);
     fputs(" of ", file);
-    queue = find(picture, thing->queue);
+    queue = find_thing(picture, thing->queue);
   }
   if (!queue || !queue->label[0]) {
     fputs("an unnamed queue", file);
@@ -113,7 +115,7 @@ static void write_name(const struct picture *picture, const struct thing *thing,
 
 /// Follows the chain. Returns the last link's predicate; NULL if it only waits
 /// for others.
-static const char *follow(const struct picture *picture, struct chain *chain,
+static const char *follow(struct picture *picture, struct chain *chain,
                           const struct thing *first) {
   const struct thing *next = first;
   const char *predicate = NULL;
@@ -124,16 +126,16 @@ static const char *follow(const struct picture *picture, struct chain *chain,
     next = NULL;
     if (predicate) {
     } else if (!link->queue) {
-      next = find(picture, link->keeper);
+      next = find_thing(picture, link->keeper);
       predicate = next ? NULL : "nothing keeps it";
     } else if (is(link->cause, "turn")) {
-      const struct thing *queue = find(picture, link->queue);
+      const struct thing *queue = find_thing(picture, link->queue);
       if (queue && queue->keeper == link->id)
         predicate = "nothing keeps it";
       else if (queue && queue->predicate)
         next = queue;
       else
-        next = queue ? find(picture, queue->keeper) : NULL;
+        next = queue ? find_thing(picture, queue->keeper) : NULL;
       if (!next)
         predicate = "nothing keeps it";
     } else {
@@ -147,9 +149,8 @@ static const char *follow(const struct picture *picture, struct chain *chain,
   return predicate;
 }
 
-static void write_predicate(const struct picture *picture,
-                            const struct thing *last, const char *predicate,
-                            FILE *file) {
+static void write_predicate(struct picture *picture, const struct thing *last,
+                            const char *predicate, FILE *file) {
   char time[24];
   if (predicate && last->is_timed && last->started_ns > 0) {
     if (picture->now_ns > last->started_ns) {
@@ -164,9 +165,7 @@ static void write_predicate(const struct picture *picture,
 }
 
 bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
-  if (!picture->places)
-    make_places(picture);
-  const struct thing *first = find(picture, id);
+  const struct thing *first = find_thing(picture, id);
   if (!first || !is(first->kind, "operation") || first->is_hidden)
     return false;
   struct chain chain = {.length = 0};
@@ -177,11 +176,11 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
       fprintf(file, " waits, by way of %d more, for ", chain.length - LINKS);
     else if (i > 0)
       fputs(" waits for ", file);
-    write_name(picture, chain.links[i], file);
+    write_thing(picture, chain.links[i], file);
   }
   fputs(": ", file);
   write_predicate(picture, chain.links[count - 1], predicate, file);
-  const struct thing *queue = find(picture, first->queue);
+  const struct thing *queue = find_thing(picture, first->queue);
   uint64_t waiting = queue ? queue->pending : 0;
   // Without those that the sentence names.
   for (int i = 0; i < 2 && i < count && waiting > 0; i++)

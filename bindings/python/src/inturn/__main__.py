@@ -1,7 +1,7 @@
 """``python -m inturn``: which library there is, and what works here.
 
-``python -m inturn ps``, ``dump PID``, ``why PID`` and ``top PID`` look into other processes: they
-run the program ``inturn`` that comes with the library.
+``python -m inturn ps``, ``dump PID``, ``why PID``, ``holders PID`` and ``top PID`` look into other
+processes: they run the program ``inturn`` that comes with the library.
 """
 
 from __future__ import annotations

@@ -1,0 +1,113 @@
+"""Where copies of a token are: each place that it may be kept in, and tokens that are lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench import LIMIT, Bench
+
+NOWHERE = "nowhere in the process: nothing in it can finish the operation"
+AT = r", at 0x[0-9a-f]+"
+THREAD = r"thread [0-9]+ \(tokens\)"
+PLACES = {
+    "data": f"in the data of tokens{AT}",
+    "zeroed data": f"in the data of tokens{AT}",
+    "heap": f"in (the heap|memory){AT}",
+    "large block": f"in memory{AT}",
+    "across steps": f"in memory{AT}",
+    "shared memory": f"in shared memory{AT}",
+    "behind a hole": f"in memory{AT}",
+    "unaligned": f"in (the heap|memory){AT}",
+    "number of Python": f"in (the heap|memory){AT}, as a number of Python's",
+    "stack": f"on the stack of {THREAD}{AT}",
+    "thread local": f"on the stack of {THREAD}{AT}",
+    "register": f"in a register of {THREAD}",
+    "dropped": NOWHERE,
+    "overwritten": NOWHERE,
+    "freed": NOWHERE,
+    "dead stack": NOWHERE,
+    # What the program cannot see, as its manual page says.
+    "encoded": NOWHERE,
+    "pipe": NOWHERE,
+    "file": NOWHERE,
+}
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+
+
+def test_each_place_of_a_token_is_found(bench: Bench) -> None:
+    sorts = subprocess.run([bench.tokens, "sorts"], capture_output=True, text=True, check=True)
+    assert sorts.stdout.splitlines() == list(PLACES)
+    for sort, place in PLACES.items():
+        with bench.started([str(bench.tokens), sort]) as it:
+            head, *places = bench.answer("holders", it.pid).splitlines()
+            assert re.fullmatch(
+                r'"load" \(.*tokens\.c:\d+\) of queue "network": its token 0x3[0-9a-f]{15} is', head
+            )
+            assert len(places) == 1, (sort, places)
+            assert re.fullmatch(f"    {place}", places[0]), (sort, places)
+
+
+def test_the_threads_continue(bench: Bench) -> None:
+    with bench.of_sort("busy") as it:
+        for _ in range(20):
+            bench.answer("holders", it.pid)
+        assert state_of(it.pid) in "RS"
+        first = bench.answer("dump", it.pid)
+        end = time.monotonic() + LIMIT
+        while bench.answer("dump", it.pid) == first:
+            assert time.monotonic() < end
+
+
+def test_a_process_that_is_stopped_stays_so(bench: Bench) -> None:
+    with bench.started([str(bench.tokens), "data"]) as it:
+        it.send_signal(signal.SIGSTOP)
+        os.waitpid(it.pid, os.WUNTRACED)
+        assert "in the data of tokens" in bench.answer("holders", it.pid)
+        assert state_of(it.pid) == "T"
+        it.send_signal(signal.SIGCONT)
+        while state_of(it.pid) == "T":
+            pass
+        assert "in the data of tokens" in bench.answer("holders", it.pid)
+
+
+def test_operations_are_chosen_as_by_why(bench: Bench) -> None:
+    with bench.of_sort("still") as it:
+        entries = json.loads(bench.answer("dump", it.pid, "json"))["entries"]
+        out = [each for each in entries if each.get("state") == "running"]
+        out = [each for each in out if each.get("cause") == "token"]
+        assert bench.answer("holders", it.pid).count(" is\n") == len(out) > 1
+        for each in out:
+            said = bench.answer("holders", it.pid, each["id"])
+            assert said.count(" is\n") == 1
+            assert said.startswith(f'"{each["label"]}"' if each.get("label") else "an operation")
+        assert bench.answer("holders", it.pid, "token").count(" is\n") == 1
+        none = "no such operation waits for its token\n"
+        assert bench.answer("holders", it.pid, "no label") == none
+        assert bench.answer("holders", it.pid, "0x1") == none
+        assert "the system forbids it" in bench.refusal("holders", it.pid, may_read=False)
+    assert "there is no process" in bench.refusal("holders", it.pid)
+
+
+def test_a_token_of_python_is_found(bench: Bench) -> None:
+    script = (
+        "import inturn, threading\n"
+        "queue, kept, called = inturn.FIFOQueue('of Python'), [], threading.Event()\n"
+        "queue.options(label='load').enqueue(lambda it: (kept.append(it), called.set()))\n"
+        "called.wait()\n"
+        "print('ready', flush=True)\n"
+        "threading.Event().wait()\n"
+    )
+    with bench.started([sys.executable, "-c", script], **bench.of_python()) as it:
+        end = time.monotonic() + LIMIT
+        while "as a number of Python's" not in bench.answer("holders", it.pid):
+            assert time.monotonic() < end  # until the call has returned
