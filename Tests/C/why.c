@@ -168,6 +168,7 @@ static void the_time_to_the_next_attempt_is_told(void) {
   /* The chain may have been taken before it failed. */
   reason = reason_of(upload[0]);
   CHECK(stall_says(&reason, "its next attempt begins in 3600 s."));
+  CHECK(!stall_says(&reason, "in its queue")); /* there are no others */
   reason = reason_of(upload[1]);
   CHECK_TEXT(reason.chain, "clock upload@q");
   CHECK(stall_says(&reason, "manual clock has not reached its next attempt."));

@@ -224,6 +224,7 @@ extension UnsafeMutablePointer<Lane> {
     _ slot: OperationSlot.Pointer, at now: Int64, isAsked: Bool
   ) -> Standing? {
     let cause = causeLocked(ofPending: slot)
+    var standing: Standing
     if cause == .clock || cause == .delay {
       // Its timer lets it continue, but a caller who waits for it may want to know.
       guard isAsked || cause == .clock || isAwaitedLocked else { return nil }
@@ -231,12 +232,14 @@ extension UnsafeMutablePointer<Lane> {
       let text =
         cause == .clock
         ? Self.clockPredicate("attempt") : "its next attempt begins in " + rest
-      return makeLocked(linkLocked(cause, of: slot, text), isPatient: true)
+      standing = makeLocked(linkLocked(cause, of: slot, text), isPatient: true)
+    } else {
+      standing = makeLocked(linkLocked(cause, of: slot))
+      slot.addReference()
+      standing.blocked = slot
     }
-    var standing = makeLocked(linkLocked(cause, of: slot))
+    // Without the one that the link names.
     if standing.waiting > 0 { standing.waiting -= 1 }
-    slot.addReference()
-    standing.blocked = slot
     return standing
   }
 
