@@ -53,8 +53,6 @@ def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
         for operation in operations:
             read = bench.answer("why", it.pid, operation)
             own = bench.answer("why", it.pid, operation, may_read=False)
-            # The process counts an operation that it names among those that wait.
-            own = own.replace("next attempt. 1 waits in its queue.", "next attempt.")
             assert without_times(read) == without_times(own)
 
 
@@ -156,7 +154,7 @@ def test_another_layout_is_refused(bench: Bench) -> None:
                 memory.seek(address_of_mark(pid) + len(MARK))
                 memory.write((77).to_bytes(4, sys.byteorder))
         said = bench.refusal("dump", it.pid)
-        assert "in another way (77) than this program knows (1)" in said, said
+        assert "in another way (77) than this program knows (" in said, said
         assert said.endswith("use the program `inturn` that came with it")
         # It answers by itself.
         assert '\nqueue "network" ' in bench.answer("dump", other.pid)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 1
+#define INTURN_LAYOUT_NUMBER 2
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -160,6 +160,7 @@ struct inturn_layout_extra {
 /// Of `Suspensions`.
 struct inturn_layout_reason {
   inturn_layout_address text;
+  uint64_t hash;
   uint32_t count, site;
   inturn_layout_address next;
 };
