@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench import LIMIT, Bench
@@ -18,7 +21,7 @@ AT = r", at 0x[0-9a-f]+"
 THREAD = r"thread [0-9]+ \(tokens\)"
 PLACES = {
     "data": f"in the data of tokens{AT}",
-    "zeroed data": f"in the data of tokens{AT}",
+    "zeroed data": f"in memory after the data of tokens{AT}",
     "heap": f"in (the heap|memory){AT}",
     "large block": f"in memory{AT}",
     "across steps": f"in memory{AT}",
@@ -26,8 +29,11 @@ PLACES = {
     "behind a hole": f"in memory{AT}",
     "unaligned": f"in (the heap|memory){AT}",
     "number of Python": f"in (the heap|memory){AT}, as a number of Python's",
+    "below other stack": f"in memory{AT}",
+    "first thread ended": f"in the data of tokens{AT}",
+    "signals": f"in the data of tokens{AT}",
     "stack": f"on the stack of {THREAD}{AT}",
-    "thread local": f"on the stack of {THREAD}{AT}",
+    "thread local": f"on the stack of thread [0-9]+ \\(\\){AT}",
     "register": f"in a register of {THREAD}",
     "dropped": NOWHERE,
     "overwritten": NOWHERE,
@@ -57,6 +63,15 @@ def test_each_place_of_a_token_is_found(bench: Bench) -> None:
             assert re.fullmatch(f"    {place}", places[0]), (sort, places)
 
 
+def test_a_process_whose_first_thread_has_ended_is_read(bench: Bench) -> None:
+    with bench.started([str(bench.tokens), "first thread ended"]) as it:
+        while state_of(it.pid) != "Z":  # it is about to end
+            time.sleep(0)
+        assert re.search(rf"^ *{it.pid}  libinturn", bench.answer("ps"), re.MULTILINE)
+        assert '\nqueue "network" ' in bench.answer("dump", it.pid)
+        assert '"load" (' in bench.answer("why", it.pid, "load")
+
+
 def test_the_threads_continue(bench: Bench) -> None:
     with bench.of_sort("busy") as it:
         for _ in range(20):
@@ -66,6 +81,30 @@ def test_the_threads_continue(bench: Bench) -> None:
         end = time.monotonic() + LIMIT
         while bench.answer("dump", it.pid) == first:
             assert time.monotonic() < end
+
+
+def test_no_signal_is_lost(bench: Bench) -> None:
+    count = 5_000
+    with bench.started([str(bench.tokens), "signals"]) as it:
+        assert it.stdout is not None
+        asks = threading.Event()
+
+        def ask() -> None:
+            while asks.is_set():
+                bench.answer("holders", it.pid)
+
+        asks.set()
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(ask)
+            try:
+                for _ in range(count):  # one at a time, as the system joins signals
+                    os.kill(it.pid, signal.SIGRTMIN)
+                    ready, _, _ = select.select([it.stdout], [], [], LIMIT)
+                    assert ready, "a signal was lost"
+                    assert it.stdout.read(1) == "."
+            finally:
+                asks.clear()
+            asking.result()
 
 
 def test_a_process_that_is_stopped_stays_so(bench: Bench) -> None:
@@ -93,9 +132,9 @@ def test_operations_are_chosen_as_by_why(bench: Bench) -> None:
             assert said.count(" is\n") == 1
             assert said.startswith(f'"{each["label"]}"' if each.get("label") else "an operation")
         assert bench.answer("holders", it.pid, "token").count(" is\n") == 1
-        none = "no such operation waits for its token\n"
-        assert bench.answer("holders", it.pid, "no label") == none
-        assert bench.answer("holders", it.pid, "0x1") == none
+        assert bench.answer("holders", it.pid, "suspended").endswith("waits for its token\n")
+        assert bench.refusal("holders", it.pid, "0x1") == bench.refusal("why", it.pid, "0x1")
+        assert bench.refusal("holders", it.pid, "none") == bench.refusal("why", it.pid, "none")
         assert "the system forbids it" in bench.refusal("holders", it.pid, may_read=False)
     assert "there is no process" in bench.refusal("holders", it.pid)
 

@@ -11,11 +11,13 @@
 #include "inturn.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static void check(bool holds, const char *what) {
@@ -80,7 +82,15 @@ static void keep_behind_a_hole(inturn_token token) {
 /* Where a packed struct may have it. */
 static void keep_unaligned(inturn_token token) {
   char *memory = malloc(64);
-  memcpy(memory + 12, &token, sizeof token);
+  memcpy(memory + 13, &token, sizeof token);
+  somewhere = memory;
+}
+
+/* In the lower half of a block whose upper half is going to be a stack. */
+enum { BLOCK = 1 << 20 };
+static void keep_below_a_stack(inturn_token token) {
+  char *memory = malloc(BLOCK);
+  memcpy(memory + 4096, &token, sizeof token);
   somewhere = memory;
 }
 
@@ -106,6 +116,7 @@ static void *wait_with_local(void *context) {
 
 static void *wait_with_thread_local(void *context) {
   of_thread = *(inturn_token *)context;
+  pthread_setname_np(pthread_self(), "");
   pthread_barrier_wait(&has_taken);
   for (;;)
     pause();
@@ -155,7 +166,7 @@ static void start_thread(void) {
   check(pthread_create(&thread, NULL, body, &context) == 0, "a thread starts");
   if (body == wait_with_register)
     while (!has_register)
-      usleep(1000);
+      sched_yield(); /* it can say nothing more */
   else
     pthread_barrier_wait(&has_taken);
   forget(&context);
@@ -202,30 +213,71 @@ static void write_to_file(inturn_token token) {
   check(write(file, &token, sizeof token) == sizeof token, "it writes");
 }
 
+/* What the main thread does in the end. */
+
+static void be_ready(void) {
+  puts("ready");
+  fflush(stdout);
+}
+
+static void stay(void) {
+  be_ready();
+  for (;;)
+    pause();
+}
+
+static void stay_on_other_stack(void) {
+  ucontext_t other;
+  getcontext(&other);
+  other.uc_stack.ss_sp = (char *)somewhere + BLOCK / 2;
+  other.uc_stack.ss_size = BLOCK / 2;
+  makecontext(&other, stay, 0);
+  setcontext(&other);
+}
+
+static void end_thread(void) {
+  be_ready();
+  pthread_exit(NULL);
+}
+
+static void count_signal(int number) {
+  (void)number;
+  check(write(STDOUT_FILENO, ".", 1) == 1, "it writes");
+}
+
+static void stay_for_signals(void) {
+  signal(SIGRTMIN, count_signal);
+  stay();
+}
+
 static const struct sort {
   const char *name;
   void (*keep)(inturn_token token);
   void *(*thread)(void *context);
+  void (*end)(void);
 } sorts[] = {
-    {"data", keep_in_data, NULL},
-    {"zeroed data", keep_in_zeroed_data, NULL},
-    {"heap", keep_in_heap, NULL},
-    {"large block", keep_in_large_block, NULL},
-    {"across steps", keep_across_steps, NULL},
-    {"shared memory", keep_in_shared_memory, NULL},
-    {"behind a hole", keep_behind_a_hole, NULL},
-    {"unaligned", keep_unaligned, NULL},
-    {"number of Python", keep_as_number_of_python, NULL},
-    {"stack", keep_in_thread, wait_with_local},
-    {"thread local", keep_in_thread, wait_with_thread_local},
-    {"register", keep_in_thread, wait_with_register},
-    {"dropped", drop, NULL},
-    {"overwritten", overwrite, NULL},
-    {"freed", free_and_overwrite, NULL},
-    {"dead stack", leave_on_dead_stack, NULL},
-    {"encoded", encode, NULL},
-    {"pipe", send_to_pipe, NULL},
-    {"file", write_to_file, NULL},
+    {"data", keep_in_data, NULL, NULL},
+    {"zeroed data", keep_in_zeroed_data, NULL, NULL},
+    {"heap", keep_in_heap, NULL, NULL},
+    {"large block", keep_in_large_block, NULL, NULL},
+    {"across steps", keep_across_steps, NULL, NULL},
+    {"shared memory", keep_in_shared_memory, NULL, NULL},
+    {"behind a hole", keep_behind_a_hole, NULL, NULL},
+    {"unaligned", keep_unaligned, NULL, NULL},
+    {"number of Python", keep_as_number_of_python, NULL, NULL},
+    {"below other stack", keep_below_a_stack, NULL, stay_on_other_stack},
+    {"first thread ended", keep_in_data, NULL, end_thread},
+    {"signals", keep_in_data, NULL, stay_for_signals},
+    {"stack", keep_in_thread, wait_with_local, NULL},
+    {"thread local", keep_in_thread, wait_with_thread_local, NULL},
+    {"register", keep_in_thread, wait_with_register, NULL},
+    {"dropped", drop, NULL, NULL},
+    {"overwritten", overwrite, NULL, NULL},
+    {"freed", free_and_overwrite, NULL, NULL},
+    {"dead stack", leave_on_dead_stack, NULL, NULL},
+    {"encoded", encode, NULL, NULL},
+    {"pipe", send_to_pipe, NULL, NULL},
+    {"file", write_to_file, NULL, NULL},
 };
 
 static pthread_barrier_t has_returned;
@@ -279,8 +331,6 @@ int main(int count, char **arguments) {
   body = sort->thread;
   if (body != NULL)
     start_thread();
-  puts("ready");
-  fflush(stdout);
-  for (;;)
-    pause();
+  (sort->end != NULL ? sort->end : stay)();
+  return 0;
 }

@@ -1,6 +1,6 @@
 /// A key of a hash table.
 protocol HashKey: Equatable {
-  /// Asked for again and again. Its lowest bits choose the bucket.
+  /// Read several times for each call of the table. Its lowest bits choose the bucket.
   var hash: Int { get }
 }
 

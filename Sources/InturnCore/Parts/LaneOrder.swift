@@ -10,9 +10,10 @@
 ///     fence      the first barrier: starts when nothing before it is left
 ///     behind     came after the fence, and may not start before it
 struct LaneOrder: ~Copyable {
+  /// A priority, as the key of its level.
   struct PriorityKey: HashKey {
     let priority: Int64
-    /// Priorities in any even steps get into different buckets (Fibonacci hashing: D. Knuth, The Art of
+    /// Priorities at equal distances spread over the buckets (Fibonacci hashing: D. Knuth, The Art of
     /// Computer Programming, volume 3, section 6.4).
     var hash: Int {
       Int(truncatingIfNeeded: UInt64(bitPattern: priority) &* 0x9E37_79B9_7F4A_7C15 >> 32)

@@ -1,5 +1,5 @@
-// Finds the copies of a finish token in a process: only who has one can finish
-// the operation.
+// Finds the copies of finish tokens in a process: only who has a copy of its
+// token can finish an operation.
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,140 +14,247 @@ enum { COPIES = 8, STEP = 1 << 20, PAGE = 4096 };
 /// Of the memory below a stack pointer, only this much is in use.
 static const uint64_t red_zone = 128;
 
+/// An operation that waits for its token, and where copies of that are.
+struct wanted {
+  const struct thing *operation;
+  uint64_t token;
+  char *copies[COPIES]; // the first of them, as lines
+  size_t count;
+};
+
 /// Mapped memory that can be written to.
 struct region {
   uint64_t begin, end;
-  char name[64]; // such as "the heap"
+  char name[64];      // such as "the heap"
+  bool is_main_stack; // of the thread that the process began with
+  bool is_guarded;    // memory that nobody may use lies before it
 };
 
 struct search {
   struct memory *memory;
   const struct threads *threads;
-  const struct thing *operation;
+  struct wanted *wanted; // by token
   size_t count;
+  bool has_unread; // some memory could not be read
 };
 
-static void add_copy(struct search *search, const char *where) {
-  if (search->count++ < COPIES)
-    printf("    %s\n", where);
+static void add_copy(struct wanted *wanted, const char *where) {
+  if (wanted->count < COPIES &&
+      !(wanted->copies[wanted->count] = strdup(where)))
+    fail("out of memory");
+  wanted->count++;
 }
 
-static void add_copy_at(struct search *search, const struct region *region,
-                        uint64_t address, const char *how) {
+/// Whether a region has nothing but a thread's stack below its stack pointer:
+/// one that the system or the C library has made, and no other that the thread
+/// is running on, such as a coroutine's.
+static bool is_stack_of(const struct region *region,
+                        const struct thread *thread) {
+  if (thread->stack < region->begin || thread->stack >= region->end)
+    return false;
+  return region->is_main_stack ||
+         (region->is_guarded && thread->locals > thread->stack &&
+          thread->locals < region->end);
+}
+
+static void add_copy_at(struct search *search, struct wanted *wanted,
+                        const struct region *region, uint64_t address,
+                        const char *how) {
   char where[160];
-  bool is_stack = false;
   for (size_t i = 0; i < search->threads->count; i++) {
     const struct thread *thread = &search->threads->all[i];
-    if (thread->stack < region->begin || thread->stack >= region->end)
+    if (!is_stack_of(region, thread))
       continue;
-    is_stack = true;
+    // What is below was left behind by calls that have returned.
     if (address + red_zone < thread->stack)
-      continue;
+      return;
     snprintf(where, sizeof where,
              "on the stack of thread %d (%s), at 0x%" PRIx64 "%s",
              (int)thread->id, thread->name, address, how);
-    add_copy(search, where);
+    add_copy(wanted, where);
     return;
   }
-  // Calls that have returned leave their data below the stack's end.
-  if (is_stack)
-    return;
   snprintf(where, sizeof where, "in %s, at 0x%" PRIx64 "%s", region->name,
            address, how);
-  add_copy(search, where);
+  add_copy(wanted, where);
 }
 
-/// Searches memory for copies that begin in its first `count` bytes.
+static int compare(const void *one, const void *other) {
+  uint64_t left = ((const struct wanted *)one)->token;
+  uint64_t right = ((const struct wanted *)other)->token;
+  return (left > right) - (left < right);
+}
+
+/// NULL if it is not wanted.
+static struct wanted *find(const struct search *search, uint64_t token) {
+  struct wanted key = {.token = token};
+  return bsearch(&key, search->wanted, search->count, sizeof key, compare);
+}
+
+/// Searches memory for copies that begin in its first `count` bytes, wherever
+/// they begin.
 static void search_bytes(struct search *search, const struct region *region,
                          uint64_t address, const unsigned char *bytes,
                          size_t size, size_t count) {
-  uint64_t token = search->operation->token;
-  // Python's numbers have 30 bits in each word.
-  uint32_t digits[] = {token & 0x3fffffff, token >> 30 & 0x3fffffff,
-                       (uint32_t)(token >> 60)};
-  for (size_t i = 0; i < count; i += 4) {
-    size_t room = size - i;
-    if (room >= sizeof token && memcmp(bytes + i, &token, sizeof token) == 0)
-      add_copy_at(search, region, address + i, "");
-    else if (room >= sizeof digits &&
-             memcmp(bytes + i, digits, sizeof digits) == 0)
-      add_copy_at(search, region, address + i, ", as a number of Python's");
+  // Nearly no number is between the first token and the last.
+  uint64_t first = search->wanted[0].token, token;
+  uint64_t range = search->wanted[search->count - 1].token - first;
+  struct wanted *found;
+  for (size_t i = 0; i < count && i + sizeof token <= size; i++) {
+    memcpy(&token, bytes + i, sizeof token);
+    if (token - first <= range && (found = find(search, token)))
+      add_copy_at(search, found, region, address + i, "");
+  }
+  // A number of Python's has 30 bits in each of its words.
+  uint32_t words[3];
+  for (size_t i = 0; i < count && i + sizeof words <= size; i += 4) {
+    memcpy(words, bytes + i, sizeof words);
+    token = words[0] | (uint64_t)words[1] << 30 | (uint64_t)words[2] << 60;
+    if (token - first <= range && (words[0] | words[1]) >> 30 == 0 &&
+        words[2] == token >> 60 && (found = find(search, token)))
+      add_copy_at(search, found, region, address + i,
+                  ", as a number of Python's");
   }
 }
 
+/// Reads memory from an address on, and a little more, as a copy may begin in
+/// one step and end in the next. Returns the size of the step; `out_size` is 0
+/// if that cannot be read.
+static size_t read_step(struct search *search, uint64_t at, uint64_t left,
+                        unsigned char bytes[STEP + 16], size_t *out_size) {
+  // Among pages that can be read there may be others.
+  static const size_t steps[] = {STEP, PAGE, PAGE}, more[] = {16, 16, 0};
+  size_t step = 0;
+  for (int i = 0; i < 3; i++) {
+    step = left < steps[i] ? (size_t)left : steps[i];
+    *out_size = left < step + more[i] ? (size_t)left : step + more[i];
+    if (read_memory(search->memory, at, bytes, *out_size))
+      return step;
+  }
+  *out_size = 0;
+  return step;
+}
+
 static void search_region(struct search *search, const struct region *region) {
-  // A copy may begin in one step and end in the next.
   static unsigned char bytes[STEP + 16];
   for (uint64_t at = region->begin; at < region->end;) {
-    uint64_t left = region->end - at;
-    size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
-    size_t step = left < STEP ? (size_t)left : STEP;
-    if (read_memory(search->memory, at, bytes, size))
-      search_bytes(search, region, at, bytes, size, step);
-    else
-      step = PAGE; // one page of many that cannot be read
+    size_t size;
+    size_t step = read_step(search, at, region->end - at, bytes, &size);
+    search_bytes(search, region, at, bytes, size, step);
+    search->has_unread |= size == 0;
     at += step;
   }
 }
 
 static void search_registers(struct search *search) {
-  uint64_t token = search->operation->token;
   for (size_t i = 0; i < search->threads->count; i++) {
     const struct thread *thread = &search->threads->all[i];
-    bool has = false;
-    for (size_t at = 0; at + sizeof token <= thread->register_size; at += 8)
-      has |= memcmp(thread->registers + at, &token, sizeof token) == 0;
     char where[96];
     snprintf(where, sizeof where, "in a register of thread %d (%s)",
              (int)thread->id, thread->name);
-    if (has)
-      add_copy(search, where);
+    for (size_t at = 0; at + 8 <= thread->register_size; at += 8) {
+      uint64_t value;
+      memcpy(&value, thread->registers + at, sizeof value);
+      struct wanted *found = find(search, value);
+      if (found)
+        add_copy(found, where);
+    }
   }
 }
 
-/// Takes the region from a line of a process's maps. False if it cannot be
-/// written to.
+/// Takes the next region from a line of a process's maps. False if it cannot
+/// be written to.
 static bool take_region(const char *line, struct region *region) {
   uint64_t end = region->end;
+  bool was_forbidden = region->name[0] == '\0';
+  char before[sizeof region->name];
+  strcpy(before, region->name);
+  bool was_file = strncmp(before, "the data of ", 12) == 0;
   char rights[5], path[256] = "";
   if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s%*[ ]%255[^\n]",
              &region->begin, &region->end, rights, path) < 3)
     return false;
   const char *file = strrchr(path, '/');
-  if (rights[3] == 's')
+  region->is_guarded = was_forbidden && region->begin == end;
+  region->is_main_stack = strcmp(path, "[stack]") == 0;
+  if (strncmp(rights, "---", 3) == 0)
+    region->name[0] = '\0';
+  else if (rights[3] == 's')
     strcpy(region->name, "shared memory");
   else if (file)
     snprintf(region->name, sizeof region->name, "the data of %.50s", file + 1);
   else if (strcmp(path, "[heap]") == 0)
     strcpy(region->name, "the heap");
-  else if (path[0] || region->begin != end) // else a file's zeros follow it
+  else if (path[0] || region->begin != end || !was_file)
     strcpy(region->name, "memory");
+  else // the zeros of its data, and maybe more
+    snprintf(region->name, sizeof region->name, "memory after %.46s", before);
   return strncmp(rights, "rw", 2) == 0;
 }
 
-static void search_all(struct search *search, const char *maps) {
-  struct region region = {0};
-  search_registers(search);
+static void search_memory(struct search *search, const char *maps) {
+  struct region region = {.name = "memory"};
   for (const char *line = maps; line && *line;) {
     if (take_region(line, &region))
       search_region(search, &region);
     line = strchr(line, '\n');
     line += line != NULL;
   }
-  if (search->count > COPIES)
-    printf("    in %zu more places\n", search->count - COPIES);
-  if (search->count == 0)
-    puts("    nowhere in the process: nothing in it can finish the operation");
 }
 
-static bool is_meant(struct picture *picture, const struct thing *operation,
+static bool is_meant(struct picture *picture, const struct thing *thing,
                      const char *what) {
-  if (!what || strcmp(operation->label, what) == 0)
+  if (!what || strcmp(thing->label, what) == 0)
     return true;
   if (is_id(what))
-    return operation->id == strtoull(what, NULL, 16);
-  const struct thing *queue = find_thing(picture, operation->queue);
+    return thing->id == strtoull(what, NULL, 16);
+  const struct thing *queue = find_thing(picture, thing->queue);
   return queue && strcmp(queue->label, what) == 0;
+}
+
+/// Takes the operations that are meant and wait for their tokens. Fails if
+/// nothing is meant.
+static void take_wanted(struct search *search, struct picture *picture,
+                        const char *what) {
+  bool is_there = !what, is_by_id = what && is_id(what);
+  search->wanted = calloc(picture->count + 1, sizeof *search->wanted);
+  if (!search->wanted)
+    fail("out of memory");
+  for (size_t i = 0; i < picture->count; i++) {
+    const struct thing *thing = &picture->things[i];
+    bool is_operation = strcmp(thing->kind, "operation") == 0;
+    if ((!is_operation && strcmp(thing->kind, "queue") != 0) ||
+        thing->is_hidden || !is_meant(picture, thing, what))
+      continue;
+    is_there |= is_operation || !is_by_id;
+    if (is_operation && thing->token && thing->cause &&
+        strcmp(thing->cause, "token") == 0)
+      search->wanted[search->count++] =
+          (struct wanted){.operation = thing, .token = thing->token};
+  }
+  if (!is_there && is_by_id)
+    fail("there is no such operation");
+  if (!is_there)
+    fail("no queue and no operation has the label %s", what);
+  qsort(search->wanted, search->count, sizeof *search->wanted, compare);
+}
+
+static void write_copies(struct search *search, struct picture *picture,
+                         struct wanted *wanted) {
+  write_thing(picture, wanted->operation, stdout);
+  printf(": its token 0x%" PRIx64 " is\n", wanted->token);
+  for (size_t i = 0; i < wanted->count && i < COPIES; i++) {
+    fputs("    ", stdout);
+    write_text(wanted->copies[i], stdout);
+    putchar('\n');
+    free(wanted->copies[i]);
+  }
+  if (wanted->count > COPIES)
+    printf("    in %zu more places\n", wanted->count - COPIES);
+  if (wanted->count == 0 && search->has_unread)
+    puts("    nowhere in what can be read of the process");
+  else if (wanted->count == 0)
+    puts("    nowhere in the process: nothing in it can finish the operation");
 }
 
 int show_holders(pid_t process, const char *what) {
@@ -155,25 +262,22 @@ int show_holders(pid_t process, const char *what) {
   struct search search = {.threads = &threads};
   stop_threads(process, &threads);
   struct picture *picture = read_process(process, &search.memory);
-  char *maps = read_file(process, "maps", NULL);
-  bool has_found = false;
-  for (size_t i = 0; maps && i < picture->count; i++) {
-    search.operation = &picture->things[i];
-    search.count = 0;
-    if (strcmp(search.operation->kind, "operation") != 0 ||
-        search.operation->is_hidden || !search.operation->token ||
-        !search.operation->cause ||
-        strcmp(search.operation->cause, "token") != 0 ||
-        !is_meant(picture, search.operation, what))
-      continue;
-    has_found = true;
-    write_thing(picture, search.operation, stdout);
-    printf(": its token 0x%" PRIx64 " is\n", search.operation->token);
-    search_all(&search, maps);
+  take_wanted(&search, picture, what);
+  if (search.count > 0) {
+    char *maps = read_file(search.memory->process, "maps", NULL);
+    if (!maps)
+      fail("the memory of process %d cannot be read", (int)process);
+    search_registers(&search);
+    search_memory(&search, maps);
+    free(maps);
   }
-  free(maps);
+  search.has_unread |= threads.has_unread;
   let_threads_go(&threads);
-  if (!has_found)
-    puts("no such operation waits for its token");
+  for (size_t i = 0; i < search.count; i++)
+    write_copies(&search, picture, &search.wanted[i]);
+  free(search.wanted);
+  if (search.count == 0)
+    puts(what ? "no such operation waits for its token"
+              : "no operation waits for its token");
   return 0;
 }

@@ -91,7 +91,7 @@ static bool has_threads_of_library(pid_t process) {
 /// The process's command in one line.
 static void write_command(pid_t process, char *text, size_t room) {
   size_t length;
-  char *bytes = read_file(process, "cmdline", &length);
+  char *bytes = read_file(living_thread(process), "cmdline", &length);
   if (!bytes || length == 0) {
     name_process(process, text, room);
   } else {
@@ -166,11 +166,11 @@ int list_processes(void) {
     pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
     char library[512] = "in the program", path[256] = "-", command[512];
     // Maps of other users' processes cannot be read.
-    char *maps = read_file(process, "maps", NULL);
+    char *maps = read_file(living_thread(process), "maps", NULL);
     if (maps && (find_library(maps, library, sizeof library) ||
                  has_threads_of_library(process))) {
       size_t length;
-      char *environment = read_file(process, "environ", &length);
+      char *environment = read_file(living_thread(process), "environ", &length);
       if (environment)
         find_socket(process, environment, length, path, sizeof path);
       free(environment);
@@ -241,10 +241,11 @@ static int connect_to(pid_t process, const char *path) {
 static int ask(pid_t process, const char *request, const char *fault) {
   int number = (int)process;
   size_t length;
-  char *maps = read_file(process, "maps", NULL);
+  char *maps = read_file(living_thread(process), "maps", NULL);
   if (!maps && errno == ENOENT)
     fail("there is no process %d", number);
-  char *environment = maps ? read_file(process, "environ", &length) : NULL;
+  char *environment =
+      maps ? read_file(living_thread(process), "environ", &length) : NULL;
   if (!environment)
     fail("process %d cannot be looked into: %s", number, strerror(errno));
   char path[256];
@@ -339,7 +340,7 @@ pid_t use_debugger(const char *how) {
 /// Reads the whole engine. False if it cannot be read: `fault` says why.
 static bool take_picture(pid_t process, char fault[256]) {
   uint64_t mark = mark_of_debugger;
-  memory.process = process;
+  memory.process = mark ? process : living_thread(process);
   enum finding finding = mark ? FOUND : find_mark(&memory, &mark);
   if (finding == FORBIDDEN)
     snprintf(

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /// Ends the program with one line that says why.
@@ -21,6 +22,11 @@ int list_processes(void);
 /// Reads a whole file of /proc, and adds a zero; the caller frees it. NULL if
 /// it cannot be read: `errno` says why.
 char *read_file(pid_t process, const char *name, size_t *out_length);
+
+/// The thread that stands for a process whose memory, maps or environment are
+/// asked for. Those of the one that it began with are gone once that has ended,
+/// though the process goes on.
+pid_t living_thread(pid_t process);
 
 /// Reads memory by way of a debugger from now on, as inturn-gdb.py asks.
 /// Returns the number that stands for its process.
@@ -62,6 +68,9 @@ extern bool has_no_now;
 /// A time such as "12 ms" or "3.5 s".
 void write_time(int64_t nanoseconds, char *text, size_t room);
 
+/// Writes a text without control characters.
+void write_text(const char *text, FILE *file);
+
 /// Writes one line, cut to `width` characters; 0 means uncut.
 void write_line(const char *line, size_t width);
 
@@ -76,7 +85,9 @@ bool is_id(const char *text);
 struct thread {
   pid_t id;
   char name[16];
-  uint64_t stack; // the stack pointer
+  uint64_t stack;  // the stack pointer
+  uint64_t locals; // where its thread-local data are, on its own stack
+  int signal;      // that it gets once it is let go of; 0 if none
   size_t register_size;
   unsigned char registers[1024];
 };
@@ -84,10 +95,12 @@ struct thread {
 struct threads {
   struct thread *all;
   size_t count, room;
+  bool has_unread; // some registers could not be read
 };
 
-/// Stops all threads of a process. They continue when they are let go of, or
-/// when this program ends.
+/// Stops all threads of a process, or fails. They continue when they are let go
+/// of, or when this program ends. Calls of the system are not interrupted, and
+/// no signal is lost.
 void stop_threads(pid_t process, struct threads *threads);
 void let_threads_go(struct threads *threads);
 

@@ -14,11 +14,27 @@
 #include "picture.h"
 #include "program.h"
 
-#if defined(__x86_64__)
-#define STACK_POINTER(registers) ((registers)->rsp)
-#elif defined(__aarch64__)
-#define STACK_POINTER(registers) ((registers)->sp)
-#endif
+/// NULL if there is no such process.
+static DIR *open_threads(pid_t process) {
+  char path[48];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+  return opendir(path);
+}
+
+/// 0 if there is no further one.
+static pid_t next_thread(DIR *folder) {
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (id > 0)
+      return id;
+  }
+  return 0;
+}
+
+static void close_threads(DIR *folder) {
+  if (folder)
+    closedir(folder);
+}
 
 static bool is_stopped(const struct threads *threads, pid_t id) {
   for (size_t i = 0; i < threads->count; i++)
@@ -27,20 +43,65 @@ static bool is_stopped(const struct threads *threads, pid_t id) {
   return false;
 }
 
-static bool read_registers(struct thread *thread, int set, void *into,
-                           size_t *size) {
-  struct iovec room = {into, *size};
-  if (ptrace(PTRACE_GETREGSET, thread->id, set, &room) != 0)
-    return false;
-  *size = room.iov_len;
-  return true;
+/// The number of bytes read. 0 if they cannot be read.
+static size_t read_registers(pid_t id, int set, void *into, size_t size) {
+  struct iovec room = {into, size};
+  return ptrace(PTRACE_GETREGSET, id, set, &room) == 0 ? room.iov_len : 0;
 }
 
-/// False if the thread is gone.
+static bool take_registers(struct thread *thread) {
+  struct user_regs_struct general;
+  size_t size = sizeof general;
+  if (read_registers(thread->id, NT_PRSTATUS, &general, size) != size)
+    return false;
+  memcpy(thread->registers, &general, size);
+  thread->register_size = size;
+#if defined(__x86_64__)
+  thread->stack = general.rsp;
+  thread->locals = general.fs_base;
+  return true;
+#elif defined(__aarch64__)
+  thread->stack = general.sp;
+  // Code may keep a number in a register for fractions across a call.
+  size_t more = read_registers(thread->id, NT_PRFPREG, thread->registers + size,
+                               sizeof thread->registers - size);
+  thread->register_size += more;
+  return more > 0 && read_registers(thread->id, NT_ARM_TLS, &thread->locals,
+                                    sizeof thread->locals) > 0;
+#endif
+}
+
+/// Whether a thread has ended: the one that a process began with stays until
+/// the others have, too.
+static bool has_ended(pid_t process, pid_t id) {
+  char path[48];
+  snprintf(path, sizeof path, "task/%d/stat", (int)id);
+  char *text = read_file(process, path, NULL);
+  const char *state = text ? strrchr(text, ')') : NULL;
+  bool has_ended =
+      !state || strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0;
+  free(text);
+  return has_ended;
+}
+
+pid_t living_thread(pid_t process) {
+  if (!has_ended(process, process))
+    return process;
+  DIR *folder = open_threads(process);
+  pid_t id;
+  while ((id = next_thread(folder)) > 0 && has_ended(process, id))
+    continue;
+  close_threads(folder);
+  return id > 0 ? id : process;
+}
+
+/// False if the thread has ended.
 static bool stop(pid_t process, struct thread *thread) {
   if (ptrace(PTRACE_SEIZE, thread->id, 0, 0) != 0) {
-    if (errno == ESRCH)
+    int error = errno;
+    if (error == ESRCH || has_ended(process, thread->id))
       return false;
+    errno = error;
     fail("the threads of process %d cannot be stopped: %s", (int)process,
          strerror(errno));
   }
@@ -48,20 +109,8 @@ static bool stop(pid_t process, struct thread *thread) {
   if (ptrace(PTRACE_INTERRUPT, thread->id, 0, 0) != 0 ||
       waitpid(thread->id, &status, __WALL) < 0 || !WIFSTOPPED(status))
     return false;
-  struct user_regs_struct general;
-  size_t size = sizeof general;
-  if (!read_registers(thread, NT_PRSTATUS, &general, &size))
-    return false;
-  memcpy(thread->registers, &general, size);
-  thread->register_size = size;
-  thread->stack = STACK_POINTER(&general);
-#if defined(__aarch64__)
-  // Code may keep a number in one of these across a call.
-  size_t room = sizeof thread->registers - thread->register_size;
-  if (read_registers(thread, NT_PRFPREG,
-                     thread->registers + thread->register_size, &room))
-    thread->register_size += room;
-#endif
+  // It may have stopped for a signal that it was just about to get.
+  thread->signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
   return true;
 }
 
@@ -69,20 +118,19 @@ static void name(pid_t process, struct thread *thread) {
   char path[48];
   snprintf(path, sizeof path, "task/%d/comm", (int)thread->id);
   char *text = read_file(process, path, NULL);
-  if (text)
-    copy_text(strtok(text, "\n"), thread->name, sizeof thread->name);
+  if (text) {
+    text[strcspn(text, "\n")] = '\0';
+    copy_text(text, thread->name, sizeof thread->name);
+  }
   free(text);
 }
 
 /// Stops the threads that are not stopped yet. Returns how many there were.
 static size_t stop_new(pid_t process, struct threads *threads) {
-  char path[48];
-  snprintf(path, sizeof path, "/proc/%d/task", (int)process);
-  DIR *folder = opendir(path);
+  DIR *folder = open_threads(process);
   size_t count = 0;
-  for (struct dirent *entry; folder && (entry = readdir(folder));) {
-    pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
-    if (id <= 0 || is_stopped(threads, id))
+  for (pid_t id; (id = next_thread(folder)) > 0;) {
+    if (is_stopped(threads, id))
       continue;
     if (threads->count == threads->room) {
       threads->room = threads->room ? 2 * threads->room : 16;
@@ -94,13 +142,13 @@ static size_t stop_new(pid_t process, struct threads *threads) {
     struct thread *thread = &threads->all[threads->count];
     *thread = (struct thread){.id = id};
     if (stop(process, thread)) {
+      threads->has_unread |= !take_registers(thread);
       name(process, thread);
       threads->count++;
       count++;
     }
   }
-  if (folder)
-    closedir(folder);
+  close_threads(folder);
   return count;
 }
 
@@ -114,7 +162,7 @@ void stop_threads(pid_t process, struct threads *threads) {
 
 void let_threads_go(struct threads *threads) {
   for (size_t i = 0; i < threads->count; i++)
-    ptrace(PTRACE_DETACH, threads->all[i].id, 0, 0);
+    ptrace(PTRACE_DETACH, threads->all[i].id, 0, threads->all[i].signal);
   free(threads->all);
   *threads = (struct threads){0};
 }

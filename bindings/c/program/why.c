@@ -68,8 +68,7 @@ static const struct thing *earlier(struct picture *picture,
   return NULL;
 }
 
-/// Writes a text in one line.
-static void write_text(const char *text, FILE *file) {
+void write_text(const char *text, FILE *file) {
   for (; *text; text++)
     putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, file);
 }
