@@ -99,8 +99,8 @@ struct threads {
 };
 
 /// Stops all threads of a process, or fails. They continue when they are let go
-/// of, or when this program ends. Calls of the system are not interrupted, and
-/// no signal is lost.
+/// of, or when this program ends. No signal is lost, but a few calls of the
+/// system, such as epoll_wait, end with EINTR, as after SIGCONT.
 void stop_threads(pid_t process, struct threads *threads);
 void let_threads_go(struct threads *threads);
 
