@@ -40,6 +40,7 @@ extension QueueEngine {
   ) -> QueuedResult<Value> {
     let priority = Task.currentPriority
     let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
+      token.isHeldByTask()
       let task = Task.detached(priority: priority) {
         // The token has not been used yet, so it has an operation.
         let operation = unsafeDowncast(token.operation!, to: QueuedOperation.self)
@@ -56,7 +57,6 @@ extension QueueEngine {
           }
         }
       }
-      token.isHeldByTask()
       token.onCancel { _ in task.cancel() }
     }
     operation.enqueue(on: self, options, fileID, line)

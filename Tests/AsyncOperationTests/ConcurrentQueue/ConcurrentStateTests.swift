@@ -49,9 +49,14 @@ import Testing
   /// Its user has no token.
   @Test func `an operation with a task is told as one whose task has not ended`() async throws {
     let queue = ConcurrentQueue(label: "network", maxConcurrent: 1)
-    let gate = AsyncStream.makeStream(of: Void.self)
-    let operation = queue.enqueueTask { for await _ in gate.stream {} }
-    while operation.state != .running { await Task.yield() }
+    let (begun, gate) = (
+      AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self)
+    )
+    let operation = queue.enqueueTask {
+      begun.continuation.finish()
+      for await _ in gate.stream {}
+    }
+    for await _ in begun.stream {}
     #expect(operation.why()?.message.contains("its task has not ended") == true)
     gate.continuation.finish()
     try await operation.value
