@@ -65,12 +65,17 @@ static void add_number(struct text *text, unsigned number) {
 static int signal_of_dump;
 static struct text dump_path;   // empty: the standard error
 static struct text socket_path; // empty: no socket
+static struct text trace_path;  // empty: nothing is recorded
 /// What is wrong with INTURN_DUMP, until it is reported.
 static const char *dump_fault;
 
 /// Called by the thread; set before it starts.
 static inturn_system_dump_fn write_dump;
 static inturn_system_why_fn write_why;
+
+/// Whether this process writes a trace as it exits. Relaxed: set before the
+/// exit's handler is called.
+static bool is_traced;
 
 /// The process whose thread answers, or 0: a child does not share its parent's.
 /// Stored with releasing order once the descriptors and the socket's file are
@@ -135,6 +140,9 @@ void inturn_system_answers_load(void) {
   const char *path = inturn_system_setting("INTURN_SOCKET");
   if (path)
     add(&socket_path, path);
+  path = inturn_system_setting("INTURN_TRACE");
+  if (path)
+    add(&trace_path, path);
   const char *value = inturn_system_setting("INTURN_DUMP");
   if (!value || !*value)
     return;
@@ -170,27 +178,31 @@ static int format_of(const char *name) {
 }
 
 /// Writes to a temporary file next to the target and renames it, so that
-/// whoever opens the target finds a complete dump.
+/// whoever opens the target finds a complete file. `name` is the setting's.
+static void write_file(const char *name, const struct text *to, int format) {
+  struct text path = this_process(to), part = path;
+  add(&part, ".part");
+  if (part.is_cut) {
+    say(name, "its path is too long", "");
+    return;
+  }
+  int file = open(part.bytes,
+                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  bool is_written = file >= 0 && write_dump(file, format);
+  if (file >= 0 && close(file) != 0)
+    is_written = false;
+  if (!is_written || rename(part.bytes, path.bytes) != 0)
+    say(name, "cannot write ", path.bytes);
+}
+
 static void dump(void) {
   if (dump_path.length == 0) {
     (void)write_dump(STDERR_FILENO, 1);
     return;
   }
-  struct text path = this_process(&dump_path), part = path;
-  add(&part, ".part");
-  if (part.is_cut) {
-    say("INTURN_DUMP", "its path is too long", "");
-    return;
-  }
-  const char *dot = strrchr(path.bytes, '.');
+  const char *dot = strrchr(dump_path.bytes, '.');
   int format = dot ? format_of(dot + 1) : 0;
-  int file = open(part.bytes,
-                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  bool is_written = file >= 0 && write_dump(file, format ? format : 1);
-  if (file >= 0 && close(file) != 0)
-    is_written = false;
-  if (!is_written || rename(part.bytes, path.bytes) != 0)
-    say("INTURN_DUMP", "cannot write ", path.bytes);
+  write_file("INTURN_DUMP", &dump_path, format ? format : 1);
 }
 
 static void refuse(int client, const char *why) {
@@ -336,6 +348,11 @@ static void remove_socket(void) {
     unlink(path.bytes);
 }
 
+/// In a child, a path without %p belongs to the parent.
+static bool is_asked_for(const struct text *path, bool was_forked) {
+  return path->length > 0 && (!was_forked || strstr(path->bytes, "%p"));
+}
+
 void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
                                  inturn_system_why_fn why) {
   if (dump_fault)
@@ -343,9 +360,7 @@ void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
   dump_fault = NULL;
   write_dump = dump;
   write_why = why;
-  // In a child, a path without %p belongs to the parent.
-  if (socket_path.length > 0 &&
-      (!was_forked || strstr(socket_path.bytes, "%p")))
+  if (is_asked_for(&socket_path, was_forked))
     listen_for_clients();
   if (!signal_of_dump && listener < 0)
     return;
@@ -360,7 +375,13 @@ void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
   inturn_system_answers_forked();
 }
 
+bool inturn_system_is_trace_asked(bool was_forked) {
+  is_traced = is_asked_for(&trace_path, was_forked);
+  return is_traced;
+}
+
 void inturn_system_answers_forked(void) {
+  is_traced = false;
   if (event >= 0)
     inturn_system_event_close(event, event_write_end);
   if (listener >= 0)
@@ -371,6 +392,8 @@ void inturn_system_answers_forked(void) {
 }
 
 void inturn_system_answers_end(void) {
+  if (is_traced)
+    write_file("INTURN_TRACE", &trace_path, 0);
   if (__atomic_load_n(&answering, __ATOMIC_ACQUIRE) == getpid())
     remove_socket();
 }

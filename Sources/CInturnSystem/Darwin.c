@@ -91,6 +91,15 @@ int inturn_system_processors(void) {
 
 void inturn_system_name_thread(const char *name) { pthread_setname_np(name); }
 
+uint64_t inturn_system_describe_thread(char *name) {
+  uint64_t number = 0;
+  char whole[64] = "";
+  pthread_threadid_np(NULL, &number);
+  pthread_getname_np(pthread_self(), whole, sizeof whole);
+  memcpy(name, whole, 15);
+  return number;
+}
+
 const char *inturn_system_setting(const char *name) {
   return issetugid() ? NULL : getenv(name);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -91,6 +92,11 @@ int inturn_system_processors(void) {
 
 void inturn_system_name_thread(const char *name) {
   pthread_setname_np(pthread_self(), name);
+}
+
+uint64_t inturn_system_describe_thread(char *name) {
+  syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+  return (uint64_t)syscall(SYS_gettid);
 }
 
 const char *inturn_system_setting(const char *name) {

@@ -1,6 +1,9 @@
 // The process as a whole: forks, the threads that the library has started, and
 // a main thread that exits before them.
 #define _GNU_SOURCE
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -15,6 +18,9 @@ _Alignas(16) struct inturn_system_process inturn_system_this_process = {
     .mark = INTURN_LAYOUT_MARK, .number = INTURN_LAYOUT_NUMBER, .state = 1};
 
 _Thread_local void *inturn_system_innermost_frame;
+_Thread_local void *inturn_system_recording_block;
+
+bool inturn_system_has_steady_ticks; // relaxed: it is set before it is used
 
 /// Whether the library has started a thread. Relaxed: it orders nothing.
 static bool has_threads;
@@ -22,6 +28,10 @@ static bool has_threads;
 /// Set on the main thread, for its destructor.
 static pthread_key_t main_thread;
 static bool has_key;
+
+/// Set on each thread that records.
+static pthread_key_t recording_thread;
+static bool has_recording_key;
 
 static void in_child(void) {
   struct inturn_system_process *process = &inturn_system_this_process;
@@ -33,6 +43,8 @@ static void in_child(void) {
   if (process->engine)
     process->inherited = process->engine;
   process->engine = 0;
+  process->recording = process->recorder = 0;
+  inturn_system_recording_block = NULL;
   has_threads = false;
   inturn_system_set_frame(NULL);
   inturn_system_answers_forked();
@@ -62,6 +74,30 @@ static void main_thread_leaves(void *unused) {
     take_signals(NULL);
 }
 
+/// A destructor that comes later may record once more: then this one is called
+/// again.
+static void recording_thread_leaves(void *block) {
+  // In a forked child, the block is the parent's.
+  if (inturn_system_recording_block == block)
+    inturn_system_give_up_block(block);
+  inturn_system_recording_block = NULL;
+}
+
+void inturn_system_set_own_block(void *block) {
+  inturn_system_recording_block = block;
+  if (has_recording_key)
+    pthread_setspecific(recording_thread, block);
+}
+
+void inturn_system_prepare_ticks(void) {
+#if defined(__x86_64__)
+  unsigned a, b, c, d;
+  // The counter goes at one speed and never stands still.
+  if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8))
+    __atomic_store_n(&inturn_system_has_steady_ticks, true, __ATOMIC_RELAXED);
+#endif
+}
+
 /// Runs when the library is loaded, so that no fork comes before it.
 __attribute__((constructor)) static void begin(void) {
   inturn_system_stay_loaded();
@@ -69,6 +105,8 @@ __attribute__((constructor)) static void begin(void) {
   has_key = pthread_key_create(&main_thread, main_thread_leaves) == 0;
   if (has_key && inturn_system_is_main_thread())
     pthread_setspecific(main_thread, &inturn_system_this_process);
+  has_recording_key =
+      pthread_key_create(&recording_thread, recording_thread_leaves) == 0;
   inturn_system_answers_load();
 }
 

@@ -311,6 +311,10 @@ static void snapshot(void) {
   CHECK_INT(count, SOME + 1);
   for (int format = INTURN_DUMP_TEXT; format <= INTURN_DUMP_HTML; format++)
     CHECK_OK(inturn_dump(nowhere, (inturn_dump_format)format));
+  if (ATTEMPT(inturn_trace_start(1))) {
+    (void)ATTEMPT(inturn_trace_write(nowhere));
+    CHECK_OK(inturn_trace_stop());
+  }
   CHECK_OK(inturn_token_finish(token));
   run_all();
   CHECK_OK(inturn_operation_release(operation));

@@ -67,14 +67,16 @@ if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
     -c "${exports[@]}" -o "$output/exports.o"
   echo "$stamp" >"$output/stamp"
 fi
-objects=("$output"/{core,exports,atomic,system,page}.o)
+objects=("$output"/{core,exports,atomic,system,shipped-{Page,Trace,TraceOrder,TraceEvents}}.o)
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"
 "$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
   -c "$model/seam/system.c" -o "$output/system.o"
-# Only text, so the shipping file is used.
-"$clang" -std=c11 "${c_flags[@]}" -ISources/CInturnSystem/include \
-  -c Sources/CInturnSystem/Page.c -o "$output/page.o"
+# What shares nothing is the shipping files'.
+for file in Page Trace TraceOrder TraceEvents; do
+  "$clang" -std=c11 "${c_flags[@]}" -ISources/CInturnSystem/include \
+    -c "Sources/CInturnSystem/$file.c" -o "$output/shipped-$file.o"
+done
 # Files that have not changed, with unchanged headers, have been compiled before,
 # here or for another build.
 headers=$(cat "$model"/{*/*.hpp,*/*.h,build.sh} include/inturn.h | sha256sum)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "Layout.h"
+#include "Trace.h"
 
 /// Tells the processor that the caller is spinning.
 static inline void inturn_system_pause(void) {
@@ -83,6 +84,42 @@ static inline void inturn_system_set_frame(void *_Nullable frame) {
   inturn_system_innermost_frame = frame;
 }
 
+/// The calling thread's block of the recorder; see `Recorder`. As the thread
+/// ends, it gives the block up.
+extern _Thread_local void *_Nullable inturn_system_recording_block
+    __attribute__((visibility("hidden")));
+static inline void *_Nullable inturn_system_own_block(void) {
+  return inturn_system_recording_block;
+}
+void inturn_system_set_own_block(void *_Nullable block);
+
+/// The calling thread's number; its name goes to a room of 16 bytes.
+uint64_t inturn_system_describe_thread(char *_Nonnull name);
+
+/// A clock that is faster to read than `inturn_system_now`, and counts in steps
+/// of its own. To be prepared once.
+void inturn_system_prepare_ticks(void);
+extern bool inturn_system_has_steady_ticks
+    __attribute__((visibility("hidden")));
+static inline uint64_t inturn_system_ticks(void) {
+#if defined(__aarch64__)
+  uint64_t ticks;
+  __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#elif defined(__x86_64__)
+  if (__atomic_load_n(&inturn_system_has_steady_ticks, __ATOMIC_RELAXED))
+    return __builtin_ia32_rdtsc();
+#endif
+  return (uint64_t)inturn_system_now();
+}
+
+/// Gives a block of the recorder up; see `Recorder` for its words.
+static inline void inturn_system_give_up_block(uint64_t *_Nonnull block) {
+  __atomic_store_n(&block[5], inturn_system_ticks(), __ATOMIC_RELAXED);
+  // The last bit says that a thread has it. Releasing: after its records.
+  __atomic_fetch_and(&block[0], ~UINT64_C(1), __ATOMIC_RELEASE);
+}
+
 /// What a fork changes. Initialised before any code runs, so that no fork can
 /// come in between. The words are accessed atomically.
 struct inturn_system_process {
@@ -92,6 +129,8 @@ struct inturn_system_process {
   uintptr_t engine;    // of this process; see `Engine`
   uintptr_t inherited; // of the nearest ancestor that had one
   uintptr_t sites;     // see `SiteTable`
+  uintptr_t recording; // see `Recorder`; in the cache line of `engine`
+  uintptr_t recorder;
 };
 extern struct inturn_system_process inturn_system_this_process
     __attribute__((visibility("hidden")));
@@ -110,6 +149,12 @@ static inline uintptr_t *_Nonnull inturn_system_inherited_engine(void) {
 }
 static inline uintptr_t *_Nonnull inturn_system_sites(void) {
   return &inturn_system_this_process.sites;
+}
+static inline uintptr_t *_Nonnull inturn_system_recording(void) {
+  return &inturn_system_this_process.recording;
+}
+static inline uintptr_t *_Nonnull inturn_system_recorder(void) {
+  return &inturn_system_this_process.recorder;
 }
 
 /// Allocate and free Swift's own memory in the C library, instead of
@@ -163,7 +208,11 @@ typedef const char *_Nullable (*inturn_system_why_fn)(int descriptor,
 void inturn_system_answers_begin(bool was_forked,
                                  inturn_system_dump_fn _Nonnull dump,
                                  inturn_system_why_fn _Nonnull why);
-/// Removes the socket's file when the process exits.
+/// Whether the environment asks for a trace (INTURN_TRACE); called once in each
+/// process.
+bool inturn_system_is_trace_asked(bool was_forked);
+/// When the process exits: removes the socket's file, and writes the trace by
+/// `dump`, with 0 for the format.
 void inturn_system_answers_end(void);
 
 /// Writes all bytes to the standard error.

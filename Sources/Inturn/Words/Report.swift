@@ -53,6 +53,26 @@ public struct Report: Sendable {
     Dump.write(to: fileDescriptor, as: .text)
   }
 
+  /// Records from now on what each thread does with queues, in a ring of its last records.
+  ///
+  /// A record takes about 15 ns; nothing is recorded before. `bytes` is how much memory all threads
+  /// have together, by default 16 MiB. The first call takes it, and it is not given back. Does
+  /// nothing if it is on. Starting again forgets what was recorded before it was stopped. False
+  /// when there is no memory, or for more than a terabyte.
+  @discardableResult
+  public static func startTrace(bytes: Int = 0) -> Bool { Trace.start(bytes: bytes) == .ok }
+
+  /// Stops recording. What was recorded can still be written.
+  public static func stopTrace() { Trace.stop() }
+
+  /// Writes what was recorded to a file descriptor, for Perfetto (ui.perfetto.dev) and Chrome: a
+  /// track for each queue and each thread, with arrows from an enqueue to the start, from there to
+  /// the end, and from an end to what it let start. False when writing fails.
+  @discardableResult
+  public static func writeTrace(to fileDescriptor: Int32) -> Bool {
+    Trace.write(to: fileDescriptor) == .ok
+  }
+
   init(_ report: InturnCore.Report) {
     switch report.kind {
     case .lostToken: kind = .lostToken

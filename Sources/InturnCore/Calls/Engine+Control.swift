@@ -83,7 +83,10 @@ extension Engine {
     return withLocked(queue) { lane, _ in
       let extra = lane.needExtra()
       if !extra.pointee.suspensions.add(reason.map(Bytes.init), at: site) { return .full }
-      if extra.pointee.suspensions.count == 1 { lane.noteLocked(.suspended) }
+      if extra.pointee.suspensions.count == 1 {
+        lane.noteLocked(.suspended)
+        if Recorder.isOn { lane.traceLocked(.suspended) }
+      }
       lane.pointee.machine.flags.insert(.suspended)
       lane.stopBurstLocked()
       return .ok
@@ -99,6 +102,7 @@ extension Engine {
       if extra.pointee.suspensions.count > 0 { return .ok }
       lane.pointee.machine.flags.remove(.suspended)
       lane.noteLocked(.resumed)
+      if Recorder.isOn { lane.traceLocked(.resumed) }
       lane.askToGiveWayLocked(&outbox)
       return .ok
     }

@@ -8,7 +8,8 @@ enum Answers {
     inturn_system_answers_begin(
       ProcessState.wasForked,
       { descriptor, format in
-        Dump.Format(rawValue: format).map { Dump.write(to: descriptor, as: $0) } ?? false
+        if format == 0 { return Trace.write(to: descriptor) == .ok }
+        return Dump.Format(rawValue: format).map { Dump.write(to: descriptor, as: $0) } ?? false
       },
       { descriptor, operation in
         let (status, report) = Engine.reason(forTold: Handle(bits: operation))
@@ -21,6 +22,7 @@ enum Answers {
         }
         return nil
       })
+    if inturn_system_is_trace_asked(ProcessState.wasForked) { _ = Trace.start(bytes: 0) }
   }
 }
 

@@ -20,6 +20,7 @@ extension UnsafeMutablePointer<Lane> {
       // at the same time.
       inturn_system_prefetch(chunk)
       if !budget.isStillOurs { return .stop }
+      if Recorder.isOn { traceReturned(gate) }
       let word = gate.loadWord()
       guard word.contains(.ended) else { break }
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }
@@ -63,6 +64,7 @@ extension UnsafeMutablePointer<Lane> {
     gate.pointee.word.store(
       OperationWord(generation: gate.loadWord().generation + 1, .started).bits,
       ordering: .releasing)
+    if Recorder.isOn { traceStartedLocked(gate, isPlain: true) }
     Batch.willStart(job, gate.handle(.token))
   }
 
@@ -137,6 +139,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.machine.canStartNext(limit: pointee.extra.unsafelyUnwrapped.pointee.settings.limit),
       !budget.outbox.hasNews, budget.remaining > 0, !othersWaitLocked
     else { return nil }
+    if Recorder.isOn { traceReleasedLocked(edge) }
     edge.pointee.next = nil
     edge.pointee.earlier = nil
     plan.pointee.blockers = 0

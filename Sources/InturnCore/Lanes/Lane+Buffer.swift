@@ -172,6 +172,7 @@ extension UnsafeMutablePointer<Lane> {
     let pay = 64
     extra.pointee.backlog.squeezeBudget = Swift.min(extra.pointee.backlog.squeezeBudget + pay, pay)
     let round = extra.pointee.backlog.round
+    if Recorder.isOn { traceLocked(.moved) }
     guard extra.pointee.backlog.squeezeBudget > 0,
       pointee.buffer.squeeze(
         round, isRead: pointee.machine.flags.contains(.bursting),

@@ -13,8 +13,11 @@ struct Burst {
   /// Outcomes other than finished, which the lane does not know yet: it counts each operation that
   /// a burst starts as finished.
   private var ends = EndCounts()
+  /// The lane's name in records; zero while nothing is recorded.
+  private let traceKey: UInt64
+  private let tracePlace: UInt64
 
-  fileprivate init(_ gate: OperationSlot.Pointer, _ chunk: Chunk.Pointer) {
+  fileprivate init(_ gate: OperationSlot.Pointer, _ chunk: Chunk.Pointer, _ lane: Lane.Pointer) {
     self.gate = gate
     word = gate.loadWord()
     let first = chunk.pointee.start
@@ -22,6 +25,8 @@ struct Burst {
     count = Swift.min(
       chunk.pointee.count - first, OperationSlot.lastGeneration - word.generation)
     tokenBits = Handle(.token, index: gate.pointee.index, generation: 0).bits
+    traceKey = Recorder.isOn ? lane.traceKey : 0
+    tracePlace = chunk.tracePlace(first)
   }
 
   /// Starts the next job. Nil when the burst is over: at the chunk's end, before a job that is not
@@ -42,8 +47,24 @@ struct Burst {
       return nil
     }
     word = started
+    if traceKey != 0 { traceStarted(job) }
     done &+= 1
     return job
+  }
+
+  @inline(never)
+  private func traceStarted(_ job: Job) {
+    Recorder.note(
+      .started, traceKey, Handle(bits: token).traceKey,
+      UInt64(job.work.site.bits) << 48 | tracePlace &+ UInt64(done))
+  }
+
+  /// The last work has returned; a start says so of the one before it.
+  @inline(__always)
+  fileprivate func traceReturned() {
+    if traceKey != 0 && done > 0 {
+      Recorder.note(.returned, traceKey, Handle(bits: token).traceKey, 0)
+    }
   }
 
   /// The token of the operation that was started last.
@@ -87,7 +108,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Begins a burst at the lane's first chunk, whose first job is plain. Releases the lock.
   @_optimize(speed)
   func beginBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Burst {
-    let burst = Burst(budget.takeGate(for: self), chunk)
+    let burst = Burst(budget.takeGate(for: self), chunk, self)
     pointee.burstGeneration = burst.gate.loadWord().generation
     pointee.machine.flags.insert(.bursting)
     addRunningLocked(burst.gate)
@@ -98,6 +119,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Ends a burst whose operations are over. Leaves the lane locked; false in a forked child, or
   /// when the process exits.
   func endBurst(_ burst: Burst, _ budget: inout DrainBudget) -> Bool {
+    burst.traceReturned()
     pointee.lock.lock()
     burst.settleLocked(self)
     pointee.machine.flags.remove(.bursting)
@@ -110,6 +132,7 @@ extension UnsafeMutablePointer<Lane> {
   /// locked.
   @_optimize(speed)
   func suspendBurst(_ burst: Burst) {
+    burst.traceReturned()
     pointee.lock.lock()
     burst.settleLocked(self)
     // Whoever ends the operation carries on the lane, and may have done so already. In that case

@@ -73,6 +73,7 @@ extension UnsafeMutablePointer<Lane> {
     let isRead = pointee.machine.flags.contains(.bursting)
     pointee.machine.flags.remove(.offered)
     while let graph = extra?.pointee.graphs.first { cancelLocked(graph) }
+    if Recorder.isOn { traceLocked(.moved) }
     let jobs = pointee.buffer.takeAll(isRead: isRead)
     var (inOrder, standIns): (Chunk.Pointer?, Chunk.Pointer?)
     if let order {

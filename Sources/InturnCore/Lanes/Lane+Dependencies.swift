@@ -131,6 +131,7 @@ extension UnsafeMutablePointer<Lane> {
     guard later.lane == self, let plan = later.plan, !later.loadWord().contains(.claimed),
       !(plan.pointee.needsFinished && outcome != .finished)
     else { return false }
+    if Recorder.isOn { traceReleasedLocked(edge) }
     edge.pointee.next = nil
     edge.pointee.earlier = nil
     unblockLocked(later, plan, &outbox)
@@ -188,6 +189,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     var outbox = Outbox()
     let plan = slot.plan!
+    if Recorder.isOn && !slot.loadWord().contains(.claimed) { traceReleasedLocked(edge) }
     edge.pointee.next = nil
     edge.pointee.earlier = nil
     plan.pointee.blockers -= 1

@@ -26,6 +26,7 @@ extension UnsafeMutablePointer<Lane> {
     if !engine.pointee.isAttended.load(ordering: .relaxed) {
       lane.pointee.machine.flags.insert(.unattended)
     }
+    if Recorder.isOn { lane.pointee.machine.flags.insert(.recorded) }
     lane.pointee.generation = generation
     lane.pointee.lock.unlock()
     return Handle(.queue, index: index, generation: generation)
@@ -69,6 +70,7 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.extra == nil && isQuiet && pointee.machine.scheduled == 0
       && pointee.buffer.head == nil
     {
+      if mayHaveRecordsLocked { traceGoneLocked() }
       pointee.more.release()
       freeLocked(handle.index, handle.generation, countsOut: true)
       return .ok
@@ -83,6 +85,7 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.lock()
       if let refusal = refusalLocked(handle.generation) { return refusal }
     }
+    if mayHaveRecordsLocked { traceGoneLocked() }
     // From here on the handle is stale.
     pointee.generation = handle.generation | Self.goneBit
     stopBurstLocked()

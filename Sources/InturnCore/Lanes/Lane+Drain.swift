@@ -18,6 +18,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.drainerArrives()
     // The executor may have been replaced meanwhile.
     pointee.extra?.pointee.executors.drainerArrives(from: budget.executor)
+    if Recorder.isOn { traceTurnLocked() }
     budget.hasCalled = false
     while comeToStartLocked(&budget) && startLocked(&budget) == .goOn {}
   }
@@ -147,6 +148,7 @@ extension UnsafeMutablePointer<Lane> {
     armForRunLocked(slot)
     addRunningLocked(slot)
     countStartLocked()
+    if Recorder.isOn { traceStartedLocked(slot) }
     stageStatesLocked(of: slot, &outbox)
   }
 
@@ -182,6 +184,7 @@ extension UnsafeMutablePointer<Lane> {
   /// afterwards it may be gone.
   @_optimize(speed)
   func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
+    if Recorder.isOn { traceReturned(slot) }
     let word = slot.loadWord()
     // Destroying a context counts as a call.
     if word.contains(.ended), slot.pointee.destroy == nil || budget.remaining > 0 {

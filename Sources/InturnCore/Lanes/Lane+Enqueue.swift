@@ -14,9 +14,11 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return refusal
     }
-    if pointee.machine.flags.contains(.isObserved) {
-      pointee.lock.unlock()
-      return enqueueObserved(generation, work, context, destroy)
+    if !pointee.machine.flags.isDisjoint(with: [.isObserved, .recorded]),
+      let status = enqueueSlowlyLocked(
+        generation, work, context, destroy, isObstinate: isObstinate, isOwed: isOwed)
+    {
+      return status
     }
     if !appendLocked(Job(work: work, context: context, destroy: destroy), isOwed: isOwed) {
       pointee.lock.unlock()
@@ -27,19 +29,30 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// The same when the queue has an observer, who is told of each operation.
+  /// The same when the queue has an observer, who is told of each operation, or is recorded. Nil,
+  /// with the lock held, when it is neither any more.
   @_optimize(speed)
   @inline(never)
-  private func enqueueObserved(
+  private func enqueueSlowlyLocked(
     _ generation: UInt32, _ work: Work, _ context: UnsafeMutableRawPointer?,
-    _ destroy: RawDestroy?
-  ) -> Status {
-    withUnsafePointer(to: OperationOptions()) {
-      enqueue(
-        generation: generation, options: $0, work: work, context: context, destroy: destroy,
-        wantsHandle: false
-      ).0
+    _ destroy: RawDestroy?, isObstinate: Bool, isOwed: Bool
+  ) -> Status? {
+    if pointee.machine.flags.contains(.isObserved) {
+      pointee.lock.unlock()
+      return withUnsafePointer(to: OperationOptions()) {
+        enqueue(
+          generation: generation, options: $0, work: work, context: context, destroy: destroy,
+          wantsHandle: false
+        ).0
+      }
     }
+    if !isRecordedLocked { return nil }
+    let job = Job(work: work, context: context, destroy: destroy)
+    let isAppended = appendLocked(job, isOwed: isOwed)
+    if isAppended { traceAppendedLocked() }
+    if isAppended && isObstinate { needExtra().pointee.backlog.hasObstinate = true }
+    unlock()
+    return isAppended ? .ok : .noMemory
   }
 
   /// Adds an operation with options, or one whose handle the caller wants.
@@ -101,6 +114,7 @@ extension UnsafeMutablePointer<Lane> {
       slot.discard(references)
       return (status, Handle(bits: 0))
     }
+    if isRecordedLocked { traceEnqueuedLocked(slot) }
     // A reference for `link`.
     if !areAllHere { slot.addReference() }
     // Only from here on does a handle with these bits name an operation.

@@ -141,7 +141,7 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Whether the lane can take such an operation the short way.
   private func isLeanLocked(_ options: LeanOptions) -> Bool {
-    let areTold = !pointee.machine.flags.isDisjoint(with: [.isObserved, .watched])
+    let areTold = !pointee.machine.flags.isDisjoint(with: [.isObserved, .watched, .recorded])
     if areTold || hasOwnClock { return false }
     if options.priority == 0 && options.after.isEmpty { return true }
     return pointee.machine.traits.contains(.overtaking) && order?.pointee.fence == nil

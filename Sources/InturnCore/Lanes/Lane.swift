@@ -62,7 +62,7 @@ extension UnsafeMutablePointer<Lane> {
     @inline(__always) get { LaneMachine.View(hasJobs: hasJobsLocked, limit: limit) }
   }
 
-  private var limit: UInt32 {
+  var limit: UInt32 {
     @inline(__always) get {
       let traits = pointee.machine.traits
       if traits.contains(.oneAtATime) { return 1 }

@@ -150,6 +150,7 @@ package final class LaneDrainer: @unchecked Sendable {
     slot.pointee.work = job.work
     lane.addRunningLocked(slot)
     lane.countStartLocked()
+    if Recorder.isOn { lane.traceStartedLocked(slot, isPlain: true) }
     self.slot = slot
     let token = slot.handle(.token)
     unlockAndDeliver()

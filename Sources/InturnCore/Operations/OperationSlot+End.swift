@@ -30,6 +30,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         expected: current, desired: next.bits,
         successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
       if exchanged {
+        if Recorder.isOn { traceEnded(token, as: outcome) }
         if word.contains(.returned) { slot.lane.carryOn(after: slot) }
         return .ok
       }
@@ -53,6 +54,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       return false
     }
     pointee.endedAt = inturn_system_now()
+    if Recorder.isOn { Self.traceEnded(token, as: .finished) }
     let before = set(.ended)
     if before.contains(.returned) {
       lane.carryOn(after: self)
@@ -104,6 +106,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         expected: current, desired: next.bits,
         successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
       if exchanged {
+        if Recorder.isOn { Self.traceEnded(token, as: outcome) }
         if !next.contains(.ended) {
           pointee.cause = payload.cause
           if outcome == .cancelled && word.contains(.cancelRequested) {
@@ -185,6 +188,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     // An earlier failed attempt may have left a result, which is destroyed with the slot.
     if pointee.resultDestroy == nil { pointee.result = payload.result }
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
+    if Recorder.isOn { Self.traceEnded(handle(.token), as: outcome) }
     let before = set(.ended)
     lane.stageStatesLocked(of: self, &outbox)
     wakeWaiters(before)

@@ -37,6 +37,10 @@ struct LaneMachine: Hashable {
     static let offered = Flags(rawValue: 1 << 11)
     /// The watchdog does not look at it: whoever gives it something to do has the watchdog begin.
     static let unattended = Flags(rawValue: 1 << 12)
+    /// The recorder is on, or was when somebody last looked.
+    static let recorded = Flags(rawValue: 1 << 13)
+    /// The recorder was on: it may have records of the lane, and no name.
+    static let wasRecorded = Flags(rawValue: 1 << 14)
   }
 
   var flags: Flags = []

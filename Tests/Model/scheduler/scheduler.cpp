@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 #include "fiber.hpp"
 #include "trace.hpp"
@@ -37,7 +38,8 @@ struct Thread {
   bool isEngines = false;
   bool letsTimePass = false;
   char name[24];
-  void *frame = nullptr; // the engine's thread-local
+  void *frame = nullptr; // the engine's thread-locals
+  void *block = nullptr;
   void (*body)(void *) = nullptr;
   void *context = nullptr;
   const uint32_t *word = nullptr;
@@ -126,11 +128,16 @@ void switchTo(int next) {
     traceSwitch(threads[current].name, threads[next].name);
   int from = current;
   threads[from].frame = inturn_system_innermost_frame;
+  threads[from].block = inturn_system_recording_block;
   current = next;
   inturn_system_innermost_frame = threads[next].frame;
+  inturn_system_recording_block = threads[next].block;
   fruitlessRounds = 0;
   threads[from].fiber.switchTo(threads[next].fiber);
 }
+
+// What was written to descriptors; see `model_take_written`.
+std::string written;
 
 [[noreturn]] void failAllBlocked() {
   char text[1024];
@@ -235,6 +242,10 @@ void prepare(int place, const char *name, bool isEngines, void (*body)(void *),
   thread.isEngines = isEngines;
   snprintf(thread.name, sizeof thread.name, "%s", name);
   thread.frame = nullptr;
+  // What the thread that ended would have done.
+  if (thread.block)
+    inturn_system_give_up_block(static_cast<uint64_t *>(thread.block));
+  thread.block = nullptr;
   thread.pretendedCount = 0;
   thread.body = body;
   thread.context = context;
@@ -259,9 +270,12 @@ void runSchedule(const Settings &newSettings, void (*body)()) {
   fruitlessRounds = 0;
   void *frame = inturn_system_innermost_frame;
   inturn_system_innermost_frame = nullptr;
+  inturn_system_recording_block = nullptr;
   home.switchTo(threads[0].fiber);
   current = -1;
   inturn_system_innermost_frame = frame;
+  threads[0].block = inturn_system_recording_block;
+  inturn_system_recording_block = nullptr;
 }
 
 } // namespace model
@@ -343,7 +357,9 @@ void model_become_child() {
   if (process.engine)
     process.inherited = process.engine;
   process.engine = 0;
+  process.recording = process.recorder = 0;
   inturn_system_innermost_frame = nullptr;
+  inturn_system_recording_block = nullptr;
   for (int i = 0; i < mostThreads; i++)
     if (i != current) {
       threads[i].state = State::none;
@@ -379,12 +395,19 @@ void model_note(const char *format, ...) {
   traceNote(current >= 0 ? threads[current].name : "?", text);
 }
 
+std::string model_take_written() { return std::exchange(written, {}); }
+
 // The engine's system ------------------------------------------------------
 
 extern "C" {
 
 _Thread_local void *inturn_system_innermost_frame;
-struct inturn_system_process inturn_system_this_process = {"", 0, 1, 0, 0, 0};
+_Thread_local void *inturn_system_recording_block;
+// The real ones go on from one schedule to the next, and nothing is decided by
+// them.
+bool inturn_system_has_steady_ticks = true;
+struct inturn_system_process inturn_system_this_process = {"", 0, 1, 0,
+                                                           0,  0, 0, 0};
 
 void inturn_system_pause(void) {
   if (!isActive())
@@ -466,7 +489,10 @@ void inturn_system_object_barrier(void) {}
 
 bool inturn_system_error_is_terminal(void) { return true; }
 
-bool inturn_system_write(int, const char *, uintptr_t) { return true; }
+bool inturn_system_write(int, const char *bytes, uintptr_t count) {
+  written.append(bytes, count);
+  return true;
+}
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
   if (settings.isTraced)

@@ -4,6 +4,8 @@
 #ifndef MODEL_SCHEDULER_HPP
 #define MODEL_SCHEDULER_HPP
 
+#include <string>
+
 #include "chooser.hpp"
 #include "scheduler.h"
 
@@ -38,5 +40,8 @@ struct Settings {
 void runSchedule(const Settings &settings, void (*body)());
 
 } // namespace model
+
+// What the engine has written to descriptors since the last call.
+std::string model_take_written();
 
 #endif

@@ -125,6 +125,20 @@ extension Atomic where Value: FixedWidthInteger {
 
   @discardableResult
   @inline(never) @usableFromInline
+  package func max(
+    _ operand: Value, ordering: AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    while true {
+      let old = load(ordering: .relaxed)
+      let new = Swift.max(old, operand)
+      if compareExchange(expected: old, desired: new, ordering: ordering).exchanged {
+        return (old, new)
+      }
+    }
+  }
+
+  @discardableResult
+  @inline(never) @usableFromInline
   package func bitwiseOr(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {

@@ -22,6 +22,20 @@ void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
   (void)was_forked, (void)dump, (void)why;
 }
 void inturn_system_answers_end(void) {}
+bool inturn_system_is_trace_asked(bool was_forked) {
+  (void)was_forked;
+  return false;
+}
+
+// The recorder's.
+void inturn_system_prepare_ticks(void) {}
+void inturn_system_set_own_block(void *block) {
+  inturn_system_recording_block = block;
+}
+uint64_t inturn_system_describe_thread(char *name) {
+  name[0] = '\0';
+  return (uint64_t)inturn_system_thread_clock();
+}
 
 // Memory does not run out here, and has no pages.
 void inturn_system_expect_use(void *memory, uintptr_t size) {

@@ -104,3 +104,39 @@ def test_a_dump_in_html_has_what_it_shows() -> None:
         page = inturn.dump(format="html") or ""
         _, _, data = page.partition('<script type="application/json" id="data">')
         assert json.loads(data[: data.index("</script>")])["entries"]
+
+
+def test_a_trace_has_what_was_recorded_between_its_start_and_its_stop(tmp_path: Path) -> None:
+    inturn.stop_trace()
+    with inturn.FIFOQueue(label="uploads") as queue:
+        queue.submit(int).result()
+        inturn.start_trace(1 << 20)
+        inturn.start_trace()
+        queue.options(label="photo").enqueue(finish)
+        queue.drain()
+        inturn.stop_trace()
+        queue.submit(int).result()
+    path = tmp_path / "trace.json"
+    inturn.write_trace(path)
+    with path.with_suffix(".again").open("wb") as again:
+        inturn.write_trace(again)
+    events = json.loads(path.read_text())["traceEvents"]
+    names = [event["name"] for event in events if event["ph"] == "X"]
+    assert names.count("enqueue uploads") == 1
+    assert "finish photo" in names
+    assert any(event.get("args", {}).get("outcome") == "finished" for event in events)
+    again_events = json.loads(path.with_suffix(".again").read_text())["traceEvents"]
+    assert [event["name"] for event in again_events] == [event["name"] for event in events]
+
+
+@pytest.mark.parametrize("size", [-1, 2**40 + 1, 2**70])
+def test_a_trace_is_not_of_any_size(size: int) -> None:
+    with pytest.raises(ValueError, match=r"size of 'inturn' must be 0 to 2\*\*40 bytes, not"):
+        inturn.start_trace(size)
+
+
+def test_a_trace_that_cannot_be_written_says_so() -> None:
+    with pytest.raises(TypeError):
+        inturn.start_trace("1 MB")  # type: ignore[arg-type]
+    with pytest.raises(inturn.InvalidArgumentError, match="inturn_trace_write"):
+        inturn.write_trace(10**6)

@@ -66,7 +66,16 @@ if TYPE_CHECKING:
     from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
     from ._owners import Owner
     from ._rates import Rate
-    from ._snapshots import Entry, EntryFlag, EntryKind, dump, snapshot
+    from ._snapshots import (
+        Entry,
+        EntryFlag,
+        EntryKind,
+        dump,
+        snapshot,
+        start_trace,
+        stop_trace,
+        write_trace,
+    )
     from ._states import BatchStates, ObservedState, OperationStates, QueueStates
     from ._values import Value
 
@@ -148,10 +157,13 @@ __all__ = [
     "set_report_handler",
     "set_stall_limit",
     "snapshot",
+    "start_trace",
     "statistics",
     "stop_main",
+    "stop_trace",
     "version",
     "why",
+    "write_trace",
 ]
 
 __version__ = "0.1.0"
@@ -165,7 +177,16 @@ _LATER = {
     "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),
     "_owners": ("Owner",),
     "_rates": ("Rate",),
-    "_snapshots": ("Entry", "EntryFlag", "EntryKind", "dump", "snapshot"),
+    "_snapshots": (
+        "Entry",
+        "EntryFlag",
+        "EntryKind",
+        "dump",
+        "snapshot",
+        "start_trace",
+        "stop_trace",
+        "write_trace",
+    ),
     "_states": ("BatchStates", "ObservedState", "OperationStates", "QueueStates"),
     "_values": ("Value",),
 }

@@ -369,6 +369,9 @@ _FUNCTIONS = {
     "inturn_snapshot": "visit_fn pointer",
     "inturn_dump": "int int",
     "inturn_why": "operation report_fn pointer",
+    "inturn_trace_start": "size",
+    "inturn_trace_stop": "",
+    "inturn_trace_write": "int",
 }
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from enum import IntEnum, IntFlag
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from . import _prototypes as c
-from ._arguments import checked
+from ._arguments import checked, whole
 from ._diagnosis import StallCause, said
 from ._ends import State
 from ._library import lib
@@ -139,17 +139,53 @@ def dump(file: Any = None, format: str = "text") -> str | None:
     """
     what = "one of " + ", ".join(_FORMATS)
     number = 1 + checked("inturn", "format", format, what, _FORMATS.index)
+    if file is not None:
+        _write(file, lambda descriptor: lib.inturn_dump(descriptor, number))
+        return None
+    with tempfile.TemporaryFile() as made:
+        lib.inturn_dump(made.fileno(), number)
+        made.seek(0)
+        return made.read().decode()
+
+
+def _write(file: Any, write: Callable[[int], object]) -> None:
     if isinstance(file, (str, bytes, os.PathLike)):
         with open(file, "wb") as opened:  # noqa: PTH123  # a path of bytes, too
-            lib.inturn_dump(opened.fileno(), number)
-    elif file is None:
-        with tempfile.TemporaryFile() as made:
-            lib.inturn_dump(made.fileno(), number)
-            made.seek(0)
-            return made.read().decode()
-    else:
-        if not isinstance(file, int):
-            file.flush()
-            file = file.fileno()
-        lib.inturn_dump(file, number)
-    return None
+            write(opened.fileno())
+        return
+    if not isinstance(file, int):
+        file.flush()
+        file = file.fileno()
+    write(file)
+
+
+def start_trace(size: int = 0) -> None:
+    """Records from now on what each thread does with queues, in a ring of its last records.
+
+    A record takes about 15 ns, and there are three for a plain operation; nothing is recorded
+    before.  ``size`` is how many bytes all threads have together, by default 16 MiB.  The first
+    call takes them, and they are not given back.  Does nothing if it is on.  Starting again forgets
+    what was recorded before it was stopped.
+
+    :raises ValueError: ``size`` is negative, or more than a terabyte.
+    :raises MemoryError: there is no memory.
+    """
+    what = "0 to 2**40 bytes"
+    lib.inturn_trace_start(checked("inturn", "size", size, what, whole(0, 2**40 + 1)))
+
+
+def stop_trace() -> None:
+    """Stops recording.  What was recorded can still be written."""
+    lib.inturn_trace_stop()
+
+
+def write_trace(file: Any) -> None:
+    """Writes what was recorded to a path, a descriptor, or a file that has one.
+
+    Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) open it: a track for each queue and
+    each thread, with arrows from an enqueue to the start, from there to the end, and from an end to
+    what it let start.  See ``inturn_trace_write`` in ``inturn.h`` for what a ring loses.
+
+    :raises InvalidArgumentError: it cannot be written there.
+    """
+    _write(file, lib.inturn_trace_write)

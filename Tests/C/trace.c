@@ -1,0 +1,181 @@
+/*
+ * trace.c - the recorder: what it keeps, and what is written of it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void nothing_is_recorded_before_the_start(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "database");
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(written_count_of("database"), 0);
+  CHECK_OK(inturn_trace_start(0));
+  CHECK_INT(written_count_of("database"), 0);
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_OK(inturn_trace_stop());
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(written_count_of("enqueue database"), 1);
+  /* Starting again forgets it. */
+  CHECK_OK(inturn_trace_start(0));
+  CHECK_INT(written_count_of("enqueue database"), 0);
+  drain_and_destroy(queue);
+}
+
+/* Plain operations, with options, with a handle, with a priority: each kind of
+   queue has an arrow from each enqueue to its start, and on to its end. */
+static void each_operation_has_its_arrows(void) {
+  begin_again();
+  const inturn_queue_kind kinds[] = {INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR,
+                                     INTURN_QUEUE_CONCURRENT};
+  enum { ROUNDS = 100 };
+  for (int kind = 0; kind < 3; kind++) {
+    inturn_queue queue = labelled_queue(kinds[kind], "uploads");
+    for (int i = 0; i < ROUNDS; i++) {
+      inturn_operation_options options = labelled("photo");
+      inturn_operation operation;
+      CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+      CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL,
+                                         NULL, NULL));
+      CHECK_OK(
+          inturn_queue_enqueue(queue, just_finish, NULL, NULL, &operation));
+      CHECK_OK(inturn_operation_release(operation));
+    }
+    drain_and_destroy(queue);
+  }
+  enum { ALL = 3 * 3 * ROUNDS };
+  char *text = written();
+  CHECK_INT(count_of(text, "\"name\":\"enqueue uploads\""), ALL);
+  CHECK_INT(count_of(text, "\"name\":\"finish photo\""), ALL / 3);
+  CHECK_INT(count_of(text, "\"outcome\":\"finished\""), ALL);
+  CHECK_INT(count_of(text, "\"name\":\"enqueued\""), 2 * ALL);
+  CHECK_INT(count_of(text, "\"name\":\"ended\""), 2 * ALL);
+  CHECK_INT(count_of(text, "trace.c:"), 2 * ALL);
+  free(text);
+}
+
+static void an_arrow_leads_to_what_an_end_lets_start(void) {
+  begin_again();
+  inturn_queue first = labelled_queue(INTURN_QUEUE_FIFO, "first");
+  inturn_queue second = labelled_queue(INTURN_QUEUE_FIFO, "second");
+  inturn_token token;
+  hold(first, "holder", &token);
+  inturn_operation operation;
+  CHECK_OK(inturn_queue_enqueue(first, just_finish, NULL, NULL, &operation));
+  inturn_operation_options options = labelled("later");
+  options.after = &operation;
+  options.after_count = 1;
+  CHECK_OK(inturn_queue_enqueue_with(second, &options, just_finish, NULL, NULL,
+                                     NULL));
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(first);
+  drain_and_destroy(second);
+  CHECK_OK(inturn_operation_release(operation));
+  char *text = written();
+  CHECK_INT(count_of(text, "\"name\":\"next\""), 2);
+  CHECK_INT(count_of(text, "\"name\":\"released\""), 2);
+  free(text);
+}
+
+static void what_is_cancelled_or_moved_has_no_false_arrow(void) {
+  begin_again();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
+  inturn_token token;
+  hold(queue, "holder", &token);
+  for (int i = 0; i < 10; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_cancel_all(queue));
+  for (int i = 0; i < 10; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+  /* Of the holder and of the later ten. */
+  CHECK_INT(written_count_of("\"name\":\"enqueued\""), 2 * 11);
+}
+
+static void a_child_has_a_recorder_of_its_own(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "parent's");
+  begin_again();
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    inturn_queue own = labelled_queue(INTURN_QUEUE_FIFO, "child's");
+    CHECK_INT(written_count_of("parent's"), 0);
+    begin_again();
+    CHECK_OK(inturn_queue_enqueue(own, just_finish, NULL, NULL, NULL));
+    CHECK_OK(inturn_queue_drain(own, LIMIT_NS));
+    CHECK_INT(written_count_of("enqueue child's"), 1);
+    CHECK_INT(written_count_of("parent's"), 0);
+    _exit(0);
+  }
+  int status;
+  CHECK_INT(waitpid(child, &status, 0), child);
+  CHECK_INT(status, 0);
+  CHECK_INT(written_count_of("enqueue parent's"), 1);
+  drain_and_destroy(queue);
+}
+
+/* The process that is traced is the test's child, which begins anew. */
+static void the_environment_asks_for_a_file(void) {
+  char path[] = "/tmp/inturn-trace-XXXXXX";
+  CHECK(mkdtemp(path) != NULL);
+  char file[64];
+  snprintf(file, sizeof file, "%s/%%p.json", path);
+  CHECK_INT(setenv("INTURN_TRACE", file, 1), 0);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    execl("/proc/self/exe", "trace", "--traced", (char *)NULL);
+    _exit(1);
+  }
+  int status;
+  CHECK_INT(waitpid(child, &status, 0), child);
+  CHECK_INT(status, 0);
+  snprintf(file, sizeof file, "%s/%d.json", path, (int)child);
+  FILE *made = fopen(file, "r");
+  CHECK(made != NULL);
+  char text[1 << 14] = "";
+  CHECK(fread(text, 1, sizeof text - 1, made) > 0);
+  fclose(made);
+  CHECK_INT(count_of(text, "\"name\":\"enqueue of the environment\""), 1);
+  CHECK_INT(remove(file), 0);
+  CHECK_INT(remove(path), 0);
+}
+
+__attribute__((constructor)) static void be_traced(void) {
+  const char *path = getenv("INTURN_TRACE");
+  if (path == NULL || strstr(path, "inturn-trace-") == NULL)
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "of the environment");
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  exit(0);
+}
+
+static void what_cannot_be_is_refused(void) {
+  CHECK_STATUS(inturn_trace_start(((size_t)1 << 40) + 1),
+               INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_trace_start((size_t)-1), INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_trace_stop());
+  CHECK_STATUS(inturn_trace_write(-1), INTURN_E_INVALID_ARGUMENT);
+  begin_again();
+  begin_again();
+  CHECK_STATUS(inturn_trace_write(-1), INTURN_E_INVALID_ARGUMENT);
+  CHECK_OK(inturn_trace_stop());
+  CHECK_OK(inturn_trace_stop());
+}
+
+PROGRAM(trace, TEST(nothing_is_recorded_before_the_start),
+        TEST(each_operation_has_its_arrows),
+        TEST(an_arrow_leads_to_what_an_end_lets_start),
+        TEST(what_is_cancelled_or_moved_has_no_false_arrow),
+
+        TEST(a_child_has_a_recorder_of_its_own),
+        TEST(the_environment_asks_for_a_file), TEST(what_cannot_be_is_refused))
