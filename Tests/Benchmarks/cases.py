@@ -315,6 +315,7 @@ CASES = (
             Target("name_more_ns", must=400),
             Target("key_more_ns", must=300),
             Target("event_ns", must=200),
+            Target("record_ns", must=15),
             Target("deadline_passes_ns", must=1_000),
         ),
     ),

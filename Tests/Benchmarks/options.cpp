@@ -1,6 +1,6 @@
 /* What an operation costs more with one option: a deadline that does not pass,
-   an exclusive name, a key. What an event of its queue costs, and a deadline
-   that passes, in order and shuffled.
+   an exclusive name, a key. What an event of its queue costs, a record of the
+   recorder, and a deadline that passes, in order and shuffled.
 
    Timed: rounds of 1,000 no-op operations on a suspended queue, resumed and
    drained, alternating without and with each option; and the advance of a
@@ -19,6 +19,8 @@ constexpr std::size_t ROUND = 1000;
 
 /* For each operation: enqueued, started, ended. */
 constexpr std::size_t EVENTS = 3;
+/* The same. */
+constexpr std::size_t RECORDS = 3;
 
 using Change = void (*)(inturn_operation_options &, std::size_t number);
 
@@ -70,6 +72,11 @@ public:
                                       nullptr, nullptr));
     }
   }
+  void enqueue(std::size_t count, std::uint64_t *ran) {
+    for (std::size_t i = 0; i < count; i++)
+      check(inturn_queue_enqueue(queue, run<bench::count>, ran, nullptr,
+                                 nullptr));
+  }
   void resume() { check(inturn_queue_resume(queue)); }
   void drain() { check(inturn_queue_drain(queue, -1)); }
 
@@ -103,6 +110,31 @@ struct Kind {
                    "all events were told");
   }
 };
+
+/* What each record of the recorder costs: rounds of operations without options,
+   with the recorder off and on in turn. */
+double record_ns(std::size_t count) {
+  constexpr std::size_t MANY = 10 * ROUND;
+  std::vector<double> times[2];
+  for (std::size_t i = 0; i < count; i += ROUND)
+    for (bool is_on : {false, true}) {
+      if (is_on)
+        check(inturn_trace_start(0));
+      std::uint64_t ran = 0;
+      {
+        Queue queue(INTURN_QUEUE_OPTIONS_INIT);
+        auto start = bench::now_ns();
+        queue.enqueue(MANY, &ran);
+        queue.resume();
+        queue.drain();
+        times[is_on].push_back(static_cast<double>(bench::now_ns() - start) /
+                               MANY);
+      }
+      check(inturn_trace_stop());
+      bench::require(ran == MANY, "each operation ran once");
+    }
+  return (bench::median(times[1]) - bench::median(times[0])) / RECORDS;
+}
 
 /* All limits pass at once: in the order of the operations, like equal ones, or
    in another order. */
@@ -145,6 +177,7 @@ int main(int argc, char **argv) {
   arguments.print("name_more_ns", more(with_name));
   arguments.print("key_more_ns", more(with_key));
   arguments.print("event_ns", more(with_events) / EVENTS);
+  arguments.print("record_ns", record_ns(arguments[0]));
   arguments.print("deadline_passes_ns", pass_ns(arguments[1], ordered));
   arguments.print("shuffled_deadline_passes_ns",
                   pass_ns(arguments[1], shuffled));
