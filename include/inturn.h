@@ -2135,7 +2135,9 @@ inturn_status inturn_trace_stop(void);
    to the end, and from an end to what it let start.
    A ring loses its oldest records: what is left is written, and no more is
    drawn than it says. The operations of a batch have no arrow from their
-   enqueue. Labels of operations are cut to 31 bytes.
+   enqueue, segments and handlers no slices. An operation that a host is given
+   (inturn_executor_take) is called after its slice on the thread. Labels of
+   operations are cut to 31 bytes.
    Takes memory, about twice as much as the records take.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_NO_MEMORY.
    Threads: any, but not in a signal handler. */

@@ -300,7 +300,7 @@ static void take(struct writer *w, const record *record, uint64_t ns,
   uint64_t handle = record->operation & HANDLE;
   id lane = 0, operation;
   if ((record->lane & HANDLE) != 0)
-    lane = inturn_trace_lane(w, record->lane);
+    lane = inturn_trace_lane(w, record);
   switch (kind_of(record)) {
   case INTURN_SYSTEM_TRACE_ENQUEUED:
     enqueue(w, record, ns, lane, thread);
@@ -354,7 +354,7 @@ static void look_at(struct writer *w, const struct run *run) {
     operation_at(w, inturn_trace_operation(w, handle))->label = text;
     break;
   case INTURN_SYSTEM_TRACE_GONE:
-    lane_at(w, inturn_trace_lane(w, record->lane))->label = text;
+    lane_at(w, inturn_trace_lane(w, record))->label = text;
     break;
   case INTURN_SYSTEM_TRACE_ENDED:
     operation_at(w, inturn_trace_operation(w, handle))->ends++;

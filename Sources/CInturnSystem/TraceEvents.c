@@ -183,11 +183,12 @@ static id named(struct writer *w, uint64_t key,
   return name;
 }
 
-id inturn_trace_lane(struct writer *w, uint64_t key) {
-  id lane = inturn_trace_find_or_add(w, LANE, key & HANDLE, 0);
+id inturn_trace_lane(struct writer *w, const record *record) {
+  uint64_t key = record->lane << 8 | record->operation >> 56;
+  id lane = inturn_trace_find_or_add(w, LANE, key, 0);
   if (at(w, lane)->as.lane.index == 0) {
     at(w, lane)->as.lane.index = ++w->lanes;
-    at(w, lane)->as.lane.name = named(w, key & HANDLE, w->trace->queue_label);
+    at(w, lane)->as.lane.name = named(w, key, w->trace->queue_label);
   }
   return lane;
 }

@@ -160,7 +160,7 @@ id inturn_trace_add(struct writer *w, enum item_kind kind, uint64_t key,
 id inturn_trace_find_or_add(struct writer *w, enum item_kind kind, uint64_t key,
                             id owner);
 id inturn_trace_operation(struct writer *w, uint64_t handle);
-id inturn_trace_lane(struct writer *w, uint64_t key);
+id inturn_trace_lane(struct writer *w, const record *record);
 void inturn_trace_put_name(struct writer *w, id what);
 void inturn_trace_begin(struct writer *w, const char *phase, id track,
                         uint64_t ns, const char *verb, id name);

@@ -52,7 +52,7 @@ static bool find_name(const struct name *names, uint64_t count, uint64_t key,
   return false;
 }
 static bool queue_label(uint64_t key, char *room, uintptr_t size) {
-  return find_name(queues, queue_count, key, room, size);
+  return find_name(queues, queue_count, key >> 8, room, size);
 }
 static bool executor_label(uint64_t key, char *room, uintptr_t size) {
   return find_name(executors, executor_count, key, room, size);

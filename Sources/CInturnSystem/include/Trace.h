@@ -44,8 +44,9 @@ enum inturn_system_trace_kind {
 /// Four words. Those after a LABEL or GONE are text, in the same block.
 struct inturn_system_trace_record {
   uint64_t time;      // in ticks of the recorder's clock
-  uint64_t lane;      // the kind is in the uppermost byte
-  uint64_t operation; // the outcome is in the uppermost byte
+  uint64_t lane;      // without its last byte; the kind is in the uppermost one
+  uint64_t operation; // the uppermost byte is the lane's last; for ENDED, which
+                      // has no lane, it is the outcome
   uint64_t other;     // the site is in the upper 16 bits; for RELEASED and
                       // TURN all of it is a handle or 0
 };

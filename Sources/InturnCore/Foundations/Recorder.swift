@@ -107,12 +107,15 @@ struct Recorder {
   /// Records something; see `CInturnSystem/include/Trace.h` for the words.
   @_optimize(speed)
   @inline(never)
-  static func note(_ kind: Kind, _ lane: UInt64, _ operation: UInt64, _ other: UInt64) {
+  static func note(
+    _ kind: Kind, _ lane: UInt64, _ operation: UInt64, _ other: UInt64, at time: UInt64? = nil
+  ) {
     guard let recorder = Recorder(recording.pointee.load(ordering: .acquiring)),
       let (block, count) = recorder.room(for: 1)
     else { return }
     write(
-      block, count, inturn_system_ticks(), lane | kind.rawValue << 56, operation, other)
+      block, count, time ?? inturn_system_ticks(), lane >> 8 | kind.rawValue << 56,
+      operation | lane << 56, other)
     // Releasing: who reads the count reads the record.
     block[1].store(count + 1, ordering: .releasing)
   }
@@ -125,7 +128,9 @@ struct Recorder {
     guard let recorder = Recorder(memory.pointee.load(ordering: .acquiring)),
       let (block, count) = recorder.room(for: 2)
     else { return }
-    write(block, count, inturn_system_ticks(), lane | kind.rawValue << 56, operation, 0)
+    write(
+      block, count, inturn_system_ticks(), lane >> 8 | kind.rawValue << 56, operation | lane << 56,
+      0)
     var text: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     if let label { withUnsafeMutableBytes(of: &text) { cutText(label, to: $0) } }
     write(block, count + 1, text.0, text.1, text.2, text.3)

@@ -91,6 +91,7 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.backlog.mayHaveBegun = false
     let order = needOrder()
     var budget = Int.max
+    if Recorder.isOn { traceLocked(.moved) }
     _ = pointee.buffer.squeeze(nil, isRead: false, &budget) { job in
       guard let slot = job.slot, slot.hasBegun else { return false }
       _ = order.pointee.front.append(job, isOwed: true)

@@ -10,9 +10,10 @@ extension UnsafeMutablePointer<Lane> {
     return false
   }
 
-  /// By which records name the lane: its address, and the end of its queue's generation.
+  /// By which records name the queue: 41 bits of the lane's address, which is a multiple of 64 below
+  /// 2 to the 47th, and 23 of its generation. A ring in which these repeat has gigabytes.
   var traceKey: UInt64 {
-    UInt64(UInt(bitPattern: self)) | UInt64(pointee.generation & 0xFF) << 48
+    UInt64(UInt(bitPattern: self)) >> 6 | UInt64(pointee.generation & 0x7F_FFFF) << 41
   }
 
   /// Something has been put at the buffer's end, unless the lane keeps all in its order.
@@ -70,7 +71,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The lane that a key stands for, or stood for.
-  init(traced key: UInt64) { self.init(bitPattern: UInt(key & 0xFFFF_FFFF_FFFF))! }
+  init(traced key: UInt64) { self.init(bitPattern: UInt((key & (1 << 41 - 1)) << 6))! }
 
   @inline(never)
   func traceTurnLocked() {
@@ -95,10 +96,10 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   fileprivate var traceSite: UInt64 { UInt64(pointee.work.site.bits) << 48 }
 
-  /// It has ended.
+  /// It has ended: no later than at this time, after which another one may have started.
   @inline(never)
-  static func traceEnded(_ token: Handle, as outcome: Outcome) {
-    Recorder.note(.ended, 0, token.traceKey | UInt64(outcome.rawValue) << 56, 0)
+  static func traceEnded(_ token: Handle, as outcome: Outcome, at time: UInt64) {
+    Recorder.note(.ended, 0, token.traceKey | UInt64(outcome.rawValue) << 56, 0, at: time)
   }
 }
 

@@ -18,7 +18,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard token.isOf(.token), let slot = Engine.current.pointee.operations.pointer(at: token.index)
     else { return token.refusal(for: .token) }
     var current = slot.pointee.word.load(ordering: .relaxed)
-    while true {
+    while !Recorder.isOn {
       let word = OperationWord(bits: current)
       if word.contains(.observed) {
         if outcome == .finished, slot.endSimply(word, token) { return .ok }
@@ -30,7 +30,6 @@ extension UnsafeMutablePointer<OperationSlot> {
         expected: current, desired: next.bits,
         successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
       if exchanged {
-        if Recorder.isOn { traceEnded(token, as: outcome) }
         if word.contains(.returned) { slot.lane.carryOn(after: slot) }
         return .ok
       }
@@ -54,7 +53,6 @@ extension UnsafeMutablePointer<OperationSlot> {
       return false
     }
     pointee.endedAt = inturn_system_now()
-    if Recorder.isOn { Self.traceEnded(token, as: .finished) }
     let before = set(.ended)
     if before.contains(.returned) {
       lane.carryOn(after: self)
@@ -83,6 +81,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   func end(
     _ token: Handle, as outcome: Outcome, payload: Payload, announce: ((Status) -> Void)? = nil
   ) -> Status {
+    let time = Recorder.isOn ? inturn_system_ticks() : 0
     var current = pointee.word.load(ordering: .acquiring)
     while true {
       let word = OperationWord(bits: current)
@@ -106,7 +105,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         expected: current, desired: next.bits,
         successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
       if exchanged {
-        if Recorder.isOn { Self.traceEnded(token, as: outcome) }
+        if time != 0 { Self.traceEnded(token, as: outcome, at: time) }
         if !next.contains(.ended) {
           pointee.cause = payload.cause
           if outcome == .cancelled && word.contains(.cancelRequested) {
@@ -188,7 +187,9 @@ extension UnsafeMutablePointer<OperationSlot> {
     // An earlier failed attempt may have left a result, which is destroyed with the slot.
     if pointee.resultDestroy == nil { pointee.result = payload.result }
     if loadWord().contains(.observed) { pointee.endedAt = lane.nowLocked }
-    if Recorder.isOn { Self.traceEnded(handle(.token), as: outcome) }
+    if Recorder.isOn {
+      Self.traceEnded(handle(.token), as: outcome, at: inturn_system_ticks())
+    }
     let before = set(.ended)
     lane.stageStatesLocked(of: self, &outbox)
     wakeWaiters(before)
