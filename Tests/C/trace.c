@@ -82,6 +82,23 @@ static void an_arrow_leads_to_what_an_end_lets_start(void) {
   free(text);
 }
 
+/* Short-lived queues use the same memory, one after the other. */
+static void each_queue_has_its_own_name(void) {
+  begin_again();
+  const char *labels[] = {"first", "second", "third"};
+  enum { ROUNDS = 200 };
+  for (int i = 0; i < 3 * ROUNDS; i++) {
+    inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, labels[i % 3]);
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+    drain_and_destroy(queue);
+  }
+  char *text = written();
+  CHECK_INT(count_of(text, "\"name\":\"enqueue first\""), ROUNDS);
+  CHECK_INT(count_of(text, "\"name\":\"enqueue second\""), ROUNDS);
+  CHECK_INT(count_of(text, "\"name\":\"enqueue third\""), ROUNDS);
+  free(text);
+}
+
 static void what_is_cancelled_or_moved_has_no_false_arrow(void) {
   begin_again();
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
@@ -175,6 +192,7 @@ static void what_cannot_be_is_refused(void) {
 PROGRAM(trace, TEST(nothing_is_recorded_before_the_start),
         TEST(each_operation_has_its_arrows),
         TEST(an_arrow_leads_to_what_an_end_lets_start),
+        TEST(each_queue_has_its_own_name),
         TEST(what_is_cancelled_or_moved_has_no_false_arrow),
 
         TEST(a_child_has_a_recorder_of_its_own),
