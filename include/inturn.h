@@ -2138,7 +2138,7 @@ inturn_status inturn_trace_stop(void);
    enqueue, segments and handlers no slices. An operation that a host is given
    (inturn_executor_take) is called after its slice on the thread. Labels of
    operations are cut to 31 bytes.
-   Takes memory, about twice as much as the records take.
+   Takes up to five times as much memory as the records meanwhile.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_NO_MEMORY.
    Threads: any, but not in a signal handler. */
 inturn_status inturn_trace_write(int fd);
