@@ -172,7 +172,7 @@ __attribute__((constructor)) static void be_traced(void) {
     return;
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "of the environment");
   CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
-  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  drain_and_destroy(queue);
   exit(0);
 }
 
