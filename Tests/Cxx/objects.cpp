@@ -53,6 +53,27 @@ TEST(what_there_is_is_dumped) {
   CHECK_REFUSED(invalid_argument, dump(-1));
 }
 
+TEST(what_is_recorded_is_written) {
+  start_trace(1 << 20);
+  {
+    queue_options options;
+    options.label = "to be recorded";
+    queue queue(fifo, std::move(options));
+    queue.enqueue([] {});
+    queue.drain();
+  }
+  stop_trace();
+  std::FILE *file = std::tmpfile();
+  write_trace(fileno(file));
+  std::string text(1 << 16, '\0');
+  CHECK(std::fseek(file, 0, SEEK_SET) == 0);
+  text.resize(std::fread(&text[0], 1, text.size(), file));
+  std::fclose(file);
+  CHECK(text.find("\"enqueue to be recorded\"") != std::string::npos);
+  CHECK_REFUSED(invalid_argument, write_trace(-1));
+  CHECK_REFUSED(invalid_argument, start_trace(std::size_t(-1)));
+}
+
 TEST(a_visitor_is_told_what_there_is_until_it_has_enough) {
   queue_options options;
   options.label = "to be visited";

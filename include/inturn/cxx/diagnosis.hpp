@@ -8,6 +8,7 @@
 
 #include <inturn/cxx/handle.hpp>
 
+#include <cstddef>
 #include <exception>
 #include <type_traits>
 
@@ -73,6 +74,19 @@ template <typename Visitor> void snapshot(Visitor &&visitor) {
 /* Writes a snapshot of all that there is to a descriptor: see inturn_dump. */
 inline void dump(int fd, inturn_dump_format format = INTURN_DUMP_TEXT) {
   detail::check(inturn_dump(fd, format), "dump");
+}
+
+/* Records from now on what threads do with queues; 0 bytes stand for 16 MiB.
+   See inturn_trace_start, and the two that follow for these. */
+inline void start_trace(std::size_t bytes = 0) {
+  detail::check(inturn_trace_start(bytes), "start_trace");
+}
+
+inline void stop_trace() { detail::check(inturn_trace_stop(), "stop_trace"); }
+
+/* Writes what was recorded to a descriptor, for Perfetto and Chrome. */
+inline void write_trace(int fd) {
+  detail::check(inturn_trace_write(fd), "write_trace");
 }
 
 /* Counts of the whole library. */
