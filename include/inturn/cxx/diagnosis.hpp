@@ -76,12 +76,13 @@ inline void dump(int fd, inturn_dump_format format = INTURN_DUMP_TEXT) {
   detail::check(inturn_dump(fd, format), "dump");
 }
 
-/* Records from now on what threads do with queues; 0 bytes stand for 16 MiB.
-   See inturn_trace_start, and the two that follow for these. */
+/* Records from now on what threads do with queues, in memory of this size; 0
+   stands for 16 MiB. See inturn_trace_start. */
 inline void start_trace(std::size_t bytes = 0) {
   detail::check(inturn_trace_start(bytes), "start_trace");
 }
 
+/* Stops that. What was recorded can still be written. */
 inline void stop_trace() { detail::check(inturn_trace_stop(), "stop_trace"); }
 
 /* Writes what was recorded to a descriptor, for Perfetto and Chrome. */
