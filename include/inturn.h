@@ -2111,9 +2111,10 @@ inturn_status inturn_why(inturn_operation operation,
                          void *INTURN_NULLABLE context);
 
 /* Starts the recorder: from now on, each thread keeps what it does with the
-   library's queues, in a ring of its last records. Nothing is recorded before
-   the first call, and the recorder costs nothing then. Records take about 15 ns
-   each; a plain operation has three.
+   library's queues, in a ring of its last records. Nothing is recorded before;
+   while it is off, an operation only finds out that it is. A record takes about
+   15 ns, and a plain operation has three. Takes a time that grows with the
+   number of queues.
    `bytes` is how much memory all threads have together; 0 stands for 16 MiB,
    which hold about 500,000 records. It is taken by the first call and never
    given back; later ones go on with it. Starting again forgets what was
@@ -2123,22 +2124,23 @@ inturn_status inturn_why(inturn_operation operation,
    Statuses: E_INVALID_ARGUMENT (more than a terabyte), E_NO_MEMORY. */
 inturn_status inturn_trace_start(size_t bytes);
 
-/* Stops the recorder. What it has can still be written.
-   Statuses: none. */
+/* Stops the recorder. What it has can still be written. Does nothing when it is
+   off. */
 inturn_status inturn_trace_stop(void);
 
-/* Writes what was recorded since the last start, while it goes on, to a file
-   descriptor: as JSON that Perfetto (ui.perfetto.dev) and Chrome
-   (chrome://tracing) open. There is a track for each queue, whose slices last
-   from an operation's start to its end, and one for each thread, by executor,
-   whose slices are calls. Arrows lead from an enqueue to the start, from there
-   to the end, and from an end to what it let start.
-   A ring loses its oldest records: what is left is written, and no more is
-   drawn than it says. The operations of a batch have no arrow from their
-   enqueue, segments and handlers no slices. An operation that a host is given
+/* Writes what was recorded since the last start to a file descriptor, also
+   while threads go on recording. It is JSON that Perfetto (ui.perfetto.dev) and
+   Chrome (chrome://tracing) open; before the first start, it has no events.
+   There is a track for each queue, whose slices last from an operation's start
+   to its end, and one for each thread, by executor, whose slices are calls.
+   Arrows lead from an enqueue to the start, from there to the end, and from an
+   end to what it let start.
+   The ring loses its oldest records; nothing is drawn that those that are left
+   do not say. The operations of a batch have no arrow from their enqueue, and
+   segments and handlers have no slices. An operation that a host takes
    (inturn_executor_take) is called after its slice on the thread. Labels of
    operations are cut to 31 bytes.
-   Takes up to five times as much memory as the records meanwhile.
+   Meanwhile, it takes up to five times as much memory as the records.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_NO_MEMORY.
    Threads: any, but not in a signal handler. */
 inturn_status inturn_trace_write(int fd);

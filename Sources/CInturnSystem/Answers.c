@@ -2,6 +2,7 @@
 // (INTURN_DUMP), and a line sent to a socket asks for a dump or a reason
 // (INTURN_SOCKET). A separate thread answers, so that it works while all others
 // are blocked. When neither is set, there is no thread, and nothing is opened.
+// A trace (INTURN_TRACE) is written as the process exits, by who lets it exit.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -73,8 +74,8 @@ static const char *dump_fault;
 static inturn_system_dump_fn write_dump;
 static inturn_system_why_fn write_why;
 
-/// Whether this process writes a trace as it exits. Relaxed: set before the
-/// exit's handler is called.
+/// Whether this process writes a trace as it exits, perhaps on another thread
+/// than the one that began: stored with releasing order, after `write_dump`.
 static bool is_traced;
 
 /// The process whose thread answers, or 0: a child does not share its parent's.
@@ -376,12 +377,13 @@ void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
 }
 
 bool inturn_system_is_trace_asked(bool was_forked) {
-  is_traced = is_asked_for(&trace_path, was_forked);
-  return is_traced;
+  bool is_asked_for_it = is_asked_for(&trace_path, was_forked);
+  __atomic_store_n(&is_traced, is_asked_for_it, __ATOMIC_RELEASE);
+  return is_asked_for_it;
 }
 
 void inturn_system_answers_forked(void) {
-  is_traced = false;
+  __atomic_store_n(&is_traced, false, __ATOMIC_RELAXED);
   if (event >= 0)
     inturn_system_event_close(event, event_write_end);
   if (listener >= 0)
@@ -392,7 +394,7 @@ void inturn_system_answers_forked(void) {
 }
 
 void inturn_system_answers_end(void) {
-  if (is_traced)
+  if (__atomic_load_n(&is_traced, __ATOMIC_ACQUIRE))
     write_file("INTURN_TRACE", &trace_path, 0);
   if (__atomic_load_n(&answering, __ATOMIC_ACQUIRE) == getpid())
     remove_socket();

@@ -29,7 +29,8 @@ static bool has_threads;
 static pthread_key_t main_thread;
 static bool has_key;
 
-/// Set on each thread that records.
+/// Set on each thread that records. Where there is no key, a thread that ends
+/// keeps its block, and the others have one less.
 static pthread_key_t recording_thread;
 static bool has_recording_key;
 

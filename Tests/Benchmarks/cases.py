@@ -50,15 +50,8 @@ TASK_VALUE = "task_value"
 SUBJECTS = (INTURN, HANDLE, DEADLINE, KEY, ENQUEUE_AND_WAIT)
 
 THROUGHPUT = (
-    INTURN,
-    DISPATCH,
-    MUTEX,
-    FLOOR,
-    "boost_asio",
-    "libuv",
-    "glib_async_queue",
-    "glib_main_loop",
-    "onetbb",
+    *(INTURN, DISPATCH, MUTEX, FLOOR),
+    *("boost_asio", "libuv", "glib_async_queue", "glib_main_loop"),
 )
 PENDING = (INTURN, HANDLE, DISPATCH, MUTEX)
 LATENCY_TARGETS = tuple(

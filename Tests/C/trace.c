@@ -139,31 +139,52 @@ static void a_child_has_a_recorder_of_its_own(void) {
   drain_and_destroy(queue);
 }
 
-/* The process that is traced is the test's child, which begins anew. */
-static void the_environment_asks_for_a_file(void) {
-  char path[] = "/tmp/inturn-trace-XXXXXX";
-  CHECK(mkdtemp(path) != NULL);
-  char file[64];
-  snprintf(file, sizeof file, "%s/%%p.json", path);
-  CHECK_INT(setenv("INTURN_TRACE", file, 1), 0);
+/* Runs this program anew with the setting, where it is traced. What it says on
+   the standard error goes to a room. */
+static pid_t run_traced(const char *setting, char *said, size_t size) {
+  int ends[2];
+  CHECK_INT(pipe(ends), 0);
+  CHECK_INT(setenv("INTURN_TRACE", setting, 1), 0);
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
-    execl("/proc/self/exe", "trace", "--traced", (char *)NULL);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    execl("/proc/self/exe", "trace", (char *)NULL);
     _exit(1);
   }
+  close(ends[1]);
+  size_t length = 0;
+  ssize_t got;
+  while ((got = read(ends[0], said + length, size - 1 - length)) > 0)
+    length += (size_t)got;
+  said[length] = '\0';
+  close(ends[0]);
   int status;
   CHECK_INT(waitpid(child, &status, 0), child);
   CHECK_INT(status, 0);
-  snprintf(file, sizeof file, "%s/%d.json", path, (int)child);
-  FILE *made = fopen(file, "r");
+  return child;
+}
+
+static void the_environment_asks_for_a_file(void) {
+  char folder[] = "/tmp/inturn-trace-XXXXXX", path[64], said[256];
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(path, sizeof path, "%s/%%p.json", folder);
+  pid_t child = run_traced(path, said, sizeof said);
+  CHECK_TEXT(said, "");
+  snprintf(path, sizeof path, "%s/%d.json", folder, (int)child);
+  FILE *made = fopen(path, "r");
   CHECK(made != NULL);
   char text[1 << 14] = "";
   CHECK(fread(text, 1, sizeof text - 1, made) > 0);
   fclose(made);
   CHECK_INT(count_of(text, "\"name\":\"enqueue of the environment\""), 1);
-  CHECK_INT(remove(file), 0);
   CHECK_INT(remove(path), 0);
+  CHECK_INT(remove(folder), 0);
+  /* Now the folder is gone. */
+  run_traced(path, said, sizeof said);
+  CHECK(strstr(said, "inturn: INTURN_TRACE: cannot write /tmp/") == said);
 }
 
 __attribute__((constructor)) static void be_traced(void) {

@@ -39,16 +39,26 @@ TEST(a_ref_of_what_is_gone_is_refused) {
   CHECK_REFUSED(stale, ref.enqueue([] {}));
 }
 
-TEST(what_there_is_is_dumped) {
-  queue_options options;
-  options.label = "to be dumped";
-  queue queue(fifo, std::move(options));
+namespace {
+
+/* What a function writes to a descriptor. */
+template <typename Write> std::string written(Write write) {
   std::FILE *file = std::tmpfile();
-  dump(fileno(file));
+  write(fileno(file));
   std::string text(1 << 16, '\0');
   CHECK(std::fseek(file, 0, SEEK_SET) == 0);
   text.resize(std::fread(&text[0], 1, text.size(), file));
   std::fclose(file);
+  return text;
+}
+
+} // namespace
+
+TEST(what_there_is_is_dumped) {
+  queue_options options;
+  options.label = "to be dumped";
+  queue queue(fifo, std::move(options));
+  const auto text = written([](int fd) { dump(fd); });
   CHECK(text.find(" \"to be dumped\" fifo ") != std::string::npos);
   CHECK_REFUSED(invalid_argument, dump(-1));
 }
@@ -63,12 +73,7 @@ TEST(what_is_recorded_is_written) {
     queue.drain();
   }
   stop_trace();
-  std::FILE *file = std::tmpfile();
-  write_trace(fileno(file));
-  std::string text(1 << 16, '\0');
-  CHECK(std::fseek(file, 0, SEEK_SET) == 0);
-  text.resize(std::fread(&text[0], 1, text.size(), file));
-  std::fclose(file);
+  const auto text = written([](int fd) { write_trace(fd); });
   CHECK(text.find("\"enqueue to be recorded\"") != std::string::npos);
   CHECK_REFUSED(invalid_argument, write_trace(-1));
   CHECK_REFUSED(invalid_argument, start_trace(std::size_t(-1)));

@@ -12,7 +12,7 @@ enum inturn_system_trace_kind {
   /// `operation` got into `lane`. A plain operation has no number yet: it is 0,
   /// and the lower 48 bits of `other` are its place, which is not 0. A place
   /// may
-  /// be given again once it has been started.
+  /// be given again once what was there has been started.
   INTURN_SYSTEM_TRACE_ENQUEUED = 1,
   /// The call of `operation` begins on this thread. The lower 48 bits of
   /// `other` are the place that a plain operation's enqueue was given, else 0.

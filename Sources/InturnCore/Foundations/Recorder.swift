@@ -32,8 +32,8 @@ struct Recorder {
   private var lost: UnsafeMutablePointer<Word> { words + 2 }
   /// When it was last started, in ticks: what is older is not told.
   private var since: UnsafeMutablePointer<Word> { words + 3 }
-  /// From then on, in ticks, no record has been overwritten or found no room. Relaxed: it is read
-  /// after the blocks, and only grows.
+  /// From then on, in ticks, no record has been overwritten or found no room. It only grows, and is
+  /// changed before a block's new turn is seen: a reader that misses the old turn knows of it.
   private var complete: UnsafeMutablePointer<Word> { words + 6 }
   private var firstTicks: UInt64 { words[4].load(ordering: .relaxed) }
   private var firstNanoseconds: UInt64 { words[5].load(ordering: .relaxed) }
@@ -72,8 +72,8 @@ struct Recorder {
     self.words = words
   }
 
-  /// Starts recording, with memory of about this size if there is none yet. Does nothing when it is
-  /// on. False when memory runs out.
+  /// Starts recording, with memory of about this size, but at least two blocks, if there is none
+  /// yet. Does nothing when it is on. False when memory runs out.
   static func start(bytes: Int) -> Bool {
     if isOn { return true }
     if memory.pointee.load(ordering: .acquiring) == 0 {
@@ -104,7 +104,8 @@ struct Recorder {
 
   // MARK: Recording
 
-  /// Records something; see `CInturnSystem/include/Trace.h` for the words.
+  /// Records something, at a time or now; see `CInturnSystem/include/Trace.h` for the words. Does
+  /// nothing when the recorder is off or all blocks are other threads'.
   @_optimize(speed)
   @inline(never)
   static func note(
@@ -170,16 +171,16 @@ struct Recorder {
     for _ in 0..<count {
       let number = turns.pointee.wrappingAdd(1, ordering: .relaxed).newValue
       let block = words + Self.wordsOfHead + Int((number - 1) % count) * Self.wordsOfBlock
-      let turn = block[0].load(ordering: .relaxed)
-      if turn & 1 != 0 { continue }
       // Acquiring: after all that the last thread wrote.
-      let isTaken = block[0].compareExchange(
-        expected: turn, desired: number << 2 | 3, ordering: .acquiring
-      ).exchanged
-      if !isTaken { continue }
+      let turn = block[0].load(ordering: .acquiring)
+      if turn & 1 != 0 { continue }
       if turn != 0 {
         complete.pointee.max(block[5].load(ordering: .relaxed), ordering: .relaxed)
       }
+      let isTaken = block[0].compareExchange(
+        expected: turn, desired: number << 2 | 3, ordering: .acquiringAndReleasing
+      ).exchanged
+      if !isTaken { continue }
       // A reader that sees anything of this turn sees the new number.
       atomicMemoryFence(ordering: .releasing)
       block[1].store(0, ordering: .relaxed)
@@ -250,7 +251,7 @@ struct Recorder {
       (room + word).initialize(to: block[wordsOfBlockHead + word].load(ordering: .relaxed))
     }
     atomicMemoryFence(ordering: .acquiring)
-    if count == 0 || block[0].load(ordering: .relaxed) >> 2 != turn >> 2 { return nil }
+    if count == 0 || block[0].load(ordering: .acquiring) >> 2 != turn >> 2 { return nil }
     var copy = inturn_system_trace_block()
     copy.sequence = turn >> 2
     copy.thread = thread

@@ -36,7 +36,7 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// An operation has started; of a plain one, `job` has just left the buffer.
+  /// An operation has started. The job of a plain one has just left the buffer.
   @inline(never)
   func traceStartedLocked(_ slot: OperationSlot.Pointer, isPlain: Bool = false) {
     var place: UInt64 = 0
@@ -46,6 +46,7 @@ extension UnsafeMutablePointer<Lane> {
     Recorder.note(.started, traceKey, slot.traceKey, slot.traceSite | place)
   }
 
+  /// The call of an operation's work has returned. The slot may have ended, but is still there.
   @inline(never)
   func traceReturned(_ slot: OperationSlot.Pointer) {
     Recorder.note(.returned, traceKey, slot.traceKey, 0)
@@ -73,12 +74,14 @@ extension UnsafeMutablePointer<Lane> {
   /// The lane that a key stands for, or stood for.
   init(traced key: UInt64) { self.init(bitPattern: UInt((key & (1 << 41 - 1)) << 6))! }
 
+  /// This thread begins a turn of the lane's executor.
   @inline(never)
   func traceTurnLocked() {
     let limit = limit == UInt32.max ? 0 : UInt64(limit)
     Recorder.note(.turn, traceKey, limit, executor.handle.traceKey)
   }
 
+  /// Something that is about the lane alone.
   @inline(never)
   func traceLocked(_ kind: Recorder.Kind) { Recorder.note(kind, traceKey, 0, 0) }
 
@@ -86,12 +89,14 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   func traceGoneLocked() { Recorder.note(.gone, traceKey, 0, label: label) }
 
+  /// Whether a trace may need the queue's name.
   var mayHaveRecordsLocked: Bool {
     !pointee.machine.flags.isDisjoint(with: [.recorded, .wasRecorded])
   }
 }
 
 extension UnsafeMutablePointer<OperationSlot> {
+  /// By which records name the operation's present attempt.
   var traceKey: UInt64 { handle(.operation).traceKey }
 
   fileprivate var traceSite: UInt64 { UInt64(pointee.work.site.bits) << 48 }

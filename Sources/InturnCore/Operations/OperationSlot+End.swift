@@ -18,6 +18,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard token.isOf(.token), let slot = Engine.current.pointee.operations.pointer(at: token.index)
     else { return token.refusal(for: .token) }
     var current = slot.pointee.word.load(ordering: .relaxed)
+    // What is recorded goes the longer way, which takes the time before it ends the operation.
     while !Recorder.isOn {
       let word = OperationWord(bits: current)
       if word.contains(.observed) {

@@ -1,27 +1,35 @@
 // The recorder, which is read while it is written.
 #include "../checker/checker.hpp"
-#include "../scheduler/scheduler.hpp"
-#include "../seam/CInturnSystem.h"
+#include "../seam/written.hpp"
 
+#include <memory>
 #include <string>
 
 using namespace model;
 
 namespace {
 
-// What the recorder has, of one queue without a label and nothing else: so a
-// name of another queue is a record that nobody made.
-int readTrace(const char *what) {
+std::string written(const char *what) {
   (void)model_take_written();
   expect(what, inturn_trace_write(0), {INTURN_OK});
   std::string text = model_take_written();
   CHECK(text.size() > 2 && text[text.size() - 2] == '}');
-  CHECK(text.find("\"queue 2\"") == std::string::npos);
-  int slices = 0;
-  for (size_t at = 0;
-       (at = text.find("\"suspended\"", at)) != std::string::npos; at++)
-    slices++;
-  return slices;
+  return text;
+}
+
+int countOf(const std::string &part, const std::string &text) {
+  int count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at++)
+    count++;
+  return count;
+}
+
+// How often it says that the only queue was suspended. That has no label, so
+// the name of another one would be from a record that nobody made.
+int suspensions(const char *what) {
+  std::string text = written(what);
+  CHECK(countOf("\"queue 2\"", text) == 0);
+  return countOf("\"suspended\"", text);
 }
 
 void startWith(size_t bytes) {
@@ -43,7 +51,7 @@ SCENARIO(a_trace_is_read_while_its_oldest_records_go) {
   startWith(1);
   suspend(queue, 250);
   together(
-      {[&] { suspend(queue, 20); }, [&] { CHECK(readTrace("read") > 0); }});
+      {[&] { suspend(queue, 20); }, [&] { CHECK(suspensions("read") > 0); }});
   expect("stop", inturn_trace_stop(), {INTURN_OK});
 }
 
@@ -55,24 +63,27 @@ SCENARIO(a_recorder_stops_and_starts_while_threads_record) {
               expect("stop", inturn_trace_stop(), {INTURN_OK});
               startWith(0);
             },
-            [&] { suspend(queue, 2); }, [&] { (void)readTrace("read"); }});
-  CHECK(readTrace("read at last") <= 2);
+            [&] { suspend(queue, 2); }, [&] { (void)suspensions("read"); }});
+  CHECK(suspensions("read at last") <= 2);
   expect("stop", inturn_trace_stop(), {INTURN_OK});
 }
 
-// A lane that is made meanwhile is recorded, too.
+// Once the start has returned, all queues are recorded: those that were there,
+// and one that was made meanwhile.
 SCENARIO(a_queue_is_made_while_the_recorder_starts) {
   Queue first(INTURN_QUEUE_FIFO);
+  std::unique_ptr<Queue> second;
   together({[] { startWith(16 * 8192); },
-            [] {
-              Queue queue(INTURN_QUEUE_FIFO);
-              queue.add("x", finishes);
-              queue.drain();
-            }});
-  first.add("y", finishes);
+            [&] { second = std::make_unique<Queue>(INTURN_QUEUE_FIFO); }});
+  for (Queue *queue : {&first, second.get()})
+    expect("enqueue",
+           inturn_queue_enqueue(
+               queue->handle,
+               [](void *, inturn_token token) { inturn_token_finish(token); },
+               nullptr, nullptr, nullptr),
+           {INTURN_OK});
   first.drain();
-  (void)model_take_written();
-  expect("write", inturn_trace_write(0), {INTURN_OK});
-  CHECK(model_take_written().find("\"enqueue ") != std::string::npos);
+  second->drain();
+  CHECK(countOf("\"name\":\"enqueue queue ", written("write")) == 2);
   expect("stop", inturn_trace_stop(), {INTURN_OK});
 }

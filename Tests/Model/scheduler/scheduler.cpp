@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
-#include <utility>
 
 #include "fiber.hpp"
 #include "trace.hpp"
@@ -135,9 +134,6 @@ void switchTo(int next) {
   fruitlessRounds = 0;
   threads[from].fiber.switchTo(threads[next].fiber);
 }
-
-// What was written to descriptors; see `model_take_written`.
-std::string written;
 
 [[noreturn]] void failAllBlocked() {
   char text[1024];
@@ -395,19 +391,9 @@ void model_note(const char *format, ...) {
   traceNote(current >= 0 ? threads[current].name : "?", text);
 }
 
-std::string model_take_written() { return std::exchange(written, {}); }
-
 // The engine's system ------------------------------------------------------
 
 extern "C" {
-
-_Thread_local void *inturn_system_innermost_frame;
-_Thread_local void *inturn_system_recording_block;
-// The real ones go on from one schedule to the next, and nothing is decided by
-// them.
-bool inturn_system_has_steady_ticks = true;
-struct inturn_system_process inturn_system_this_process = {"", 0, 1, 0,
-                                                           0,  0, 0, 0};
 
 void inturn_system_pause(void) {
   if (!isActive())
@@ -478,21 +464,8 @@ void inturn_system_wake_all(const uint32_t *word) { wake(word, true); }
 
 int64_t inturn_system_now(void) { return now; }
 void inturn_system_spin(int64_t) { inturn_system_pause(); }
-/* Nobody computes here. */
-int64_t inturn_system_thread_clock(void) { return 0; }
-int64_t inturn_system_thread_time(int64_t) { return -1; }
 uintptr_t inturn_system_thread(void) { return uintptr_t(current + 1); }
 bool inturn_system_is_main_thread(void) { return current <= 0; }
-int inturn_system_processors(void) { return 2; }
-
-void inturn_system_object_barrier(void) {}
-
-bool inturn_system_error_is_terminal(void) { return true; }
-
-bool inturn_system_write(int, const char *bytes, uintptr_t count) {
-  written.append(bytes, count);
-  return true;
-}
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
   if (settings.isTraced)

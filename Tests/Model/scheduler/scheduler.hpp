@@ -4,8 +4,6 @@
 #ifndef MODEL_SCHEDULER_HPP
 #define MODEL_SCHEDULER_HPP
 
-#include <string>
-
 #include "chooser.hpp"
 #include "scheduler.h"
 
@@ -40,8 +38,5 @@ struct Settings {
 void runSchedule(const Settings &settings, void (*body)());
 
 } // namespace model
-
-// What the engine has written to descriptors since the last call.
-std::string model_take_written();
 
 #endif

@@ -1,4 +1,5 @@
-// Parts of the system without points of the scheduler: descriptors, memory.
+// Parts of the system without points of the scheduler: what a process has,
+// descriptors, memory.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,6 +7,16 @@
 
 #include "../scheduler/scheduler.h"
 #include "CInturnSystem.h"
+
+_Thread_local void *inturn_system_innermost_frame;
+struct inturn_system_process inturn_system_this_process = {.state = 1};
+
+bool inturn_system_error_is_terminal(void) { return true; }
+int inturn_system_processors(void) { return 2; }
+// Nobody computes here.
+int64_t inturn_system_thread_clock(void) { return 0; }
+int64_t inturn_system_thread_time(int64_t clock) { return (void)clock, -1; }
+void inturn_system_object_barrier(void) {}
 
 // A descriptor that belongs to no file: nothing polls it here.
 int inturn_system_event_open(int *write_end) { return *write_end = 1000; }
@@ -27,7 +38,10 @@ bool inturn_system_is_trace_asked(bool was_forked) {
   return false;
 }
 
-// The recorder's.
+// The recorder's. The real ticks go on from one schedule to the next, and
+// nothing is decided by them.
+_Thread_local void *inturn_system_recording_block;
+bool inturn_system_has_steady_ticks = true;
 void inturn_system_prepare_ticks(void) {}
 void inturn_system_set_own_block(void *block) {
   inturn_system_recording_block = block;
