@@ -2125,7 +2125,8 @@ inturn_status inturn_why(inturn_operation operation,
 inturn_status inturn_trace_start(size_t bytes);
 
 /* Stops the recorder. What it has can still be written. Does nothing when it is
-   off. */
+   off.
+   Statuses: none. */
 inturn_status inturn_trace_stop(void);
 
 /* Writes what was recorded since the last start to a file descriptor, also
