@@ -1909,6 +1909,10 @@ typedef struct inturn_stall_link {
   const char *INTURN_NULLABLE file;
   const char *INTURN_NULLABLE function;
   uint32_t line;
+  /* The token that the operation's work was called with, to compare with those
+     that the program has: it is not the handler's to finish. {0} for a queue,
+     and before the work is called. */
+  inturn_token token;
 } inturn_stall_link;
 
 /* A report to the handler of inturn_report_set_handler. */

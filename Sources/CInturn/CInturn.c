@@ -30,7 +30,7 @@ _Static_assert(sizeof(inturn_queue_statistics) == 72, "grows with a version");
 _Static_assert(sizeof(inturn_library_statistics) == 56, "grows with a version");
 _Static_assert(sizeof(inturn_operation_info) == 80, "grows with a version");
 _Static_assert(sizeof(inturn_report) == 88, "grows with a version");
-_Static_assert(sizeof(inturn_stall_link) == 56, "grows with a version");
+_Static_assert(sizeof(inturn_stall_link) == 64, "grows with a version");
 _Static_assert(sizeof(inturn_entry) == 240, "grows with a version");
 _Static_assert(sizeof(inturn_site) == 24, "fixed: callers own it");
 _Static_assert(offsetof(inturn_site, number) == 20, "as Sites.swift says");

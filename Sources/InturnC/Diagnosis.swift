@@ -185,6 +185,7 @@ extension Report {
       next.operation_label = copy(link.operationLabel)
       next.is_operation = link.isOperation
       if let line = link.site.line { (next.file, next.function, next.line) = line.inC }
+      next.token = inturn_token(bits: link.token)
       chain.append(next)
     }
     var told = inturn_report()

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 /* A connection to a path, or -1. */
 static int client_of(const char *path) {
@@ -33,14 +32,6 @@ static const char *socket_of(pid_t process) {
   static char path[128];
   path_of_answers("INTURN_SOCKET", process, path, sizeof path);
   return path;
-}
-
-static void await_child(pid_t child) {
-  int status;
-  CHECK_INT(waitpid(child, &status, 0), child);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)
-    refused_at(__FILE__, __LINE__, "a call of the child");
-  CHECK_INT(status, 0);
 }
 
 static int connect_to_self(void) {
@@ -263,7 +254,7 @@ static void what_has_taken_its_place_stays_at_the_exit(void) {
     CHECK_INT(close(file), 0);
     exit(0);
   }
-  await_child(child);
+  CHECK_INT(wait_for_child(child), 0);
   CHECK_INT(unlink(socket_of(child)), 0);
 }
 
@@ -336,7 +327,7 @@ static void a_child_does_not_keep_its_parents_socket_open(void) {
     }
     _exit(0);
   }
-  await_child(parent);
+  CHECK_INT(wait_for_child(parent), 0);
   CHECK_INT(client_of(socket_of(parent)), -1);
   CHECK_INT(unlink(socket_of(parent)), 0);
   for (int i = 0; i < 2; i++)

@@ -234,8 +234,7 @@ int run_tests(const program *program, int argc, char **argv) {
   return passed > 0 ? 0 : 1;
 }
 
-/* The wait status of a child that has set itself an alarm. */
-static int wait_for(pid_t child) {
+int wait_for_child(pid_t child) {
   int status = 0;
   pid_t result;
   do
@@ -269,7 +268,7 @@ int run_self(const char *argument, const char *second_argument) {
           (char *)NULL);
     _exit(127);
   }
-  return wait_for(child);
+  return wait_for_child(child);
 }
 
 bool is_alone(const char *test, const char *variable, const char *value) {
@@ -299,7 +298,7 @@ void in_child_at(const char *file, int line, void (*body)(void *),
     body(context);
     _exit(0);
   }
-  int status = wait_for(child);
+  int status = wait_for_child(child);
   if (WIFSIGNALED(status))
     fail_at(file, line, "the child was ended by signal %d", WTERMSIG(status));
   if (WEXITSTATUS(status) != 0)

@@ -190,6 +190,10 @@ typedef struct program {
    spaces, are left out, which is printed. */
 int run_tests(const program *program, int argc, char **argv);
 
+/* Waits for a child, which has to have set itself an alarm or to end anyway.
+   Returns its wait status. */
+int wait_for_child(pid_t child);
+
 /* Runs this program again, with one or two arguments, and waits for it. Returns
    its wait status; SIGALRM kills it after the limit. */
 int run_self(const char *argument, const char *second_argument);

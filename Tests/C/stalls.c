@@ -46,7 +46,10 @@ static void describe(const inturn_report *report, stall *stall) {
                                    : "?",
                       link->line);
     CHECK((size_t)sites < sizeof stall->sites);
+    stall->last = link->token;
   }
+  CHECK(report->chain_count > 0);
+  stall->first = report->chain->token;
 }
 
 /* Removes the sites, which are in brackets, from a message. */

@@ -21,6 +21,7 @@ typedef struct stall {
   char queue_label[64];
   int64_t stalled_ns;
   uint64_t waiting;
+  inturn_token first, last; /* the links' tokens */
 } stall;
 
 enum { MOST_STALLS = 64 };

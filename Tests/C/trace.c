@@ -5,7 +5,7 @@
  */
 #include "trace.h"
 
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void nothing_is_recorded_before_the_start(void) {
@@ -99,6 +99,29 @@ static void each_queue_has_its_own_name(void) {
   free(text);
 }
 
+static void finish_and_stay(void *context, inturn_token token) {
+  (void)context;
+  CHECK_OK(inturn_token_finish(token));
+  nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* The calls of the operations have not returned when the queue is gone. */
+static void a_queue_is_destroyed_while_its_work_returns(void) {
+  begin_again();
+  enum { ROUNDS = 20 };
+  for (int i = 0; i < ROUNDS; i++) {
+    inturn_queue_kind kind =
+        i % 2 == 0 ? INTURN_QUEUE_FIFO : INTURN_QUEUE_CONCURRENT;
+    inturn_queue queue = labelled_queue(kind, "uploads");
+    inturn_operation_options options = labelled("photo");
+    CHECK_OK(inturn_queue_enqueue(queue, finish_and_stay, NULL, NULL, NULL));
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, finish_and_stay, NULL,
+                                       NULL, NULL));
+    drain_and_destroy(queue);
+  }
+  CHECK_INT(written_count_of("\"outcome\":\"finished\""), 2 * ROUNDS);
+}
+
 static void what_is_cancelled_or_moved_has_no_false_arrow(void) {
   begin_again();
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
@@ -132,9 +155,7 @@ static void a_child_has_a_recorder_of_its_own(void) {
     CHECK_INT(written_count_of("parent's"), 0);
     _exit(0);
   }
-  int status;
-  CHECK_INT(waitpid(child, &status, 0), child);
-  CHECK_INT(status, 0);
+  CHECK_INT(wait_for_child(child), 0);
   CHECK_INT(written_count_of("enqueue parent's"), 1);
   drain_and_destroy(queue);
 }
@@ -161,9 +182,9 @@ static pid_t run_traced(const char *setting, char *said, size_t size) {
     length += (size_t)got;
   said[length] = '\0';
   close(ends[0]);
-  int status;
-  CHECK_INT(waitpid(child, &status, 0), child);
-  CHECK_INT(status, 0);
+  if (strstr(said, "no thread can be started") != NULL)
+    refused_at(__FILE__, __LINE__, "a thread of the child");
+  CHECK_INT(wait_for_child(child), 0);
   return child;
 }
 
@@ -214,6 +235,7 @@ PROGRAM(trace, TEST(nothing_is_recorded_before_the_start),
         TEST(each_operation_has_its_arrows),
         TEST(an_arrow_leads_to_what_an_end_lets_start),
         TEST(each_queue_has_its_own_name),
+        TEST(a_queue_is_destroyed_while_its_work_returns),
         TEST(what_is_cancelled_or_moved_has_no_false_arrow),
 
         TEST(a_child_has_a_recorder_of_its_own),

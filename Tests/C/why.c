@@ -68,6 +68,7 @@ static void the_chain_leads_from_the_operation_to_its_cause_at_once(void) {
              "has not been finished.");
   CHECK_TEXT(reason.queue_label, "network");
   CHECK_INT(reason.waiting, 0);
+  CHECK(reason.first.bits == 0 && reason.last.bits == token.bits);
   CHECK_REASON(load, "turn load@network > token login@network");
   stall own = reason_of(login);
   CHECK_TEXT(own.chain, "token login@network");

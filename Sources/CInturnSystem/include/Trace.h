@@ -18,7 +18,7 @@ enum inturn_system_trace_kind {
   /// `other` are the place that a plain operation's enqueue was given, else 0.
   INTURN_SYSTEM_TRACE_STARTED,
   /// The call of `operation` has returned on this thread. Left out when the
-  /// thread's next record is another start on the same lane.
+  /// thread's next record is another start on the same lane. `lane` is 0.
   INTURN_SYSTEM_TRACE_RETURNED,
   /// `operation` has ended, by this thread; `outcome` says how. `lane` is 0:
   /// it is that of the start.

@@ -142,7 +142,7 @@ extension UnsafeMutablePointer<Lane> {
     StallLink(
       cause: cause, queueLabel: label.map { String(cString: $0) },
       operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
-      site: slot.map(siteLocked) ?? site, predicate: predicate)
+      site: slot.map(siteLocked) ?? site, token: slot?.startedToken ?? 0, predicate: predicate)
   }
 
   @inline(never)
@@ -309,5 +309,14 @@ extension UnsafeMutablePointer<Lane> {
       return makeLocked(
         linkLocked(.callback, of: slot, Self.callbackPredicate), isPatient: isPatient)
     }
+  }
+}
+
+extension OperationSlot.Pointer {
+  /// The bits of the token that the present attempt's work was called with; 0 before that.
+  fileprivate var startedToken: UInt64 {
+    let word = loadWord()
+    if !word.contains(.started) { return 0 }
+    return Handle(.token, index: pointee.index, generation: word.generation).bits
   }
 }

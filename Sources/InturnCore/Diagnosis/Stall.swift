@@ -20,6 +20,8 @@ package struct StallLink {
   package let isOperation: Bool
   /// Where the operation was enqueued, or the queue suspended.
   package let site: Site
+  /// The token of the operation's present attempt; 0 before it has started.
+  package let token: UInt64
   /// What a message says about it after its name; empty if the next link explains it.
   var predicate = ""
 

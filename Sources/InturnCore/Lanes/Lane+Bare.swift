@@ -20,7 +20,7 @@ extension UnsafeMutablePointer<Lane> {
       // at the same time.
       inturn_system_prefetch(chunk)
       if !budget.isStillOurs { return .stop }
-      if Recorder.isOn { traceReturned(gate) }
+      if Recorder.isOn { gate.traceReturned() }
       let word = gate.loadWord()
       guard word.contains(.ended) else { break }
       if Batch.takeDownAtOnce(gate, word) { gate.pointee.destroy = nil }

@@ -63,7 +63,7 @@ struct Burst {
   @inline(__always)
   fileprivate func traceReturned() {
     if traceKey != 0 && done > 0 {
-      Recorder.note(.returned, traceKey, Handle(bits: token).traceKey, 0)
+      Recorder.note(.returned, 0, Handle(bits: token).traceKey, 0)
     }
   }
 

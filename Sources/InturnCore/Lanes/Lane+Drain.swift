@@ -184,7 +184,7 @@ extension UnsafeMutablePointer<Lane> {
   /// afterwards it may be gone.
   @_optimize(speed)
   func callReturned(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Progress {
-    if Recorder.isOn { traceReturned(slot) }
+    if Recorder.isOn { slot.traceReturned() }
     let word = slot.loadWord()
     // Destroying a context counts as a call.
     if word.contains(.ended), slot.pointee.destroy == nil || budget.remaining > 0 {

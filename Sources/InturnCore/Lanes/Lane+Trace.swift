@@ -46,12 +46,6 @@ extension UnsafeMutablePointer<Lane> {
     Recorder.note(.started, traceKey, slot.traceKey, slot.traceSite | place)
   }
 
-  /// The call of an operation's work has returned. The slot may have ended, but is still there.
-  @inline(never)
-  func traceReturned(_ slot: OperationSlot.Pointer) {
-    Recorder.note(.returned, traceKey, slot.traceKey, 0)
-  }
-
   /// An operation on this lane no longer waits for one that has ended.
   @inline(never)
   func traceReleasedLocked(_ edge: Edge.Pointer) {
@@ -100,6 +94,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   var traceKey: UInt64 { handle(.operation).traceKey }
 
   fileprivate var traceSite: UInt64 { UInt64(pointee.work.site.bits) << 48 }
+
+  /// The call of its work has returned. It may have ended: the slot is still there, the queue may be
+  /// gone.
+  @inline(never)
+  func traceReturned() { Recorder.note(.returned, 0, traceKey, 0) }
 
   /// It has ended: no later than at this time, after which another one may have started.
   @inline(never)

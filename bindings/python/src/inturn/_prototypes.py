@@ -231,7 +231,7 @@ class inturn_library_statistics(_Sized):
 class inturn_stall_link(t.Structure):
     _fields_ = _fields(
         "size:u32 cause:int queue_label:string operation_label:string is_operation:bool "
-        "file:string function:string line:u32"
+        "file:string function:string line:u32 token:u64"
     )
 
 
