@@ -1933,12 +1933,17 @@ typedef struct inturn_report {
   const char *INTURN_NULLABLE file;
   const char *INTURN_NULLABLE function;
   uint32_t line;
+  /* Of what is stuck, when the recorder has it: the last steps of the chain's
+     queues, a line each, the oldest first: up to eight enqueues, starts and
+     suspensions, and the ends of these. For people: the form may change. Else
+     NULL. */
+  const char *INTURN_NULLABLE steps;
 } inturn_report;
 
 #define INTURN_REPORT_INIT                                                     \
   {                                                                            \
     sizeof(inturn_report), (inturn_report_kind)0, "", NULL, NULL, 0, 0, NULL,  \
-        0, NULL, NULL, 0                                                       \
+        0, NULL, NULL, 0, NULL                                                 \
   }
 
 /* Reports something: for bindings to other languages, where there is more to
@@ -2095,7 +2100,9 @@ typedef enum inturn_dump_format {
 } inturn_dump_format;
 
 /* Writes a snapshot to a file descriptor, in UTF-8. It has what inturn_snapshot
-   tells, and takes no memory but 40 KB of the stack.
+   tells, and takes no memory but 40 KB of the stack. When the recorder has been
+   started, a copy of what it has is taken, too; the last steps of all queues
+   follow, as in inturn_report, but in DOT.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to; an unknown format),
    E_NO_MEMORY (of the first call of all).
    Threads: any, but not in a signal handler: it takes locks. See section 14. */
@@ -2123,6 +2130,7 @@ inturn_status inturn_why(inturn_operation operation,
    which hold about 500,000 records. It is taken by the first call and never
    given back; later ones go on with it. Starting again forgets what was
    recorded before it was stopped. Does nothing when the recorder is on.
+   Reports of what is stuck, inturn_why and dumps have its last steps.
    The environment's INTURN_TRACE=PATH starts it as the library is first used,
    and writes the file at the process's exit: see section 14.
    Statuses: E_INVALID_ARGUMENT (more than a terabyte), E_NO_MEMORY. */

@@ -15,7 +15,7 @@
 #include "CInturnSystem.h"
 #include "TraceItems.h"
 
-static const char *const outcomes[] = {
+const char *const inturn_trace_outcomes[] = {
     "not recorded", "finished", "failed", "cancelled", "timed out", "abandoned",
 };
 static const char *const verbs[] = {
@@ -33,14 +33,6 @@ static struct thread *thread_at(struct writer *w, id thread) {
 }
 static struct end *end_at(struct writer *w, id end) {
   return &inturn_trace_at(w, end)->as.end;
-}
-
-static uint16_t site_of(const record *record) {
-  return (uint16_t)(record->other >> 48);
-}
-static uint8_t outcome_of(const record *record) {
-  uint8_t outcome = (uint8_t)(record->operation >> 56);
-  return outcome < sizeof outcomes / sizeof *outcomes ? outcome : 0;
 }
 
 // --- Operations
@@ -150,7 +142,7 @@ static void start_operation(struct writer *w, id id, const record *record,
   operation->track = inturn_trace_take_track(w, lane);
   if (operation->ends == 0 && (!is_complete || operation->outcome != 0)) {
     // It is over: the end was recorded before, or is lost.
-    end_operation(w, id, ns, outcomes[operation->outcome]);
+    end_operation(w, id, ns, inturn_trace_outcomes[operation->outcome]);
     return;
   }
   operation->is_counted = is_complete;
@@ -170,7 +162,7 @@ static void finish_operation(struct writer *w, uint32_t id,
     struct lane *lane = lane_at(w, operation->lane);
     bool was_full = operation->is_counted && lane->limit != 0 &&
                     lane->running + lane->ends == lane->limit;
-    end_operation(w, id, ns, outcomes[operation->outcome]);
+    end_operation(w, id, ns, inturn_trace_outcomes[operation->outcome]);
     if (was_full) {
       uint32_t end = inturn_trace_make_other(w);
       end_at(w, end)->at = finished;
@@ -334,11 +326,6 @@ static void take(struct writer *w, const record *record, uint64_t ns,
     put_suspension(w, record, ns, lane);
     break;
   }
-}
-
-static bool has_text(const record *record) {
-  return kind_of(record) == INTURN_SYSTEM_TRACE_LABEL ||
-         kind_of(record) == INTURN_SYSTEM_TRACE_GONE;
 }
 
 // Takes what is to be known before the first event: labels, which operations

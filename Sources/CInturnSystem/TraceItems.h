@@ -1,6 +1,6 @@
 // What the writer of traces remembers while it reads the records, and how it
-// writes events: shared by Trace.c, TraceOrder.c
-// and TraceEvents.c.
+// writes events: shared by Trace.c, TraceOrder.c,
+// TraceEvents.c and TraceSteps.c.
 #ifndef CINTURN_TRACE_ITEMS_H
 #define CINTURN_TRACE_ITEMS_H
 
@@ -123,6 +123,21 @@ typedef struct inturn_system_trace_record record;
 static inline uint8_t kind_of(const record *record) {
   return (uint8_t)(record->lane >> 56);
 }
+static inline uint16_t site_of(const record *record) {
+  return (uint16_t)(record->other >> 48);
+}
+// The place of its name in inturn_trace_outcomes.
+static inline uint8_t outcome_of(const record *record) {
+  uint8_t outcome = (uint8_t)(record->operation >> 56);
+  return outcome < 6 ? outcome : 0;
+}
+// The next record is text.
+static inline bool has_text(const record *record) {
+  return kind_of(record) == INTURN_SYSTEM_TRACE_LABEL ||
+         kind_of(record) == INTURN_SYSTEM_TRACE_GONE;
+}
+
+extern const char *const inturn_trace_outcomes[6];
 
 // --- Order
 

@@ -200,7 +200,10 @@ extension Report {
     chain.withUnsafeBufferPointer { links in
       told.chain = links.isEmpty ? nil : links.baseAddress
       told.chain_count = links.count
+      let steps = stall.flatMap { Trace.lastSteps(of: $0) }
+      told.steps = UnsafePointer(steps)
       body(&told)
+      free(steps)
     }
     for text in texts { text.deallocate() }
   }

@@ -160,6 +160,89 @@ static void a_child_has_a_recorder_of_its_own(void) {
   drain_and_destroy(queue);
 }
 
+/* What the last report says of the last steps. */
+static char steps[1 << 14];
+
+static void take_steps(void *context, const inturn_report *report) {
+  (void)context;
+  CHECK(report->size >= sizeof *report);
+  snprintf(steps, sizeof steps, "%s", report->steps ? report->steps : "none");
+}
+
+static void take_stall(const inturn_report *report) {
+  take_steps(NULL, report);
+}
+
+/* The steps in a dump, as a string, which the caller frees. */
+static char *dumped(inturn_dump_format format) {
+  FILE *file = tmpfile();
+  CHECK(file != NULL);
+  CHECK_OK(inturn_dump(fileno(file), format));
+  char *text = all_of(file);
+  fclose(file);
+  return text;
+}
+
+static void a_report_has_the_last_steps(void) {
+  inturn_queue other = labelled_queue(INTURN_QUEUE_FIFO, "other");
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads\n");
+  inturn_token token;
+  begin_again();
+  CHECK_OK(inturn_queue_enqueue(other, just_finish, NULL, NULL, NULL));
+  for (int i = 0; i < 20; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  hold(queue, "photo", &token);
+  inturn_operation_options options = labelled("last");
+  inturn_operation last;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     &last));
+  CHECK_OK(inturn_why(last, take_steps, NULL));
+  CHECK_INT(count_of(steps, "before: enqueued"), 8);
+  CHECK_INT(count_of(steps, "before: started"), 8);
+  CHECK_INT(count_of(steps, "before: finished ("), 7);
+  CHECK_INT(count_of(steps, ", queue \"uploads \", thread "), 23);
+  CHECK_INT(count_of(steps, "trace.c:"), 21);
+  CHECK_INT(count_of(steps, "\n"), 23);
+  CHECK_INT(count_of(steps, "started \"photo\" ("), 1);
+  /* The oldest is first. */
+  const char *line = steps + strlen(steps) - 2;
+  while (line[-1] != '\n')
+    line--;
+  CHECK(strstr(line, "enqueued \"last\" (") != NULL);
+
+  /* A dump has those of all queues, a report of something stuck has its own. */
+  char *text = dumped(INTURN_DUMP_TEXT), *json = dumped(INTURN_DUMP_JSON);
+  CHECK_INT(count_of(text, "\nlast steps:\n"), 1);
+  CHECK_INT(count_of(text, "before: enqueued"), 8);
+  CHECK_INT(count_of(text, "queue \"other\", thread "), 0);
+  CHECK_INT(count_of(json, ",\"steps\":\""), 1);
+  CHECK_INT(count_of(json, ", queue \\\"uploads \\\", thread "), 23);
+  free(text);
+  free(json);
+  steps[0] = 0;
+  stalls_told = take_stall;
+  stalls_begin(STALL_NS);
+  STALL("token photo@uploads\n");
+  stalls_end();
+  stalls_told = NULL;
+  CHECK_INT(count_of(steps, "\n"), 23);
+
+  /* What was recorded before the last start is not told. */
+  begin_again();
+  CHECK_OK(inturn_why(last, take_steps, NULL));
+  CHECK_TEXT(steps, "none");
+  CHECK_OK(inturn_queue_suspend(queue));
+  drain_and_destroy(other);
+  CHECK_OK(inturn_why(last, take_steps, NULL));
+  CHECK_INT(count_of(steps, "before: suspended, queue \"uploads \""), 1);
+  CHECK_INT(count_of(steps, "\n"), 1);
+  CHECK_OK(inturn_queue_resume(queue));
+  CHECK_OK(inturn_token_finish(token));
+  CHECK_OK(inturn_operation_release(last));
+  drain_and_destroy(queue);
+}
+
 /* Runs this program anew with the setting, where it is traced. What it says on
    the standard error goes to a room. */
 static pid_t run_traced(const char *setting, char *said, size_t size) {
@@ -238,5 +321,6 @@ PROGRAM(trace, TEST(nothing_is_recorded_before_the_start),
         TEST(a_queue_is_destroyed_while_its_work_returns),
         TEST(what_is_cancelled_or_moved_has_no_false_arrow),
 
+        TEST(a_report_has_the_last_steps),
         TEST(a_child_has_a_recorder_of_its_own),
         TEST(the_environment_asks_for_a_file), TEST(what_cannot_be_is_refused))

@@ -11,18 +11,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* All that was written to a file, as a string, which the caller frees. */
+static inline char *all_of(FILE *file) {
+  long size = lseek(fileno(file), 0, SEEK_END);
+  char *text = calloc(1, (size_t)size + 1);
+  CHECK(text != NULL);
+  CHECK_INT(pread(fileno(file), text, (size_t)size, 0), size);
+  return text;
+}
+
 /* What is written now, as a string, which the caller frees. */
 static inline char *written(void) {
   FILE *file = tmpfile();
   CHECK(file != NULL);
   CHECK_OK(inturn_trace_write(fileno(file)));
-  long size = lseek(fileno(file), 0, SEEK_END);
-  char *text = calloc(1, (size_t)size + 1);
-  CHECK(text != NULL);
-  CHECK_INT(pread(fileno(file), text, (size_t)size, 0), size);
+  char *text = all_of(file);
   fclose(file);
   CHECK_INT(strncmp(text, "{\"displayTimeUnit\"", 18), 0);
-  CHECK_TEXT(text + size - 2, "}\n");
+  CHECK_TEXT(text + strlen(text) - 2, "}\n");
   return text;
 }
 

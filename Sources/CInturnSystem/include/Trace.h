@@ -93,4 +93,12 @@ struct inturn_system_trace {
 int inturn_system_trace_write(int descriptor,
                               const struct inturn_system_trace *_Nonnull trace);
 
+/// Writes the last steps of these queues, or of all for NULL, as text: a line
+/// each, the oldest first, of each sort at most eight. What has no room is left
+/// out. Returns the length; the text ends with a zero.
+uint64_t
+inturn_system_trace_steps(const struct inturn_system_trace *_Nonnull trace,
+                          const uint64_t *_Nullable lanes, uint64_t count,
+                          char *_Nonnull room, uint64_t size);
+
 #endif

@@ -35,6 +35,9 @@ public struct Report: Sendable {
   public let fileID: String?
   /// That line; 0 when it is unknown.
   public let line: Int
+  /// The last steps of the queues in question, a line each, the oldest first, if something is stuck
+  /// and `startTrace` was called before. For people: the form may change.
+  public let steps: String?
 
   /// Sets the handler of reports, which replaces the default of one line on the standard error; nil
   /// restores the default.
@@ -90,6 +93,9 @@ public struct Report: Sendable {
     let place = report.site.line
     fileID = place.map { String(cString: $0.file) }
     line = place.map { Int($0.number) } ?? 0
+    let steps = report.stall.flatMap { Trace.lastSteps(of: $0) }
+    self.steps = steps.map { String(cString: $0) }
+    steps?.deallocate()
   }
 
   /// Reports that a queue has not accepted an operation.

@@ -26,7 +26,9 @@ package struct Dump {
 
   private mutating func write(_ format: Format) {
     switch format {
-    case .text: visit { $0.writeLine(of: $1) }
+    case .text:
+      visit { $0.writeLine(of: $1) }
+      writeSteps("last steps:\n") { $0.write($1) }
     case .json: writeJSON()
     case .dot:
       writer.write("digraph inturn {\nrankdir=LR; node [shape=box, fontname=\"sans-serif\"];\n")
@@ -46,6 +48,16 @@ package struct Dump {
     }
   }
 
+  /// What the recorder has of all queues, after this heading; nothing when it has nothing.
+  private mutating func writeSteps(
+    _ heading: StaticString, _ write: (inout DumpWriter, UnsafePointer<CChar>) -> Void
+  ) {
+    guard let steps = Trace.lastSteps(of: nil) else { return }
+    writer.write(heading)
+    write(&writer, steps)
+    free(steps)
+  }
+
   // MARK: JSON
 
   private mutating func writeJSON() {
@@ -53,7 +65,9 @@ package struct Dump {
     writer.write(inturn_system_now())
     writer.write(",\"entries\":[")
     visit { $0.writeObject(of: $1) }
-    writer.write("\n]}\n")
+    writer.write("\n]")
+    writeSteps(",\"steps\":") { $0.writeQuoted($1) }
+    writer.write("}\n")
   }
 
   private mutating func writeObject(of entry: SnapshotEntry) {

@@ -142,7 +142,8 @@ extension UnsafeMutablePointer<Lane> {
     StallLink(
       cause: cause, queueLabel: label.map { String(cString: $0) },
       operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
-      site: slot.map(siteLocked) ?? site, token: slot?.startedToken ?? 0, predicate: predicate)
+      site: slot.map(siteLocked) ?? site, token: slot?.startedToken ?? 0,
+      traceKey: traceKey, predicate: predicate)
   }
 
   @inline(never)

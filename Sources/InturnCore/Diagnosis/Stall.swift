@@ -22,6 +22,8 @@ package struct StallLink {
   package let site: Site
   /// The token of the operation's present attempt; 0 before it has started.
   package let token: UInt64
+  /// By which the recorder knows the queue.
+  let traceKey: UInt64
   /// What a message says about it after its name; empty if the next link explains it.
   var predicate = ""
 
@@ -57,7 +59,7 @@ package struct Stall {
   /// How many links were left out before the last one.
   private var skipped = 0
 
-  private static var mostLinks: Int { 12 }
+  static var mostLinks: Int { 12 }
   /// The longest part of a chain that is followed.
   private static var mostSteps: Int { 1000 }
 

@@ -25,7 +25,41 @@ package enum Trace {
   package static func write(to descriptor: Int32) -> Status {
     guard Engine.isThere else { return .noMemory }
     var status = Status.ok
-    let hasMemory = Recorder.read { trace in
+    let hasMemory = read { trace in
+      let fault = inturn_system_trace_write(descriptor, &trace)
+      if fault != 0 { status = fault == ENOMEM ? .noMemory : .invalidArgument }
+    }
+    return hasMemory ? status : .noMemory
+  }
+
+  /// The last steps of the links' queues, or of all, a line each, in memory that the caller frees;
+  /// nil when there are none. No lock is held.
+  @inline(never)
+  package static func lastSteps(of stall: Stall?) -> UnsafeMutablePointer<CChar>? {
+    if !Recorder.isUsed { return nil }
+    let size = 1 << 14
+    let bytesOfKeys = Stall.mostLinks * MemoryLayout<UInt64>.stride
+    guard let room = malloc(size + bytesOfKeys) else { return nil }
+    let text = room.bindMemory(to: CChar.self, capacity: size)
+    let keys = (room + size).bindMemory(to: UInt64.self, capacity: Stall.mostLinks)
+    var count = 0
+    for link in stall?.links ?? [] {
+      (keys + count).initialize(to: link.traceKey)
+      count += 1
+    }
+    var length: UInt64 = 0
+    _ = read { trace in
+      length = inturn_system_trace_steps(
+        &trace, stall == nil ? nil : keys, UInt64(count), text, UInt64(size))
+    }
+    if length > 0 { return text }
+    free(room)
+    return nil
+  }
+
+  /// Calls `body` with what was recorded, and the names for it. False when there is no memory.
+  private static func read(_ body: (inout inturn_system_trace) -> Void) -> Bool {
+    Recorder.read { trace in
       trace.queue_label = { key, room, size in
         Lane.Pointer(traced: key).copyLabel(
           ofTraced: key, to: UnsafeMutableRawBufferPointer(start: room, count: Int(size)))
@@ -50,10 +84,7 @@ package enum Trace {
         line.pointee = found.number
         return true
       }
-      let fault = inturn_system_trace_write(descriptor, &trace)
-      if fault != 0 { status = fault == ENOMEM ? .noMemory : .invalidArgument }
-      return true
+      body(&trace)
     }
-    return hasMemory ? status : .noMemory
   }
 }

@@ -67,6 +67,9 @@ struct Recorder {
   @inline(__always)
   static var isOn: Bool { recording.pointee.load(ordering: .relaxed) != 0 }
 
+  /// Whether it was ever started.
+  static var isUsed: Bool { memory.pointee.load(ordering: .relaxed) != 0 }
+
   private init?(_ address: UInt) {
     guard let words = UnsafeMutablePointer<Word>(bitPattern: address) else { return nil }
     self.words = words
@@ -205,12 +208,13 @@ struct Recorder {
 
   /// Calls `body` with copies of what was recorded since the last start. False when there is no
   /// memory for them.
-  static func read(_ body: (inout inturn_system_trace) -> Bool) -> Bool {
+  static func read(_ body: (inout inturn_system_trace) -> Void) -> Bool {
     var trace = inturn_system_trace()
     trace.last_ticks = inturn_system_ticks()
     trace.last_ns = inturn_system_now()
     guard let recorder = Recorder(memory.pointee.load(ordering: .acquiring)) else {
-      return body(&trace)
+      body(&trace)
+      return true
     }
     trace.first_ticks = recorder.firstTicks
     trace.first_ns = Int64(recorder.firstNanoseconds)
@@ -234,7 +238,8 @@ struct Recorder {
     trace.complete = recorder.complete.pointee.load(ordering: .relaxed)
     trace.blocks = UnsafePointer(blocks)
     trace.block_count = UInt64(count)
-    return body(&trace)
+    body(&trace)
+    return true
   }
 
   /// Nil when the block is empty, or has begun another turn meanwhile: what it had is the oldest of

@@ -114,6 +114,16 @@ def test_a_trace_has_what_was_recorded_between_its_start_and_its_stop(tmp_path: 
         inturn.start_trace()
         queue.options(label="photo").enqueue(finish)
         queue.drain()
+        tokens: list[inturn.Token] = []
+        held = queue.enqueue(tokens.append)
+        steps = getattr(inturn.why(held), "steps", None) or ""
+        assert 'before: enqueued "photo" (' in steps
+        assert 'before: finished "photo" (' in steps
+        assert steps.count(', queue "uploads", thread ') == steps.count("\n") >= 4
+        while not tokens:
+            pass
+        tokens.pop().finish()
+        queue.drain()
         inturn.stop_trace()
         queue.submit(int).result()
     path = tmp_path / "trace.json"
@@ -122,7 +132,7 @@ def test_a_trace_has_what_was_recorded_between_its_start_and_its_stop(tmp_path: 
         inturn.write_trace(again)
     events = json.loads(path.read_text())["traceEvents"]
     names = [event["name"] for event in events if event["ph"] == "X"]
-    assert names.count("enqueue uploads") == 1
+    assert names.count("enqueue uploads") == 2
     assert "finish photo" in names
     assert any(event.get("args", {}).get("outcome") == "finished" for event in events)
     again_events = json.loads(path.with_suffix(".again").read_text())["traceEvents"]

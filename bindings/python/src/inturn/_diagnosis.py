@@ -79,6 +79,9 @@ class Report(NamedTuple):
 
     ``file`` and ``line`` are the line that enqueued the operation or suspended the queue, and
     ``function`` is the function it is in.  They are None and 0 if they are unknown.
+
+    ``steps`` is the last that the chain's queues did, a line each, if `start_trace` was called
+    before.
     """
 
     kind: ReportKind
@@ -91,6 +94,7 @@ class Report(NamedTuple):
     file: str | None = None
     line: int = 0
     function: str | None = None
+    steps: str | None = None
 
 
 ReportHandler = Callable[[Report], object]

@@ -231,7 +231,7 @@ class inturn_library_statistics(_Sized):
 class inturn_stall_link(t.Structure):
     _fields_ = _fields(
         "size:u32 cause:int queue_label:string operation_label:string is_operation:bool "
-        "file:string function:string line:u32 token:u64"
+        "file:string function:string line:u32 token:token"
     )
 
 
@@ -239,7 +239,7 @@ class inturn_report(t.Structure):
     _fields_ = _fields(
         "size:u32 kind:int message:string queue_label:string operation_label:string "
         "stalled_ns:i64 waiting:u64 chain:*stall_link chain_count:size "
-        "file:string function:string line:u32"
+        "file:string function:string line:u32 steps:string"
     )
 
 

@@ -1,0 +1,47 @@
+import AsyncQueue
+import Foundation
+import InturnCore
+import TestSupport
+import Testing
+
+/// The recorder, and what is written.
+@Suite(.watched) struct RecorderTests {
+  /// What is written to a descriptor.
+  private func written(_ write: (Int32) -> Bool) throws -> String {
+    let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data().write(to: url)
+    defer { try? FileManager.default.removeItem(at: url) }
+    let file = try FileHandle(forWritingTo: url)
+    #expect(write(file.fileDescriptor))
+    try file.close()
+    return try String(contentsOf: url, encoding: .utf8)
+  }
+
+  @Test func `a report has the last steps, and all of them are written`() async throws {
+    Reports.begin()
+    Engine.setStallLimit(nanoseconds: 50_000_000)
+    #expect(Report.startTrace())
+    let queue = FIFOQueue(name: "recorded")
+    let end = Signal()
+    queue.enqueue { _ = await end.wait() }
+    let behind = Task(on: queue) {}
+    let told = await Reports.told("queue \"recorded\"")
+    let lines = told.first?.steps?.split(separator: "\n") ?? []
+    #expect(lines.count { $0.contains("enqueued") } == 2)
+    #expect(lines.count { $0.contains("before: started") } == 1)
+    #expect(lines.allSatisfy { $0.contains(", queue \"recorded\", thread ") })
+    #expect(try written { Report.dumpAll(to: $0) }.contains("queue \"recorded\" fifo"))
+    end.raise()
+    await behind.value
+    Report.stopTrace()
+    #expect(try written { Report.writeTrace(to: $0) }.contains("\"name\":\"enqueue recorded\""))
+    Engine.setStallLimit(nanoseconds: 0)
+  }
+
+  @Test func `what cannot be is refused`() {
+    #expect(!Report.startTrace(bytes: -1))
+    #expect(!Report.startTrace(bytes: 1 << 41))
+    #expect(!Report.writeTrace(to: -1))
+    #expect(!Report.dumpAll(to: -1))
+  }
+}
