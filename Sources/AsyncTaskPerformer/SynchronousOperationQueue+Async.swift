@@ -1,15 +1,27 @@
 extension SynchronousOperationQueue {
   /// Executes a list of operations and returns the value that was reported last.
   ///
-  /// Cancelling the waiting task cancels the list.
+  /// The list is begun before the caller suspends: lists of one actor's tasks in the order of their
+  /// calls. Cancelling the waiting task cancels the list.
   ///
   /// - Returns: `defaultValue` for an empty list.
   /// - Throws: The first error, as soon as it is reported; `CancellationError`;
   ///   `SynchronousOperationQueueError.neverExecuted`. See `executeOperations(_:completion:)`.
-  public func execute(_ operations: [AsyncOperationWithCompletion<T>]) async throws -> T {
+  public nonisolated(nonsending) func execute(
+    _ operations: [AsyncOperationWithCompletion<T>]
+  ) async throws -> T {
+    try await beginAndWait(operations)
+  }
+
+  private func beginAndWait(
+    _ operations: [AsyncOperationWithCompletion<T>],
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws -> T {
     let list = CancellableBatch<T>()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
+      // Captured, so that the caller does not leave its actor before the list has begun.
+      _ = isolation
+      return try await withCheckedThrowingContinuation { continuation in
         list.set(begin(operations) { continuation.resume(with: $0) })
       }
     } onCancel: {

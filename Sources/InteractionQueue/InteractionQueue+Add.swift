@@ -49,7 +49,8 @@ extension InteractionQueue {
     return interaction
   }
 
-  /// Presents an interaction in its turn, and returns its value.
+  /// Presents an interaction in its turn, and returns its value. It is added before the caller
+  /// suspends, so tasks of one actor are presented in the order of their calls.
   ///
   ///     let granted = try await queue.present { await askForLocation() }
   ///
@@ -66,7 +67,7 @@ extension InteractionQueue {
   ///   before the closure began or the closure gave in; the `QueueError` that refused it, or
   ///   `QueueError.ended` when the interaction ended otherwise than by its closure. One that
   ///   joins another one gets that one's value.
-  public func present<Value: Sendable>(
+  public nonisolated(nonsending) func present<Value: Sendable>(
     _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,
     line: UInt = #line, _ body: @escaping @MainActor () async throws -> Value
   ) async throws -> Value {

@@ -64,6 +64,35 @@ import Testing
     }
   }
 
+  @Test @MainActor func `tasks of one actor get room in the order of their calls`() async throws {
+    let queue = FIFOQueue(capacity: 3)
+    let log = Log<Int>()
+    let callers = (0..<100).map { number in
+      Task { try await queue.enqueueWhenRoom { log.add(number) } }
+    }
+    for caller in callers { try await caller.value }
+    await queue.drained()
+    #expect(log.entries == Array(0..<100))
+  }
+
+  @Test @MainActor func `tasks of one actor run in the order of their calls`() async {
+    actor Owner {}
+    let owner = Owner()
+    let (fifo, actorQueue, main) = (FIFOQueue(), ActorQueue<Owner>(), MainActorQueue())
+    actorQueue.adoptExecutionContext(of: owner)
+    let logs = (0..<4).map { _ in Log<Int>() }
+    let callers = (0..<100).flatMap { number in
+      [
+        Task { await fifo.run { logs[0].add(number) } },
+        Task { await fifo.enqueueAndWait { logs[1].add(number) } },
+        Task { await actorQueue.run { _ in logs[2].add(number) } },
+        Task { await main.run { logs[3].add(number) } },
+      ]
+    }
+    for caller in callers { await caller.value }
+    for log in logs { #expect(log.entries == Array(0..<100)) }
+  }
+
   @Test func `what is refused with limits leaves nothing behind`() async throws {
     func refuse() throws -> @Sendable () -> QueueCore? {
       let queue = FIFOQueue(capacity: 1)

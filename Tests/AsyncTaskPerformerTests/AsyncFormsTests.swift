@@ -23,6 +23,24 @@ import Testing
     }
   }
 
+  @Test @MainActor func `lists of one actor's tasks begin in the order of their calls`()
+    async throws
+  {
+    let log = Log<Int>()
+    let callers = (0..<100).map { number in
+      Task { [queue] in
+        try await queue.execute([
+          Member {
+            log.add(number)
+            $0.report(number)
+          }
+        ])
+      }
+    }
+    for (number, caller) in callers.enumerated() { #expect(try await caller.value == number) }
+    #expect(log.entries == Array(0..<100))
+  }
+
   @Test func `cancelling the task that waits for execute cancels the list`() async throws {
     for _ in 0..<scaled(100) {
       let members = (0..<3).map { _ in

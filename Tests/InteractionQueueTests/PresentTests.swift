@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import InteractionQueue
@@ -41,6 +42,19 @@ import Testing
     try await presenters[1].value
     let noted = stage.noted()
     #expect(noted == ["first begins", "first ends", "second begins", "second ends"])
+  }
+
+  @Test @MainActor func `tasks of one actor are presented in the order of their calls`()
+    async throws
+  {
+    let queue = InteractionQueue(label: "ordered", settleDelay: .zero, gap: .zero)
+    queue.onViewDidAppear()
+    let log = Log<Int>()
+    let presenters = (0..<100).map { number in
+      Task { try await queue.present { log.add(number) } }
+    }
+    for presenter in presenters { try await presenter.value }
+    #expect(log.entries == Array(0..<100))
   }
 
   @Test @MainActor func `cancelling the task that waits cancels a pending interaction`() async {

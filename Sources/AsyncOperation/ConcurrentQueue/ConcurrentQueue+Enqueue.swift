@@ -110,14 +110,15 @@ extension ConcurrentQueue {
   ///     let page = try await queue.run { try await fetch(url) }
   ///
   /// Like ``enqueueTask(_:fileID:line:_:)``; in addition, cancelling the waiting task cancels the
-  /// operation.
+  /// operation. It is enqueued before the caller suspends: tasks of one actor in the order of their
+  /// calls.
   ///
   /// - Throws: What the function throws; `CancellationError` when the waiting task was cancelled
   ///   before the function began or the function gave in; the `QueueError` that refused it, or
   ///   `QueueError.ended` when the operation ended otherwise than by its function;
   ///   `QueueError.deadlock` when it could never begin, because all places are taken by
   ///   operations that wait for it, or for each other.
-  public func run<Value: Sendable>(
+  public nonisolated(nonsending) func run<Value: Sendable>(
     _ options: OperationOptions = OperationOptions(),
     fileID: StaticString = #fileID, line: UInt = #line,
     _ function: @escaping @Sendable () async throws -> Value

@@ -109,7 +109,7 @@ extension QueueCore {
   }
 
   /// Adds an operation. When there is no room, creates a task that waits for its turn meanwhile.
-  func addWhenRoom(
+  nonisolated(nonsending) func addWhenRoom(
     at site: Site, _ add: () -> Status, makeTask: (Turn) -> Task<Void, Never>
   ) async throws {
     try Task.checkCancellation()

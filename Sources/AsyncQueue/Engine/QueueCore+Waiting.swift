@@ -37,7 +37,9 @@ extension QueueCore {
         await waitForRoom(waiter)
       } else {
         await withTaskCancellationHandler {
-          await waitForRoom(waiter)
+          // Captured, so that the caller does not leave its actor before it is in the line.
+          _ = isolation
+          return await waitForRoom(waiter)
         } onCancel: {
           lock.lock()
           let continuation = roomLine.cancel(waiter)

@@ -156,7 +156,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   ///
   /// - Throws: `QueueError.closed`, `QueueError.noActor`; `CancellationError` when the caller is
   ///   cancelled meanwhile.
-  public func enqueueWhenRoom(
+  public nonisolated(nonsending) func enqueueWhenRoom(
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -177,7 +177,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   ///   `QueueError.closed`; `QueueError.noActor`. If it cannot, the body runs in its turn even when
   ///   it is cancelled; a refusal by the queue is reported, and a body with a value then runs when
   ///   the queue has done its work. Without an actor, it stops the program.
-  public func run<Value: Sendable, Failure: Error>(
+  public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @Sendable (isolated ActorType) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -190,7 +190,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
 
   /// Enqueues an operation and waits for its value; it runs in the calling task, as with
   /// ``run(fileID:line:_:)``.
-  public func enqueueAndWait<T: Sendable>(
+  public nonisolated(nonsending) func enqueueAndWait<T: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async -> T
   ) async -> T {
@@ -200,7 +200,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// Enqueues an operation and waits for its value or error.
   ///
   /// - Throws: as ``run(fileID:line:_:)`` with an error type of `any Error`.
-  public func enqueueAndWait<T: Sendable>(
+  public nonisolated(nonsending) func enqueueAndWait<T: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async throws -> T
   ) async throws -> T {

@@ -147,7 +147,7 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// The longest waiting caller goes first.
   ///
   /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
-  public func enqueueWhenRoom(
+  public nonisolated(nonsending) func enqueueWhenRoom(
     _ task: @escaping @Sendable () async -> Void, fileID: StaticString = #fileID,
     line: UInt = #line
   ) async throws {
@@ -219,10 +219,10 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Enqueues an operation and waits for its value; it runs in the calling task, as with
   /// ``run(isolation:fileID:line:_:)``.
-  public func enqueueAndWait<T: Sendable>(
+  public nonisolated(nonsending) func enqueueAndWait<T: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line, _ task: @escaping @Sendable () async -> T
   ) async -> T {
-    await core.run(isolation: nil, fileID, line, task)
+    await core.run(isolation: #isolation, fileID, line, task)
   }
 
   /// Enqueues an operation that runs on an actor and waits for its value; it runs in the calling
@@ -237,11 +237,11 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// Enqueues an operation and waits for its value or error.
   ///
   /// - Throws: as ``run(isolation:fileID:line:_:)`` with an error type of `any Error`.
-  public func enqueueAndWait<T: Sendable>(
+  public nonisolated(nonsending) func enqueueAndWait<T: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable () async throws -> T
   ) async throws -> T {
-    try await core.run(isolation: nil, fileID, line, task)
+    try await core.run(isolation: #isolation, fileID, line, task)
   }
 
   /// Enqueues an operation that runs on an actor and waits for its value or error.

@@ -104,7 +104,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// Waits until there is room, then enqueues an operation.
   ///
   /// - Throws: `QueueError.closed`; `CancellationError` when the caller is cancelled meanwhile.
-  public func enqueueWhenRoom(
+  public nonisolated(nonsending) func enqueueWhenRoom(
     _ task: @escaping @Sendable @MainActor () async -> Void, fileID: StaticString = #fileID,
     line: UInt = #line
   ) async throws {
@@ -130,7 +130,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Enqueues an operation and waits for its value; it runs in the calling task, as with
   /// ``run(fileID:line:_:)``.
-  public func enqueueAndWait<T: Sendable>(
+  public nonisolated(nonsending) func enqueueAndWait<T: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable @MainActor () async -> T
   ) async -> T {
@@ -140,7 +140,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// Enqueues an operation and waits for its value or error.
   ///
   /// - Throws: as ``run(fileID:line:_:)`` with an error type of `any Error`.
-  public func enqueueAndWait<T: Sendable>(
+  public nonisolated(nonsending) func enqueueAndWait<T: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable @MainActor () async throws -> T
   ) async throws -> T {

@@ -11,8 +11,9 @@ extension QueueEngine {
     enqueueTask(options, isOnMain, fileID, line, inside: nil, callers: [], function)
   }
 
-  /// The same, waiting for the result. Cancelling the waiting task cancels the operation.
-  package func run<Value: Sendable>(
+  /// The same, waiting for the result. Cancelling the waiting task cancels the operation. It is
+  /// enqueued before the caller suspends.
+  package nonisolated(nonsending) func run<Value: Sendable>(
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

@@ -25,6 +25,14 @@ import Testing
 
   typealias Options = OperationOptions
 
+  @Test @MainActor func `tasks of one actor run in the order of their calls`() async throws {
+    let queue = ConcurrentQueue(maxConcurrent: 1)
+    let log = Log<Int>()
+    let callers = (0..<100).map { number in Task { try await queue.run { log.add(number) } } }
+    for caller in callers { try await caller.value }
+    #expect(log.entries == Array(0..<100))
+  }
+
   @Test func `higher priorities start first and equal ones in order`() async throws {
     let stage = QueueStage()
     stage.queue.suspend()
