@@ -14,6 +14,7 @@ from . import _prototypes as c
 from ._arguments import TIME, checked, function, nanoseconds
 from ._ends import State
 from ._errors import AlreadyFinishedError
+from ._holders import holders
 from ._library import lib, ring
 
 if TYPE_CHECKING:
@@ -82,6 +83,14 @@ class Report(NamedTuple):
 
     ``steps`` is the last that the chain's queues did, a line each, if `start_trace` was called
     before.
+
+    ``holders`` says who is to end the last operation of the chain, once its work has been called:
+    the task or the thread that runs it, and where that stands, or else what refers to its token,
+    such as a variable of a module, an attribute, a closure or a timer.  Three are named at most.
+    The search calls no code of the program, ends after about a tenth of a second, and keeps nothing
+    alive after that; what the program drops meanwhile may be finalised by the search's thread.  Not
+    all is found: local variables of functions that run, and what C code holds, are out of sight.
+    If nothing is found, it is empty.
     """
 
     kind: ReportKind
@@ -95,6 +104,7 @@ class Report(NamedTuple):
     line: int = 0
     function: str | None = None
     steps: str | None = None
+    holders: tuple[str, ...] = ()
 
 
 ReportHandler = Callable[[Report], object]
@@ -106,10 +116,10 @@ T = TypeVar("T")
 
 def said(kind: type[T], structure: Any, /, **made: Callable[[Any], Any]) -> T:
     """A named tuple of a library struct's fields with the same names; ``made`` converts some of
-    them."""
+    them, or makes what the struct does not have."""
     values: dict[str, Any] = {}
     for name in kind._fields:  # type: ignore[attr-defined]
-        value = getattr(structure, name)
+        value = getattr(structure, name, None)
         text = value.decode() if isinstance(value, bytes) else value
         values[name] = made[name](text) if name in made else text
     return kind(**values)
@@ -180,7 +190,8 @@ def _write(report: Report) -> None:
     # A refused wait raises and a lost token warns, so these need no line.
     is_known = report.kind in (ReportKind.DEADLOCK, ReportKind.LOST_TOKEN)
     if not is_known and sys.stderr is not None:
-        print(f"inturn: {report.message}", file=sys.stderr)
+        lines = [f"inturn: {report.message}", *(f"  held by {each}" for each in report.holders)]
+        print("\n".join(lines), file=sys.stderr)
 
 
 _handler: ReportHandler = _write
@@ -191,9 +202,9 @@ def set_report_handler(handler: ReportHandler | None) -> None:
     observers.
 
     It is called on the thread that noticed the problem; for a stall, that is a thread of the
-    library.  It must not block.  With ``None``, each report is written as one line to
-    ``sys.stderr``, except a refused wait, which raises an exception, and a lost token, which issues
-    a warning.
+    library.  It must not block.  With ``None``, each report is written to ``sys.stderr``, as one
+    line and one for each holder, except a refused wait, which raises an exception, and a lost
+    token, which issues a warning.
 
     :raises TypeError: the handler is not callable.
     """
@@ -220,25 +231,38 @@ def set_stall_limit(seconds: float | None) -> None:
     lib.inturn_report_set_stall_limit(limit)
 
 
-def _links(told: Any) -> Iterator[StallLink]:
+def _links(told: Any) -> Iterator[Any]:
     place = cast(told.chain, c_void_p).value or 0
     for _ in range(told.chain_count):
         link = c.inturn_stall_link.from_address(place)
         place += link.size
-        yield said(StallLink, link, cause=StallCause)
+        yield link
 
 
-def _report(told: Any) -> Report:
-    return said(Report, told, kind=ReportKind, chain=lambda _: tuple(_links(told)))
+def _report(told: Any) -> tuple[Report, int]:
+    """A report without holders, and the token whose holders are to be named, or zero."""
+    links = list(_links(told))
+    chain = tuple(said(StallLink, link, cause=StallCause) for link in links)
+    report = said(Report, told, kind=ReportKind, chain=lambda _: chain, holders=lambda _: ())
+    is_held = report.kind is ReportKind.STALL and chain and chain[-1].cause in _HELD
+    return report, links[-1].token.bits if is_held else 0
+
+
+# The causes where the work was called, and what it was called for is not over.
+_HELD = (StallCause.TOKEN, StallCause.CALL, StallCause.PLACE)
+
+
+def _with_holders(report: Report, token: int) -> Report:
+    return report._replace(holders=holders(token)) if token else report
 
 
 def why(operation: Operation | Future[Any]) -> Report | None:
     """Says what keeps an operation from ending right now, no matter how long it has done so.
 
-    The report has the chain from the operation to the cause, and describes it in one line.  The
-    result is ``None`` if the operation has ended.
+    The report has the chain from the operation to the cause, and describes it in one line.  Its
+    ``holders`` say who is to end the last one.  The result is ``None`` if the operation has ended.
     """
-    answers: list[Report] = []
+    answers: list[tuple[Report, int]] = []
 
     def tell(_context: int | None, pointer: Any) -> None:
         answers.append(_report(pointer.contents))
@@ -246,11 +270,11 @@ def why(operation: Operation | Future[Any]) -> Report | None:
     with suppress(AlreadyFinishedError):
         handle = c.inturn_operation(operation._handle or 0)
         lib.inturn_why(handle, c.inturn_report_fn(tell), None)
-    return answers[0] if answers else None
+    return _with_holders(*answers[0]) if answers else None
 
 
 def _receive(_context: int | None, pointer: Any) -> None:
-    report = _report(pointer.contents)
+    report = _with_holders(*_report(pointer.contents))
     if report.kind is ReportKind.DEADLOCK:
         ring.message = report.message  # for the exception
     _handler(report)
