@@ -14,7 +14,6 @@ from . import _prototypes as c
 from ._arguments import TIME, checked, function, nanoseconds
 from ._ends import State
 from ._errors import AlreadyFinishedError
-from ._holders import holders
 from ._library import lib, ring
 
 if TYPE_CHECKING:
@@ -253,7 +252,13 @@ _HELD = (StallCause.TOKEN, StallCause.CALL, StallCause.PLACE)
 
 
 def _with_holders(report: Report, token: int) -> Report:
-    return report._replace(holders=holders(token)) if token else report
+    if not token:
+        return report
+    try:
+        from ._holders import holders  # only when something is stuck
+    except ImportError:  # the interpreter ends
+        return report
+    return report._replace(holders=holders(token))
 
 
 def why(operation: Operation | Future[Any]) -> Report | None:
