@@ -30,12 +30,12 @@ import Testing
     let memory = calloc(1, size)!
     defer { free(memory) }
     let slots = (0..<3).map { memory.assumingMemoryBound(to: OperationSlot.self) + $0 }
-    var first: NameClaims? = makeClaims(["a"])
-    let (second, third) = (makeClaims(["a"]), makeClaims(["a"]))
-    #expect(registry.claim(first!, for: slots[0]))
+    let (first, second, third) = (makeClaims(["a"]), makeClaims(["a"]), makeClaims(["a"]))
+    defer { for claims in [second, third] { claims.deallocate() } }
+    #expect(registry.claim(first, for: slots[0]))
     #expect(!registry.claim(second, for: slots[1]))
-    #expect(registry.release(first!) == [slots[1]])
-    first = nil
+    #expect(registry.release(first) == [slots[1]])
+    first.deallocate()
     #expect(!registry.claim(third, for: slots[2]))
     #expect(registry.release(second) == [slots[2]])
     #expect(registry.release(third).isEmpty && registry.count == 0)
@@ -45,10 +45,15 @@ import Testing
     left.withCString { left in right.withCString { Bytes(left) == Bytes($0) } }
   }
 
-  private func makeClaims(_ names: [String]) -> NameClaims {
+  /// The caller frees them.
+  private func makeClaims(_ names: [String]) -> NameClaims.Pointer {
     let texts = names.map { KeptText($0) }
     return withExtendedLifetime(texts) {
-      texts.map(\.bytes.text).withUnsafeBufferPointer { NameClaims($0) }
+      texts.map(\.bytes.text).withUnsafeBufferPointer { names in
+        let memory = UnsafeMutableRawPointer.allocate(
+          byteCount: NameClaims.byteCount(of: names), alignment: 8)
+        return NameClaims.Pointer(names, at: memory)
+      }
     }
   }
 
@@ -58,7 +63,10 @@ import Testing
     let slot = UnsafeMutablePointer<OperationSlot>(bitPattern: 64)!
     let claims = makeClaims(names)
     #expect(registry.claim(claims, for: slot))
-    defer { #expect(registry.release(claims).isEmpty && registry.count == 0) }
+    defer {
+      #expect(registry.release(claims).isEmpty && registry.count == 0)
+      claims.deallocate()
+    }
     return registry.count
   }
 

@@ -79,7 +79,7 @@ extension UnsafeMutablePointer<Lane> {
   func causeLocked(ofPending slot: OperationSlot.Pointer) -> StallLink.Cause {
     guard let plan = slot.plan, plan.pointee.blockers > 0 else { return .turn }
     if plan.pointee.retryAt != Int64.max { return hasOwnClock ? .clock : .delay }
-    return plan.pointee.names?.isMade == true ? .name : .after
+    return plan.pointee.names?.pointee.isMade == true ? .name : .after
   }
 
   /// Why a started operation does not end; `none` if it is just ending.

@@ -146,10 +146,10 @@ extension UnsafeMutablePointer<Lane> {
   /// The operation gives its names back, or no longer wants them.
   @_optimize(speed)
   func releaseNamesLocked(_ slot: OperationSlot.Pointer, _ outbox: inout Outbox) {
-    guard let names = slot.plan?.pointee.names, names.isMade else { return }
-    names.isMade = false
+    guard let names = slot.plan?.pointee.names, names.pointee.isMade else { return }
+    names.pointee.isMade = false
     for granted in Engine.current.pointee.names.release(names) {
-      let edge = granted.plan!.pointee.names!.edge
+      let edge = granted.plan!.pointee.names!.pointee.edge
       edge.initialize(to: Edge(later: granted))
       outbox.tell(edge, to: edge, .finished)
     }
@@ -214,7 +214,7 @@ extension UnsafeMutablePointer<Lane> {
     guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
     order.unblock(slot)
     let job = Job(slot: slot)
-    let hasNames = plan.pointee.names?.isMade == true && !plan.pointee.isUrgent
+    let hasNames = plan.pointee.names?.pointee.isMade == true && !plan.pointee.isUrgent
     if hasNames || plan.pointee.comesNext {
       _ = order.pointee.front.append(job, isOwed: true)
     } else if isSelective {
@@ -283,8 +283,8 @@ extension UnsafeMutablePointer<Lane> {
   private func hasNamesLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer
   ) -> Bool {
-    guard let names = plan.pointee.names, !names.isMade else { return true }
-    names.isMade = true
+    guard let names = plan.pointee.names, !names.pointee.isMade else { return true }
+    names.pointee.isMade = true
     if Engine.current.pointee.names.claim(names, for: slot) { return true }
     plan.pointee.blockers += 1
     return false

@@ -12,23 +12,27 @@ final class NameRegistry: @unchecked Sendable {
   @exclusivity(unchecked) private var lines = HashTable<NameLine>()
   /// How many operations have entered the lines so far.
   @exclusivity(unchecked) private var claimed: UInt64 = 0
+  /// Memory for the next line, as most names are soon without an operation.
+  @exclusivity(unchecked) private var spare: UnsafeMutablePointer<NameLine>?
+
+  deinit { spare?.deallocate() }
 
   /// Puts an operation into the line of each of its names. True when it has them all.
   @_optimize(speed)
-  func claim(_ claims: NameClaims, for slot: OperationSlot.Pointer) -> Bool {
+  func claim(_ claims: NameClaims.Pointer, for slot: OperationSlot.Pointer) -> Bool {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    claims.slot = slot
+    claims.pointee.slot = slot
     claimed += 1
-    claims.turn = claimed
+    claims.pointee.turn = claimed
     for place in claims.places {
       let name = HashedBytes(place.pointee.name)
       let line = lines.find(name) ?? addLineLocked(name)
       if let last = line.pointee.last {
         // The same name was given twice.
-        if last.pointee.claims.toOpaque() == claims.reference.toOpaque() { continue }
+        if last.pointee.claims == claims { continue }
         last.pointee.next = place
-        claims.waitingFor += 1
+        claims.pointee.waitingFor += 1
       } else {
         line.pointee.first = place
       }
@@ -36,11 +40,12 @@ final class NameRegistry: @unchecked Sendable {
       place.pointee.previous = line.pointee.last
       line.pointee.last = place
     }
-    return claims.waitingFor == 0
+    return claims.pointee.waitingFor == 0
   }
 
   private func addLineLocked(_ name: HashedBytes) -> UnsafeMutablePointer<NameLine> {
-    let line = UnsafeMutablePointer<NameLine>.allocate(capacity: 1)
+    let line = spare ?? UnsafeMutablePointer<NameLine>.allocate(capacity: 1)
+    spare = nil
     line.initialize(to: NameLine(key: name))
     lines.insert(line)
     return line
@@ -49,7 +54,7 @@ final class NameRegistry: @unchecked Sendable {
   /// Takes an operation out of its lines. Returns the operations that now have all their names, in
   /// the order in which they came, each with a reference.
   @_optimize(speed)
-  func release(_ claims: NameClaims) -> [OperationSlot.Pointer] {
+  func release(_ claims: NameClaims.Pointer) -> [OperationSlot.Pointer] {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     var granted: [(turn: UInt64, slot: OperationSlot.Pointer)] = []
@@ -60,11 +65,11 @@ final class NameRegistry: @unchecked Sendable {
         previous.pointee.next = next
       } else {
         line.pointee.first = next
-        next?.pointee.claims._withUnsafeGuaranteedRef { claims in
-          claims.waitingFor -= 1
-          if claims.waitingFor == 0, let slot = claims.slot {
+        if let claims = next?.pointee.claims {
+          claims.pointee.waitingFor -= 1
+          if claims.pointee.waitingFor == 0, let slot = claims.pointee.slot {
             slot.addReference()
-            granted.append((claims.turn, slot))
+            granted.append((claims.pointee.turn, slot))
           }
         }
       }
@@ -73,42 +78,49 @@ final class NameRegistry: @unchecked Sendable {
         line.pointee.key.bytes = first.pointee.name
       } else {
         lines.remove(line)
-        line.deallocate()
+        spare?.deallocate()
+        spare = line
       }
       place.pointee.line = nil
       place.pointee.next = nil
       place.pointee.previous = nil
     }
-    claims.slot = nil
-    claims.waitingFor = 0
+    claims.pointee.slot = nil
+    claims.pointee.waitingFor = 0
     if granted.count > 1 { granted.sort { $0.turn < $1.turn } }
     return granted.map { $0.slot }
   }
 
   /// Adds the operation ahead of this one in each line, with a reference; if this one has not
   /// entered the lines yet, the last one in each.
-  func addAhead(of claims: NameClaims, to slots: inout [OperationSlot.Pointer]) {
+  func addAhead(of claims: NameClaims.Pointer, to slots: inout [OperationSlot.Pointer]) {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     for place in claims.places {
-      let ahead =
-        claims.slot == nil
-        ? lines.find(HashedBytes(place.pointee.name))?.pointee.last : place.pointee.previous
-      let slot = ahead?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
-      if let slot, slot.tryAddReference() { slots.append(slot) }
+      var ahead = place.pointee.previous
+      if claims.pointee.slot == nil {
+        ahead = lines.find(HashedBytes(place.pointee.name))?.pointee.last
+      }
+      guard let slot = ahead?.pointee.claims.pointee.slot, slot.tryAddReference() else { continue }
+      slots.append(slot)
     }
   }
 
   /// Whether an operation has one of its names, waits for it, or (nil) has not asked for it yet;
   /// and which operation is directly ahead in the line. Nil for the second copy of a name that was
   /// given twice.
-  func state(of claims: NameClaims, at place: Int) -> (state: OperationState?, before: Handle)? {
+  func state(
+    of claims: NameClaims.Pointer, at place: Int
+  ) -> (state: OperationState?, before: Handle)? {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
     let place = claims.places.lowerBound + place
-    if place.pointee.line == nil { return claims.slot == nil ? (nil, Handle(bits: 0)) : nil }
-    let before = place.pointee.previous?.pointee.claims._withUnsafeGuaranteedRef { $0.slot }
-    guard let slot = before else { return (.running, Handle(bits: 0)) }
+    if place.pointee.line == nil {
+      return claims.pointee.slot == nil ? (nil, Handle(bits: 0)) : nil
+    }
+    guard let slot = place.pointee.previous?.pointee.claims.pointee.slot else {
+      return (.running, Handle(bits: 0))
+    }
     return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
   }
 
@@ -116,56 +128,66 @@ final class NameRegistry: @unchecked Sendable {
   var count: Int { lock.withLock { lines.count } }
 }
 
-/// The names of one operation. The registry's lock protects it.
-final class NameClaims: @unchecked Sendable {
-  // Safe to share: as above.
+/// The names of one operation, in one piece of memory with their places and texts. The registry's
+/// lock protects them.
+struct NameClaims {
+  typealias Pointer = UnsafeMutablePointer<NameClaims>
 
-  private let first: UnsafeMutablePointer<NamePlace>
   /// How many names were given, including repeated ones.
   let count: Int
-  @exclusivity(unchecked) fileprivate(set) var waitingFor = 0
+  fileprivate(set) var waitingFor = 0
   /// The operation, while it stands in the lines.
-  @exclusivity(unchecked) fileprivate(set) var slot: OperationSlot.Pointer?
+  fileprivate(set) var slot: OperationSlot.Pointer?
   /// The order in which operations entered the lines.
-  @exclusivity(unchecked) fileprivate var turn: UInt64 = 0
+  fileprivate var turn: UInt64 = 0
   /// Whether it stands in the lines. Protected by the lock of the operation's lane.
-  @exclusivity(unchecked) var isMade = false
+  var isMade = false
   /// Tells the operation that it has its names.
   let edge: Edge.Pointer
+  fileprivate let first: UnsafeMutablePointer<NamePlace>
+}
 
-  init(_ names: UnsafeBufferPointer<UnsafePointer<CChar>>) {
-    count = names.count
-    // One piece of memory: the edge, the places, the texts.
-    let placesAt = MemoryLayout<Edge>.stride
-    let textsAt = placesAt + count * MemoryLayout<NamePlace>.stride
-    let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: names.reduce(textsAt) { $0 + Bytes($1).byteCount },
-      alignment: MemoryLayout<Edge>.alignment)
-    edge = memory.bindMemory(to: Edge.self, capacity: 1)
-    first = (memory + placesAt).bindMemory(to: NamePlace.self, capacity: count)
-    var room = memory + textsAt
+extension NameClaims {
+  fileprivate static var edgeAt: Int { MemoryLayout<NameClaims>.stride }
+  fileprivate static var placesAt: Int { edgeAt + MemoryLayout<Edge>.stride }
+
+  /// How much memory the claims of these names take.
+  static func byteCount(of names: UnsafeBufferPointer<UnsafePointer<CChar>>) -> Int {
+    names.reduce(placesAt + names.count * MemoryLayout<NamePlace>.stride) {
+      $0 + Bytes($1).byteCount
+    }
+  }
+}
+
+extension NameClaims.Pointer {
+  /// Makes claims in this memory, which is aligned for words.
+  init(_ names: UnsafeBufferPointer<UnsafePointer<CChar>>, at memory: UnsafeMutableRawPointer) {
+    self = memory.bindMemory(to: NameClaims.self, capacity: 1)
+    let edge = (memory + NameClaims.edgeAt).bindMemory(to: Edge.self, capacity: 1)
+    let placesMemory = memory + NameClaims.placesAt
+    let first = placesMemory.bindMemory(to: NamePlace.self, capacity: names.count)
+    initialize(to: NameClaims(count: names.count, edge: edge, first: first))
+    var room = placesMemory + names.count * MemoryLayout<NamePlace>.stride
     for (place, text) in names.enumerated() {
       let name = Bytes(Bytes(text), copiedTo: room)
-      (first + place).initialize(to: NamePlace(name: name, claims: reference))
+      (first + place).initialize(to: NamePlace(name: name, claims: self))
       room += name.byteCount
     }
   }
 
-  deinit { UnsafeMutableRawPointer(edge).deallocate() }
-
-  fileprivate var reference: Unmanaged<NameClaims> { .passUnretained(self) }
-
-  func name(at place: Int) -> Bytes { first[place].name }
+  func name(at place: Int) -> Bytes { pointee.first[place].name }
 
   /// One place for each name that was given.
-  fileprivate var places: Range<UnsafeMutablePointer<NamePlace>> { first..<first + count }
+  fileprivate var places: Range<UnsafeMutablePointer<NamePlace>> {
+    pointee.first..<pointee.first + pointee.count
+  }
 }
 
 /// An operation's place in the line of a name. The registry's lock protects it.
 private struct NamePlace {
   let name: Bytes
   /// The claims that this place belongs to.
-  let claims: Unmanaged<NameClaims>
+  let claims: NameClaims.Pointer
   var line: UnsafeMutablePointer<NameLine>?
   var previous: UnsafeMutablePointer<NamePlace>?
   var next: UnsafeMutablePointer<NamePlace>?

@@ -25,8 +25,8 @@ struct OperationPlan {
   /// How many edges are set up.
   var linkedCount = 0
   var condition: RawCondition?
-  /// Names, each of which one operation holds at a time.
-  var names: NameClaims?
+  /// Names, each of which one operation holds at a time. They lie in the details' memory.
+  var names: NameClaims.Pointer?
   var retry: RetryPolicy?
   /// Once unblocked, it goes before everything that is not urgent.
   var comesNext = false
@@ -96,7 +96,6 @@ extension OperationPlan.Pointer {
     pointee.edges = edges
     pointee.isInDetails = true
     pointee.needsFinished = options.pointee.needsFinished
-    if !options.pointee.names.isEmpty { pointee.names = NameClaims(options.pointee.names) }
   }
 }
 

@@ -31,8 +31,8 @@ extension UnsafeMutablePointer<OperationSlot> {
 }
 
 extension OperationDetails {
-  /// Allocates details, plan (if needed), edges and label in one piece of memory, which the details
-  /// own. Nil when memory runs out.
+  /// Allocates details, plan (if needed), edges, names and label in one piece of memory, which the
+  /// details own. Nil when memory runs out.
   @_optimize(speed)
   fileprivate static func make(
     _ options: UnsafePointer<OperationOptions>, earlier: Int, isHeld: Bool
@@ -41,7 +41,9 @@ extension OperationDetails {
     // All three types are made of words, so each one's stride keeps the next one aligned.
     let planAt = MemoryLayout<OperationDetails>.stride
     let edgesAt = planAt + (needsPlan ? MemoryLayout<OperationPlan>.stride : 0)
-    let labelAt = edgesAt + earlier * MemoryLayout<Edge>.stride
+    let namesAt = edgesAt + earlier * MemoryLayout<Edge>.stride
+    let names = options.pointee.names
+    let labelAt = namesAt + (names.isEmpty ? 0 : NameClaims.byteCount(of: names))
     let labelSize = options.pointee.label.map { strlen($0) + 1 } ?? 0
     // Not `allocate`, which is slower for untyped memory. The details' `deallocate` can free it, as
     // its alignment is the default one.
@@ -58,6 +60,7 @@ extension OperationDetails {
     let edges = (memory + edgesAt).bindMemory(to: Edge.self, capacity: earlier)
     plan.initialize(to: OperationPlan())
     plan.take(options, edges: edges)
+    if !names.isEmpty { plan.pointee.names = NameClaims.Pointer(names, at: memory + namesAt) }
     details.pointee.plan = plan
     return (details, plan)
   }
