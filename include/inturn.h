@@ -2113,7 +2113,8 @@ inturn_status inturn_dump(int fd, inturn_dump_format format);
    would be. The chain begins with the operation. It ends with INTURN_STALL_NONE
    where nothing keeps what it has come to: that is about to go on. stalled_ns
    is 0. Nothing changes, and the report handler is not called. Others go on
-   meanwhile: each link was true at a moment of the call.
+   meanwhile: each link was true at a moment of the call. When the recorder has
+   been started, all that it has is read for the last steps: some milliseconds.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_ALREADY_FINISHED (it has
    ended), E_NO_MEMORY.
    Threads: any; `tell` is called on the caller's. */

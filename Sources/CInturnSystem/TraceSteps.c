@@ -111,10 +111,15 @@ static void see_again(struct search *search, struct step step) {
 
 // --- Text
 
+// What has no room is left out, and no part of a character stays.
 static size_t put(char *line, size_t used, const char *text) {
-  int more = snprintf(line + used, LINE - used, "%s", text);
-  used += (size_t)more;
-  return used < LINE ? used : LINE - 1;
+  used += (size_t)snprintf(line + used, LINE - used, "%s", text);
+  if (used < LINE)
+    return used;
+  used = LINE - 1;
+  while (used > 0 && (line[used - 1] & 0x80) != 0)
+    used--;
+  return used;
 }
 
 // A label, within one line.
