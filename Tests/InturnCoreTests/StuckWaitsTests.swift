@@ -63,7 +63,7 @@ import Testing
   @Test(arguments: [1, 2, 3]) func `random hindrances of up to eight waits`(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     var stuck = 0
-    for _ in 0..<3_000 {
+    for _ in 0..<scaled(3_000) {
       let count = Int.random(in: 1...8, using: &random)
       let hindrances = (0..<Int.random(in: 1...8, using: &random)).map { _ in
         Hindrance(
