@@ -84,7 +84,7 @@ _OWN = holders.__code__.co_filename.rpartition("_holders")[0]
 _LIBRARY = threading.Thread.run.__code__.co_filename.rpartition("threading")[0]
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     return str.__str__(value) if issubclass(type(value), str) else "?"
 
 
