@@ -30,6 +30,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   /// Whether its queue has refused it although its form cannot throw. Written before its task reads
   /// it.
+  @exclusivity(unchecked)
   @usableFromInline private(set) final nonisolated(unsafe) var isRefused = false
 
   /// Links in the core's list of running operations that the lane does not know. The core's lock

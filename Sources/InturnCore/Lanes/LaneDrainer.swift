@@ -24,10 +24,10 @@ package final class LaneDrainer: @unchecked Sendable {
   }
 
   private let turn: OutsideExecutor.Turn
-  private var budget = DrainBudget(remaining: Int.max)
-  private var burst: Burst?
+  @exclusivity(unchecked) private var budget = DrainBudget(remaining: Int.max)
+  @exclusivity(unchecked) private var burst: Burst?
   /// The plain operation whose work is being called, if it has a slot of its own.
-  private var slot: OperationSlot.Pointer?
+  @exclusivity(unchecked) private var slot: OperationSlot.Pointer?
 
   private var lane: Lane.Pointer { turn.lane }
 
