@@ -1,3 +1,4 @@
+import CInturnSystem
 import Foundation
 import Testing
 
@@ -39,6 +40,29 @@ import Testing
     #expect(!registry.claim(third, for: slots[2]))
     #expect(registry.release(second) == [slots[2]])
     #expect(registry.release(third).isEmpty && registry.count == 0)
+  }
+
+  /// As `LayoutTests`, of what only the registry may change.
+  @Test func `claims lie as they are read`() {
+    let registry = NameRegistry()
+    let memory = calloc(2, MemoryLayout<OperationSlot>.stride)!
+    defer { free(memory) }
+    let slots = (0..<2).map { memory.assumingMemoryBound(to: OperationSlot.self) + $0 }
+    let (first, second) = (makeClaims(["a", "b"]), makeClaims(["b", "c", "a"]))
+    defer { for claims in [first, second] { claims.deallocate() } }
+    #expect(registry.claim(first, for: slots[0]) && !registry.claim(second, for: slots[1]))
+    second.pointee.isMade = true
+    func bits(_ pointer: UnsafeRawPointer?) -> UInt64 { UInt64(UInt(bitPattern: pointer)) }
+    let read = UnsafeRawPointer(second).load(as: inturn_layout_claims.self)
+    #expect(read.count == 3 && read.waiting_for == 2 && read.turn == 2 && read.is_made == 1)
+    #expect(read.slot == bits(slots[1]) && read.edge == bits(second.pointee.edge))
+    let place = UnsafeRawPointer(bitPattern: UInt(read.first))!
+      .load(as: inturn_layout_name_place.self)
+    #expect(place.name == bits(second.name(at: 0).text) && place.claims == bits(second))
+    let before = UnsafeRawPointer(bitPattern: UInt(place.previous))!
+      .load(as: inturn_layout_name_place.self)
+    #expect(before.claims == bits(first) && before.next == read.first && before.line == place.line)
+    #expect(registry.release(first) == [slots[1]] && registry.release(second).isEmpty)
   }
 
   private func isSame(_ left: String, _ right: String) -> Bool {

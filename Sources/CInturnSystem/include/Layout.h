@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 2
+#define INTURN_LAYOUT_NUMBER 3
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -255,12 +255,11 @@ struct inturn_layout_edge {
 
 /// `NameClaims`
 struct inturn_layout_claims {
-  uint64_t unread[2];
-  inturn_layout_address first;
   uint64_t count, waiting_for;
   inturn_layout_address slot;
   uint64_t turn;
   uint8_t is_made;
+  inturn_layout_address edge, first;
 };
 
 struct inturn_layout_name_place {
