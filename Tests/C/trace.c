@@ -189,6 +189,7 @@ static void a_report_has_the_last_steps(void) {
   inturn_token token;
   begin_again();
   CHECK_OK(inturn_queue_enqueue(other, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_drain(other, LIMIT_NS));
   for (int i = 0; i < 20; i++)
     CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
