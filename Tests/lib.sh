@@ -8,9 +8,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../bindings/c/lib.sh"
 readonly skipped=77
 
 # How long a part may take, and how long it may say nothing, in seconds, before it
-# counts as hanging. A Swift test that hangs says so itself before that: see Watched.swift.
+# counts as hanging. A Swift test that hangs says so before that: see Watched.swift.
 part_limit=${INTURN_TEST_LIMIT:-900}
-readonly silence_limit=${INTURN_TEST_SILENCE:-200}
+readonly silence_limit=${INTURN_TEST_SILENCE:-120}
 
 logs=$inturn_root/.build/logs
 # Where each part that is to run stands: waiting, running, or over.

@@ -184,7 +184,7 @@ static id named(struct writer *w, uint64_t key,
 }
 
 id inturn_trace_lane(struct writer *w, const record *record) {
-  uint64_t key = record->lane << 8 | record->operation >> 56;
+  uint64_t key = lane_of(record);
   id lane = inturn_trace_find_or_add(w, LANE, key, 0);
   if (at(w, lane)->as.lane.index == 0) {
     at(w, lane)->as.lane.index = ++w->lanes;

@@ -123,6 +123,10 @@ typedef struct inturn_system_trace_record record;
 static inline uint8_t kind_of(const record *record) {
   return (uint8_t)(record->lane >> 56);
 }
+// By which a queue's label is asked for.
+static inline uint64_t lane_of(const record *record) {
+  return record->lane << 8 | record->operation >> 56;
+}
 static inline uint16_t site_of(const record *record) {
   return (uint16_t)(record->other >> 48);
 }

@@ -21,10 +21,6 @@ struct steps {
   int count;
 };
 
-static uint64_t lane_of(const record *record) {
-  return record->lane << 8 | record->operation >> 56;
-}
-
 static uint64_t operation_of(const record *record) {
   return record->operation & HANDLE;
 }

@@ -14,7 +14,7 @@ import Testing
     nodes.initialize(repeating: TimerNode(), count: count)
     defer { nodes.deallocate() }
     var deadlines: [Int: Int64] = [:]
-    for _ in 0..<scaled(5_000) {
+    for _ in 0..<5_000 {
       let place = Int(random.next() % UInt64(count))
       switch random.next() % 4 {
       case 0, 1:
@@ -54,7 +54,7 @@ import Testing
         ($0.element.pointee.deadline, $0.offset) < ($1.element.pointee.deadline, $1.offset)
       }?.element
     }
-    for _ in 0..<scaled(20_000) {
+    for _ in 0..<20_000 {
       now += 1
       let node = nodes + Int(random.next() % UInt64(count))
       switch random.next() % 8 {

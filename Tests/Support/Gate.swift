@@ -18,5 +18,5 @@ package final class Gate: Sendable {
 
 /// How long a test waits for what must happen.
 package enum Limit {
-  package static let seconds = 120
+  package static let seconds = 80
 }
