@@ -165,6 +165,7 @@
  * drain its executor; or when it would close a ring of waits. Work of a
  * concurrent queue may wait for another operation of the queue as long as that
  * one has a place to start in: the last to take a place and wait is refused.
+ * A coroutine waits in no call; it takes part by inturn_await_begin.
  * Not detected are waits by other means, a token that nobody will finish (give
  * it max_run_ns or stall_ns), a datum that nobody will set, workers that are
  * all blocked when their pool cannot grow, and rings through more than 100,000
@@ -377,6 +378,7 @@ typedef struct inturn_operation { uint64_t bits; } inturn_operation;
 typedef struct inturn_token { uint64_t bits; } inturn_token;
 typedef struct inturn_batch { uint64_t bits; } inturn_batch;
 typedef struct inturn_owner { uint64_t bits; } inturn_owner;
+typedef struct inturn_await { uint64_t bits; } inturn_await;
 typedef struct inturn_executor { uint64_t bits; } inturn_executor;
 typedef struct inturn_clock { uint64_t bits; } inturn_clock;
 typedef struct inturn_value { uint64_t bits; } inturn_value;
@@ -1994,6 +1996,30 @@ inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
    E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_report_set_awaited(uint64_t id);
 
+/* Begins a wait of a task: of whatever waits in no call of the library, such as
+   a coroutine, inside the work of operations that end only when it goes on. So
+   a ring of waits is refused whether threads or tasks make them, by the last
+   one: see section 9. `awaited` is what it waits for, which counts as awaited
+   too, as by inturn_report_set_awaited: the bits of an operation, a token, a
+   queue (everything in it) or a batch. `inside` has the tokens of the
+   operations, the innermost first; one that has ended already holds nothing.
+   out_await gets a handle, which is the caller's until inturn_await_end; a null
+   one, which is not to be ended, if all of the operations have ended. Of the
+   operations that come before an awaited one in its queue, a thousand are
+   looked at, and a wait that depends on anything beyond is not refused. What is
+   not known, either: what the task waits for besides, and that it will give up.
+   Statuses: handle statuses (E_WRONG_KIND: of another object),
+   E_ALREADY_FINISHED (what it would wait for), E_DEADLOCK (it could never end,
+   which is reported; nothing has begun), E_INVALID_ARGUMENT, E_NO_MEMORY. */
+inturn_status inturn_await_begin(uint64_t awaited,
+                                 const inturn_token *INTURN_NULLABLE inside,
+                                 size_t count,
+                                 inturn_await *INTURN_NULLABLE out_await);
+
+/* The task waits no more: what it waited for has ended, or it has given up.
+   Statuses: handle statuses. */
+inturn_status inturn_await_end(inturn_await await);
+
 /* What an entry of a snapshot is about. */
 typedef enum inturn_entry_kind {
   INTURN_ENTRY_EXECUTOR = 1,
@@ -2001,7 +2027,8 @@ typedef enum inturn_entry_kind {
   INTURN_ENTRY_OWNER = 3,
   INTURN_ENTRY_BATCH = 4,
   INTURN_ENTRY_WAIT = 5, /* a thread that waits inside a callback, or that alone
-                            may drain an executor: see section 9 */
+                            may drain an executor: see section 9; or a task, by
+                            inturn_await_begin */
   INTURN_ENTRY_QUEUE = 6,
   /* These follow their queue: running ones, the last to start first, then
      pending ones, about in the order in which they will start. */
@@ -2043,11 +2070,12 @@ typedef struct inturn_entry {
   uint32_t line;                    /* where it was made, if that is known */
   const char *INTURN_NULLABLE file; /* the same; else NULL and 0 */
   uint64_t id;        /* its own. A plain operation has none; WAIT: the thread,
-                         as by pthread_self */
+                         as by pthread_self, or none */
   uint64_t queue;     /* BATCH and from OPERATION on: whose. WAIT: for what */
   uint64_t operation; /* AFTER, NAME: whose. WAIT: for what */
   uint64_t other;     /* AFTER: what has to end before. NAME: who is just before
-                         it in the line. WAIT: the queue whose callback waits */
+                         it in the line. WAIT: the queue whose callback or task
+                         waits */
   uint64_t batch;     /* OPERATION */
   uint64_t owner;     /* OPERATION */
   uint64_t executor;  /* QUEUE; 0: its Swift tasks */

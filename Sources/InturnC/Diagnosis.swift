@@ -141,6 +141,24 @@ public func inturn_report_set_awaited(_ id: UInt64) -> inturn_status {
   inturn_status(Engine.setAwaited(Handle(bits: id)))
 }
 
+@_cdecl("inturn_await_begin") @implementation
+public func inturn_await_begin(
+  _ awaited: UInt64, _ inside: UnsafePointer<inturn_token>?, _ count: Int,
+  _ out_await: UnsafeMutablePointer<inturn_await>?
+) -> inturn_status {
+  guard let out_await else { return refuse("out_await") }
+  guard inside != nil || count == 0 else { return refuse("inside") }
+  let tokens = UnsafeBufferPointer(start: inside, count: count).map { Handle(bits: $0.bits) }
+  let (status, handle) = Engine.beginAwait(of: Handle(bits: awaited), inside: tokens)
+  if status.isOK { out_await.pointee.bits = handle.bits }
+  return inturn_status(status)
+}
+
+@_cdecl("inturn_await_end") @implementation
+public func inturn_await_end(_ await: inturn_await) -> inturn_status {
+  inturn_status(Engine.endAwait(Handle(bits: `await`.bits)))
+}
+
 @_cdecl("inturn_report_set_stall_limit") @implementation
 public func inturn_report_set_stall_limit(_ limit_ns: Int64) -> inturn_status {
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }

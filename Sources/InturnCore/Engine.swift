@@ -39,6 +39,8 @@ package struct EngineStorage: ~Copyable {
   let indexFloor: UInt32
   let poolHandle: Handle
   let mainExecutorHandle: Handle
+  /// The waits that tasks have begun by calls.
+  let awaits: ObjectSlab<WaitGraph.Wait>
 
   fileprivate init?() {
     inherited = Engine.inherited.pointee.load(ordering: .relaxed)
@@ -48,12 +50,14 @@ package struct EngineStorage: ~Copyable {
       let operations = Slab<OperationSlot>(above: indexFloor),
       let lanes = Slab<Lane>(above: indexFloor),
       let values = ObjectSlab<ValueObject>(kind: .value, above: indexFloor),
-      let observations = ObjectSlab<ObservationObject>(kind: .observation, above: indexFloor)
+      let observations = ObjectSlab<ObservationObject>(kind: .observation, above: indexFloor),
+      let awaits = ObjectSlab<WaitGraph.Wait>(kind: .await, above: indexFloor)
     else { return nil }
     self.operations = operations
     self.lanes = lanes
     self.values = values
     self.observations = observations
+    self.awaits = awaits
     objects = EngineObjects(above: indexFloor)
     systemClock = Clock(isManual: false)
     let size = Engine.poolSize
@@ -86,7 +90,7 @@ package struct EngineStorage: ~Copyable {
   private var highestIndex: UInt32 {
     max(
       operations.highestIndex, lanes.highestIndex, values.highestIndex, observations.highestIndex,
-      objects.highestIndex)
+      awaits.highestIndex, objects.highestIndex)
   }
 }
 

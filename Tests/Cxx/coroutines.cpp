@@ -306,3 +306,122 @@ TEST(turns_of_many_coroutines_on_a_pool_never_overlap) {
   queue.drain();
   CHECK_EQUAL(count, 1000);
 }
+
+static task<> wait_for_own_queue(queue_ref own) {
+  CHECK_REFUSED(deadlock, const auto turn = co_await own.turn());
+  const operation behind = own.enqueue([] {});
+  CHECK_REFUSED(deadlock, co_await behind);
+}
+
+TEST(a_wait_inside_a_task_that_could_never_end_throws) {
+  stage stage;
+  reports reports;
+  bool is_over = false;
+  const operation work = stage.queue.enqueue([&]() -> task<> {
+    co_await wait_for_own_queue(stage.queue);
+    is_over = true;
+  });
+  stage.drain();
+  CHECK(is_over);
+  CHECK_EQUAL(work.wait().outcome, outcome::finished);
+  const auto counts = stage.queue.statistics();
+  CHECK_EQUAL(counts.finished, 2u); /* it, and what it did not wait for */
+  CHECK_EQUAL(counts.cancelled, 1u);
+  CHECK(reports.take().find("never end") != std::string::npos);
+}
+
+static task<> wait_for(operation_ref operation, bool &is_refused) {
+  try {
+    co_await operation;
+  } catch (const error &refusal) {
+    is_refused = refusal.code() == errc::deadlock;
+  }
+}
+
+TEST(a_ring_of_tasks_is_refused_to_the_last) {
+  stage one, other;
+  reports reports;
+  stop stop;
+  bool first = false, second = false;
+  operation later;
+  const operation a = one.queue.enqueue([&]() -> task<> {
+    co_await let_go(stop);
+    co_await wait_for(later, first);
+  });
+  one.drain();
+  later = other.queue.enqueue([&]() -> task<> { return wait_for(a, second); });
+  other.drain();
+  stop.waiting.resume();
+  one.drain();
+  CHECK(first && !second);
+  CHECK_EQUAL(later.wait().outcome, outcome::finished);
+  CHECK_EQUAL(a.wait().outcome, outcome::finished);
+}
+
+/* A thread that waits inside of work closes the ring, or the task does. */
+TEST(a_ring_of_a_thread_and_a_task_is_refused) {
+  for (const bool is_thread_last : {false, true}) {
+    queue threads;
+    stage tasks;
+    reports reports;
+    stop stop;
+    gate refused;
+    bool is_task_refused = false;
+    operation task_work, thread_work;
+    task_work = tasks.queue.enqueue([&]() -> task<> {
+      co_await let_go(stop);
+      co_await wait_for(thread_work, is_task_refused);
+    });
+    tasks.drain();
+    threads.suspend();
+    thread_work = threads.enqueue([&] {
+      try {
+        task_work.wait();
+      } catch (const error &refusal) {
+        CHECK(refusal.code() == errc::deadlock);
+        refused.pass();
+      }
+    });
+    if (is_thread_last)
+      stop.waiting.resume();
+    threads.resume();
+    if (is_thread_last) {
+      refused.wait(1);
+    } else {
+      for (int waits = 0; waits == 0;)
+        snapshot([&](const inturn_entry &entry) {
+          waits += entry.kind == INTURN_ENTRY_WAIT;
+          return true;
+        });
+      stop.waiting.resume();
+    }
+    threads.drain();
+    CHECK_EQUAL(task_work.wait().outcome, outcome::finished);
+    CHECK_EQUAL(is_task_refused, !is_thread_last);
+  }
+}
+
+/* What a coroutine of another kind says of its wait. */
+TEST(a_wait_of_ones_own_is_begun_and_ended) {
+  stage one, other;
+  reports reports;
+  kept_token a, b;
+  const operation first = one.queue.enqueue(a.keep());
+  const operation second = other.queue.enqueue(b.keep());
+  one.drain();
+  other.drain();
+  {
+    const await wait = begin_await(second, a.token);
+    CHECK(wait);
+    CHECK_REFUSED(deadlock, const await none = begin_await(first, b.token));
+    CHECK_REFUSED(deadlock, const await none = begin_await(one.queue, b.token));
+  }
+  await wait = begin_await(first, b.token);
+  wait.reset();
+  b.token.finish();
+  CHECK_REFUSED(already_finished,
+                const await none = begin_await(second, a.token));
+  const token_ref over = a.token;
+  a.token.finish();
+  CHECK(!begin_await(other.queue, over));
+}

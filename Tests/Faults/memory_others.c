@@ -142,6 +142,47 @@ static void stuck(void) {
   run_all();
 }
 
+/* A task of the first operation waits for the second one, and cannot for its
+   own, of which two are made when there is memory. */
+static void wait_inside(void *context, inturn_token token) {
+  inturn_operation *operations = context;
+  inturn_await awaits[2];
+  for (int i = 0; i < 2; i++) {
+    if (ATTEMPT(inturn_await_begin(operations[1].bits, &token, 1, &awaits[i])))
+      CHECK_OK(inturn_await_end(awaits[i]));
+    inturn_status status =
+        inturn_await_begin(operations[0].bits, &token, 1, &awaits[i]);
+    if (status != INTURN_E_NO_MEMORY)
+      CHECK_INT(status, INTURN_E_DEADLOCK);
+  }
+  worked++;
+  CHECK_OK(inturn_token_finish(token));
+}
+
+static void awaits(void) {
+  begin(INTURN_QUEUE_FIFO);
+  inturn_operation operations[2];
+  inturn_queue other;
+  CHECK_OK(inturn_report_set_handler(handle_report, NULL, NULL));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &other));
+  CHECK_OK(inturn_queue_suspend(other));
+  CHECK_OK(inturn_queue_enqueue(own.queue, wait_inside, operations, NULL,
+                                &operations[0]));
+  accepted++;
+  CHECK_OK(
+      inturn_queue_enqueue(other, work, made(), destroyed, &operations[1]));
+  accepted++;
+  fail_from_here();
+  stage_drain(&own);
+  CHECK_INT(worked, 1);
+  CHECK_OK(inturn_queue_resume(other));
+  CHECK_OK(inturn_queue_drain(other, LIMIT_NS));
+  CHECK_OK(inturn_queue_destroy(other));
+  for (int i = 0; i < 2; i++)
+    CHECK_OK(inturn_operation_release(operations[i]));
+  run_all();
+}
+
 static void statistics(void) {
   inturn_library_statistics statistics = INTURN_LIBRARY_STATISTICS_INIT;
   fail_from_here();
@@ -435,6 +476,7 @@ const scenario other_scenarios[] = {
     SCENARIO(owners),
     SCENARIO(report_handler),
     SCENARIO(stuck),
+    SCENARIO(awaits),
     SCENARIO(statistics),
     SCENARIO(batch_fifo),
     SCENARIO(batch_concurrent),

@@ -15,7 +15,8 @@ import Testing
   }
 
   private static func solve(_ count: Int, _ hindrances: [Hindrance]) -> [Bool] {
-    var stuck = StuckWaits(waits: count)
+    var stuck = StuckWaits()
+    for _ in 0..<count { stuck.addWait() }
     for hindrance in hindrances {
       let holders = (0..<count).filter { hindrance.held[$0] > 0 }
         .map { StuckWaits.Holder(wait: $0, places: hindrance.held[$0]) }

@@ -85,6 +85,9 @@ class Frame: @unchecked Sendable {
 
   init(_ core: QueueCore) { self.core = core }
 
+  /// The token of its operation; null if the engine does not know it.
+  var engineToken: Handle { Handle(bits: 0) }
+
   deinit { if let cell { Self.freeCells.giveBack(cell) } }
 
   /// The innermost operation that contains the current task, or nil.

@@ -65,6 +65,12 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Whether a cancelled task leaves the queue before its turn.
   var isCancellable: Bool { false }
 
+  override final var engineToken: Handle {
+    lock.lock()
+    defer { lock.unlock() }
+    return token
+  }
+
   // MARK: The queue's side
 
   /// The frame that one of the lane's contexts stands for.

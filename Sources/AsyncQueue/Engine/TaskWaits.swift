@@ -1,8 +1,8 @@
 import Inturn
 
-/// Waits made inside queues' operations; see `TaskWaitGraph`.
+/// Waits made inside queues' operations; see `WaitGraph`.
 enum TaskWaits {
-  typealias Entry = TaskWaitGraph.Entry
+  typealias Entry = WaitGraph.Entry
 
   /// What is waited for.
   enum Target {
@@ -13,12 +13,12 @@ enum TaskWaits {
     /// The end of an operation with its own task.
     case end(OwnedFrame)
 
-    fileprivate var needs: [TaskWaitGraph.Need] {
+    fileprivate var needs: [TaskWait.Need] {
       switch self {
       case .turn(let core):
         // Only a running operation holds others up, and on an actor not while it waits.
         core.kind == .actor ? [] : [.place(in: core.queue)]
-      case .quiet(let core): [.place(in: core.queue)]
+      case .quiet(let core): [.quiet(core.queue)]
       case .end(let awaited):
         if awaited.hasEnded {
           []
@@ -27,7 +27,7 @@ enum TaskWaits {
           // was refused.
           [.place(in: awaited.core.queue)]
         } else {
-          [.end(of: awaited.holder)]
+          awaited.holder.map { [.end(of: $0)] } ?? []
         }
       }
     }
@@ -51,8 +51,8 @@ enum TaskWaits {
 
   private static func enter(_ target: Target, of frame: Frame) throws(QueueError) -> Entry {
     do {
-      return try TaskWaitGraph.enter(
-        inside: { frame.holders }, needing: { _ in target.needs })
+      return try WaitGraph.enter(
+        TaskWait(inside: { frame.holders }, needing: { _ in target.needs }))
     } catch {
       guard case .end(let awaited) = target else { throw .deadlock(error.message) }
       let line = awaited.site.text.map { " The task that is awaited is of \($0)." } ?? ""
@@ -60,7 +60,7 @@ enum TaskWaits {
     }
   }
 
-  static func leave(_ entry: Entry) { TaskWaitGraph.leave(entry) }
+  static func leave(_ entry: Entry) { WaitGraph.leave(entry) }
 
   /// Once there is a queue, waits for other modules' operations also see the operations of this one
   /// that contain a task, and progress reports reach them.
@@ -75,14 +75,18 @@ enum TaskWaits {
 }
 
 extension Frame {
-  fileprivate var holder: TaskWaitGraph.Holder { .init(self, of: core.queue) }
+  /// The operation, by its slot if the engine knows it.
+  fileprivate var holder: TaskWait.Holder? {
+    let token = engineToken
+    return token.bits == 0 ? TaskWait.Holder(self, of: core.queue) : TaskWait.Holder(token)
+  }
 
   /// The operations that contain the frame.
-  fileprivate var holders: [TaskWaitGraph.Holder] {
-    var holders: [TaskWaitGraph.Holder] = []
+  fileprivate var holders: [TaskWait.Holder] {
+    var holders: [TaskWait.Holder] = []
     var frame: Frame? = self
     while let current = frame {
-      holders.append(current.holder)
+      if let holder = current.holder { holders.append(holder) }
       frame = current.outer
     }
     return holders

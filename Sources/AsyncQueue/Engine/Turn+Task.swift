@@ -10,7 +10,7 @@ extension QueueCore {
     var options = options
     options.label = options.label(at: fileID, line)
     let site = Site(fileID, line)
-    let operation = QueuedResult<Value>(waitingFor: options)
+    let operation = QueuedResult<Value>()
     let turn = Turn(
       self, label: options.label, isObstinate: false, for: operation, site: site)
     let status = enqueue(turn, options, makeTask)

@@ -74,9 +74,9 @@ package final class OperationFrame: Sendable {
   /// Begins a wait of the current task; throws, after a report, if it could never end. While it
   /// lasts, `needs` says, under a lock, what it depends on.
   static func enter(
-    needing needs: @escaping (inout [AnyObject]) -> [TaskWaitGraph.Need]
-  ) throws(QueueError) -> TaskWaitGraph.Entry {
-    let holders: () -> [TaskWaitGraph.Holder]
+    needing needs: @escaping (inout [AnyObject]) -> [TaskWait.Need]
+  ) throws(QueueError) -> WaitGraph.Entry {
+    let holders: () -> [TaskWait.Holder]
     if let frame = current {
       holders = { frame.holders }
     } else if let others = otherHolders.withLock({ $0 })?() {
@@ -85,22 +85,22 @@ package final class OperationFrame: Sendable {
       return .none
     }
     do {
-      return try TaskWaitGraph.enter(inside: holders, needing: needs)
+      return try WaitGraph.enter(TaskWait(inside: holders, needing: needs))
     } catch {
       throw QueueError.deadlock(error.message)
     }
   }
 
   /// What another module knows of the current task: the operations of its queues that contain it.
-  package typealias OtherHolders = @Sendable () -> (() -> [TaskWaitGraph.Holder])?
+  package typealias OtherHolders = @Sendable () -> (() -> [TaskWait.Holder])?
   package static let otherHolders = Locked<OtherHolders?>(nil)
 
   /// The operations that contain the current task and keep their places.
-  private var holders: [TaskWaitGraph.Holder] {
-    var holders: [TaskWaitGraph.Holder] = []
+  private var holders: [TaskWait.Holder] {
+    var holders: [TaskWait.Holder] = []
     var next: OperationFrame? = self
     while let frame = next {
-      if let holder = frame.operation.holder { holders.append(holder) }
+      if let holder = TaskWait.Holder(frame.token.token) { holders.append(holder) }
       next = frame.outer
     }
     return holders

@@ -9,8 +9,8 @@ extension QueueEngine {
     if OperationFrame.bound.operations.contains(where: { $0.runs(on: handle) }) {
       throw .deadlock("A drain was refused: it is inside an operation of its own queue.")
     }
-    let entry = try OperationFrame.enter { [handle] _ in [.place(in: handle)] }
-    defer { TaskWaitGraph.leave(entry) }
+    let entry = try OperationFrame.enter { [handle] _ in [.quiet(handle)] }
+    defer { WaitGraph.leave(entry) }
     let isQuiet = await quietWaits.wait(for: handle, within: timeout, of: clock)
     return isQuiet ? [] : notDrained
   }

@@ -29,8 +29,6 @@ public class QueuedOperation: @unchecked Sendable {
   @exclusivity(unchecked) private var handle = Handle(bits: 0)
   @exclusivity(unchecked) private var queue = Handle(bits: 0)
   @exclusivity(unchecked) private var failure: (any Error)?
-  /// Its dependencies, until it starts.
-  @exclusivity(unchecked) private var dependencies: [QueuedOperation] = []
   /// Created on first use.
   @exclusivity(unchecked) private var made = Observed()
 
@@ -40,10 +38,7 @@ public class QueuedOperation: @unchecked Sendable {
   }
 
   /// An operation that another module gives to its queue: see ``isAccepted(as:by:)``.
-  package init(waitingFor options: OperationOptions) {
-    isOnMain = false
-    dependencies = options.after
-  }
+  package init() { isOnMain = false }
 
   deinit {
     if handle.bits != 0 { _ = Engine.release(handle) }
@@ -94,8 +89,10 @@ public class QueuedOperation: @unchecked Sendable {
   /// can.
   final var endUnlessDeadlock: OperationEnd {
     get async throws(QueueError) {
-      let entry = try OperationFrame.enter { [self] in needs(&$0) }
-      defer { TaskWaitGraph.leave(entry) }
+      let entry = try OperationFrame.enter { [self] _ in
+        [.operation(lock.withLock { handle })]
+      }
+      defer { WaitGraph.leave(entry) }
       return await withCheckedContinuation { continuation in
         let (ended, handle) = lock.withLock {
           if self.ended == nil { waiters.append(continuation) }
@@ -142,34 +139,6 @@ public class QueuedOperation: @unchecked Sendable {
     lock.withLock { ended == nil && self.queue == queue }
   }
 
-  /// The operation as a holder of its place, or nil after its end. The engine knows of the end
-  /// before this object does.
-  var holder: TaskWaitGraph.Holder? {
-    let (hasEnded, queue, handle) = lock.withLock { (ended != nil, self.queue, self.handle) }
-    if hasEnded || (handle.bits != 0 && Engine.state(of: handle).1 == .ended) { return nil }
-    return TaskWaitGraph.Holder(self, of: queue)
-  }
-
-  /// What it cannot end without: before its start, a place and its dependencies. Visits all
-  /// operations that this one depends on, and keeps them in `kept`.
-  func needs(_ kept: inout [AnyObject]) -> [TaskWaitGraph.Need] {
-    var needs: [TaskWaitGraph.Need] = []
-    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-    var open = [self]
-    while let next = open.popLast() {
-      kept.append(next)
-      let (hasEnded, queue, handle, dependencies) = next.lock.withLock {
-        (next.ended != nil, next.queue, next.handle, next.dependencies)
-      }
-      if hasEnded { continue }
-      needs.append(.end(of: TaskWaitGraph.Holder(next, of: queue)))
-      guard handle.bits != 0, Engine.state(of: handle).1 == .pending else { continue }
-      needs.append(.place(in: queue, outOf: Engine.places(for: handle)))
-      open += dependencies.filter { seen.insert(ObjectIdentifier($0)).inserted }
-    }
-    return needs
-  }
-
   /// The value or error that it has ended with.
   var outcomeBox: OutcomeBox? { lock.withLock { box } }
 
@@ -205,10 +174,7 @@ public class QueuedOperation: @unchecked Sendable {
     // One reference as the work's context, and one as the end callback's.
     let context = Unmanaged.passRetained(self).toOpaque()
     _ = Unmanaged.passRetained(self)
-    lock.withLock {
-      self.queue = queue
-      dependencies = options.after
-    }
+    lock.withLock { self.queue = queue }
     let (status, handle) = options.withEngineOptions(label: label) { core in
       if options.condition != nil { core.condition = Self.askCondition }
       core.retry = options.retry?.enginePolicy
@@ -265,12 +231,7 @@ public class QueuedOperation: @unchecked Sendable {
   private static let call: RawWork = { context, bits in
     let operation = from(context)
     let token = FinishToken(Handle(bits: bits), of: operation)
-    let (work, dependencies) = operation.lock.withLock {
-      defer { operation.dependencies = [] }
-      return (operation.closures?.work, operation.dependencies)
-    }
-    withExtendedLifetime(dependencies) {}
-    work?(token)
+    operation.lock.withLock { operation.closures?.work }?(token)
   }
 
   private static let askCondition: RawCondition = { context in
@@ -309,20 +270,19 @@ public class QueuedOperation: @unchecked Sendable {
   }
 
   package func hasEnded(_ end: OperationEnd, _ new: OutcomeBox?) {
-    let (waiters, batches, failure, dependencies) = lock.withLock {
+    let (waiters, batches, failure) = lock.withLock {
       ended = end
       box = new
       defer {
         self.waiters = []
         self.batches = []
         self.failure = nil
-        self.dependencies = []
       }
-      return (self.waiters, self.batches, self.failure, self.dependencies)
+      return (self.waiters, self.batches, self.failure)
     }
     for batch in batches { batch(end) }
     for waiter in waiters { waiter.resume(returning: end) }
-    withExtendedLifetime((failure, dependencies)) {}
+    withExtendedLifetime(failure) {}
   }
 }
 

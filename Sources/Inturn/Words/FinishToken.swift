@@ -12,7 +12,7 @@ import InturnCore
 public final class FinishToken: @unchecked Sendable {
   // Safe to share: `lock` protects `target`.
 
-  private let token: Handle
+  let token: Handle
   private let lock = BriefLock()
   /// Whoever takes it out makes the call that ends the attempt.
   @exclusivity(unchecked) private var target: (any FinishTarget)?

@@ -139,6 +139,15 @@ extension Engine {
     end(token, as: .failed, payload: .init(code: code))
   }
 
+  /// The same with a result that says more than the code. When this is refused, the caller destroys
+  /// the result. Otherwise it is destroyed like the result of a finish or, if another attempt follows,
+  /// when that has ended.
+  package static func fail(
+    _ token: Handle, code: Int32, result: UnsafeMutableRawPointer, destroy: @escaping RawDestroy
+  ) -> Status {
+    end(token, as: .failed, payload: .init(code: code, result: result, resultDestroy: destroy))
+  }
+
   /// Ends an operation with a result, which the caller destroys when this is refused.
   package static func finish(
     _ token: Handle, result: UnsafeMutableRawPointer?, destroy: RawDestroy?

@@ -17,7 +17,7 @@ extension UnsafeMutablePointer<Lane> {
   /// references that the caller has to drop.
   func whatKeepsBack(
     _ slot: OperationSlot.Pointer, _ earlier: inout [OperationSlot.Pointer],
-    strays: inout [OperationSlot.Pointer]
+    strays: inout [OperationSlot.Pointer], reach: Int = 160_000
   ) -> Need {
     pointee.lock.lock()
     let word = slot.loadWord()
@@ -39,7 +39,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     let isBehindFence = !slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])
     let takesAllBefore = isBehindFence || !isSelective
-    var places: UInt64 = 0
+    var places: UInt64 = pointee.machine.traits.contains(.oneAtATime) ? 1 : 0
     if pointee.machine.traits.contains(.limited) {
       places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.settings.limit)
     }
@@ -49,23 +49,20 @@ extension UnsafeMutablePointer<Lane> {
     }
     addEarlierLocked(of: slot, to: &earlier, &strays)
     pointee.lock.unlock()
-    if takesAllBefore { addPending(before: slot, to: &earlier) }
+    if takesAllBefore { addPending(before: slot, to: &earlier, reach: reach) }
     return .turn(places: places, drainers: drainers)
   }
 
-  /// How many pending jobs without slots are looked at under the lock; with slots, a sixteenth as many.
-  /// A wait that depends on anything further back is not refused for that.
-  private static var reach: Int { 160_000 }
-
   /// Adds the pending operations that may wait for others, each with a reference; if `slot` is given,
-  /// only those before it.
+  /// only those before it. At most `reach` jobs without slots are looked at under the lock; with slots,
+  /// a sixteenth as many.
   func addPending(
-    before slot: OperationSlot.Pointer?, to result: inout [OperationSlot.Pointer]
+    before slot: OperationSlot.Pointer?, to result: inout [OperationSlot.Pointer], reach: Int
   ) {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     stopBurstLocked()
-    var left = Self.reach
+    var left = reach
     _ = forEachPendingLocked { job in
       left -= 1
       guard let other = job.slot else { return left > 0 }
@@ -104,6 +101,11 @@ extension UnsafeMutablePointer<Lane> {
         pointee.lock.lock()
       }
     }
+  }
+
+  /// Whether the lane is still the queue that this handle names.
+  func isOf(_ queue: Handle) -> Bool {
+    pointee.lock.withLock { pointee.generation == queue.generation }
   }
 
   var hostExecutor: HostExecutor? {

@@ -99,6 +99,12 @@ extension Engine {
           if !room.tell() { return false }
         }
       }
+      for line in WaitGraph.lines {
+        for wait in WaitGraph.tasks(in: line) {
+          if let entry = wait.entry { room.add(entry) }
+          if !room.tell() { return false }
+        }
+      }
       return true
     }
 
@@ -194,6 +200,15 @@ extension WaitGraph.Wait {
       guard let handle = WaitGraph.handle(of: self) else { return nil }
       entry.operation = handle
     case .observers(of: let trail, _): entry.setLabel(trail.label)
+    case .needs:
+      let (holders, needs) = WaitGraph.state(of: self)
+      entry.other = Lane.Pointer(bitPattern: holders.first?.lane ?? 0)?.handleNow ?? entry.other
+      switch needs.first {
+      case .operation(let handle): entry.operation = handle
+      case .place(in: let queue, outOf: _), .quiet(let queue): entry.queue = queue
+      case .end(of: let holder): entry.queue = Lane.Pointer(bitPattern: holder.lane)!.handleNow
+      case nil: break
+      }
     }
     return WaitGraph.isThere(self) ? entry : nil
   }

@@ -9,7 +9,7 @@ struct StuckWaits {
   /// A wait that takes places.
   struct Holder: Equatable {
     let wait: Int
-    let places: UInt64
+    var places: UInt64
   }
 
   private struct Hindrance {
@@ -26,9 +26,10 @@ struct StuckWaits {
   /// For each wait, how many hindrances keep it.
   private var kept: [Int] = []
 
-  init(waits: Int) {
-    holdings = Array(repeating: [], count: waits)
-    kept = Array(repeating: 0, count: waits)
+  /// Adds a wait, the number of which is how many there were.
+  mutating func addWait() {
+    holdings.append([])
+    kept.append(0)
   }
 
   /// Adds a hindrance and returns its number, or nil if too few places are held for it ever to apply.

@@ -1,12 +1,14 @@
 import CInturnSystem
 import Synchronization
 
-/// Who waits for whom: the waits that are made inside the library's callbacks.
+/// Who waits for whom: the waits of threads inside the library's callbacks, and those of tasks inside
+/// operations, in one registry, so that a ring may be of both.
 ///
 /// A wait is refused if nobody could ever make progress: if what it waits for needs places that are all
-/// held, directly or through others, by threads that wait for it in turn. A thread that is inside no
+/// held, directly or through others, by those who wait for it in turn. A thread that is inside no
 /// callback, and is not the only one that may drain an executor, holds nothing and is part of no ring:
-/// its waits are not looked at.
+/// its waits are not looked at. A *task* is whatever waits without a thread (a coroutine, a task of
+/// Swift's), and says so itself: which operations it is inside of, and what it needs.
 ///
 /// Each wait gets a number and is entered in one short step; then it looks for a ring among the waits
 /// that came before it, without that lock. So the ring is found by its last wait, which has all others
@@ -17,9 +19,11 @@ import Synchronization
 /// late to be seen.)
 ///
 /// The cost of a search depends on how much keeps the operation back: about half a microsecond for each
-/// operation before it in a chain, up to 100,000 of them, on the caller's thread. No lock is held for
-/// longer than a look at one operation, or at about a millisecond's worth of pending ones.
-enum WaitGraph {
+/// operation before it in a chain, up to 100,000 of them, on the caller's thread; of a task's wait, up
+/// to 1,000. All waits of threads are looked at, and of tasks those that hold something relevant. No
+/// lock is held for longer than a look at one operation, or at about a millisecond's worth of pending
+/// ones.
+package enum WaitGraph {
   enum Target {
     /// Everything in a queue.
     case queue(Lane.Pointer)
@@ -29,25 +33,37 @@ enum WaitGraph {
     case operation(OperationSlot.Pointer)
     /// Calls of a value's observers.
     case observers(of: TrailBase, TrailWait)
+    /// What a task's wait is for.
+    case needs(of: TaskWait)
   }
 
   /// An entered wait, for as long as it lasts; without one if the wait need not be entered.
-  struct Entry {
-    fileprivate let wait: Wait?
+  package struct Entry {
+    let wait: Wait?
+    package static let none = Entry(wait: nil)
+  }
+
+  /// Why a task's wait is refused; it has been reported.
+  package struct Deadlock: Error {
+    package let message: String
   }
 
   /// A wait as others see it.
   final class Wait: @unchecked Sendable {
-    // Safe to share: `isDecided` is protected by the storage's lock, and the rest never changes.
+    // Safe to share: the storage's lock protects what changes.
 
     let number: UInt64
-    /// Copies of the waiting thread's frames, innermost first.
+    /// Copies of the waiting thread's frames, innermost first; none of a task's.
     let frames: [CallFrame]
+    /// Null for a task's.
     let thread: UInt
     let isOnMainThread: Bool
     let target: Target
     /// It will not be refused any more.
     @exclusivity(unchecked) fileprivate(set) var isDecided = false
+    @exclusivity(unchecked) fileprivate var isThere = true
+    /// A task's, in the queues of the operations that it is inside of.
+    @exclusivity(unchecked) fileprivate var places: [TaskPlace] = []
 
     fileprivate init(_ number: UInt64, _ frames: [CallFrame], _ target: Target) {
       self.number = number
@@ -55,6 +71,30 @@ enum WaitGraph {
       self.target = target
       thread = inturn_system_thread()
       isOnMainThread = inturn_system_is_main_thread()
+    }
+
+    fileprivate init(_ number: UInt64, of task: TaskWait) {
+      self.number = number
+      frames = []
+      target = .needs(of: task)
+      thread = 0
+      isOnMainThread = false
+    }
+
+    /// Nil for a thread's.
+    var task: TaskWait? { if case .needs(let task) = target { task } else { nil } }
+  }
+
+  /// A task's wait as one of those inside a queue. The storage's lock protects its links.
+  fileprivate final class TaskPlace {
+    let lane: UInt
+    unowned(unsafe) let wait: Wait
+    @exclusivity(unchecked) var next: TaskPlace?
+    @exclusivity(unchecked) unowned(unsafe) var previous: TaskPlace?
+
+    init(_ lane: UInt, _ wait: Wait) {
+      self.lane = lane
+      self.wait = wait
     }
   }
 
@@ -67,13 +107,42 @@ enum WaitGraph {
     /// How many executors are attached to loops, each to its thread. Relaxed: a thread with such an
     /// executor has written the number itself.
     let attachments = Atomic<Int>(0)
-    /// Ordered by number.
+    /// Those of threads, ordered by number.
     @exclusivity(unchecked) fileprivate var waits: [Wait] = []
+    /// Those of tasks, by the lanes that they are inside of, some of which share a line. Empty until
+    /// there is one.
+    @exclusivity(unchecked) fileprivate var tasks: [TaskPlace?] = []
     @exclusivity(unchecked) fileprivate var lastNumber: UInt64 = 0
 
-    fileprivate func place(of number: UInt64) -> Int? {
-      let place = placeOfFirst(from: number)
-      return place < waits.count && waits[place].number == number ? place : nil
+    /// By the highest byte of a product in which each bit has a part.
+    fileprivate func line(of lane: UInt) -> Int {
+      Int((UInt64(lane) &* 0x9E37_79B9_7F4A_7C15) >> 56)
+    }
+
+    /// Adds a task's wait, whose places are new, to the queues that it is inside of.
+    fileprivate func addLocked(_ wait: Wait) {
+      if tasks.isEmpty { tasks = Array(repeating: nil, count: WaitGraph.lines.count) }
+      for place in wait.places {
+        let line = line(of: place.lane)
+        place.next = tasks[line]
+        place.next?.previous = place
+        tasks[line] = place
+      }
+    }
+
+    /// Nothing is freed, since the wait has its places.
+    fileprivate func removeLocked(_ wait: Wait) {
+      wait.isThere = false
+      if wait.task == nil { waits.remove(at: placeOfFirst(from: wait.number)) }
+      for place in wait.places {
+        place.next?.previous = place.previous
+        if let previous = place.previous {
+          previous.next = place.next
+        } else {
+          tasks[line(of: place.lane)] = place.next
+        }
+        place.next = nil
+      }
     }
 
     /// The place of the first wait with this number or a later one.
@@ -97,22 +166,89 @@ enum WaitGraph {
     let wait = Wait(storage.lastNumber, frames, target)
     storage.waits.append(wait)
     storage.lock.unlock()
+    guard let report = refusal(of: wait) else { return Entry(wait: wait) }
+    report.send()
+    return nil
+  }
+
+  /// Enters a task's wait; throws, after a report, if it could never end. A task outside of operations
+  /// holds nothing.
+  package static func enter(_ task: TaskWait) throws(Deadlock) -> Entry {
+    let storage = Engine.current.pointee.waits
+    var lanes: [UInt] = []
+    for holder in task.holders() where !lanes.contains(holder.lane) { lanes.append(holder.lane) }
+    if lanes.isEmpty { return .none }
+    storage.lock.lock()
+    storage.lastNumber += 1
+    let wait = Wait(storage.lastNumber, of: task)
+    wait.places = lanes.map { TaskPlace($0, wait) }
+    storage.addLocked(wait)
+    storage.lock.unlock()
+    guard let report = refusal(of: wait) else { return Entry(wait: wait) }
+    report.send()
+    throw Deadlock(message: report.message)
+  }
+
+  /// Looks for a ring among the waits up to this one. If there is one, the wait is taken out again.
+  private static func refusal(of wait: Wait) -> Report? {
+    let storage = Engine.current.pointee.waits
     while true {
       storage.lock.lock()
-      let waits = Array(storage.waits[...storage.place(of: wait.number)!])
+      let threads = Array(storage.waits[..<storage.placeOfFirst(from: wait.number)])
       storage.lock.unlockAfterReadingObject()
-      var search = WaitSearch(waits)
-      let ring = search.findRing()
-      let report = ring.isEmpty ? nil : search.report(ring)
+      var search = WaitSearch(threads, wait)
+      let ring = search.findsRing() ? search.ring : []
+      let report = ring.isEmpty ? nil : search.report()
       search.letGo()
       switch decide(wait, ring) {
-      case .waits: return Entry(wait: wait)
-      case .isRefused:
-        report?.send()
-        return nil
+      case .waits: return nil
+      case .isRefused: return report
       case .looksAgain: continue
       }
     }
+  }
+
+  /// The waits of tasks inside operations of this lane that came before this one.
+  static func tasks(in lane: UInt, before wait: Wait) -> [Wait] {
+    let storage = Engine.current.pointee.waits
+    var found: [Wait] = []
+    storage.lock.lock()
+    var next = storage.tasks.isEmpty ? nil : storage.tasks[storage.line(of: lane)]
+    while let place = next {
+      if place.lane == lane && place.wait.number < wait.number { found.append(place.wait) }
+      next = place.next
+    }
+    storage.lock.unlockAfterReadingObject()
+    return found
+  }
+
+  /// Lines of tasks' waits, for a walk through all of them.
+  static var lines: Range<Int> { 0..<256 }
+
+  /// The waits in a line, each in one only.
+  static func tasks(in line: Int) -> [Wait] {
+    let storage = Engine.current.pointee.waits
+    var found: [Wait] = []
+    storage.lock.lock()
+    var next = storage.tasks.isEmpty ? nil : storage.tasks[line]
+    while let place = next {
+      if place.wait.places.first === place { found.append(place.wait) }
+      next = place.next
+    }
+    storage.lock.unlockAfterReadingObject()
+    return found
+  }
+
+  /// What a task's wait holds up and needs at this moment; nothing once it is over.
+  static func state(of wait: Wait) -> (holders: [TaskWait.Holder], needs: [TaskWait.Need]) {
+    guard let task = wait.task else { return ([], []) }
+    let storage = Engine.current.pointee.waits
+    var kept: [AnyObject] = []
+    storage.lock.lock()
+    let state = wait.isThere ? (task.holders(), task.needs(&kept)) : ([], [])
+    storage.lock.unlockAfterReadingObject()
+    withExtendedLifetime(kept) {}
+    return state
   }
 
   /// Whether the caller may be the only thread that drains some executor.
@@ -134,9 +270,9 @@ enum WaitGraph {
         storage.lock.unlock()
         return .waits
       }
-      let isThere = ring.allSatisfy { storage.place(of: $0.number) != nil }
+      let isThere = ring.allSatisfy { $0.isThere }
       let areDecided = ring.allSatisfy { $0.isDecided || $0 === wait }
-      if isThere && areDecided { storage.waits.remove(at: storage.place(of: wait.number)!) }
+      if isThere && areDecided { storage.removeLocked(wait) }
       storage.lock.unlock()
       if !isThere { return .looksAgain }
       if areDecided { return .isRefused }
@@ -145,11 +281,11 @@ enum WaitGraph {
     }
   }
 
-  static func leave(_ entry: Entry) {
+  package static func leave(_ entry: Entry) {
     guard let wait = entry.wait else { return }
     let storage = Engine.current.pointee.waits
     storage.lock.lock()
-    if let place = storage.place(of: wait.number) { storage.waits.remove(at: place) }
+    storage.removeLocked(wait)
     storage.lock.unlockAfterReadingObject()
   }
 
@@ -164,7 +300,7 @@ enum WaitGraph {
 
   static func isThere(_ wait: Wait) -> Bool {
     let storage = Engine.current.pointee.waits
-    return storage.lock.withLock { storage.place(of: wait.number) != nil }
+    return storage.lock.withLock { wait.isThere }
   }
 
   /// The handle of the operation that a wait is for. Nil if the wait is over.
@@ -172,8 +308,8 @@ enum WaitGraph {
     guard case .operation(let slot) = wait.target else { return nil }
     let storage = Engine.current.pointee.waits
     return storage.lock.withLock {
-      storage.place(of: wait.number) == nil
-        ? nil : Handle(.operation, index: slot.index, generation: slot.firstGeneration)
+      wait.isThere
+        ? Handle(.operation, index: slot.index, generation: slot.firstGeneration) : nil
     }
   }
 
@@ -183,7 +319,7 @@ enum WaitGraph {
     let storage = Engine.current.pointee.waits
     storage.lock.lock()
     defer { storage.lock.unlock() }
-    if storage.place(of: wait.number) == nil { return nil }
+    if !wait.isThere { return nil }
     slot.addReference()
     return slot
   }

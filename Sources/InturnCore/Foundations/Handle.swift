@@ -6,6 +6,7 @@ package enum HandleKind: UInt8, CaseIterable {
   case observation
   case batch
   case owner
+  case await
 }
 
 /// A 64-bit name: kind (4 bits), process epoch (4), index (26), generation (30).

@@ -39,18 +39,13 @@ func limit(_ queue: UInt64, _ limit: UnsafeMutablePointer<UInt32>) -> Int32 {
   return status.rawValue
 }
 
-@_cdecl("model_places")
-func places(_ operation: UInt64) -> UInt32 {
-  UInt32(Engine.places(for: Handle(bits: operation)))
-}
-
 /// A task's wait outside of operations, which begins and ends.
 @_cdecl("model_task_waits")
 func taskWaits() -> Bool {
-  guard let entry = try? TaskWaitGraph.enter(inside: { [] }, needing: { _ in [] }) else {
+  guard let entry = try? WaitGraph.enter(TaskWait(inside: { [] }, needing: { _ in [] })) else {
     return false
   }
-  TaskWaitGraph.leave(entry)
+  WaitGraph.leave(entry)
   return true
 }
 

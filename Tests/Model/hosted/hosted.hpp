@@ -110,7 +110,6 @@ int32_t model_observe(uint64_t queue, void *context,
 int32_t model_enqueue_without_options(uint64_t queue, void *context,
                                       inturn_work_fn work, uint64_t *operation);
 int32_t model_limit(uint64_t queue, uint32_t *limit);
-uint32_t model_places(uint64_t operation);
 bool model_task_waits(void);
 bool model_has_joined(uint64_t operation);
 uint64_t model_queue_on_clock(uint64_t clock);

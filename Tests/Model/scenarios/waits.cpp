@@ -35,6 +35,20 @@ void beQuiet() {
          inturn_report_set_handler(ignore, nullptr, nullptr), {INTURN_OK});
 }
 
+// Begins a wait of a task that is inside of `inside`; null where there is none.
+inturn_await beginAwait(Operation &inside, uint64_t awaited,
+                        std::initializer_list<inturn_status> expected) {
+  inturn_await wait = {0};
+  expect("await_begin", inturn_await_begin(awaited, &inside.token, 1, &wait),
+         expected);
+  return wait;
+}
+
+void endAwait(inturn_await wait) {
+  if (wait.bits)
+    expect("await_end", inturn_await_end(wait), {INTURN_OK});
+}
+
 } // namespace
 
 SCENARIO(all_places_wait_for_new_operations) {
@@ -211,4 +225,98 @@ SCENARIO(a_wait_from_inside_meets_the_ends_of_many_before) {
   });
   together({[&] { before[many - 1]->cancel(); }, [&] { other.resume(); },
             [&] { one.drain(); }});
+}
+
+SCENARIO(two_tasks_wait_for_each_other) {
+  beQuiet();
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", keeps, {.handle = true});
+  x.awaitCall();
+  y.awaitCall();
+  inturn_await waits[2];
+  auto begin = [&](int place, Operation &inside, Operation &awaited) {
+    waits[place] =
+        beginAwait(inside, awaited.handle.bits, {INTURN_OK, INTURN_E_DEADLOCK});
+  };
+  together({[&] { begin(0, x, y); }, [&] { begin(1, y, x); }});
+  CHECK((waits[0].bits != 0) + (waits[1].bits != 0) == 1);
+  endAwait(waits[0]);
+  endAwait(waits[1]);
+  x.finish();
+  y.finish();
+}
+
+SCENARIO(a_thread_and_a_task_wait_for_each_other) {
+  beQuiet();
+  Host host(1);
+  Queue threads(INTURN_QUEUE_FIFO, host.executor), tasks(INTURN_QUEUE_FIFO);
+  Operation &y = tasks.add("y", keeps, {.handle = true});
+  y.awaitCall();
+  threads.suspend();
+  inturn_status thread = INTURN_E_BUSY;
+  Operation &x =
+      threads.add("x",
+                  [&](Operation &it) {
+                    thread = inturn_operation_wait(y.handle, -1, nullptr);
+                    expect("wait", thread, {INTURN_OK, INTURN_E_DEADLOCK});
+                    it.finish();
+                  },
+                  {.handle = true});
+  bool isTaskRefused = false;
+  together({[&] { threads.resume(); },
+            [&] {
+              inturn_await wait = beginAwait(
+                  y, x.handle.bits,
+                  {INTURN_OK, INTURN_E_DEADLOCK, INTURN_E_ALREADY_FINISHED});
+              isTaskRefused = wait.bits == 0;
+              if (!isTaskRefused)
+                expect("wait", inturn_operation_wait(x.handle, -1, nullptr),
+                       {INTURN_OK});
+              endAwait(wait);
+              y.finish();
+            }});
+  threads.drain();
+  CHECK(isTaskRefused == (thread == INTURN_OK));
+}
+
+// What a search reads may end meanwhile.
+SCENARIO(an_await_meets_the_end_of_what_it_is_inside_of) {
+  beQuiet();
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", keeps, {.handle = true});
+  x.awaitCall();
+  y.awaitCall();
+  const inturn_await first = beginAwait(x, y.handle.bits, {INTURN_OK});
+  together({[&] { x.finish(); },
+            [&] {
+              endAwait(beginAwait(
+                  y, x.handle.bits,
+                  {INTURN_OK, INTURN_E_DEADLOCK, INTURN_E_ALREADY_FINISHED}));
+            },
+            [&] { endAwait(first); }});
+  y.finish();
+}
+
+SCENARIO(a_snapshot_meets_a_tasks_wait) {
+  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
+  Operation &x = one.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", keeps, {.handle = true});
+  x.awaitCall();
+  y.awaitCall();
+  const inturn_await first = beginAwait(x, y.handle.bits, {INTURN_OK});
+  auto visit = [](void *context, const inturn_entry *entry) {
+    const Operation &y = *static_cast<Operation *>(context);
+    if (entry->kind == INTURN_ENTRY_WAIT)
+      CHECK(entry->id == 0 &&
+            (entry->operation == 0 || entry->operation == y.handle.bits));
+    return true;
+  };
+  together(
+      {[&] { endAwait(first); },
+       [&] { endAwait(beginAwait(x, other.handle.bits, {INTURN_OK})); },
+       [&] { expect("snapshot", inturn_snapshot(visit, &y), {INTURN_OK}); }});
+  x.finish();
+  y.finish();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -19,6 +20,12 @@ LIMIT = 30.0
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def ring_of(error: BaseException) -> str:
+    """The queues of a ring, in the order in which they wait for each other."""
+    assert isinstance(error, inturn.DeadlockError)
+    return " -> ".join(re.findall(r'queue "([^"]*)"', error.ring or ""))
 
 
 class Gate:

@@ -12,7 +12,7 @@ from typing import Any, Callable
 import pytest
 
 import inturn
-from support import LIMIT, Gate, join, run
+from support import LIMIT, Gate, join, ring_of, run
 
 
 def test_coroutines_run_one_at_a_time_to_their_end_in_order() -> None:
@@ -181,7 +181,7 @@ def test_awaiting_ones_own_queue_is_refused_and_names_the_ring() -> None:
             async def own() -> str:
                 with pytest.raises(inturn.DeadlockError) as caught:
                     await one.run(nothing)
-                return str(caught.value.ring)
+                return ring_of(caught.value)
 
             async def ring() -> str:
                 return await two.run(own)
@@ -194,20 +194,20 @@ def test_awaiting_ones_own_queue_is_refused_and_names_the_ring() -> None:
                 with pytest.raises(inturn.DeadlockError) as caught:
                     async with one:
                         pass
-                return str(caught.value.ring)
+                return ring_of(caught.value)
 
-            assert await one.run(own) == "'one' -> 'one'"
-            assert await one.run(ring) == "'two' -> 'one' -> 'two'"
-            assert await one.run(hold) == "'one' -> 'one'"
+            assert await one.run(own) == "one -> one"
+            assert await one.run(ring) == "two -> one -> two"
+            assert await one.run(hold) == "one -> one"
             async with one:
-                assert await own() == "'one' -> 'one'"
+                assert await own() == "one -> one"
             # Any one of several blocks may be waited for.
             async with one, two:
-                assert await own() == "'one' -> 'one'"
+                assert await own() == "one -> one"
                 with pytest.raises(inturn.DeadlockError) as caught:
                     await two.run(nothing)
-                assert caught.value.ring == "'two' -> 'two'"
-            assert await two.run(across, one, own) == "'one' -> 'one'"
+                assert ring_of(caught.value) == "two -> two"
+            assert await two.run(across, one, own) == "one -> one"
             # A coroutine that is not awaited there runs later, and another task may wait for it.
             later: list[asyncio.Future[None]] = []
 

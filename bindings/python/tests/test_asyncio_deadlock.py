@@ -10,7 +10,7 @@ from typing import Any, Callable, Union
 import pytest
 
 import inturn
-from support import LIMIT, Gate, run
+from support import LIMIT, Gate, ring_of, run
 
 OneAtATime = Union[inturn.FIFOQueue, inturn.OperationQueue]
 
@@ -51,7 +51,7 @@ def test_a_turn_of_the_queue_is_refused_to_who_has_its_only_place(one: OneAtATim
             with pytest.raises(inturn.DeadlockError) as caught:
                 async with one:
                     await wait()
-            assert caught.value.ring == "'one' -> 'one'"
+            assert ring_of(caught.value) == "one -> one"
             with pytest.raises(inturn.DeadlockError):
                 await one.run(wait)
             assert one.statistics().pending == 0, "what was refused has left nothing"
@@ -74,7 +74,7 @@ def test_a_turn_that_is_awaited_later_is_refused_to_who_has_the_only_place(
         await asyncio.sleep(0.01)
         with pytest.raises(inturn.DeadlockError) as caught:
             await behind
-        assert caught.value.ring == "'one' -> 'one'"
+        assert ring_of(caught.value) == "one -> one"
         assert behind.cancel()
 
     async def main() -> None:
@@ -106,11 +106,11 @@ def test_a_ring_that_two_coroutines_close_late_is_refused() -> None:
                 await behind
             except inturn.DeadlockError as error:
                 behind.cancel()
-                return error.ring or ""
+                return ring_of(error)
             return "ran"
 
         ended = await asyncio.gather(*(queues[mine].run(wait, mine) for mine in (0, 1)))
-        assert sorted(ended) == ["'one' -> 'two' -> 'one'", "ran"]
+        assert sorted(ended) == ["one -> two -> one", "ran"]
         for queue in queues:
             queue.destroy()
 
@@ -167,7 +167,7 @@ def test_a_ring_through_concurrent_queues_is_refused() -> None:
 
         with pytest.raises(inturn.DeadlockError) as caught:
             await one.run(outer)
-        assert caught.value.ring == "'two' -> 'one' -> 'two'"
+        assert ring_of(caught.value) == "two -> one -> two"
         one.destroy()
         two.destroy()
 
@@ -207,7 +207,7 @@ def test_a_wait_that_blocks_the_loop_is_refused(name: str, one: OneAtATime) -> N
     async def main() -> None:
         with pytest.raises(inturn.DeadlockError) as caught:
             BLOCKING[name](one)
-        assert caught.value.ring == "'one' -> 'one'"
+        assert ring_of(caught.value) == "one -> one"
 
     run(main)
     one.drain(LIMIT)
@@ -339,10 +339,60 @@ def test_a_late_await_is_refused_where_a_factory_makes_the_tasks(with_options: b
             async def late() -> None:
                 pending = face.run(nothing)
                 await asyncio.sleep(0.01)
-                with pytest.raises(inturn.DeadlockError, match="'one' -> 'one'"):
+                with pytest.raises(inturn.DeadlockError) as caught:
                     await pending
+                assert ring_of(caught.value) == "one -> one"
 
             await face.run(late)
             await face.run(nothing)
+
+    run(main)
+
+
+def test_a_thread_that_closes_a_ring_with_a_coroutine_is_refused() -> None:
+    async def main() -> None:
+        loop, waits, refused = asyncio.get_running_loop(), Gate("the coroutine's wait"), []
+        with inturn.FIFOQueue("threads") as threads, inturn.FIFOQueue("tasks") as tasks:
+
+            def wait(token: inturn.Token) -> None:
+                waits.wait()
+                with pytest.raises(inturn.DeadlockError) as caught:
+                    running.result(LIMIT)
+                refused.append(ring_of(caught.value))
+                token.finish()
+
+            async def await_it() -> None:
+                loop.call_soon(waits.open)
+                await operation
+
+            operation = threads.enqueue(wait)
+            running = tasks.run_on(loop, await_it)
+            await asyncio.wrap_future(running)
+            assert refused == ["threads -> tasks -> threads"]
+
+    run(main)
+
+
+async def _enter(queue: inturn.FIFOQueue) -> None:
+    async with queue:
+        pass
+
+
+@pytest.mark.parametrize("begin", [lambda it: it.enqueue(_end), lambda it: it.run(nothing), _enter])
+def test_a_coroutine_that_closes_a_ring_with_a_thread_is_refused(begin: Any) -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue("threads") as threads, inturn.FIFOQueue("tasks") as tasks:
+
+            async def await_it() -> str:
+                threads.submit(lambda: running.result(LIMIT))
+                while all(entry.kind is not inturn.EntryKind.WAIT for entry in inturn.snapshot()):
+                    await asyncio.sleep(0)
+                with pytest.raises(inturn.DeadlockError) as caught:
+                    await begin(threads)
+                return ring_of(caught.value)
+
+            running = tasks.run_on(asyncio.get_running_loop(), await_it)
+            assert await asyncio.wrap_future(running) == "tasks -> threads -> tasks"
+            await threads.drained()
 
     run(main)

@@ -254,8 +254,10 @@ def test_a_wait_inside_of_a_turn_with_options_is_refused() -> None:
             faced = queue.options(label="a")
 
             async def nested() -> None:
+                pending = faced.run(keywords_later)
                 with pytest.raises(inturn.DeadlockError):
-                    await faced.run(keywords_later)
+                    await pending
+                pending.cancel()
                 with pytest.raises(inturn.DeadlockError):
                     await queue.drained()
                 with pytest.raises(inturn.DeadlockError):

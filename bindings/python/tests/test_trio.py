@@ -163,7 +163,7 @@ def test_a_wait_that_would_never_end_is_refused() -> None:
         with inturn.FIFOQueue("a") as a, inturn.FIFOQueue("b") as b:
 
             async def nested() -> None:
-                with pytest.raises(inturn.DeadlockError, match="'a'"):
+                with pytest.raises(inturn.DeadlockError, match='"a"'):
                     await a.run(give)
                 async with b:
                     with pytest.raises(inturn.DeadlockError):

@@ -15,6 +15,10 @@
  * queue has to do first (see section 9 of inturn.h); an operation's end on the
  * library's pool. A coroutine that waits for one of the two is resumed in any
  * case, and must not be destroyed before that.
+ *
+ * Deadlock: inside of a task that is work, and of the tasks that it awaits,
+ * both throw errc::deadlock when the wait could never end, also round a ring of
+ * threads and other tasks.
  */
 #ifndef INTURN_CXX_COROUTINE_HPP
 #define INTURN_CXX_COROUTINE_HPP
@@ -66,6 +70,36 @@ private:
 
 namespace detail {
 
+/* What the promise of a task has: the operation that it is the work of. */
+struct work_promise {
+  inturn_token inside{};
+};
+
+/* The operation that a coroutine is the work of; null if it is not known. */
+template <class Promise>
+inturn_token work_of(std::coroutine_handle<Promise> waiting) {
+  if constexpr (std::is_base_of_v<work_promise, Promise>)
+    return waiting.promise().inside;
+  else
+    return {};
+}
+
+/* Begins a wait of that operation's task. Throws errc::deadlock. */
+inline inturn_await begin_task_await(std::uint64_t awaited,
+                                     inturn_token inside) {
+  inturn_await begun{};
+  const inturn_status status =
+      inturn_await_begin(awaited, &inside, inside.bits ? 1 : 0, &begun);
+  if (status == INTURN_E_DEADLOCK)
+    check(status, "co_await");
+  return begun; /* null where the wait is over, or holds nothing up */
+}
+
+inline void end_await(inturn_await begun) noexcept {
+  if (begun.bits)
+    inturn_await_end(begun);
+}
+
 /* What queue_ref::turn gives. */
 class turn_awaiter {
 public:
@@ -82,7 +116,10 @@ public:
 
   bool await_ready() const noexcept { return false; }
 
-  void await_suspend(std::coroutine_handle<> waiting) {
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> suspended) {
+    const std::coroutine_handle<> waiting = suspended;
+    const inturn_token inside = work_of(suspended);
     /* The coroutine may have gone on, and this be gone, before the queue's
        function has returned. */
     const auto state = state_;
@@ -98,19 +135,33 @@ public:
       state->end->label = {};
       waiting.resume();
     };
-    state->queue.post(work(
-                          [state, waiting](token token) {
-                            state->token = token.release();
-                            if (!state->is_resumed.exchange(true))
-                              waiting.resume();
-                          },
-                          state->site.file, state->site.line,
-                          state->site.function),
-                      std::move(state->options));
+    work come(
+        [state, waiting](token token) {
+          state->token = token.release();
+          if (!state->is_resumed.exchange(true))
+            waiting.resume();
+        },
+        state->site.file, state->site.line, state->site.function);
+    if (!inside.bits)
+      return state->queue.post(std::move(come), std::move(state->options));
+    const operation made =
+        state->queue.enqueue(std::move(come), std::move(state->options));
+    try {
+      const inturn_await begun = begin_task_await(made.raw().bits, inside);
+      /* If it has gone on since, nobody else ends the wait. */
+      if (state->begun.exchange(begun.bits) == state::over)
+        end_await(begun);
+    } catch (const error &) {
+      if (!state->is_resumed.exchange(true)) { /* it is not to go on */
+        made.cancel();
+        throw;
+      }
+    }
   }
 
   /* Throws not_finished: it was cancelled, was too late, has joined another. */
   inturn::turn await_resume() {
+    end_await({state_->begun.exchange(state::over)});
     if (state_->end)
       throw not_finished(*state_->end);
     return inturn::turn(state_->token);
@@ -122,6 +173,9 @@ private:
     operation_options options;            /* until it waits */
     inturn_site site{};                   /* of the turn */
     std::atomic<bool> is_resumed = false; /* by the work, or by the end */
+    /* The wait's, once it has begun; `over` once the coroutine goes on. */
+    static constexpr std::uint64_t over = ~std::uint64_t{};
+    std::atomic<std::uint64_t> begun{0};
     inturn_token token{};
     std::optional<inturn::end> end;
   };
@@ -139,9 +193,24 @@ public:
     return (end_ = operation_.wait_for(nanoseconds(0))).has_value();
   }
 
-  void await_suspend(std::coroutine_handle<> waiting) {
-    /* It may end just now; this is for reports alone. */
-    inturn_report_set_awaited(operation_.raw().bits);
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> waiting) {
+    begun_ = begin_task_await(operation_.raw().bits, work_of(waiting));
+    try {
+      watch(waiting);
+    } catch (...) {
+      end_await(begun_);
+      throw;
+    }
+  }
+
+  end await_resume() {
+    end_await(begun_);
+    return end_ ? *end_ : operation_.wait();
+  }
+
+private:
+  void watch(std::coroutine_handle<> waiting) {
     auto watch = std::make_unique<watcher>();
     watch->state = operation_.observed_state();
     watch->waiting = waiting;
@@ -156,9 +225,6 @@ public:
           "co_await");
   }
 
-  end await_resume() { return end_ ? *end_ : operation_.wait(); }
-
-private:
   struct watcher {
     observed<operation_state> state;
     std::coroutine_handle<> waiting;
@@ -171,6 +237,7 @@ private:
 
   operation_ref operation_;
   std::optional<end> end_;
+  inturn_await begun_{};
 };
 
 } // namespace detail
@@ -201,7 +268,7 @@ namespace detail {
 template <class T> struct is_task<task<T>> : std::true_type {};
 
 /* What a task's promise has whatever it gives. */
-struct task_promise_base {
+struct task_promise_base : work_promise {
   std::coroutine_handle<> continuation = std::noop_coroutine();
   std::exception_ptr thrown;
 
@@ -236,6 +303,25 @@ template <> struct task_promise<void> : task_promise_base {
   void take() noexcept {}
 };
 
+/* What co_await of a task waits with: the task begins. */
+template <class Promise> struct task_awaiter {
+  std::coroutine_handle<Promise> coroutine;
+
+  bool await_ready() const noexcept { return false; }
+  template <class Waiting>
+  std::coroutine_handle<>
+  await_suspend(std::coroutine_handle<Waiting> waiting) {
+    coroutine.promise().continuation = waiting;
+    coroutine.promise().inside = work_of(waiting);
+    return coroutine;
+  }
+  auto await_resume() {
+    if (coroutine.promise().thrown)
+      std::rethrow_exception(coroutine.promise().thrown);
+    return coroutine.promise().take();
+  }
+};
+
 } // namespace detail
 
 template <class T> class [[nodiscard]] task {
@@ -253,20 +339,7 @@ public:
   }
 
   auto operator co_await() &&noexcept {
-    struct awaiter {
-      std::coroutine_handle<promise_type> coroutine;
-      bool await_ready() const noexcept { return false; }
-      std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiting) {
-        coroutine.promise().continuation = waiting;
-        return coroutine;
-      }
-      T await_resume() {
-        if (coroutine.promise().thrown)
-          std::rethrow_exception(coroutine.promise().thrown);
-        return coroutine.promise().take();
-      }
-    };
-    return awaiter{coroutine_};
+    return detail::task_awaiter<promise_type>{coroutine_};
   }
 
 private:
@@ -301,7 +374,12 @@ task<void> keep(State &state, F &function, token_ref token) {
 
 /* A coroutine that nobody awaits. */
 struct on_its_own {
-  struct promise_type {
+  struct promise_type : work_promise {
+    template <class F>
+    promise_type(const std::shared_ptr<F> &, inturn_token token,
+                 const thrown_sink &, const place &) noexcept
+        : work_promise{token} {}
+
     on_its_own get_return_object() noexcept { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }

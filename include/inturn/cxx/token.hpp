@@ -407,6 +407,23 @@ private:
   inturn_site *shared_site_;
 };
 
+/* A wait that a task makes in no call of the library, for as long as this is
+   there: see inturn_await_begin. Null where nothing is held up. Move-only. */
+using await_ref = basic_ref<inturn_await>;
+using await = owned<await_ref, inturn_await_end>;
+
+/* Begins a wait for an operation, a token, a queue or a batch, of a task that
+   is inside of the token's operation. The coroutines of this header do it
+   themselves. Throws error: deadlock when it could never end. */
+template <class Ref>
+[[nodiscard]] await begin_await(const Ref &awaited, token_ref inside) {
+  const inturn_token raw = inside.raw();
+  inturn_await begun{};
+  detail::check(inturn_await_begin(awaited.raw().bits, &raw, 1, &begun),
+                "begin_await");
+  return await::adopt(begun);
+}
+
 inline bool token::resume(work segment) {
   const inturn_work_fn function = segment.function();
   const inturn_destroy_fn destroy = segment.destroy();

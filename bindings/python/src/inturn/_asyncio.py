@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_actor import act
 from ._asyncio_attempts import AttemptsTurn, in_turns
-from ._asyncio_home import has_home, home_here, home_of
+from ._asyncio_home import has_home, home_here, home_of, tokens_of_thread
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
-from ._asyncio_turns import Turn, closing, inside
+from ._asyncio_turns import Turn, closing, inside, tokens_in
+from ._awaits import begin, end
 from ._errors import UnsupportedError
-from ._rings import refuse
 
 if TYPE_CHECKING:
     from ._enqueuing import Enqueuing
@@ -101,18 +101,22 @@ async def enter(queue: Queue) -> Queue:
     turn = Turn(queue, home)
     turn._is_block = True
     turn._task = task = current_task(loop)
+    wait = 0
     try:
-        if task in home.turns or task in inside:  # else nobody waits for it
-            turn._refuse_ring()
         turn._operation = home.enqueue(queue, turn, sys._getframe(1))
         turn._say_awaited()  # by who is in the block, too
         if not turn._token:
+            if task is not None and (task in home.turns or task in inside):
+                wait = begin(turn._operation, tokens_in(home, task))
             waiter = turn._wait()
             turn._keep(waiter)
             await waiter
     except BaseException as error:
         turn._end(error)
         raise
+    finally:
+        if wait:
+            end(wait)
     entered = inside.get(task)
     if entered is None:
         inside[task] = [turn]
@@ -139,34 +143,28 @@ def leave(queue: Queue, error: BaseException | None) -> None:
         raise RuntimeError(f"no task is inside {queue!r}")
 
 
-def look(queue: Queue, is_pending: Callable[[], bool] | None) -> Callable[[], None] | None:
+def tokens_here() -> list[int]:
+    """`_awaits.tokens_here`."""
+    loop = _get_running_loop()
+    task = None if loop is None else current_task(loop)
+    return [] if task is None else tokens_in(home_of(task.get_loop()), task)
+
+
+def look(queue: Queue, awaited: Callable[[], int | None]) -> Callable[[], int] | None:
     """`Queue._look`."""
     if not has_home():
         return None
     if queue._home is not None and queue._home.is_here():
         queue._leave_home()  # so that what needs no loop goes on meanwhile
 
-    def look_now() -> None:
+    def look_now() -> int:
         """While this thread waits, no turn of its loops goes on, whoever has it."""
-        if is_pending is None:
-            for holder in list(queue._holders):
-                if holder._home.is_here():
-                    refuse(queue, holder, lambda _: True)
-        elif is_pending():
-            refuse(queue, None, lambda holder: holder._home.is_here())
+        tokens = tokens_of_thread()
+        wait = begin(awaited(), tokens)
+        if wait and queue._is_actor and any(each._home.is_here() for each in list(queue._holders)):
+            # Nothing of the queue starts during a segment, which a thread of the pool is inside of.
+            end(wait)
+            wait = begin(queue._handle.bits, tokens)
+        return wait
 
     return look_now
-
-
-def refuse_await(queue: Queue, is_for_all: bool) -> None:
-    """`Queue._refuse_await`."""
-    task = current_task() if _get_running_loop() is not None else None
-    if task is None:
-        return
-    if not is_for_all:
-        refuse(queue, None, lambda holder: holder._task is task)
-        return
-    for holder in list(queue._holders):
-        if getattr(holder, "_runner", None) is task:  # whose end it would be, in place or not
-            refuse(queue, holder, lambda _: True)
-        refuse(queue, holder, lambda other: other._task is task)

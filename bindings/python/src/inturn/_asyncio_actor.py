@@ -136,6 +136,11 @@ class Actor:
 
     # On the loop's thread --------------------------------------------------------------------
 
+    @property
+    def _bits(self) -> int:
+        """Names the operation for the library."""
+        return self._operation
+
     def _say_awaited(self) -> None:
         """A task waits for it: reports are to come sooner."""
         quick.report_set_awaited(self._operation)

@@ -34,6 +34,10 @@ class AttemptsTurn(Turn):
         home.take_over(face._queue)
         self._made = face._enqueue(self._come, self._told, caller, start_again)
 
+    @property
+    def _bits(self) -> int:
+        return self._token or self._made._handle or 0
+
     # Called by the library, on any thread ----------------------------------------------------
 
     def _come(self, token: Token) -> None:

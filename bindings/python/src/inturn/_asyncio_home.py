@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _executors
 from ._asyncio_turns import inside
+from ._awaits import begin, end
 from ._callbacks import borrowed, entries, start_anywhere
-from ._errors import Error
+from ._errors import DeadlockError, Error
 from ._executors import Executor, copied, give_back_at_exit, once
 from ._interrupts import let_call
 from ._library import must, prepared, quick, raise_interrupt
@@ -100,10 +101,16 @@ class Home:
 
     def _look(self) -> None:
         self._is_looking = False
+        awaits: list[int] = []  # meanwhile no task goes on
         for turn in list(self.turns.values()):
             awaited = turn._awaited
-            if awaited is not None:
-                awaited._look()
+            if awaited is not None and turn._token:
+                try:
+                    awaits.append(begin(awaited._bits, [turn._token]))
+                except DeadlockError as error:
+                    awaited._refuse(error)
+        for await_ in awaits:
+            end(await_)
         if any(not turn._token for turn in self.turns.values()):
             self.look_later()
 
@@ -229,6 +236,14 @@ _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.Wea
 def has_home() -> bool:
     """Whether the caller is on the thread of a loop, or on that of one that has run."""
     return any(home.is_here() for _, home in copied(_homes))
+
+
+def tokens_of_thread() -> list[int]:
+    """The tokens of the turns that go on only on the calling thread."""
+    homes = [home for _, home in copied(_homes) if home.is_here()]
+    turns = [turn for home in homes for turn in home.turns.values()]
+    turns += [turn for entered in list(inside.values()) for turn in entered if turn._home in homes]
+    return [turn._token for turn in turns if turn._token and turn._is_in_place]
 
 
 def home_here() -> Home:

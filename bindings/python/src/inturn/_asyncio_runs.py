@@ -10,10 +10,12 @@ from inspect import CORO_CREATED, getcoroutinestate
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._asyncio_turns import Turn
+from ._asyncio_turns import Turn, tokens_in
+from ._asyncio_turns import inside as inside_blocks
+from ._awaits import begin, end
+from ._errors import DeadlockError
 from ._futures import Future
 from ._library import quick
-from ._rings import refuse
 
 if TYPE_CHECKING:
     from ._asyncio_actor import Actor
@@ -45,10 +47,9 @@ class Run(Turn, asyncio.Task[Any]):
         return True
 
     def __await__(self) -> Generator[Any, None, Any]:
-        if not self.done():
-            self._refuse_ring()
-            self._say_awaited()
-        return super().__await__()
+        if self.done():
+            return super().__await__()
+        return awaited(self, super().__await__())
 
     __iter__ = __await__
 
@@ -73,6 +74,25 @@ class Run(Turn, asyncio.Task[Any]):
 
     def _leave_home(self) -> None:
         self._home.turns.pop(self, None)
+
+
+def awaited(turn: Turn | Actor, steps: Generator[Any, None, Any]) -> Generator[Any, None, Any]:
+    """The wait of the calling task for a turn's.
+
+    :raises DeadlockError: it could never end.
+    """
+    home, task = turn._home, asyncio.current_task()
+    if task is None or (task not in home.turns and task not in inside_blocks):
+        turn._say_awaited()
+        return steps
+
+    def inside(await_: int) -> Generator[Any, None, Any]:
+        try:
+            return (yield from steps)
+        finally:
+            end(await_)
+
+    return inside(begin(turn._bits, tokens_in(home, task)))
 
 
 @coroutine
@@ -118,8 +138,6 @@ async def from_first_step(turn: Turn, body: Callable[..., Any], *call: Any) -> A
     """The same for a task that a factory makes, and that knows nothing of the turn."""
     try:
         await yielded()
-        if not turn._token:
-            turn._refuse_awaiting()
     except BaseException as error:
         turn._end(error)
         raise
@@ -132,9 +150,9 @@ class AwaitedTask(asyncio.Task[Any]):
     _turn: Turn | Actor
 
     def __await__(self) -> Generator[Any, None, Any]:
-        if not self.done():
-            self._turn._say_awaited()
-        return super().__await__()
+        if self.done():
+            return super().__await__()
+        return awaited(self._turn, super().__await__())
 
     __iter__ = __await__
 
@@ -181,9 +199,11 @@ class ThreadRun(Future[Any]):
         return True
 
     def _wait(self, timeout: float | None) -> float | None:
-        turn = self._turn
-        if not self.done() and turn._home.is_here() and timeout != 0:
-            refuse(self._queue, turn, lambda _: True)
+        if not self.done() and self._turn._home.is_here() and timeout != 0:
+            name = f'queue "{self._queue.label or ""}"'
+            error = DeadlockError("the coroutine runs in the loop that would wait for it")
+            error.ring = f"{name} waits for {name}"
+            raise error
         return super()._wait(timeout)
 
     def _start(self, token: int) -> None:

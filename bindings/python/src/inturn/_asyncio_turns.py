@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from ._errors import DeadlockError
 from ._handles import NotCopied
 from ._library import quick
-from ._rings import refuse
 
 if TYPE_CHECKING:
     from ._asyncio_home import Home
@@ -25,6 +24,12 @@ closing: dict[int, asyncio.Task[Any]] = {}
 # By the task that has entered, the turns of ``async with``, of all loops: who leaves finds its own,
 # wherever the queue is by then.
 inside: dict[asyncio.Task[Any] | None, list[Turn]] = {}
+
+
+def tokens_in(home: Home, task: asyncio.Task[Any]) -> list[int]:
+    """The tokens of the turns that a task is in, the innermost first."""
+    turns = [*reversed(inside.get(task, ())), home.turns.get(task)]
+    return [turn._token for turn in turns if turn is not None and turn._token]
 
 
 def is_cancelled(token: int) -> bool:
@@ -135,30 +140,20 @@ class Turn(NotCopied):
             if self._queue._is_cut:
                 self._heed()
 
+    @property
+    def _bits(self) -> int:
+        """Names the operation for the library."""
+        return self._token or self._operation
+
     def _say_awaited(self) -> None:
         """A task waits for it, or for what it is for: reports are to come sooner."""
-        quick.report_set_awaited(self._token or self._operation)
+        quick.report_set_awaited(self._bits)
 
-    def _look(self) -> None:
-        """Refuses a wait that can never end, of who waits for its task."""
+    def _refuse(self, error: DeadlockError) -> None:
+        """Who waits for its task does so for ever."""
         waiter = self._waiter
         if waiter is not None and not waiter.done():
-            try:
-                self._refuse_awaiting()
-            except DeadlockError as error:
-                waiter.set_exception(error)
-
-    def _refuse_awaiting(self) -> None:
-        refuse(self._queue, None, lambda holder: holder._awaited is self)
-
-    def _refuse_ring(self) -> None:
-        """Refuses that the calling task waits for it, when that can never end.
-
-        :raises DeadlockError: it cannot.
-        """
-        task = asyncio.current_task()
-        if task in self._home.turns or task in inside:
-            refuse(self._queue, self if self._token else None, lambda holder: holder._task is task)
+            waiter.set_exception(error)
 
     def _end(self, error: BaseException | None) -> bool:
         """The operation is over, unless it has been before: then false."""

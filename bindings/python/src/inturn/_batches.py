@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._arguments import checked, whole
+from ._awaits import Awaiting
 from ._bells import Bell
 from ._callbacks import (
     call_with_batch_end,
@@ -126,7 +127,7 @@ class Batch(NotCopied):
         :raises ValueError: the timeout is negative or not a number.
         """
         end, handle = c.inturn_batch_end(), c.inturn_batch(self._handle)
-        look = self._queue._look(lambda: self.progress.completed < len(self))
+        look = self._queue._look(lambda: self._handle)
         wait(self, lambda ns: lib.inturn_batch_wait(handle, ns, byref(end)), timeout, look)
         return self._end(end, self._handle)
 
@@ -204,9 +205,9 @@ class Batch(NotCopied):
         waiter = Bell()
         with self._lock:
             self._waiters.append(waiter)
-        quick.report_set_awaited(self._handle)
         try:
-            await waiter.wait(lambda: self._is_over)
+            with Awaiting(self._handle):
+                await waiter.wait(lambda: self._is_over)
         finally:
             with self._lock, suppress(ValueError):
                 self._waiters.remove(waiter)

@@ -294,13 +294,14 @@ def wait(
     owner: object,
     call: Callable[[int], object],
     timeout: float | None,
-    look: Callable[[], None] | None = None,
+    look: Callable[[], int] | None = None,
     rest: Callable[[Callable[[int], object], int], bool] = _wait_beside,
 ) -> None:
     """Repeats a blocking call on an object, which takes nanoseconds, until the time-out.
 
     On the main thread, ``rest`` continues a longer wait and returns whether it is over.  A caller
-    on a loop's thread passes a function that raises when the wait can never end.
+    on a loop's thread passes a function that begins each part of the wait, or raises when it can
+    never end.
     """
     limit = limit_of(owner, timeout)
     if look is None and not on_main_thread():
@@ -311,14 +312,16 @@ def wait(
     begin = time.monotonic_ns()
     while True:
         left = limit - (time.monotonic_ns() - begin)
-        if look is not None and left > 0:
-            look()
+        await_ = look() if look is not None and left > 0 else 0
         try:
             call(max(0, min(left, _SLICE_NS)))
             return
         except TimedOutError:
             if left <= _SLICE_NS:
                 raise
+        finally:
+            if await_:
+                quick.await_end(await_)
         if (
             look is None
             and not _is_called(sys._getframe(1))

@@ -19,6 +19,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ._arguments import checked, number
+from ._awaits import Awaiting
 from ._callbacks import entries, refuse_coroutine, wait
 from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
@@ -136,12 +137,11 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         """
         if getattr(fn, "__module__", None) == "asyncio.futures":
             try:
-                self._queue._refuse_await()
+                if self._handle:
+                    Awaiting(self._handle).end()
             except DeadlockError:
                 self.cancel()
                 raise
-            if self._handle:
-                quick.report_set_awaited(self._handle)
         super().add_done_callback(fn)
 
     def set_running_or_notify_cancel(self) -> bool:
@@ -221,7 +221,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
                 self,
                 self._wait_for_operation,
                 timeout,
-                self._queue._look(lambda: self._state == PENDING),
+                self._queue._look(lambda: self._handle),
             )
         except TimedOutError:
             raise concurrent.futures.TimeoutError from None

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     Places = list[tuple[CodeType, int]]  # in the code, innermost first
 
-_STEPS, _OBJECTS, _SECONDS = 6, 50, 0.1  # limits of a search, which has so many at each step
+# Limits of a search, which has so many at each step, and this time of a processor.
+_STEPS, _OBJECTS, _SECONDS = 6, 50, 0.1
 _NAMED = 3  # how many holders are named
 _IDENTITY = (1 << 56) - 1  # what the handles of an operation have in common
 
@@ -217,7 +218,7 @@ class _Way(NamedTuple):
 def _references(token: int) -> list[str]:
     for each in gc.get_referrers(Token):  # its instances, and little else
         if type(each) is Token and _is(getattr(each, "_bits", 0), token) and each._unused:
-            names = _search(each, time.monotonic() + _SECONDS)
+            names = _search(each, time.thread_time() + _SECONDS)
             return names if each._unused else []
     return []
 
@@ -237,7 +238,7 @@ def _search(token: Token, limit: float) -> list[str]:
         for one in gc.get_referrers(*things):
             if one is things or id(one) in seen:
                 continue
-            if time.monotonic() > limit:
+            if time.thread_time() > limit:
                 return names
             seen.add(id(one))
             has = gc.get_referents(one) if len(things) > 1 else things
@@ -305,7 +306,7 @@ def _task_of(one: object, limit: float) -> str:
     """The task that runs a coroutine, perhaps by way of others."""
     things = [one]
     for _ in range(_STEPS):
-        others = gc.get_referrers(*things) if things and time.monotonic() < limit else []
+        others = gc.get_referrers(*things) if things and time.thread_time() < limit else []
         for other in others:
             if issubclass(type(other), _of_asyncio("Task")):
                 return _task(other)

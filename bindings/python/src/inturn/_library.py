@@ -53,6 +53,8 @@ _QUICK = (
     "inturn_batch_get_end",
     "inturn_batch_release",
     "inturn_report_set_awaited",
+    "inturn_await_begin",
+    "inturn_await_end",
 )
 # The functions in `waiting`.
 _WAITING = ("inturn_executor_wait", "inturn_operation_wait")

@@ -11,6 +11,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
+from ._awaits import Awaiting
 from ._callbacks import failures, refuse_coroutine, tell_of, wait
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._errors import AlreadyFinishedError, CancelledError, Error
@@ -116,17 +117,16 @@ class Operation(NotCopied):
         :raises ValueError: the timeout is negative or not a number.
         """
         end = c.inturn_end()
-        look = self._queue._look(lambda: self.state is State.PENDING)
+        look = self._queue._look(lambda: self._handle)
         wait(self, lambda ns: self._wait(ns, end), timeout, look)
         return self._end(end)
 
     def __await__(self) -> Generator[Any, None, End]:
-        self._queue._refuse_await()
-        quick.report_set_awaited(self._handle)
         return self._ended().__await__()
 
     async def _ended(self) -> End:
-        await self.states.state._reaches(lambda state: state is State.ENDED)
+        with Awaiting(self._handle):
+            await self.states.state._reaches(lambda state: state is State.ENDED)
         return self.wait()
 
     def _wait(self, ns: int, end: c.inturn_end) -> None:

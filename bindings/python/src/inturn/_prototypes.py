@@ -68,6 +68,9 @@ class inturn_operation(_Handle): ...
 class inturn_token(_Handle): ...
 
 
+class inturn_await(_Handle): ...
+
+
 class inturn_owner(_Handle): ...
 
 
@@ -366,6 +369,8 @@ _FUNCTIONS = {
     "inturn_report_set_handler": "report_fn pointer destroy_fn",
     "inturn_report_set_stall_limit": "i64",
     "inturn_report_set_awaited": "u64",
+    "inturn_await_begin": "u64 *token u64 *await",
+    "inturn_await_end": "await",
     "inturn_snapshot": "visit_fn pointer",
     "inturn_dump": "int int",
     "inturn_why": "operation report_fn pointer",

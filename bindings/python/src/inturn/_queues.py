@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, label_of, name_of, one_of, whole
+from ._awaits import Awaiting, check, tokens_here
 from ._callbacks import (
     call_with_event,
     drop,
@@ -268,7 +269,8 @@ class Queue(Enqueuing, TurnTaker, Called):
         """
         from ._values import Value
 
-        self._refuse_await(is_for_all=True)
+        if tokens := tokens_here():
+            check(self._handle.bits, tokens)
         if self._closing is None:
             self.__dict__.setdefault("_closing", Value(False))
         assert self._closing is not None
@@ -283,9 +285,7 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         :raises DeadlockError: the caller is inside a coroutine that has a turn of the queue.
         """
-        self._refuse_await(is_for_all=True)
-        quick.report_set_awaited(self._handle.bits)
-        with suppress(StaleError):  # a destroyed queue is drained
+        with Awaiting(self._handle.bits), suppress(StaleError):  # a destroyed queue is drained
             await self.states.progress._reaches(lambda it: it.completed == it.total)
 
     def drain(self, timeout: float | None = None) -> None:
@@ -304,7 +304,7 @@ class Queue(Enqueuing, TurnTaker, Called):
             lib.inturn_queue_drain_or_list(self._handle, ns, infos, _LEFT, byref(count))
 
         try:
-            wait(self, drain, timeout, self._look())
+            wait(self, drain, timeout, self._look(lambda: self._handle.bits))
         except TimedOutError as error:
             error.left = tuple(infos_of(infos[: count.value]))
             left = ", ".join(

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, Callable
 import trio
 
 from ._asyncio_runs import called
+from ._awaits import Awaiting
 from ._bells import Bell
 from ._callbacks import start_again
 from ._ends import End, error_of
 from ._errors import AlreadyFinishedError
 from ._handles import NotCopied
-from ._library import quick
-from ._rings import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -35,14 +34,19 @@ if TYPE_CHECKING:
     from ._queues import Queue
     from ._tokens import Token
 
-# The turns that tasks are waiting for.
-_waits: weakref.WeakKeyDictionary[Any, Turn] = weakref.WeakKeyDictionary()
+# The turns that tasks have.
+_turns: weakref.WeakKeyDictionary[Any, list[Turn]] = weakref.WeakKeyDictionary()
+
+
+def tokens_here() -> list[int]:
+    """`_awaits.tokens_here`."""
+    turns = _turns.get(trio.lowlevel.current_task(), ())
+    return [turn._token._bits for turn in reversed(turns) if turn._token is not None]
 
 
 class Turn(NotCopied):
     """A task's operation; the task waits for its attempts and its end."""
 
-    _is_in_place = True  # whether it is in the queue, where others could run
     _scope: Any = None  # the attempt's cancel scope
     _task: Any = None  # the task that has the turn or waits for it
     _token: Token | None = None  # while it has its turn
@@ -103,22 +107,20 @@ class Turn(NotCopied):
         """Waits for the next attempt or the end."""
         self._task = trio.lowlevel.current_task()
         try:
-            if not self._news:
-                refuse(self._queue, None, lambda holder: holder._task is self._task)
-            quick.report_set_awaited(self._operation._handle)
-            _waits[self._task] = self
-            await self._bell.wait(lambda: self._news)
+            if self._news:
+                return self._news.popleft()
+            with Awaiting(self._operation._handle):
+                await self._bell.wait(lambda: self._news)
         except BaseException:
             self._give_up()
             raise
-        finally:
-            _waits.pop(self._task, None)
         return self._news.popleft()
 
     def hold(self, token: Token) -> None:
         """The task has its turn."""
         self._token = token
         self._queue._holders[self] = None  # type: ignore[index]
+        _turns.setdefault(self._task, []).append(self)
 
     def give(self, error: BaseException | None, result: object = None) -> None:
         """The turn is over: its body has raised or returned."""
@@ -126,6 +128,7 @@ class Turn(NotCopied):
         self._queue._holders.pop(self, None)  # type: ignore[call-overload]
         if token is None:
             return
+        _turns[self._task].remove(self)
         with suppress(AlreadyFinishedError):  # it was cut off
             if error is None:
                 token.finish(result)
@@ -133,10 +136,6 @@ class Turn(NotCopied):
                 token.cancel()
             else:
                 token.fail(error)
-
-    @property
-    def _awaited(self) -> Turn | None:
-        return _waits.get(self._task)
 
     def _heed(self) -> None:
         """Nothing to do: the token itself says that it should end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from . import _executors
+from . import _awaits, _executors
 from ._bells import running_trio
 from ._handles import NeverMade, NotCopied
 from ._library import quick
@@ -36,6 +36,7 @@ def loop_part() -> Any:
     if "trio" in sys.modules and running_trio() is not None:
         from . import _trio
 
+        _awaits.trio_part = _trio
         return _trio
     return _asyncio or asyncio_part()
 
@@ -46,7 +47,7 @@ def asyncio_part() -> Any:
     if _asyncio is None:
         from . import _asyncio as module
 
-        _asyncio = module
+        _asyncio = _awaits.asyncio_part = module
     return _asyncio
 
 
@@ -89,18 +90,10 @@ class TurnTaker(NotCopied):
         for holder in list(self._holders):
             holder._heed()
 
-    def _look(self, is_pending: Callable[[], bool] | None = None) -> Callable[[], None] | None:
-        """What refuses a wait on a loop's thread, if the wait cannot end; otherwise None.
-
-        The wait is for everything in the queue, or for one operation while that is pending.
-        """
-        return None if _asyncio is None else _asyncio.look(self, is_pending)
-
-    def _refuse_await(self, is_for_all: bool = False) -> None:
-        """Refuses a wait of the calling task for a pending operation that could never start, or
-        for everything."""
-        if _asyncio is not None:
-            _asyncio.refuse_await(self, is_for_all)
+    def _look(self, awaited: Callable[[], int | None]) -> Callable[[], int] | None:
+        """For a blocking wait on a loop's thread, for what has these bits: what begins it, as
+        `_awaits.begin` does.  Otherwise None."""
+        return None if _asyncio is None else _asyncio.look(self, awaited)
 
     # What users call -------------------------------------------------------------------------
 

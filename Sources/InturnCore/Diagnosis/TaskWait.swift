@@ -1,0 +1,65 @@
+/// A task's wait as `WaitGraph` sees it: what it holds up, and what it needs.
+///
+/// Both functions are called under a lock for as long as the wait lasts; they only read.
+package final class TaskWait: @unchecked Sendable {
+  // Safe to share: nothing of its own changes.
+
+  /// An operation that keeps its place until the waits inside it are over.
+  package struct Holder: Hashable {
+    /// The address of its queue's lane; zero while it is in no queue.
+    let lane: UInt
+    /// Identifies it among all operations: the address of its slot, or of an object of its own.
+    let operation: UInt
+
+    init(_ lane: Lane.Pointer?, _ operation: UInt) {
+      self.lane = UInt(bitPattern: lane)
+      self.operation = operation
+    }
+
+    /// An operation that the engine does not know by itself.
+    package init(_ operation: AnyObject, of queue: Handle) {
+      self.init(
+        Engine.lane(queue), UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque()))
+    }
+
+    /// The operation of a token, while it keeps its place.
+    package init?(_ token: Handle) {
+      guard let slot = OperationSlot.Pointer.find(token: token).1 else { return nil }
+      defer { slot.dropReference() }
+      // It belongs to its lane until its end, of which this may be too late to hear.
+      let lane = slot.lane
+      if slot.loadWord().contains(.claimed) { return nil }
+      self.init(lane, UInt(bitPattern: slot))
+    }
+  }
+
+  /// What has to happen before a wait is over.
+  package enum Need {
+    /// The end of an operation that is this holder while it runs.
+    case end(of: Holder)
+    /// One of the queue's places is free: of this many, or of fewer.
+    case place(in: Handle, outOf: Int = 1)
+    /// The end of an operation, by its handle.
+    case operation(Handle)
+    /// The end of everything in a queue.
+    case quiet(Handle)
+  }
+
+  /// The operations that it is inside of and that keep their places meanwhile; never more than when
+  /// it began.
+  let holders: () -> [Holder]
+  /// What the wait needs in order to end, at this moment. Objects that it looks at are kept alive
+  /// until the lock is released.
+  let needs: (_ kept: inout [AnyObject]) -> [Need]
+  /// Where the operation was enqueued that waits.
+  let site: Site
+
+  package init(
+    inside holders: @escaping () -> [Holder],
+    needing needs: @escaping (_ kept: inout [AnyObject]) -> [Need], at site: Site = .unknown
+  ) {
+    self.holders = holders
+    self.needs = needs
+    self.site = site
+  }
+}
