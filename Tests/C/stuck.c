@@ -308,6 +308,24 @@ static void a_rate_is_told_when_somebody_waits_for_it(void) {
   stalls_end();
 }
 
+/* Somebody waits for it, but only for five times as long as a stall may last.
+ */
+static void what_goes_on_by_itself_soon_is_not_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "paced";
+  options.rate.max_starts = 1;
+  options.rate.interval_ns = 5 * STALL_NS;
+  inturn_queue queue;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  enqueue_one(queue, NULL);
+  enqueue_one(queue, NULL);
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_INT(stalls_of("delay @paced"), 0);
+  CHECK_OK(inturn_queue_destroy(queue));
+  stalls_end();
+}
+
 static void wait_for_batch(void *context) {
   CHECK_OK(inturn_batch_wait(*(inturn_batch *)context, LIMIT_NS, NULL));
 }
@@ -461,6 +479,7 @@ PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_view_that_is_not_there_is_told),
         TEST(a_manual_clock_that_stands_still_is_told),
         TEST(a_rate_is_told_when_somebody_waits_for_it),
+        TEST(what_goes_on_by_itself_soon_is_not_told),
         TEST(a_rate_is_told_when_somebody_waits_for_a_batch),
         TEST(an_executor_that_nobody_drains_is_told),
         TEST(an_attempt_that_waits_for_its_executor_is_told),

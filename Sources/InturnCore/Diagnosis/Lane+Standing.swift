@@ -15,6 +15,8 @@ struct Standing {
   /// The operation in question has started: it is stalled whatever else its lane does.
   fileprivate(set) var isByItself = false
   fileprivate(set) var isRunning = false
+  /// After how long it goes on by itself.
+  fileprivate(set) var rest = Int64.max
   /// When the last link's operation was started, if known.
   fileprivate(set) var startedAt: Int64?
   /// The last link's operation, with a reference, if others keep it from starting: see `complete`.
@@ -211,8 +213,10 @@ extension UnsafeMutablePointer<Lane> {
     default:
       // It continues by itself, but a caller who waits for it may want to know.
       guard isAsked || isAwaitedLocked, let moment = pace.pointee.nextStart else { return nil }
-      let rest = Stall.text(max(0, moment - now))
-      return queueLocked(.delay, "it starts nothing for another " + rest)
+      let rest = max(0, moment - now)
+      var standing = queueLocked(.delay, "it starts nothing for another " + Stall.text(rest))
+      standing.rest = rest
+      return standing
     }
   }
 
@@ -229,11 +233,12 @@ extension UnsafeMutablePointer<Lane> {
     if cause == .clock || cause == .delay {
       // Its timer lets it continue, but a caller who waits for it may want to know.
       guard isAsked || cause == .clock || isAwaitedLocked else { return nil }
-      let rest = Stall.text(max(0, slot.plan.unsafelyUnwrapped.pointee.retryAt - now))
+      let rest = max(0, slot.plan.unsafelyUnwrapped.pointee.retryAt - now)
       let text =
         cause == .clock
-        ? Self.clockPredicate("attempt") : "its next attempt begins in " + rest
+        ? Self.clockPredicate("attempt") : "its next attempt begins in " + Stall.text(rest)
       standing = makeLocked(linkLocked(cause, of: slot, text), isPatient: true)
+      if cause == .delay { standing.rest = rest }
     } else {
       standing = makeLocked(linkLocked(cause, of: slot))
       slot.addReference()

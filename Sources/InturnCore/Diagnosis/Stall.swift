@@ -60,6 +60,9 @@ package struct Stall {
   private var skipped = 0
 
   static var mostLinks: Int { 12 }
+  /// How many times longer a stall may last if it is intended, unawaited, or for a person to end; and
+  /// what goes on by itself before that is no stall.
+  static var patience: Int64 { 10 }
   /// The longest part of a chain that is followed.
   private static var mostSteps: Int { 1000 }
 
@@ -98,7 +101,7 @@ package struct Stall {
       let lanesSince = stands.since(lane, mark: found.mark)
       if let limit {
         let since = found.isByItself ? found.startedAt ?? lanesSince : lanesSince
-        guard let since, now - since >= limit else {
+        guard let since, now - since >= limit, found.rest / Self.patience >= limit else {
           slot?.dropReference()
           return nil
         }

@@ -12,8 +12,6 @@ struct Survey: ~Copyable {
   private var episodes = Episodes()
   private var findings: [Finding] = []
 
-  /// How many times longer a stall may last if it is intended, unawaited, or for a person to end.
-  private static var patience: Int64 { 10 }
   /// The most work for one look; the rest is left to the next ones.
   private static var mostToExplain: Int { 256 }
   private static var mostToTell: Int { 16 }
@@ -44,7 +42,7 @@ struct Survey: ~Copyable {
     guard findings.count < Self.mostToTell, Engine.hasMemory,
       let stall = Stall(of: lane, at: now, limit: limit, stands)
     else { return }
-    let times = stand.pointee.tolerance * (stall.isPatient ? Self.patience : 1)
+    let times = stand.pointee.tolerance * (stall.isPatient ? Stall.patience : 1)
     if stall.nanoseconds / times < limit { return }
     if let due = episodes.nextTelling(of: stall.key), due > now {
       stand.pointee.nextLook = due

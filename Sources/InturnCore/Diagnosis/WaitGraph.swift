@@ -210,16 +210,9 @@ package enum WaitGraph {
 
   /// The waits of tasks inside operations of this lane that came before this one.
   static func tasks(in lane: UInt, before wait: Wait) -> [Wait] {
-    let storage = Engine.current.pointee.waits
-    var found: [Wait] = []
-    storage.lock.lock()
-    var next = storage.tasks.isEmpty ? nil : storage.tasks[storage.line(of: lane)]
-    while let place = next {
-      if place.lane == lane && place.wait.number < wait.number { found.append(place.wait) }
-      next = place.next
+    tasks(in: Engine.current.pointee.waits.line(of: lane)) {
+      $0.lane == lane && $0.wait.number < wait.number
     }
-    storage.lock.unlockAfterReadingObject()
-    return found
   }
 
   /// Lines of tasks' waits, for a walk through all of them.
@@ -227,12 +220,17 @@ package enum WaitGraph {
 
   /// The waits in a line, each in one only.
   static func tasks(in line: Int) -> [Wait] {
+    tasks(in: line) { $0.wait.places.first === $0 }
+  }
+
+  @inline(never)
+  private static func tasks(in line: Int, where isMeant: (TaskPlace) -> Bool) -> [Wait] {
     let storage = Engine.current.pointee.waits
     var found: [Wait] = []
     storage.lock.lock()
     var next = storage.tasks.isEmpty ? nil : storage.tasks[line]
     while let place = next {
-      if place.wait.places.first === place { found.append(place.wait) }
+      if isMeant(place) { found.append(place.wait) }
       next = place.next
     }
     storage.lock.unlockAfterReadingObject()

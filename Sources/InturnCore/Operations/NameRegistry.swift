@@ -57,7 +57,7 @@ final class NameRegistry: @unchecked Sendable {
   func release(_ claims: NameClaims.Pointer) -> [OperationSlot.Pointer] {
     lock.lock()
     defer { lock.unlockAfterReadingObject() }
-    var granted: [(turn: UInt64, slot: OperationSlot.Pointer)] = []
+    var granted: [Keyed] = []
     for place in claims.places {
       guard let line = place.pointee.line else { continue }
       let (previous, next) = (place.pointee.previous, place.pointee.next)
@@ -69,7 +69,7 @@ final class NameRegistry: @unchecked Sendable {
           claims.pointee.waitingFor -= 1
           if claims.pointee.waitingFor == 0, let slot = claims.pointee.slot {
             slot.addReference()
-            granted.append((claims.pointee.turn, slot))
+            granted.append(Keyed(UInt(bitPattern: slot), by: claims.pointee.turn))
           }
         }
       }
@@ -87,8 +87,8 @@ final class NameRegistry: @unchecked Sendable {
     }
     claims.pointee.slot = nil
     claims.pointee.waitingFor = 0
-    if granted.count > 1 { granted.sort { $0.turn < $1.turn } }
-    return granted.map { $0.slot }
+    if granted.count > 1 { granted = Keyed.sorted(granted) }
+    return granted.map { OperationSlot.Pointer(bitPattern: $0.word).unsafelyUnwrapped }
   }
 
   /// Adds the operation ahead of this one in each line, with a reference; if this one has not

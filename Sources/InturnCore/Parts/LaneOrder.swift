@@ -300,7 +300,12 @@ extension UnsafeMutablePointer<LaneOrder> {
   /// false. False when it has.
   func forEach(_ body: (Job) -> Bool) -> Bool {
     guard pointee.front.forEach(body) else { return false }
-    for level in pointee.heap.all.sorted(by: { $0.pointee.priority > $1.pointee.priority }) {
+    let levels = pointee.heap.all.map {
+      // The highest priority first.
+      Keyed(UInt(bitPattern: $0), by: UInt64(bitPattern: ~$0.pointee.priority) ^ 1 << 63)
+    }
+    for level in Keyed.sorted(levels) {
+      let level = LaneOrder.Level.Pointer(bitPattern: level.word).unsafelyUnwrapped
       guard level.pointee.jobs.forEach(body) else { return false }
     }
     guard forEachBlocked({ body(Job(slot: $0)) }) else { return false }

@@ -4,12 +4,14 @@ extension TrailBase {
   /// trail that is in no other such call.
   package static func withLocks<Result>(_ trails: [TrailBase], _ body: () -> Result) -> Result {
     // In the same order everywhere, and each one once.
-    let addresses = trails.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) }
-    let order = addresses.indices.sorted { addresses[$0] < addresses[$1] }
+    let places = trails.indices.map {
+      let address = UInt(bitPattern: Unmanaged.passUnretained(trails[$0]).toOpaque())
+      return Keyed(UInt($0), by: UInt64(address))
+    }
     var locked: [TrailBase] = []
-    for place in order where trails[place] !== locked.last {
-      trails[place].lock.lock()
-      locked.append(trails[place])
+    for place in Keyed.sorted(places) where trails[Int(place.word)] !== locked.last {
+      trails[Int(place.word)].lock.lock()
+      locked.append(trails[Int(place.word)])
     }
     defer { for trail in locked { trail.lock.unlockAfterReadingObject() } }
     return body()
