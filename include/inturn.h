@@ -2004,10 +2004,10 @@ inturn_status inturn_report_set_awaited(uint64_t id);
    queue (everything in it) or a batch. `inside` has the tokens of the
    operations, the innermost first; one that has ended already holds nothing.
    out_await gets a handle, which is the caller's until inturn_await_end; a null
-   one, which is not to be ended, if all of the operations have ended. Of the
-   operations that come before an awaited one in its queue, a thousand are
-   looked at, and a wait that depends on anything beyond is not refused. What is
-   not known, either: what the task waits for besides, and that it will give up.
+   one, which is not to be ended, if all of the operations have ended. A
+   thousand operations that have to end before are looked at, and a wait that
+   depends on anything beyond is not refused. Nor is it known what the task
+   waits for besides, or that it will give up.
    Statuses: handle statuses (E_WRONG_KIND: of another object),
    E_ALREADY_FINISHED (what it would wait for), E_DEADLOCK (it could never end,
    which is reported; nothing has begun), E_INVALID_ARGUMENT, E_NO_MEMORY. */

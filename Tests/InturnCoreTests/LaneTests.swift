@@ -144,7 +144,7 @@ import Testing
     var (earlier, strays): ([OperationSlot.Pointer], [OperationSlot.Pointer]) = ([], [])
     let need = slot.lane.whatKeepsBack(slot, &earlier, strays: &strays, reach: 16)
     for slot in [slot] + earlier + strays { slot.dropReference() }
-    guard case .turn(let places, _) = need else { return nil }
+    guard case .turn(let places, _, _) = need else { return nil }
     return places
   }
 

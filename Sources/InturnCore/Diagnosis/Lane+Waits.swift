@@ -8,7 +8,8 @@ extension UnsafeMutablePointer<Lane> {
     /// Only that others end.
     case others
     /// A turn, which it cannot get while this many places are taken or this many drainers are held up.
-    case turn(places: UInt64, drainers: UInt64)
+    /// `isOpen`: others may still come before it, in line for a name.
+    case turn(places: UInt64, drainers: UInt64, isOpen: Bool)
   }
 
   /// What an operation needs; the search has a reference to it. Adds the operations that have to end
@@ -44,13 +45,12 @@ extension UnsafeMutablePointer<Lane> {
       places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.settings.limit)
     }
     let drainers = UInt64(pointee.machine.maximumDrainers(view))
-    if let names = slot.plan?.pointee.names {
-      Engine.current.pointee.names.addAhead(of: names, to: &earlier)
-    }
+    let names = slot.plan?.pointee.names
+    if let names { Engine.current.pointee.names.addAhead(of: names, to: &earlier) }
     addEarlierLocked(of: slot, to: &earlier, &strays)
     pointee.lock.unlock()
     if takesAllBefore { addPending(before: slot, to: &earlier, reach: reach) }
-    return .turn(places: places, drainers: drainers)
+    return .turn(places: places, drainers: drainers, isOpen: names != nil)
   }
 
   /// Adds the pending operations that may wait for others, each with a reference; if `slot` is given,

@@ -20,9 +20,9 @@ import Synchronization
 ///
 /// The cost of a search depends on how much keeps the operation back: about half a microsecond for each
 /// operation before it in a chain, up to 100,000 of them, on the caller's thread; of a task's wait, up
-/// to 1,000. All waits of threads are looked at, and of tasks those that hold something relevant. No
-/// lock is held for longer than a look at one operation, or at about a millisecond's worth of pending
-/// ones.
+/// to 1,000. All waits of threads are looked at, and of tasks those that hold something relevant; a
+/// task's wait looks at no other one if nobody may need what it holds. No lock is held for longer than a
+/// look at one operation, or at about a millisecond's worth of pending ones.
 package enum WaitGraph {
   enum Target {
     /// Everything in a queue.
@@ -62,8 +62,10 @@ package enum WaitGraph {
     /// It will not be refused any more.
     @exclusivity(unchecked) fileprivate(set) var isDecided = false
     @exclusivity(unchecked) fileprivate var isThere = true
-    /// A task's, in the queues of the operations that it is inside of.
+    /// A task's: the lanes of the operations that it is inside of.
     @exclusivity(unchecked) fileprivate var places: [TaskPlace] = []
+    /// A task's: the lanes that it needs something of; nil while they are unknown, or may change.
+    @exclusivity(unchecked) fileprivate var needs: [TaskPlace]?
 
     fileprivate init(_ number: UInt64, _ frames: [CallFrame], _ target: Target) {
       self.number = number
@@ -85,7 +87,8 @@ package enum WaitGraph {
     var task: TaskWait? { if case .needs(let task) = target { task } else { nil } }
   }
 
-  /// A task's wait as one of those inside a queue. The storage's lock protects its links.
+  /// A task's wait as one of those that are inside a lane, or need it. The storage's lock protects its
+  /// links.
   fileprivate final class TaskPlace {
     let lane: UInt
     unowned(unsafe) let wait: Wait
@@ -109,9 +112,12 @@ package enum WaitGraph {
     let attachments = Atomic<Int>(0)
     /// Those of threads, ordered by number.
     @exclusivity(unchecked) fileprivate var waits: [Wait] = []
-    /// Those of tasks, by the lanes that they are inside of, some of which share a line. Empty until
-    /// there is one.
+    /// Those of tasks, by the lanes that they are inside of, and by those that they need; some lanes
+    /// share a line. Empty until there is one.
     @exclusivity(unchecked) fileprivate var tasks: [TaskPlace?] = []
+    @exclusivity(unchecked) fileprivate var needs: [TaskPlace?] = []
+    /// How many tasks' waits need lanes that are unknown, or may change.
+    @exclusivity(unchecked) private var unknown = 0
     @exclusivity(unchecked) fileprivate var lastNumber: UInt64 = 0
 
     /// By the highest byte of a product in which each bit has a part.
@@ -121,28 +127,63 @@ package enum WaitGraph {
 
     /// Adds a task's wait, whose places are new, to the queues that it is inside of.
     fileprivate func addLocked(_ wait: Wait) {
-      if tasks.isEmpty { tasks = Array(repeating: nil, count: WaitGraph.lines.count) }
-      for place in wait.places {
-        let line = line(of: place.lane)
-        place.next = tasks[line]
-        place.next?.previous = place
-        tasks[line] = place
+      if tasks.isEmpty {
+        tasks = Array(repeating: nil, count: WaitGraph.lines.count)
+        needs = tasks
       }
+      unknown += 1
+      for place in wait.places { link(place, in: &tasks) }
+    }
+
+    /// Notes the lanes that a task's wait needs; nil if they may change. Whether anybody who came before
+    /// may need what it holds: if not, it is part of no ring.
+    fileprivate func isNeededLocked(_ wait: Wait, needing lanes: [UInt]?) -> Bool {
+      guard let lanes else { return true }
+      let places = lanes.map { TaskPlace($0, wait) }
+      wait.needs = places
+      for place in places { link(place, in: &needs) }
+      unknown -= 1
+      if unknown > 0 || !waits.isEmpty { return true }
+      for place in wait.places {
+        var next = needs[line(of: place.lane)]
+        while let other = next, other.lane != place.lane { next = other.next }
+        if next != nil { return true }
+      }
+      return false
     }
 
     /// Nothing is freed, since the wait has its places.
     fileprivate func removeLocked(_ wait: Wait) {
       wait.isThere = false
-      if wait.task == nil { waits.remove(at: placeOfFirst(from: wait.number)) }
-      for place in wait.places {
-        place.next?.previous = place.previous
-        if let previous = place.previous {
-          previous.next = place.next
-        } else {
-          tasks[line(of: place.lane)] = place.next
-        }
-        place.next = nil
+      if wait.task == nil {
+        waits.remove(at: placeOfFirst(from: wait.number))
+        return
       }
+      for place in wait.places { unlink(place, from: &tasks) }
+      if let places = wait.needs {
+        for place in places { unlink(place, from: &needs) }
+      } else {
+        unknown -= 1
+      }
+    }
+
+    @inline(never)
+    private func link(_ place: TaskPlace, in lines: inout [TaskPlace?]) {
+      let line = line(of: place.lane)
+      place.next = lines[line]
+      place.next?.previous = place
+      lines[line] = place
+    }
+
+    @inline(never)
+    private func unlink(_ place: TaskPlace, from lines: inout [TaskPlace?]) {
+      place.next?.previous = place.previous
+      if let previous = place.previous {
+        previous.next = place.next
+      } else {
+        lines[line(of: place.lane)] = place.next
+      }
+      place.next = nil
     }
 
     /// The place of the first wait with this number or a later one.
@@ -184,7 +225,12 @@ package enum WaitGraph {
     wait.places = lanes.map { TaskPlace($0, wait) }
     storage.addLocked(wait)
     storage.lock.unlock()
-    guard let report = refusal(of: wait) else { return Entry(wait: wait) }
+    let needed = NeededLanes(of: wait, reach: WaitSearch.reachOfTasks).all
+    storage.lock.lock()
+    let isNeeded = storage.isNeededLocked(wait, needing: needed)
+    wait.isDecided = !isNeeded
+    storage.lock.unlock()
+    guard isNeeded, let report = refusal(of: wait) else { return Entry(wait: wait) }
     report.send()
     throw Deadlock(message: report.message)
   }
@@ -210,27 +256,23 @@ package enum WaitGraph {
 
   /// The waits of tasks inside operations of this lane that came before this one.
   static func tasks(in lane: UInt, before wait: Wait) -> [Wait] {
-    tasks(in: Engine.current.pointee.waits.line(of: lane)) {
-      $0.lane == lane && $0.wait.number < wait.number
-    }
+    let line = Engine.current.pointee.waits.line(of: lane)
+    return tasks(in: line, of: lane, before: wait.number)
   }
 
   /// Lines of tasks' waits, for a walk through all of them.
   static var lines: Range<Int> { 0..<256 }
 
-  /// The waits in a line, each in one only.
-  static func tasks(in line: Int) -> [Wait] {
-    tasks(in: line) { $0.wait.places.first === $0 }
-  }
-
+  /// The waits in a line: those inside a lane, or, without one, each in one line only.
   @inline(never)
-  private static func tasks(in line: Int, where isMeant: (TaskPlace) -> Bool) -> [Wait] {
+  static func tasks(in line: Int, of lane: UInt? = nil, before number: UInt64 = .max) -> [Wait] {
     let storage = Engine.current.pointee.waits
     var found: [Wait] = []
     storage.lock.lock()
     var next = storage.tasks.isEmpty ? nil : storage.tasks[line]
     while let place = next {
-      if isMeant(place) { found.append(place.wait) }
+      let isMeant = lane.map { place.lane == $0 } ?? (place.wait.places.first === place)
+      if isMeant && place.wait.number < number { found.append(place.wait) }
       next = place.next
     }
     storage.lock.unlockAfterReadingObject()

@@ -81,11 +81,12 @@ struct WaitSearch {
   /// refused.
   private var looks: Int
   private let reach: Int
+  static var reachOfTasks: Int { 16_000 }
 
   /// The waits of all threads that came before the last one, and this.
   init(_ threads: [WaitGraph.Wait], _ last: WaitGraph.Wait) {
     self.last = last
-    (looks, reach) = last.task == nil ? (100_000, 160_000) : (1_000, 16_000)
+    (looks, reach) = last.task == nil ? (100_000, 160_000) : (1_000, Self.reachOfTasks)
     for wait in threads { _ = addThread(wait) }
     lastNode = last.task == nil ? addThread(last) : node(ofTask: last)
     markOpen(lastNode)
@@ -262,9 +263,9 @@ struct WaitSearch {
       case .itsWork:
         complete(Self.address(lane))
         keep(node, by: .operation, Self.address(slot), places: 1, .lane(lane))
-      // Most of them need the same turn as the one before.
-      case .turn(let places, _) where lastTurn?.lane == lane && lastTurn?.places == places: break
-      case .turn(let places, let drainers):
+      case .turn(let places, let drainers, _):
+        // Most of them need the same turn as the one before.
+        if lastTurn?.lane == lane && lastTurn?.places == places { break }
         lastTurn = (lane, places)
         if places > 0 { keep(node, by: .place, lane, places: places) }
         keep(node, by: .drainer, lane, places: drainers)
@@ -342,6 +343,9 @@ struct WaitSearch {
 
   // MARK: Telling
 
+  /// How many names a report has at each end of a long ring.
+  private static var namesAtAnEnd: Int { 6 }
+
   /// Names a path: from the last wait to what it is for, to the holder of that, and so back to itself.
   mutating func report() -> Report {
     var next = [lastNode]
@@ -371,6 +375,11 @@ struct WaitSearch {
     let caller = nameOfWaiter
     names.reverse()
     if !Self.isSame(names.last, caller) { names.append(caller) }
+    let left = names.count - 2 * Self.namesAtAnEnd
+    if left > 1 {
+      names.removeSubrange(Self.namesAtAnEnd..<Self.namesAtAnEnd + left)
+      names.insert("\(left) more", at: Self.namesAtAnEnd)
+    }
     return .deadlock(ring: [caller] + names, at: last.site)
   }
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from . import _prototypes as c
 from ._bells import running_trio
 from ._errors import AlreadyFinishedError, StaleError
-from ._library import must, quick
+from ._library import quick, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# The wait is over already.
+_OVER = AlreadyFinishedError.status, StaleError.status
 # The parts for asyncio and trio, once those are used.
 asyncio_part: Any = None
 trio_part: Any = None
@@ -35,11 +37,14 @@ def begin(awaited: int | None, tokens: Sequence[int]) -> int:
     if awaited is None:
         return 0
     await_ = c.inturn_await()
-    inside = (c.inturn_token * len(tokens))(*((token,) for token in tokens))
-    try:
-        must(quick.await_begin, awaited, inside, len(tokens), byref(await_))
-    except (AlreadyFinishedError, StaleError):
-        return 0
+    inside: Any
+    if len(tokens) == 1:
+        inside = byref(c.inturn_token(tokens[0]))
+    else:
+        inside = (c.inturn_token * len(tokens))(*((token,) for token in tokens))
+    status = quick.await_begin(awaited, inside, len(tokens), byref(await_))
+    if status and status not in _OVER:
+        raise refusal("inturn_await_begin", status)
     bits: int = await_.bits
     return bits
 
