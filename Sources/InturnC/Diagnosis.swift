@@ -148,6 +148,7 @@ public func inturn_await_begin(
 ) -> inturn_status {
   guard let out_await else { return refuse("out_await") }
   guard inside != nil || count == 0 else { return refuse("inside") }
+  guard (0...Engine.maximumOperations).contains(count) else { return refuse("count") }
   let tokens = UnsafeBufferPointer(start: inside, count: count).map { Handle(bits: $0.bits) }
   let (status, handle) = Engine.beginAwait(of: Handle(bits: awaited), inside: tokens)
   if status.isOK { out_await.pointee.bits = handle.bits }

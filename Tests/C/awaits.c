@@ -363,6 +363,8 @@ static void bad_arguments_are_refused(void) {
                INTURN_E_WRONG_KIND);
   CHECK_STATUS(inturn_await_begin(awaited, NULL, 1, &await),
                INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_await_begin(awaited, &one.token, SIZE_MAX, &await),
+               INTURN_E_INVALID_ARGUMENT);
   CHECK_STATUS(inturn_await_begin(awaited, &one.token, 1, NULL),
                INTURN_E_INVALID_ARGUMENT);
   inturn_token wrong[2] = {one.token, {0}};

@@ -302,6 +302,49 @@ static void statistics_count_each_outcome(void) {
   stage_destroy(&stage);
 }
 
+typedef struct ender {
+  inturn_queue queue;
+  inturn_outcome outcome;
+} ender;
+
+/* The end is counted from the token's call on, before the work returns. */
+static void end_and_count(void *context, inturn_token token) {
+  const ender *ender = context;
+  if (ender->outcome == INTURN_FINISHED)
+    CHECK_OK(inturn_token_finish(token));
+  else if (ender->outcome == INTURN_FAILED)
+    CHECK_OK(inturn_token_fail(token, 1));
+  else
+    CHECK_OK(inturn_token_cancel(token));
+  inturn_queue_statistics counts = statistics_of(ender->queue);
+  CHECK_INT(counts.running + counts.pending, 0);
+  CHECK_INT(counts.finished, ender->outcome == INTURN_FINISHED);
+  CHECK_INT(counts.failed, ender->outcome == INTURN_FAILED);
+  CHECK_INT(counts.cancelled, ender->outcome == INTURN_CANCELLED);
+}
+
+static void an_end_is_counted_at_once(inturn_queue_kind kind) {
+  for (int outcome = INTURN_FINISHED; outcome <= INTURN_CANCELLED; outcome++)
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+      ender ender = {pool_queue_create(kind, NULL), (inturn_outcome)outcome};
+      inturn_operation operation;
+      CHECK_OK(inturn_queue_enqueue(ender.queue, end_and_count, &ender, NULL,
+                                    is_plain ? NULL : &operation));
+      if (!is_plain)
+        CHECK_OK(inturn_operation_release(operation));
+      CHECK_OK(inturn_queue_drain(ender.queue, LIMIT_NS));
+      inturn_queue_statistics counts = statistics_of(ender.queue);
+      CHECK_INT(counts.finished, outcome == INTURN_FINISHED);
+      CHECK_INT(counts.failed, outcome == INTURN_FAILED);
+      CHECK_INT(counts.cancelled, outcome == INTURN_CANCELLED);
+      CHECK_OK(inturn_queue_destroy(ender.queue));
+    }
+}
+
+static void each_end_is_counted_at_once(void) {
+  for_each_kind(an_end_is_counted_at_once);
+}
+
 PROGRAM(queues, TEST(work_is_never_called_inside_the_enqueue),
         TEST(fifo_and_interaction_queues_begin_the_next_after_the_end),
         TEST(a_thousand_operations_begin_and_end_in_order),
@@ -315,4 +358,4 @@ PROGRAM(queues, TEST(work_is_never_called_inside_the_enqueue),
         TEST(an_empty_queue_has_nothing_to_drain),
         TEST(a_drain_of_zero_just_asks),
         TEST(a_drain_waits_for_another_thread_to_do_the_work),
-        TEST(statistics_count_each_outcome))
+        TEST(statistics_count_each_outcome), TEST(each_end_is_counted_at_once))

@@ -38,7 +38,7 @@ import Testing
 
     func enter() throws(WaitGraph.Deadlock) -> WaitGraph.Entry {
       let (holders, needs) = (holders, needs)
-      return try WaitGraph.enter(TaskWait(inside: { holders }, needing: { _ in needs }))
+      return try WaitGraph.enter(TaskWait(inside: { holders }, needing: { needs }))
     }
   }
 
@@ -155,7 +155,7 @@ import Testing
         TaskWait {
           looks += 1
           return [holder]
-        } needing: { _ in
+        } needing: {
           looks += 1
           return [need]
         })

@@ -52,7 +52,7 @@ enum TaskWaits {
   private static func enter(_ target: Target, of frame: Frame) throws(QueueError) -> Entry {
     do {
       return try WaitGraph.enter(
-        TaskWait(inside: { frame.holders }, needing: { _ in target.needs }))
+        TaskWait(inside: { frame.holders }, needing: { target.needs }))
     } catch {
       guard case .end(let awaited) = target else { throw .deadlock(error.message) }
       let line = awaited.site.text.map { " The task that is awaited is of \($0)." } ?? ""

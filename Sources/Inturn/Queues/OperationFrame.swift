@@ -74,7 +74,7 @@ package final class OperationFrame: Sendable {
   /// Begins a wait of the current task; throws, after a report, if it could never end. While it
   /// lasts, `needs` says, under a lock, what it depends on.
   static func enter(
-    needing needs: @escaping (inout [AnyObject]) -> [TaskWait.Need]
+    needing needs: @escaping () -> [TaskWait.Need]
   ) throws(QueueError) -> WaitGraph.Entry {
     let holders: () -> [TaskWait.Holder]
     if let frame = current {

@@ -89,9 +89,7 @@ public class QueuedOperation: @unchecked Sendable {
   /// can.
   final var endUnlessDeadlock: OperationEnd {
     get async throws(QueueError) {
-      let entry = try OperationFrame.enter { [self] _ in
-        [.operation(lock.withLock { handle })]
-      }
+      let entry = try OperationFrame.enter { [self] in [.operation(lock.withLock { handle })] }
       defer { WaitGraph.leave(entry) }
       return await withCheckedContinuation { continuation in
         let (ended, handle) = lock.withLock {

@@ -22,13 +22,12 @@ extension Engine {
         return (status, none)
       }
     }
-    let (status, need) = need(of: awaited, kept)
-    guard let need else { return (status, none) }
     let noted = setAwaited(awaited)
-    if noted != .ok { return (noted, none) }
+    // It may have gone since.
+    guard noted == .ok, let need = need(of: awaited, kept) else { return (noted, none) }
     let task = TaskWait(
       inside: { withExtendedLifetime(kept) { tokens.compactMap { TaskWait.Holder($0) } } },
-      needing: { _ in [need] }, at: site)
+      needing: { [need] }, at: site)
     do throws(WaitGraph.Deadlock) {
       guard let wait = try WaitGraph.enter(task).wait else { return (.ok, none) }
       if let handle = current.pointee.awaits.add(wait) { return (.ok, handle) }
@@ -47,22 +46,15 @@ extension Engine {
     return .ok
   }
 
-  private static func need(
-    of awaited: Handle, _ kept: KeptSlots
-  ) -> (Status, TaskWait.Need?) {
-    if awaited.isOf(.queue) { return (.ok, .quiet(awaited)) }
-    if awaited.isOf(.batch) {
-      let (status, batch) = batch(awaited)
-      return (status, batch.map { .quiet($0.queue) })
-    }
-    let (status, slot) =
+  private static func need(of awaited: Handle, _ kept: KeptSlots) -> TaskWait.Need? {
+    if awaited.isOf(.queue) { return .quiet(awaited) }
+    if awaited.isOf(.batch) { return batch(awaited).1.map { .quiet($0.queue) } }
+    let (_, slot) =
       awaited.isOf(.token)
       ? OperationSlot.Pointer.find(token: awaited) : OperationSlot.Pointer.find(operation: awaited)
-    guard let slot else { return (status, nil) }
+    guard let slot else { return nil }
     kept.slots.append(slot)
-    return (
-      .ok, .operation(Handle(.operation, index: slot.index, generation: slot.firstGeneration))
-    )
+    return .operation(Handle(.operation, index: slot.index, generation: slot.firstGeneration))
   }
 }
 

@@ -1,6 +1,7 @@
 /// A task's wait as `WaitGraph` sees it: what it holds up, and what it needs.
 ///
-/// Both functions are called under a lock for as long as the wait lasts; they only read.
+/// Both functions are called under a lock for as long as the wait lasts; they only read, and release no
+/// object that others may have released.
 package final class TaskWait: @unchecked Sendable {
   // Safe to share: nothing of its own changes.
 
@@ -48,15 +49,14 @@ package final class TaskWait: @unchecked Sendable {
   /// The operations that it is inside of and that keep their places meanwhile; never more than when
   /// it began.
   let holders: () -> [Holder]
-  /// What the wait needs in order to end, at this moment. Objects that it looks at are kept alive
-  /// until the lock is released.
-  let needs: (_ kept: inout [AnyObject]) -> [Need]
+  /// What the wait needs in order to end, at this moment.
+  let needs: () -> [Need]
   /// Where the operation was enqueued that waits.
   let site: Site
 
   package init(
     inside holders: @escaping () -> [Holder],
-    needing needs: @escaping (_ kept: inout [AnyObject]) -> [Need], at site: Site = .unknown
+    needing needs: @escaping () -> [Need], at site: Site = .unknown
   ) {
     self.holders = holders
     self.needs = needs

@@ -283,12 +283,9 @@ package enum WaitGraph {
   static func state(of wait: Wait) -> (holders: [TaskWait.Holder], needs: [TaskWait.Need]) {
     guard let task = wait.task else { return ([], []) }
     let storage = Engine.current.pointee.waits
-    var kept: [AnyObject] = []
-    storage.lock.lock()
-    let state = wait.isThere ? (task.holders(), task.needs(&kept)) : ([], [])
-    storage.lock.unlockAfterReadingObject()
-    withExtendedLifetime(kept) {}
-    return state
+    return storage.lock.withLock {
+      wait.isThere ? (task.holders(), task.needs()) : ([], [])
+    }
   }
 
   /// Whether the caller may be the only thread that drains some executor.

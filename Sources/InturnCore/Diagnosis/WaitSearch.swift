@@ -238,6 +238,7 @@ struct WaitSearch {
   }
 
   /// Everything in the lane has to end.
+  @inline(never)
   private mutating func keepUntilQuiet(_ node: Int, _ lane: Lane.Pointer) {
     keep(node, by: .inside, lane, places: 1)
     keep(node, by: .place, lane, places: 1)
@@ -293,9 +294,11 @@ struct WaitSearch {
     keep(node, by: .executor, address, places: UInt64(host.places), .lane(lane))
     let loop = place(of: .loop, address)
     if held[loop].hindrances.isEmpty {
-      held[loop].holders = nodes.indices.filter { node in
-        nodes[node].wait.map { $0.task == nil && host.isDrainedAlone(by: $0) } ?? false
-      }.map { .init(wait: $0, places: 1) }
+      for (node, entry) in nodes.enumerated() {
+        if let wait = entry.wait, wait.task == nil, host.isDrainedAlone(by: wait) {
+          held[loop].holders.append(.init(wait: node, places: 1))
+        }
+      }
     }
     keep(node, by: .loop, address, places: 1, .lane(lane))
   }

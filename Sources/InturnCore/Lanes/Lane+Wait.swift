@@ -56,22 +56,23 @@ extension UnsafeMutablePointer<Lane> {
     result.finished = pointee.finished
     result.running = UInt64(
       pointee.machine.running - (pointee.extra?.pointee.ends.keepingPlaces ?? 0))
+    var ends = pointee.extra?.pointee.ends ?? EndCounts()
     // The operation that was started last may have ended before its queue noticed. An operation
     // that a burst has started counts as finished until it turns out otherwise.
     if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
-      if slot.loadWord().isEnded {
+      let word = slot.loadWord()
+      if isGateOfBurstLocked(slot) { result.finished -= 1 }
+      if word.isEnded, let outcome = word.outcome {
         result.running -= 1
-      } else if isGateOfBurstLocked(slot) {
-        result.finished -= 1
+        ends.add(outcome)
+        if outcome == .finished { result.finished += 1 }
       }
     }
-    if let extra = pointee.extra {
-      result.suspends = extra.pointee.suspensions.count
-      result.failed = extra.pointee.ends.failed
-      result.cancelled = extra.pointee.ends.cancelled
-      result.timedOut = extra.pointee.ends.timedOut
-      result.abandoned = extra.pointee.ends.abandoned
-    }
+    result.suspends = pointee.extra?.pointee.suspensions.count ?? 0
+    result.failed = ends.failed
+    result.cancelled = ends.cancelled
+    result.timedOut = ends.timedOut
+    result.abandoned = ends.abandoned
     return result
   }
 

@@ -42,7 +42,7 @@ func limit(_ queue: UInt64, _ limit: UnsafeMutablePointer<UInt32>) -> Int32 {
 /// A task's wait outside of operations, which begins and ends.
 @_cdecl("model_task_waits")
 func taskWaits() -> Bool {
-  guard let entry = try? WaitGraph.enter(TaskWait(inside: { [] }, needing: { _ in [] })) else {
+  guard let entry = try? WaitGraph.enter(TaskWait(inside: { [] }, needing: { [] })) else {
     return false
   }
   WaitGraph.leave(entry)

@@ -21,10 +21,11 @@ from ._asyncio_attempts import AttemptsTurn, in_turns
 from ._asyncio_home import has_home, home_here, home_of, tokens_of_thread
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
 from ._asyncio_turns import Turn, closing, inside, tokens_in
-from ._awaits import begin, end
+from ._awaits import begin
 from ._errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from ._awaits import Await
     from ._enqueuing import Enqueuing
     from ._queues import Queue
 
@@ -101,7 +102,7 @@ async def enter(queue: Queue) -> Queue:
     turn = Turn(queue, home)
     turn._is_block = True
     turn._task = task = current_task(loop)
-    wait = 0
+    wait = None
     try:
         turn._operation = home.enqueue(queue, turn, sys._getframe(1))
         turn._say_awaited()  # by who is in the block, too
@@ -115,8 +116,8 @@ async def enter(queue: Queue) -> Queue:
         turn._end(error)
         raise
     finally:
-        if wait:
-            end(wait)
+        if wait is not None:
+            wait.end()
     entered = inside.get(task)
     if entered is None:
         inside[task] = [turn]
@@ -150,20 +151,21 @@ def tokens_here() -> list[int]:
     return [] if task is None else tokens_in(home_of(task.get_loop()), task)
 
 
-def look(queue: Queue, awaited: Callable[[], int | None]) -> Callable[[], int] | None:
+def look(queue: Queue, awaited: Callable[[], int | None]) -> Callable[[], Await] | None:
     """`Queue._look`."""
     if not has_home():
         return None
     if queue._home is not None and queue._home.is_here():
         queue._leave_home()  # so that what needs no loop goes on meanwhile
 
-    def look_now() -> int:
+    def look_now() -> Await:
         """While this thread waits, no turn of its loops goes on, whoever has it."""
         tokens = tokens_of_thread()
         wait = begin(awaited(), tokens)
-        if wait and queue._is_actor and any(each._home.is_here() for each in list(queue._holders)):
+        holders = list(queue._holders)
+        if wait.bits and queue._is_actor and any(each._home.is_here() for each in holders):
             # Nothing of the queue starts during a segment, which a thread of the pool is inside of.
-            end(wait)
+            wait.end()
             wait = begin(queue._handle.bits, tokens)
         return wait
 

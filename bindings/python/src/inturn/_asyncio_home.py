@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _executors
 from ._asyncio_turns import inside
-from ._awaits import begin, end
+from ._awaits import begin
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import DeadlockError, Error
 from ._executors import Executor, copied, give_back_at_exit, once
@@ -101,7 +101,7 @@ class Home:
 
     def _look(self) -> None:
         self._is_looking = False
-        awaits: list[int] = []  # meanwhile no task goes on
+        awaits = []  # meanwhile no task goes on
         for turn in list(self.turns.values()):
             awaited = turn._awaited
             if awaited is not None and turn._token:
@@ -109,8 +109,8 @@ class Home:
                     awaits.append(begin(awaited._bits, [turn._token]))
                 except DeadlockError as error:
                     awaited._refuse(error)
-        for await_ in awaits:
-            end(await_)
+        for begun in awaits:
+            begun.end()
         if any(not turn._token for turn in self.turns.values()):
             self.look_later()
 

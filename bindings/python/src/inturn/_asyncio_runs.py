@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_turns import Turn, tokens_in
 from ._asyncio_turns import inside as inside_blocks
-from ._awaits import begin, end
+from ._awaits import Await, begin
 from ._errors import DeadlockError
 from ._futures import Future
 from ._library import quick
@@ -86,11 +86,9 @@ def awaited(turn: Turn | Actor, steps: Generator[Any, None, Any]) -> Generator[A
         turn._say_awaited()
         return steps
 
-    def inside(await_: int) -> Generator[Any, None, Any]:
-        try:
+    def inside(begun: Await) -> Generator[Any, None, Any]:
+        with begun:
             return (yield from steps)
-        finally:
-            end(await_)
 
     return inside(begin(turn._bits, tokens_in(home, task)))
 

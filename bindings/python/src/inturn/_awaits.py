@@ -20,6 +20,25 @@ asyncio_part: Any = None
 trio_part: Any = None
 
 
+class Await(c.inturn_await):
+    """A wait that has begun, until it ends or is dropped, as by an interrupt.
+
+    Its bits are zero where nothing is held up, or the wait was over already.
+    """
+
+    bits: int
+
+    def end(self, *_: object) -> None:
+        """The wait is over, or was given up."""
+        bits, self.bits = self.bits, 0
+        if bits:
+            quick.await_end(bits)
+
+    __del__ = __exit__ = end
+
+    def __enter__(self) -> None: ...
+
+
 def tokens_here() -> Sequence[int]:
     """The tokens of the turns that the calling task is in, the innermost first."""
     part = asyncio_part if trio_part is None or running_trio() is None else trio_part
@@ -27,62 +46,31 @@ def tokens_here() -> Sequence[int]:
     return tokens
 
 
-def begin(awaited: int | None, tokens: Sequence[int]) -> int:
+def begin(awaited: int | None, tokens: Sequence[int]) -> Await:
     """Begins a wait, inside the operations of these tokens, for what has these bits, if any.
-
-    Returns what `end` takes: zero where nothing is held up, or the wait is over already.
 
     :raises DeadlockError: it could never end.
     """
-    if awaited is None:
-        return 0
-    await_ = c.inturn_await()
+    begun = Await()
+    if not awaited:
+        return begun
     inside: Any
     if len(tokens) == 1:
         inside = byref(c.inturn_token(tokens[0]))
     else:
         inside = (c.inturn_token * len(tokens))(*((token,) for token in tokens))
-    status = quick.await_begin(awaited, inside, len(tokens), byref(await_))
+    status = quick.await_begin(awaited, inside, len(tokens), byref(begun))
     if status and status not in _OVER:
         raise refusal("inturn_await_begin", status)
-    bits: int = await_.bits
-    return bits
+    return begun
 
 
-def end(await_: int) -> None:
-    """The wait is over, or was given up."""
-    if await_:
-        quick.await_end(await_)
-
-
-def check(awaited: int | None, tokens: Sequence[int]) -> None:
-    """Only refuses a wait that could never end.
-
-    :raises DeadlockError: it could not.
-    """
-    end(begin(awaited, tokens))
-
-
-class Awaiting:
-    """A block in which the calling task waits for what has these bits.
+def awaiting(awaited: int | None) -> Await:
+    """Begins a wait of the calling task, if it is in a turn; and else, it is known to wait.
 
     :raises DeadlockError: it could never end.
     """
-
-    __slots__ = ("_await",)
-
-    def __init__(self, awaited: int | None) -> None:
-        tokens = tokens_here()
-        self._await = 0
-        if tokens:
-            self._await = begin(awaited, tokens)
-        else:
-            quick.report_set_awaited(awaited)
-
-    def end(self) -> None:
-        end(self._await)
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None:
-        end(self._await)
+    if tokens := tokens_here():
+        return begin(awaited, tokens)
+    quick.report_set_awaited(awaited)
+    return Await()

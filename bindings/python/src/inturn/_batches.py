@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._arguments import checked, whole
-from ._awaits import Awaiting
+from ._awaits import awaiting
 from ._bells import Bell
 from ._callbacks import (
     call_with_batch_end,
@@ -206,7 +206,7 @@ class Batch(NotCopied):
         with self._lock:
             self._waiters.append(waiter)
         try:
-            with Awaiting(self._handle):
+            with awaiting(self._handle):
                 await waiter.wait(lambda: self._is_over)
         finally:
             with self._lock, suppress(ValueError):

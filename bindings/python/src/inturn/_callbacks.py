@@ -19,7 +19,7 @@ from collections.abc import MutableMapping
 from concurrent.futures import Future
 from ctypes import byref, c_void_p
 from types import CoroutineType, FrameType
-from typing import Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ._arguments import MAX_NS, limit_of
 from ._errors import TimedOutError
@@ -32,6 +32,9 @@ from ._prototypes import (
     inturn_event_fn,
     inturn_retry_fn,
 )
+
+if TYPE_CHECKING:
+    from ._awaits import Await
 
 # How long a single wait in the library may last: on the main thread, which handles no signals
 # meanwhile, and on a loop's thread, which has to notice a turn of the loop.
@@ -294,7 +297,7 @@ def wait(
     owner: object,
     call: Callable[[int], object],
     timeout: float | None,
-    look: Callable[[], int] | None = None,
+    look: Callable[[], Await] | None = None,
     rest: Callable[[Callable[[int], object], int], bool] = _wait_beside,
 ) -> None:
     """Repeats a blocking call on an object, which takes nanoseconds, until the time-out.
@@ -312,7 +315,7 @@ def wait(
     begin = time.monotonic_ns()
     while True:
         left = limit - (time.monotonic_ns() - begin)
-        await_ = look() if look is not None and left > 0 else 0
+        begun = look() if look is not None and left > 0 else None
         try:
             call(max(0, min(left, _SLICE_NS)))
             return
@@ -320,8 +323,8 @@ def wait(
             if left <= _SLICE_NS:
                 raise
         finally:
-            if await_:
-                quick.await_end(await_)
+            if begun is not None:
+                begun.end()
         if (
             look is None
             and not _is_called(sys._getframe(1))

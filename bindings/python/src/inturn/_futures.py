@@ -19,7 +19,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ._arguments import checked, number
-from ._awaits import Awaiting
+from ._awaits import awaiting
 from ._callbacks import entries, refuse_coroutine, wait
 from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
@@ -138,7 +138,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         if getattr(fn, "__module__", None) == "asyncio.futures":
             try:
                 if self._handle:
-                    Awaiting(self._handle).end()
+                    awaiting(self._handle).end()
             except DeadlockError:
                 self.cancel()
                 raise

@@ -11,7 +11,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
-from ._awaits import Awaiting
+from ._awaits import awaiting
 from ._callbacks import failures, refuse_coroutine, tell_of, wait
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._errors import AlreadyFinishedError, CancelledError, Error
@@ -125,7 +125,7 @@ class Operation(NotCopied):
         return self._ended().__await__()
 
     async def _ended(self) -> End:
-        with Awaiting(self._handle):
+        with awaiting(self._handle):
             await self.states.state._reaches(lambda state: state is State.ENDED)
         return self.wait()
 

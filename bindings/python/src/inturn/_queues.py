@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, label_of, name_of, one_of, whole
-from ._awaits import Awaiting, check, tokens_here
+from ._awaits import awaiting, begin, tokens_here
 from ._callbacks import (
     call_with_event,
     drop,
@@ -270,7 +270,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         from ._values import Value
 
         if tokens := tokens_here():
-            check(self._handle.bits, tokens)
+            begin(self._handle.bits, tokens).end()
         if self._closing is None:
             self.__dict__.setdefault("_closing", Value(False))
         assert self._closing is not None
@@ -285,7 +285,7 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         :raises DeadlockError: the caller is inside a coroutine that has a turn of the queue.
         """
-        with Awaiting(self._handle.bits), suppress(StaleError):  # a destroyed queue is drained
+        with awaiting(self._handle.bits), suppress(StaleError):  # a destroyed queue is drained
             await self.states.progress._reaches(lambda it: it.completed == it.total)
 
     def drain(self, timeout: float | None = None) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import trio
 
 from ._asyncio_runs import called
-from ._awaits import Awaiting
+from ._awaits import awaiting
 from ._bells import Bell
 from ._callbacks import start_again
 from ._ends import End, error_of
@@ -109,7 +109,7 @@ class Turn(NotCopied):
         try:
             if self._news:
                 return self._news.popleft()
-            with Awaiting(self._operation._handle):
+            with awaiting(self._operation._handle):
                 await self._bell.wait(lambda: self._news)
         except BaseException:
             self._give_up()

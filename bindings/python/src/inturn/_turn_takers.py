@@ -90,7 +90,7 @@ class TurnTaker(NotCopied):
         for holder in list(self._holders):
             holder._heed()
 
-    def _look(self, awaited: Callable[[], int | None]) -> Callable[[], int] | None:
+    def _look(self, awaited: Callable[[], int | None]) -> Callable[[], _awaits.Await] | None:
         """For a blocking wait on a loop's thread, for what has these bits: what begins it, as
         `_awaits.begin` does.  Otherwise None."""
         return None if _asyncio is None else _asyncio.look(self, awaited)
