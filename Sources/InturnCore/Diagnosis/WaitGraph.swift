@@ -52,7 +52,8 @@ package enum WaitGraph {
   final class Wait: @unchecked Sendable {
     // Safe to share: the storage's lock protects what changes.
 
-    let number: UInt64
+    /// Given when it is entered; not 0.
+    @exclusivity(unchecked) fileprivate(set) var number: UInt64 = 0
     /// Copies of the waiting thread's frames, innermost first; none of a task's.
     let frames: [CallFrame]
     /// Null for a task's.
@@ -67,20 +68,19 @@ package enum WaitGraph {
     /// A task's: the lanes that it needs something of; nil while they are unknown, or may change.
     @exclusivity(unchecked) fileprivate var needs: [TaskPlace]?
 
-    fileprivate init(_ number: UInt64, _ frames: [CallFrame], _ target: Target) {
-      self.number = number
+    fileprivate init(_ frames: [CallFrame], _ target: Target) {
       self.frames = frames
       self.target = target
       thread = inturn_system_thread()
       isOnMainThread = inturn_system_is_main_thread()
     }
 
-    fileprivate init(_ number: UInt64, of task: TaskWait) {
-      self.number = number
+    fileprivate init(of task: TaskWait, in lanes: [UInt]) {
       frames = []
       target = .needs(of: task)
       thread = 0
       isOnMainThread = false
+      places = lanes.map { TaskPlace($0, self) }
     }
 
     /// Nil for a thread's.
@@ -105,7 +105,8 @@ package enum WaitGraph {
   final class Storage: @unchecked Sendable {
     // Safe to share: `lock` protects the rest.
 
-    /// Held for a few steps for each wait; no other lock is taken meanwhile.
+    /// Held for a few steps for each wait. What a task's wait is asked may take the locks of its
+    /// operations, which are never held by who takes this one.
     fileprivate let lock = BriefLock()
     /// How many executors are attached to loops, each to its thread. Relaxed: a thread with such an
     /// executor has written the number itself.
@@ -125,8 +126,14 @@ package enum WaitGraph {
       Int((UInt64(lane) &* 0x9E37_79B9_7F4A_7C15) >> 56)
     }
 
-    /// Adds a task's wait, whose places are new, to the queues that it is inside of.
+    @inline(never)
     fileprivate func addLocked(_ wait: Wait) {
+      lastNumber += 1
+      wait.number = lastNumber
+      if wait.task == nil {
+        waits.append(wait)
+        return
+      }
       if tasks.isEmpty {
         tasks = Array(repeating: nil, count: WaitGraph.lines.count)
         needs = tasks
@@ -137,9 +144,8 @@ package enum WaitGraph {
 
     /// Notes the lanes that a task's wait needs; nil if they may change. Whether anybody who came before
     /// may need what it holds: if not, it is part of no ring.
-    fileprivate func isNeededLocked(_ wait: Wait, needing lanes: [UInt]?) -> Bool {
-      guard let lanes else { return true }
-      let places = lanes.map { TaskPlace($0, wait) }
+    fileprivate func isNeededLocked(_ wait: Wait, needing places: [TaskPlace]?) -> Bool {
+      guard let places else { return true }
       wait.needs = places
       for place in places { link(place, in: &needs) }
       unknown -= 1
@@ -198,14 +204,14 @@ package enum WaitGraph {
   }
 
   /// Enters a wait. Nil, after a report that names the ring, if it could never end.
+  @inline(never)
   static func enter(_ target: Target) -> Entry? {
     let storage = Engine.current.pointee.waits
     let frames = CallFrame.all
     if frames.isEmpty && !mayDrainAlone { return Entry(wait: nil) }
+    let wait = Wait(frames, target)
     storage.lock.lock()
-    storage.lastNumber += 1
-    let wait = Wait(storage.lastNumber, frames, target)
-    storage.waits.append(wait)
+    storage.addLocked(wait)
     storage.lock.unlock()
     guard let report = refusal(of: wait) else { return Entry(wait: wait) }
     report.send()
@@ -219,15 +225,14 @@ package enum WaitGraph {
     var lanes: [UInt] = []
     for holder in task.holders() where !lanes.contains(holder.lane) { lanes.append(holder.lane) }
     if lanes.isEmpty { return .none }
+    let wait = Wait(of: task, in: lanes)
     storage.lock.lock()
-    storage.lastNumber += 1
-    let wait = Wait(storage.lastNumber, of: task)
-    wait.places = lanes.map { TaskPlace($0, wait) }
     storage.addLocked(wait)
     storage.lock.unlock()
     let needed = NeededLanes(of: wait, reach: WaitSearch.reachOfTasks).all
+    let places = needed?.map { TaskPlace($0, wait) }
     storage.lock.lock()
-    let isNeeded = storage.isNeededLocked(wait, needing: needed)
+    let isNeeded = storage.isNeededLocked(wait, needing: places)
     wait.isDecided = !isNeeded
     storage.lock.unlock()
     guard isNeeded, let report = refusal(of: wait) else { return Entry(wait: wait) }

@@ -61,9 +61,10 @@ extension UnsafeMutablePointer<Lane> {
     // that a burst has started counts as finished until it turns out otherwise.
     if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
       let word = slot.loadWord()
-      if isGateOfBurstLocked(slot) { result.finished -= 1 }
-      if word.isEnded, let outcome = word.outcome {
-        result.running -= 1
+      let isOfBurst = isGateOfBurstLocked(slot)
+      if word.isEnded { result.running -= 1 }
+      if isOfBurst && !word.isEnded { result.finished -= 1 }
+      if !isOfBurst && word.isEnded, let outcome = word.outcome {
         ends.add(outcome)
         if outcome == .finished { result.finished += 1 }
       }
