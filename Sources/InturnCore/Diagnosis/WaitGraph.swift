@@ -135,7 +135,7 @@ package enum WaitGraph {
         return
       }
       if tasks.isEmpty {
-        tasks = Array(repeating: nil, count: WaitGraph.lines.count)
+        tasks = Array(repeating: nil, count: WaitGraph.lineCount)
         needs = tasks
       }
       unknown += 1
@@ -265,8 +265,15 @@ package enum WaitGraph {
     return tasks(in: line, of: lane, before: wait.number)
   }
 
-  /// Lines of tasks' waits, for a walk through all of them.
-  static var lines: Range<Int> { 0..<256 }
+  private static var lineCount: Int { 256 }
+
+  /// Lines of tasks' waits, for a walk through all of them; none if there has been no such wait.
+  static var lines: Range<Int> {
+    let storage = Engine.current.pointee.waits
+    storage.lock.lock()
+    defer { storage.lock.unlock() }
+    return storage.tasks.indices
+  }
 
   /// The waits in a line: those inside a lane, or, without one, each in one line only.
   @inline(never)

@@ -351,7 +351,8 @@ def test_a_late_await_is_refused_where_a_factory_makes_the_tasks(with_options: b
 
 def test_a_thread_that_closes_a_ring_with_a_coroutine_is_refused() -> None:
     async def main() -> None:
-        loop, waits, refused = asyncio.get_running_loop(), Gate("the coroutine's wait"), []
+        loop, waits = asyncio.get_running_loop(), Gate("the coroutine's wait")
+        refused: list[str] = []
         with inturn.FIFOQueue("threads") as threads, inturn.FIFOQueue("tasks") as tasks:
 
             def wait(token: inturn.Token) -> None:

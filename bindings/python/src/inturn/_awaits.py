@@ -58,7 +58,7 @@ def begin(awaited: int | None, tokens: Sequence[int]) -> Await:
     if len(tokens) == 1:
         inside = byref(c.inturn_token(tokens[0]))
     else:
-        inside = (c.inturn_token * len(tokens))(*((token,) for token in tokens))
+        inside = (c.inturn_token * len(tokens))(*map(c.inturn_token, tokens))
     status = quick.await_begin(awaited, inside, len(tokens), byref(begun))
     if status and status not in _OVER:
         raise refusal("inturn_await_begin", status)
