@@ -88,8 +88,11 @@ inturn_token work_of(std::coroutine_handle<Promise> waiting) {
 inline inturn_await begin_task_await(std::uint64_t awaited,
                                      inturn_token inside) {
   inturn_await begun{};
-  const inturn_status status =
-      inturn_await_begin(awaited, &inside, inside.bits ? 1 : 0, &begun);
+  if (!inside.bits) {
+    inturn_report_set_awaited(awaited); /* for reports alone */
+    return begun;
+  }
+  const inturn_status status = inturn_await_begin(awaited, &inside, 1, &begun);
   if (status == INTURN_E_DEADLOCK)
     check(status, "co_await");
   return begun; /* null where the wait is over, or holds nothing up */
