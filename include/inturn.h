@@ -1768,7 +1768,9 @@ inturn_status inturn_clock_destroy(inturn_clock clock);
 
 /* Counts of one queue: a snapshot, exact if nothing changes meanwhile. An
    operation that has ended during its work's call may count as running until
-   that call returns. */
+   that call returns. One that has neither options nor a handle counts as
+   finished at first, however it ends, for as long as the queue starts one after
+   the other without a pause. */
 typedef struct inturn_queue_statistics {
   uint32_t size;     /* sizeof(inturn_queue_statistics), set by the caller */
   uint32_t suspends; /* how many are in force */

@@ -12,37 +12,31 @@ static reports told;
 typedef struct out {
   inturn_queue queue;
   inturn_operation operation;
-  inturn_token token;
-  gate has_come;
+  job job;
 } out;
 
-static void let_out(void *context, inturn_token token) {
-  out *out = context;
-  out->token = token;
-  gate_pass(&out->has_come);
-}
-
 static void enqueue_out(out *out) {
-  out->has_come = (gate)GATE_INIT;
-  CHECK_OK(
-      inturn_queue_enqueue(out->queue, let_out, out, NULL, &out->operation));
+  out->job = (job)JOB("task");
+  out->operation = job_enqueue_kept(out->queue, &out->job, work_hold);
 }
 
 static void begin_out(out *out) {
   enqueue_out(out);
-  GATE_WAIT(&out->has_come, 1);
+  GATE_WAIT(&out->job.started, 1);
 }
 
 static void end_out(out *out) {
-  GATE_WAIT(&out->has_come, 1);
-  CHECK_OK(inturn_token_finish(out->token));
+  GATE_WAIT(&out->job.started, 1);
+  CHECK_OK(inturn_token_finish(out->job.token));
   CHECK_OK(inturn_operation_wait(out->operation, LIMIT_NS, NULL));
+  GATE_WAIT(&out->job.end_destroyed, 1);
+  GATE_WAIT(&out->job.destroyed, 1);
   CHECK_OK(inturn_operation_release(out->operation));
 }
 
 static inturn_await begin_await(const out *inside, uint64_t awaited) {
   inturn_await await;
-  CHECK_OK(inturn_await_begin(awaited, &inside->token, 1, &await));
+  CHECK_OK(inturn_await_begin(awaited, &inside->job.token, 1, &await));
   CHECK(await.bits != 0);
   return await;
 }
@@ -61,7 +55,7 @@ static void check_ring(const char *ring) {
 static void is_refused(const out *inside, uint64_t awaited, const char *ring) {
   inturn_await await = {1};
   reports_begin(&told);
-  CHECK_STATUS(inturn_await_begin(awaited, &inside->token, 1, &await),
+  CHECK_STATUS(inturn_await_begin(awaited, &inside->job.token, 1, &await),
                INTURN_E_DEADLOCK);
   reports_end();
   CHECK(await.bits == 1);
@@ -97,7 +91,7 @@ static void a_ring_of_tasks_is_refused(void) {
   const char *ring = "queue \"other\" waits for queue \"one\" waits for queue "
                      "\"other\"";
   is_refused(&other, one.operation.bits, ring);
-  is_refused(&other, one.token.bits, ring);
+  is_refused(&other, one.job.token.bits, ring);
   is_refused(&other, one.queue.bits, ring);
   /* Nothing of the refused wait is left, and the other one is over. */
   CHECK_OK(inturn_await_end(await));
@@ -263,26 +257,22 @@ static void a_thread_and_a_task_in_one_operation_take_one_place(void) {
   drain_and_destroy(queue);
 }
 
-static void keep_item(void *context, inturn_token token) {
-  let_out(context, token);
-}
-
 static void a_batch_is_awaited(void) {
   out one = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "one")};
   out item = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "list"),
-              .has_come = GATE_INIT};
+              .job = JOB("item")};
   begin_out(&one);
-  inturn_batch_item items = {keep_item, &item, NULL};
+  inturn_batch_item items = {work_hold, &item.job, NULL};
   inturn_batch batch;
   CHECK_OK(inturn_queue_enqueue_batch(item.queue, NULL, &items, 1, &batch));
-  GATE_WAIT(&item.has_come, 1);
+  GATE_WAIT(&item.job.started, 1);
   inturn_await await = begin_await(&item, one.operation.bits);
   is_refused(&one, batch.bits,
              "queue \"one\" waits for queue \"list\" waits for queue \"one\"");
   CHECK_OK(inturn_await_end(await));
-  CHECK_OK(inturn_token_finish(item.token));
+  CHECK_OK(inturn_token_finish(item.job.token));
   CHECK_OK(inturn_batch_wait(batch, LIMIT_NS, NULL));
-  CHECK_STATUS(inturn_await_begin(batch.bits, &one.token, 1, &await),
+  CHECK_STATUS(inturn_await_begin(batch.bits, &one.job.token, 1, &await),
                INTURN_OK);
   CHECK_OK(inturn_await_end(await));
   CHECK_OK(inturn_batch_release(batch));
@@ -297,15 +287,16 @@ static void an_operation_that_has_ended_holds_nothing(void) {
   begin_out(&one);
   enqueue_out(&next);
   inturn_await await = {1};
-  CHECK_OK(inturn_token_finish(one.token));
-  GATE_WAIT(&next.has_come, 1);
-  CHECK_OK(inturn_await_begin(next.operation.bits, &one.token, 1, &await));
+  CHECK_OK(inturn_token_finish(one.job.token));
+  GATE_WAIT(&next.job.started, 1);
+  CHECK_OK(inturn_await_begin(next.operation.bits, &one.job.token, 1, &await));
   CHECK(await.bits == 0);
   CHECK_STATUS(inturn_await_end(await), INTURN_E_NULL_HANDLE);
   CHECK_OK(inturn_await_begin(next.operation.bits, NULL, 0, &await));
   CHECK(await.bits == 0);
-  CHECK_STATUS(inturn_await_begin(one.operation.bits, &next.token, 1, &await),
-               INTURN_E_ALREADY_FINISHED);
+  CHECK_STATUS(
+      inturn_await_begin(one.operation.bits, &next.job.token, 1, &await),
+      INTURN_E_ALREADY_FINISHED);
   /* One that ends while its task waits holds nothing from then on. */
   out last = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "last")};
   begin_out(&last);
@@ -334,7 +325,7 @@ static void what_is_awaited_may_go(void) {
   is_refused(&other, one.operation.bits,
              "queue \"other\" waits for queue \"one\" waits for queue "
              "\"other\"");
-  CHECK_OK(inturn_token_finish(other.token));
+  CHECK_OK(inturn_token_finish(other.job.token));
   drain_and_destroy(other.queue);
   other.queue = pool_queue_create(INTURN_QUEUE_FIFO, "other");
   begin_out(&other);
@@ -348,6 +339,55 @@ static void what_is_awaited_may_go(void) {
   drain_and_destroy(other.queue);
 }
 
+/* The one that runs is asked to give way, and may; an urgent one is not. */
+static void an_urgent_operation_may_come_before(bool is_running_urgent) {
+  out first = {.queue = pool_queue_create(INTURN_QUEUE_INTERACTION, "dialogs")};
+  out alert = first;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  options.urgent = is_running_urgent;
+  first.job = (job)JOB("task");
+  first.operation =
+      job_enqueue_with(first.queue, &first.job, work_hold, &options);
+  GATE_WAIT(&first.job.started, 1);
+  options.urgent = true;
+  alert.job = (job)JOB("alert");
+  alert.operation =
+      job_enqueue_with(alert.queue, &alert.job, work_finish, &options);
+  if (is_running_urgent)
+    is_refused(&first, alert.operation.bits,
+               "queue \"dialogs\" waits for queue \"dialogs\"");
+  else
+    CHECK_OK(inturn_await_end(begin_await(&first, alert.operation.bits)));
+  CHECK_OK(inturn_token_finish(first.job.token));
+  CHECK_OK(inturn_operation_wait(alert.operation, LIMIT_NS, NULL));
+  CHECK_OK(inturn_operation_release(first.operation));
+  CHECK_OK(inturn_operation_release(alert.operation));
+  drain_and_destroy(first.queue);
+}
+
+static void only_who_gives_way_waits_for_an_urgent_one(void) {
+  an_urgent_operation_may_come_before(false);
+  an_urgent_operation_may_come_before(true);
+}
+
+static void end_await(void *await) {
+  CHECK_STATUS(inturn_await_end(*(inturn_await *)await), INTURN_E_FORKED);
+}
+
+static void a_child_does_not_end_its_parents(void) {
+  out one = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "one")};
+  out other = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "other")};
+  begin_out(&one);
+  begin_out(&other);
+  inturn_await await = begin_await(&one, other.operation.bits);
+  IN_CHILD(end_await, &await);
+  CHECK_OK(inturn_await_end(await));
+  end_out(&one);
+  end_out(&other);
+  drain_and_destroy(one.queue);
+  drain_and_destroy(other.queue);
+}
+
 static void bad_arguments_are_refused(void) {
   out one = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "one")};
   out other = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "other")};
@@ -355,19 +395,19 @@ static void bad_arguments_are_refused(void) {
   begin_out(&other);
   inturn_await await;
   uint64_t awaited = other.operation.bits;
-  CHECK_STATUS(inturn_await_begin(0, &one.token, 1, &await),
+  CHECK_STATUS(inturn_await_begin(0, &one.job.token, 1, &await),
                INTURN_E_NULL_HANDLE);
   inturn_executor pool;
   CHECK_OK(inturn_executor_pool(&pool));
-  CHECK_STATUS(inturn_await_begin(pool.bits, &one.token, 1, &await),
+  CHECK_STATUS(inturn_await_begin(pool.bits, &one.job.token, 1, &await),
                INTURN_E_WRONG_KIND);
   CHECK_STATUS(inturn_await_begin(awaited, NULL, 1, &await),
                INTURN_E_INVALID_ARGUMENT);
-  CHECK_STATUS(inturn_await_begin(awaited, &one.token, SIZE_MAX, &await),
+  CHECK_STATUS(inturn_await_begin(awaited, &one.job.token, SIZE_MAX, &await),
                INTURN_E_INVALID_ARGUMENT);
-  CHECK_STATUS(inturn_await_begin(awaited, &one.token, 1, NULL),
+  CHECK_STATUS(inturn_await_begin(awaited, &one.job.token, 1, NULL),
                INTURN_E_INVALID_ARGUMENT);
-  inturn_token wrong[2] = {one.token, {0}};
+  inturn_token wrong[2] = {one.job.token, {0}};
   CHECK_STATUS(inturn_await_begin(awaited, wrong, 2, &await),
                INTURN_E_NULL_HANDLE);
   wrong[1].bits = one.operation.bits;
@@ -393,4 +433,6 @@ PROGRAM(awaits, TEST(of_each_kind), TEST(a_ring_of_tasks_is_refused),
         TEST(a_thread_and_a_task_in_one_operation_take_one_place),
         TEST(a_batch_is_awaited),
         TEST(an_operation_that_has_ended_holds_nothing),
-        TEST(what_is_awaited_may_go), TEST(bad_arguments_are_refused))
+        TEST(what_is_awaited_may_go),
+        TEST(only_who_gives_way_waits_for_an_urgent_one),
+        TEST(a_child_does_not_end_its_parents), TEST(bad_arguments_are_refused))

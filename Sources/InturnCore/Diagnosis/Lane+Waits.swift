@@ -40,7 +40,10 @@ extension UnsafeMutablePointer<Lane> {
     }
     let isBehindFence = !slot.pointee.flags.isDisjoint(with: [.isFence, .isBehind])
     let takesAllBefore = isBehindFence || !isSelective
-    var places: UInt64 = pointee.machine.traits.contains(.oneAtATime) ? 1 : 0
+    // One that runs and is not urgent is asked to give way to an urgent one, and may.
+    let mayOvertake =
+      slot.plan?.pointee.isUrgent == true && firstRunningSlot?.plan?.pointee.isUrgent != true
+    var places: UInt64 = pointee.machine.traits.contains(.oneAtATime) && !mayOvertake ? 1 : 0
     if pointee.machine.traits.contains(.limited) {
       places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.settings.limit)
     }

@@ -27,7 +27,7 @@ package final class TaskWait: @unchecked Sendable {
     package init?(_ token: Handle) {
       guard let slot = OperationSlot.Pointer.find(token: token).1 else { return nil }
       defer { slot.dropReference() }
-      // It belongs to its lane until its end, of which this may be too late to hear.
+      // Read first: once the operation has ended, the slot may belong to another lane.
       let lane = slot.lane
       if slot.loadWord().contains(.claimed) { return nil }
       self.init(lane, UInt(bitPattern: slot))

@@ -60,6 +60,8 @@ package enum WaitGraph {
     let thread: UInt
     let isOnMainThread: Bool
     let target: Target
+    /// In which it is entered.
+    unowned(unsafe) fileprivate let storage = Engine.current.pointee.waits
     /// It will not be refused any more.
     @exclusivity(unchecked) fileprivate(set) var isDecided = false
     @exclusivity(unchecked) fileprivate var isThere = true
@@ -331,8 +333,9 @@ package enum WaitGraph {
   }
 
   package static func leave(_ entry: Entry) {
-    guard let wait = entry.wait else { return }
     let storage = Engine.current.pointee.waits
+    // In a forked child, a wait of its parent is in no list.
+    guard let wait = entry.wait, wait.storage === storage else { return }
     storage.lock.lock()
     storage.removeLocked(wait)
     storage.lock.unlockAfterReadingObject()

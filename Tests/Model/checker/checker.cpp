@@ -184,7 +184,8 @@ Operation::endBy(const char *call, inturn_outcome outcome,
   finishesBegun++;
   // What its work does before the finish happens before the next work. (A
   // second finish is not ordered with anything.)
-  if (isInCall && queue->kind == INTURN_QUEUE_FIFO && !hasOptions)
+  if (!mayHaveEnded && isInCall && queue->kind == INTURN_QUEUE_FIFO &&
+      !hasOptions)
     model_touch(&queue->payload);
   inturn_status status = act(token);
   model_note("%s of %s: %s", call, name.c_str(), inturn_status_name(status));

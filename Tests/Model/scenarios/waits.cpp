@@ -49,6 +49,18 @@ void endAwait(inturn_await wait) {
     expect("await_end", inturn_await_end(wait), {INTURN_OK});
 }
 
+// Operations of two queues, whose work has returned and whose tasks go on.
+struct TwoTasks {
+  Queue one{INTURN_QUEUE_FIFO}, other{INTURN_QUEUE_FIFO};
+  Operation &x = one.add("x", keeps, {.handle = true});
+  Operation &y = other.add("y", keeps, {.handle = true});
+
+  TwoTasks() {
+    x.awaitCall();
+    y.awaitCall();
+  }
+};
+
 } // namespace
 
 SCENARIO(all_places_wait_for_new_operations) {
@@ -229,11 +241,8 @@ SCENARIO(a_wait_from_inside_meets_the_ends_of_many_before) {
 
 SCENARIO(two_tasks_wait_for_each_other) {
   beQuiet();
-  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
-  Operation &x = one.add("x", keeps, {.handle = true});
-  Operation &y = other.add("y", keeps, {.handle = true});
-  x.awaitCall();
-  y.awaitCall();
+  TwoTasks both;
+  Operation &x = both.x, &y = both.y;
   inturn_await waits[2];
   auto begin = [&](int place, Operation &inside, Operation &awaited) {
     waits[place] =
@@ -283,11 +292,8 @@ SCENARIO(a_thread_and_a_task_wait_for_each_other) {
 // What a search reads may end meanwhile.
 SCENARIO(an_await_meets_the_end_of_what_it_is_inside_of) {
   beQuiet();
-  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
-  Operation &x = one.add("x", keeps, {.handle = true});
-  Operation &y = other.add("y", keeps, {.handle = true});
-  x.awaitCall();
-  y.awaitCall();
+  TwoTasks both;
+  Operation &x = both.x, &y = both.y;
   const inturn_await first = beginAwait(x, y.handle.bits, {INTURN_OK});
   together({[&] { x.finish(); },
             [&] {
@@ -300,11 +306,8 @@ SCENARIO(an_await_meets_the_end_of_what_it_is_inside_of) {
 }
 
 SCENARIO(a_snapshot_meets_a_tasks_wait) {
-  Queue one(INTURN_QUEUE_FIFO), other(INTURN_QUEUE_FIFO);
-  Operation &x = one.add("x", keeps, {.handle = true});
-  Operation &y = other.add("y", keeps, {.handle = true});
-  x.awaitCall();
-  y.awaitCall();
+  TwoTasks both;
+  Operation &x = both.x, &y = both.y;
   const inturn_await first = beginAwait(x, y.handle.bits, {INTURN_OK});
   auto visit = [](void *context, const inturn_entry *entry) {
     const Operation &y = *static_cast<Operation *>(context);
@@ -315,7 +318,7 @@ SCENARIO(a_snapshot_meets_a_tasks_wait) {
   };
   together(
       {[&] { endAwait(first); },
-       [&] { endAwait(beginAwait(x, other.handle.bits, {INTURN_OK})); },
+       [&] { endAwait(beginAwait(x, both.other.handle.bits, {INTURN_OK})); },
        [&] { expect("snapshot", inturn_snapshot(visit, &y), {INTURN_OK}); }});
   x.finish();
   y.finish();
