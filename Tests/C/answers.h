@@ -12,14 +12,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Redirects the standard error and returns the other end. Failed checks are
-   still written to where it was. */
+/* Redirects the standard error and returns the other end. */
 static inline int read_standard_error(void) {
   int ends[2];
-  FILE *before = fdopen(dup(STDERR_FILENO), "w");
-  CHECK(before != NULL && setvbuf(before, NULL, _IONBF, 0) == 0);
-  stderr = before;
-  CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+  CHECK_INT(pipe(ends), 0);
+  redirect_standard_error(ends[1]);
   CHECK_INT(close(ends[1]), 0);
   return ends[0];
 }

@@ -43,6 +43,13 @@ void refused_at(const char *file, int line, const char *call) {
   _Exit(REFUSED);
 }
 
+void redirect_standard_error(int end) {
+  FILE *before = fdopen(dup(STDERR_FILENO), "w");
+  CHECK(before != NULL && setvbuf(before, NULL, _IONBF, 0) == 0);
+  stderr = before;
+  CHECK(dup2(end, STDERR_FILENO) >= 0);
+}
+
 /* Shows the stack of each thread after a time-out, if there is a debugger. The
    debugger is spawned, as a fork would run the library's handlers, which may
    also wait. */

@@ -203,6 +203,10 @@ int run_self(const char *argument, const char *second_argument);
    0. Returns whether the caller is that process. */
 bool is_alone(const char *test, const char *variable, const char *value);
 
+/* Makes `end` the standard error, for good. What fails is still told where it
+   was, as whoever runs the test may have to know why. */
+void redirect_standard_error(int end);
+
 /* Forks, calls `body` in the child, and waits for it. Fails unless the child
    ends by itself with status 0 within the limit. */
 #define IN_CHILD(body, context) in_child_at(__FILE__, __LINE__, body, context)

@@ -236,7 +236,8 @@ static void the_default_prints_a_line_after_a_second_on_a_terminal(void) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
   int other_end = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-  CHECK(other_end >= 0 && dup2(other_end, STDERR_FILENO) >= 0);
+  CHECK(other_end >= 0);
+  redirect_standard_error(other_end);
   char line[512];
   read_line_of_stall(terminal, line, sizeof line);
   int stood = check_line(line);
@@ -247,7 +248,8 @@ static void the_environment_says_after_how_long(void) {
   if (!is_alone(__func__, "INTURN_STALL", "30ms"))
     return;
   int ends[2];
-  CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+  CHECK_INT(pipe(ends), 0);
+  redirect_standard_error(ends[1]);
   char line[512];
   read_line_of_stall(ends[0], line, sizeof line);
   int stood = check_line(line);
