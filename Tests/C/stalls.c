@@ -91,7 +91,9 @@ static void take_stall(void *context, const inturn_report *report) {
   pthread_mutex_lock(&mutex);
   void (*call)(const inturn_report *) = stalls_told;
   pthread_mutex_unlock(&mutex);
-  if (call)
+  /* Where the system has no threads, that is told first. */
+  if (call &&
+      link_of(report, report->chain_count - 1)->cause != INTURN_STALL_POOL)
     call(report);
   pthread_mutex_lock(&mutex);
   if (count < MOST_STALLS)

@@ -53,8 +53,8 @@ final class Watchdog: @unchecked Sendable {
 
   // MARK: Life
 
-  /// Starts the thread, unless there is one. If it cannot be started, this is tried again later. No
-  /// lock is held.
+  /// Starts the thread, unless there is one. If it cannot be started, this is tried again later,
+  /// while there is something to look for. No lock is held.
   func begin() {
     if ProcessState.isExiting { return }
     lock.lock()
@@ -70,6 +70,7 @@ final class Watchdog: @unchecked Sendable {
       Unmanaged.passUnretained(self).toOpaque())
     if isStarted { return }
     lock.withLock { isAttended = false }
+    if Lane.Pointer.leaveAllUnattended() { return }
     let clock = Engine.current.pointee.systemClock
     clock.arm(retryTimer, at: clock.moment(after: Self.retryInterval), for: .watchdog(self))
   }
