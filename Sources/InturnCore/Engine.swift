@@ -11,6 +11,7 @@ package struct EngineStorage: ~Copyable {
   let lanes: Slab<Lane>
   let objects: EngineObjects
   let pool: WorkerPool
+  let systemClock: Clock
   let values: ObjectSlab<ValueObject>
   let observations: ObjectSlab<ObservationObject>
   let chunks = ChunkPool()
@@ -25,8 +26,7 @@ package struct EngineStorage: ~Copyable {
   /// Whether the watchdog looks. Relaxed: after the watchdog has cleared it, it takes the lock of
   /// the lanes' slab and of each lane, so whoever takes one of them later sees that.
   let isAttended = Atomic<Bool>(false)
-  let systemClock: Clock
-  /// The same, to be read without retaining it.
+  /// The system clock, to be read without retaining it.
   let systemClockReference: Unmanaged<Clock>
   let poolReference: Unmanaged<WorkerPool>
   let mainExecutor: HostExecutor

@@ -25,6 +25,17 @@ import Testing
 
   private func bits(_ pointer: UnsafeRawPointer?) -> UInt64 { UInt64(UInt(bitPattern: pointer)) }
 
+  private func address(_ object: AnyObject) -> UInt64 {
+    bits(Unmanaged.passUnretained(object).toOpaque())
+  }
+
+  private func read<Read>(_ object: AnyObject, as _: Read.Type) -> Read {
+    withExtendedLifetime(object) {
+      UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+        .assumingMemoryBound(to: Read.self).pointee
+    }
+  }
+
   @Test func `a lane lies as it is read`() {
     let lane = Both(Lane.self, inturn_layout_lane.self)
     defer { lane.deallocate() }
@@ -78,7 +89,14 @@ import Testing
 
     pace.value.initialize(to: Pace())
     pace.value.pointee.hold(until: 9)
-    #expect((pace.read.pointee.is_visible, pace.read.pointee.ready_at) == (1, 9))
+    let paced = pace.read.pointee
+    #expect((paced.is_visible, paced.ready_at, paced.has_no_rate) == (1, 9, 1))
+    var rate = StartRate(starts: 3, interval: 10, burst: 2)
+    rate?.take(at: 11)
+    pace.value.pointee.change(rate, at: 12)
+    let rated = pace.read.pointee
+    #expect((rated.starts, rated.interval, rated.burst, rated.has_no_rate) == (3, 10, 2, 0))
+    #expect((rated.full, rated.part) == (14, 1))
   }
 
   @Test func `a lane's order lies as it is read`() {
@@ -146,9 +164,12 @@ import Testing
     details.value.pointee.groups = groups
     #expect(details.read.pointee.groups == bits(groups))
     groups.pointee.isFollowing = true
+    let owner = Owner(capacity: 0)
+    groups.pointee.owner = owner
     let grouped = UnsafeRawPointer(groups).assumingMemoryBound(to: inturn_layout_groups.self)
     #expect(
       (grouped.pointee.joins, grouped.pointee.is_following, grouped.pointee.party) == (1, 1, 0))
+    #expect(grouped.pointee.owner == address(owner))
 
     plan.value.initialize(to: OperationPlan())
     (plan.value.pointee.blockers, plan.value.pointee.priority) = (10, -11)
@@ -169,6 +190,43 @@ import Testing
     #expect(
       (edge.read.pointee.earlier, edge.read.pointee.earlier_generation) == (bits(slot.value), 16))
     #expect(MemoryLayout<Edge>.stride == MemoryLayout<inturn_layout_edge>.stride)
+  }
+
+  @Test func `clocks, owners and batches lie as they are read`() {
+    let clock = Clock(isManual: true)
+    let timer = TimerNode.Pointer.make()
+    #expect(clock.advance(by: 7))
+    clock.arm(timer, at: 100, for: .clock(clock))
+    let told = read(clock, as: inturn_layout_clock.self)
+    #expect((told.is_manual, told.armed, told.manual_time) == (1, 1, 7))
+    clock.disarm(timer)
+    timer.deallocate()
+    let system = read(Clock(isManual: false), as: inturn_layout_clock.self)
+    #expect((system.is_manual, system.armed) == (0, 0))
+
+    let owner = Owner(capacity: 0)
+    #expect(read(owner, as: inturn_layout_owner.self).operations == 0)
+
+    let batch = Batch(BatchOptions(), queue: Handle(bits: 5), count: 3)!
+    let held = read(batch, as: inturn_layout_batch.self)
+    #expect((held.queue, held.count, held.entry_count, held.ended, held.label) == (5, 3, 3, 0, 0))
+    let item = BatchItem(work: { _, _ in }, context: nil, destroy: nil)
+    let entry = batch.fill(2, with: item)
+    let entries = UnsafePointer<inturn_layout_batch_entry>(bitPattern: UInt(held.entries))!
+    #expect(bits(entries + 2) == bits(entry))
+    #expect(entries[2].batch == address(batch))
+
+    let graph = BatchGraph.Pointer.allocate(capacity: 1)
+    defer {
+      graph.deinitialize(count: 1)
+      graph.deallocate()
+    }
+    [BatchEdge(place: 2, after: 0)].withUnsafeBufferPointer {
+      graph.initialize(to: BatchGraph($0, count: 3, batch: .passUnretained(batch))!)
+    }
+    graph.pointee.next = graph
+    let lying = UnsafeRawPointer(graph).assumingMemoryBound(to: inturn_layout_graph.self).pointee
+    #expect((lying.held, lying.batch, lying.next) == (1, address(batch), bits(graph)))
   }
 
   @Test func `the engine is found by its mark, and its tables lie as they are read`() {
@@ -198,7 +256,8 @@ import Testing
     #expect((indices.pointee.begin..<indices.pointee.unused) == engine.pointee.lanes.givenOut)
 
     let objects = UnsafePointer<inturn_layout_objects>(bitPattern: UInt(read.pointee.objects))!
-    let array = UnsafePointer<inturn_layout_array>(bitPattern: UInt(objects.pointee.executors))!
+    let array = UnsafePointer<inturn_layout_array>(
+      bitPattern: UInt(objects.pointee.executors.entries))!
     let entries = UnsafeRawPointer(array + 1).assumingMemoryBound(
       to: inturn_layout_object_entry.self)
     #expect(array.pointee.count == UInt64(engine.pointee.objects.executors.room))
@@ -206,6 +265,12 @@ import Testing
     let pool = UnsafePointer<inturn_layout_pool>(bitPattern: UInt(entries[0].object))!
     #expect(pool.pointee.executor.handle == engine.pointee.poolHandle.bits)
     #expect(pool.pointee.threads <= UInt64(engine.pointee.pool.size + 64))
+    #expect(read.pointee.system_clock == bits(engine.pointee.systemClockReference.toOpaque()))
+    let tables = [
+      objects.pointee.executors, objects.pointee.clocks, objects.pointee.owners,
+      objects.pointee.batches,
+    ]
+    #expect(tables.allSatisfy { $0.floor == engine.pointee.indexFloor })
     let main = UnsafePointer<inturn_layout_host>(bitPattern: UInt(entries[1].object))!
     #expect(main.pointee.executor.handle == engine.pointee.mainExecutorHandle.bits)
     #expect((main.pointee.is_main, main.pointee.places, main.pointee.drainers) == (1, 1, 0))

@@ -50,7 +50,7 @@ def test_gdb_reads_a_core_file(bench: Bench) -> None:
         said = gdb(bench, [bench.several, core], "inturn dump", "inturn queues", "inturn why token")
         assert read.count("operation") > 25
         assert read == queues(said)
-        assert "queues 17, pending 55, running 8\n" in said
+        assert "queues 21, pending 67, running 9\n" in said
         # The time of the core is not known.
         assert re.search(r"^holds the pool +0 +1 +- +- +call +process\.c:\d+$", said, re.MULTILINE)
         assert "its call has returned, its token has not been finished. 1 waits" in said

@@ -99,6 +99,13 @@ static void add_plain(inturn_queue queue, inturn_work_fn work, int count) {
     check(inturn_queue_enqueue(queue, work, NULL, NULL, NULL));
 }
 
+/* Lets so many operations start, and adds one that has to wait. */
+static void use_up(inturn_queue queue, int starts) {
+  for (; starts > 0; starts--)
+    check(inturn_operation_wait(add_named(queue, NULL, finish), -1, NULL));
+  add_plain(queue, finish, 1);
+}
+
 /* Calls that block come first, so that there are threads for the others. */
 static void stand_still(void) {
   inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
@@ -257,6 +264,40 @@ static void stand_still(void) {
   inturn_end end = INTURN_END_INIT;
   check(inturn_operation_wait(add(cut, of_operation, keep), -1, &end));
   add_named(cut, "behind that", finish);
+
+  /* Batches that wait for their turn: plain, plain, and one with labels. */
+  inturn_batch_item three[] = {
+      {keep, NULL, NULL}, {keep, NULL, NULL}, {keep, NULL, NULL}};
+  inturn_queue later = make_named(INTURN_QUEUE_FIFO, "batches");
+  check(inturn_queue_suspend(later));
+  check(inturn_queue_enqueue_batch(later, NULL, three, 3, NULL));
+  check(inturn_queue_enqueue_batch(later, NULL, three, 2, NULL));
+  add_plain(later, finish, 2);
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.label = "of a batch";
+  of_batch = (inturn_batch_options)INTURN_BATCH_OPTIONS_INIT;
+  of_batch.operation = &of_operation;
+  check(inturn_queue_enqueue_batch(later, &of_batch, three, 2, NULL));
+
+  /* Owners, one of them of two operations. */
+  inturn_owner owner, other;
+  check(inturn_owner_create(0, &other));
+  check(inturn_owner_create(0, &owner));
+  of_operation = (inturn_operation_options)INTURN_OPERATION_OPTIONS_INIT;
+  of_operation.owner = owner;
+  inturn_queue owned = make_named(INTURN_QUEUE_FIFO, "owned");
+  add(owned, of_operation, keep);
+  add(owned, of_operation, finish);
+  await_calls(11);
+
+  /* No more starts, by the system's clock and by one that stands still. */
+  of_queue = (inturn_queue_options)INTURN_QUEUE_OPTIONS_INIT;
+  of_queue.rate = (inturn_rate){3, 2, INT64_C(36000000000001)};
+  of_queue.label = "rated";
+  use_up(make(INTURN_QUEUE_FIFO, of_queue), 2);
+  check(inturn_clock_advance(clock, 100));
+  of_queue.clock = clock;
+  use_up(make(INTURN_QUEUE_CONCURRENT, of_queue), 2);
 
   /* Longer than a dump allows, and cut between two characters. */
   char label[100] = "x";

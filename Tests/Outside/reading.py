@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from bench import LIMIT, Bench
 
-# Only the process itself tells these.
-OF_ITS_OWN = re.compile(r"^(clock|owner|batch|wait) .*\n", re.MULTILINE)
-FIELDS_OF_ITS_OWN = re.compile(r" (batch|owner|clock|at_ns)=\S+")
+# The system's clock is told with the present moment.
+NOW = re.compile(r"^(clock.* )at_ns=\d+$", re.MULTILINE)
 MARK = b"Inturn's engine\0"
 
 
@@ -24,9 +24,8 @@ def without_times(text: str) -> str:
 
 
 def what_both_tell(bench: Bench, pid: int) -> tuple[str, str]:
-    read = bench.answer("dump", pid)
-    own = OF_ITS_OWN.sub("", bench.answer("dump", pid, may_read=False))
-    return read, FIELDS_OF_ITS_OWN.sub("", own)
+    read, own = (bench.answer("dump", pid, may_read=may) for may in (True, False))
+    return NOW.sub(r"\1now", read, 1), NOW.sub(r"\1now", own, 1)
 
 
 def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
@@ -36,13 +35,19 @@ def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
         while (both := what_both_tell(bench, it.pid))[0] != both[1]:
             assert time.monotonic() < limit, both
         lines = both[0].splitlines()
-        assert len([line for line in lines if line.startswith("queue ")]) == 17
+        assert len([line for line in lines if line.startswith("queue ")]) == 21
         # At least one of each cause.
         for cause in ("after", "name", "turn", "token", "call", "suspended", "view", "clock"):
             assert f" {cause} id=" in both[0], cause
         assert " executor id=" in both[0]
         assert " pool id=" in both[0]
         assert any('"a pool with a long name" pool ' in line for line in lines)
+        kinds = Counter(line.split()[0] for line in lines)
+        assert (kinds["clock"], kinds["owner"], kinds["batch"]) == (2, 2, 4)
+        batch = r"^batch \"of a batch\" id=(0x\w+) count=2 queue="
+        [named] = re.findall(batch, both[0], re.MULTILINE)
+        assert both[0].count(f" batch={named}") == 2
+        assert re.search(r'^queue "rated" fifo delay .* at_ns=\d+$', both[0], re.MULTILINE)
         # An operation that has ended, and keeps its place, is only mentioned as the cause.
         why = bench.answer("why", it.pid, "behind that")
         assert "it was cut off, and keeps its place until its token is finished" in why
@@ -85,12 +90,12 @@ def test_a_process_that_is_stopped_is_read(bench: Bench) -> None:
         assert '"has its names" running token ' in bench.answer("dump", it.pid)
         assert "its view has not appeared" in bench.answer("why", it.pid, "dialog")
         rows = bench.answer("top", it.pid).splitlines()
-        assert rows[0] == f"process, process {it.pid}: queues 17, pending 55, running 8"
+        assert rows[0] == f"process, process {it.pid}: queues 21, pending 67, running 9"
 
 
 def test_a_hundred_thousand_pending_operations_are_read(bench: Bench) -> None:
     with bench.of_sort("many") as it:
-        head, *operations = bench.answer("dump", it.pid).splitlines()[2:]
+        head, *operations = bench.answer("dump", it.pid).splitlines()[3:]
         assert " pending=100000 running=1 " in head
         labels = [line.split('"')[1] for line in operations]
         assert labels == ["first", *(f"number {i}" for i in range(100_000))]

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 3
+#define INTURN_LAYOUT_NUMBER 4
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -49,14 +49,21 @@ struct inturn_layout_slab {
 /// `EngineStorage`
 struct inturn_layout_engine {
   struct inturn_layout_slab operations, lanes;
-  inturn_layout_address objects, pool;
+  inturn_layout_address objects, pool, system_clock;
 };
 
-/// `EngineObjects`: an array of entries comes after a header.
+/// `ObjectTable`: the entries come after an array's header.
+struct inturn_layout_table {
+  uint32_t unread, floor;
+  inturn_layout_address entries;
+  uint64_t also_unread[2];
+};
+
+/// `EngineObjects`
 struct inturn_layout_objects {
   uint64_t unread[2];
-  uint32_t lock, kind, floor;
-  inturn_layout_address executors;
+  uint32_t lock;
+  struct inturn_layout_table executors, clocks, owners, batches;
 };
 
 struct inturn_layout_array {
@@ -93,6 +100,55 @@ struct inturn_layout_host {
   uint32_t places;
   uint64_t attachment, thread, waker;
   uint32_t drainers;
+};
+
+/// `Clock`
+struct inturn_layout_clock {
+  uint64_t unread[2];
+  uint32_t lock;
+  uint64_t also_unread[4];
+  uint64_t armed;
+  int64_t manual_time;
+  uint64_t others_unread[6];
+  uint8_t is_manual;
+};
+
+/// `Owner`
+struct inturn_layout_owner {
+  uint64_t unread[2];
+  uint32_t lock;
+  inturn_layout_address newest, oldest, next;
+  uint64_t operations;
+};
+
+/// `Batch`, with its `BatchDecision`
+struct inturn_layout_batch {
+  uint64_t unread[2];
+  uint32_t lock;
+  uint64_t policy, count, enough, ended, also_unread[4];
+  inturn_layout_address states, entries;
+  uint64_t entry_count, queue;
+  uint32_t site;
+  inturn_layout_address label;
+};
+
+/// `BatchEntry`: an operation's context is its address.
+struct inturn_layout_batch_entry {
+  uint64_t unread[3];
+  inturn_layout_address batch;
+  uint64_t also_unread[3];
+};
+
+/// `BatchGraph`
+struct inturn_layout_graph {
+  inturn_layout_address unread[3];
+  uint8_t needs_finished;
+  uint32_t held;
+  uint8_t is_cancelled;
+  uint64_t swept;
+  inturn_layout_address batch;
+  uint8_t has_slots;
+  inturn_layout_address previous, next;
 };
 
 /// `JobBuffer`
@@ -165,10 +221,17 @@ struct inturn_layout_reason {
   inturn_layout_address next;
 };
 
+/// `Pace`, with its `StartRate`
 struct inturn_layout_pace {
   int64_t settle, gap;
   uint8_t is_visible;
-  int64_t ready_at;
+  int64_t ready_at; // INT64_MIN: it has never been set
+  inturn_layout_address timer;
+  uint32_t starts;
+  int64_t interval;
+  uint32_t burst;
+  int64_t full, part; // INT64_MIN: it has always been full
+  uint8_t has_no_rate;
 };
 
 /// `LaneOrder`
@@ -219,7 +282,9 @@ struct inturn_layout_details {
 /// `OperationGroups`
 struct inturn_layout_groups {
   inturn_layout_address key;
-  uint64_t unread[5];
+  uint64_t unread[2];
+  inturn_layout_address owner;
+  uint64_t also_unread[2];
   uint8_t joins;
   inturn_layout_address party;
   uint8_t is_following;

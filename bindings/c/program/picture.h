@@ -35,11 +35,11 @@ enum finding find_mark(struct memory *memory, uint64_t *out_address);
 /// NULL, and missing numbers zero.
 struct thing {
   const char *kind, *queue_kind, *state, *cause;
-  bool is_cancelled, is_closed, is_waited_for, is_barrier, is_urgent, is_pool,
-      is_main;
+  bool is_cancelled, is_closed, is_waited_for, is_barrier, is_urgent, is_manual,
+      is_pool, is_main;
   int32_t priority;
   uint32_t attempts, suspends;
-  uint64_t id, queue, operation, other, executor, token;
+  uint64_t id, queue, operation, other, batch, owner, executor, clock, token;
   uint64_t count, pending, running, ended;
   int64_t enqueued_ns, started_ns, at_ns;
   const char *file;

@@ -154,13 +154,11 @@ static void add_earlier(struct queue *queue, uint64_t id,
 
 /// The operation that it has joined, if any.
 static void add_leader(struct queue *queue, uint64_t id,
-                       const struct inturn_layout_details *details) {
+                       const struct inturn_layout_groups *groups) {
   struct reader *reader = queue->reader;
-  struct inturn_layout_groups groups;
   struct inturn_layout_party party;
-  if (!read_at(reader, details->groups, &groups, sizeof groups) ||
-      groups.is_following != 1 ||
-      !read_at(reader, groups.party, &party, sizeof party))
+  if (groups->is_following != 1 ||
+      !read_at(reader, groups->party, &party, sizeof party))
     return;
   struct thing *thing = add_thing(reader->picture, "after");
   thing->queue = queue->id;
@@ -218,6 +216,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   struct reader *reader = queue->reader;
   size_t count = reader->picture->count;
   struct inturn_layout_details details;
+  struct inturn_layout_groups groups = {0};
   struct inturn_layout_plan plan;
   uint64_t word = slot->word;
   if (is_over(word) || (is_ended(word) && !is_running))
@@ -233,6 +232,12 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   thing->count = 1;
   thing->is_cancelled = has(word, CANCEL_REQUESTED);
   thing->is_waited_for = has(word, WAITED_FOR) || has(word, AWAITED);
+  // While the work is being called, it may have given up its context.
+  if (has(word, OBSERVED) && !has(word, CLAIMED) &&
+      (!is_running || has(word, RETURNED)))
+    thing->batch = id_at(reader, slot->context);
+  if (read_at(reader, details.groups, &groups, sizeof groups))
+    thing->owner = id_at(reader, groups.owner);
   thing->enqueued_ns = slot->enqueued_at;
   take_site(reader, site_of(queue, slot), &thing->file, &thing->line);
   if (details.label)
@@ -253,7 +258,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   }
   if (!is_ended(word)) {
     add_names(queue, id, &plan);
-    add_leader(queue, id, &details);
+    add_leader(queue, id, &groups);
   }
   // Its data belong to it for as long as it is not over.
   struct inturn_layout_slot again;
@@ -303,17 +308,19 @@ void add_pending_slot(struct queue *queue, uint64_t address) {
 }
 
 /// Adjacent jobs that do not differ share one entry.
-static void add_plain(struct queue *queue) {
+static void add_plain(struct queue *queue, uint64_t context) {
   struct picture *picture = queue->reader->picture;
   struct thing *last = &picture->things[picture->count - 1];
+  uint64_t batch = id_at(queue->reader, context);
   if (queue->listed >= queue->waiting)
     return; // removed meanwhile
-  if (picture->count - 1 == queue->thing || last->id ||
+  if (picture->count - 1 == queue->thing || last->id || last->batch != batch ||
       strcmp(last->kind, "operation") != 0) {
     last = add_thing(picture, "operation");
     last->queue = queue->id;
     last->state = "pending";
     last->cause = "turn";
+    last->batch = batch;
   }
   last->count++;
   queue->listed++;
@@ -345,7 +352,7 @@ void add_jobs(struct queue *queue, jobs jobs, uint32_t taken) {
     }
     for (uint32_t i = 0; start + i < count; i++) {
       if (content[i].work)
-        add_plain(queue);
+        add_plain(queue, content[i].context);
       else
         add_pending_slot(queue, content[i].context);
     }
@@ -396,11 +403,21 @@ void add_blocked(struct queue *queue) {
 }
 
 void add_held(struct queue *queue) {
-  if (queue->extra.held == 0)
-    return;
-  struct thing *thing = add_thing(queue->reader->picture, "operation");
-  thing->queue = queue->id;
-  thing->state = "pending";
-  thing->cause = "after";
-  thing->count = queue->extra.held;
+  struct reader *reader = queue->reader;
+  struct inturn_layout_graph graph;
+  uint64_t next = queue->extra.graphs;
+  for (uint64_t left = queue->extra.held; left > 0; left -= graph.held) {
+    if (!read_at(reader, next, &graph, sizeof graph) || graph.held == 0 ||
+        graph.held > left) {
+      queue->has_changed = true;
+      return;
+    }
+    struct thing *thing = add_thing(reader->picture, "operation");
+    thing->queue = queue->id;
+    thing->batch = id_at(reader, graph.batch);
+    thing->state = "pending";
+    thing->cause = "after";
+    thing->count = graph.held;
+    next = graph.next;
+  }
 }

@@ -99,8 +99,9 @@ static void set_suspended(struct queue *queue, struct thing *thing) {
 
 static void set_held(struct queue *queue, struct thing *thing) {
   struct inturn_layout_pace pace;
-  bool is_read = read_at(queue->reader, queue->extra.pace, &pace, sizeof pace);
-  if (is_read && !pace.is_visible) {
+  int64_t next = next_start(queue);
+  if (read_at(queue->reader, queue->extra.pace, &pace, sizeof pace) &&
+      !pace.is_visible) {
     thing->cause = "view";
     thing->predicate =
         text(pace.ready_at == INT64_MIN ? "its view has not appeared"
@@ -110,10 +111,9 @@ static void set_held(struct queue *queue, struct thing *thing) {
     thing->predicate = text("its manual clock has not reached its next start");
   } else {
     thing->cause = "delay";
-    thing->predicate = is_read && pace.ready_at > now_of(queue)
-                           ? text("it starts nothing for another %s",
-                                  rest_until(queue, pace.ready_at))
-                           : text("it starts nothing for some time");
+    thing->predicate =
+        next ? text("it starts nothing for another %s", rest_until(queue, next))
+             : text("it starts nothing for some time");
   }
 }
 
@@ -239,6 +239,8 @@ static void add_queue_thing(struct queue *queue) {
   thing->id = queue->id;
   thing->queue_kind = kind_of(lane->traits);
   thing->executor = queue->executor.handle;
+  thing->clock = id_at(reader, queue->extra.clock);
+  thing->at_ns = next_start(queue);
   thing->suspends = queue->extra.suspends;
   thing->is_closed = lane->flags & CLOSED;
   thing->is_waited_for = lane->flags & LANE_WAITED_FOR;

@@ -1,5 +1,5 @@
-// How a picture is read from a process's memory: read.c begins and reads
-// executors; read_queue.c and read_operation.c read the rest.
+// How a picture is read from a process's memory: read.c begins, read_objects.c
+// reads what queues refer to, read_queue.c and read_operation.c the queues.
 #ifndef INTURN_READER_H
 #define INTURN_READER_H
 
@@ -32,6 +32,7 @@ enum {
   ENDED = 1 << 3,
   CANCEL_REQUESTED = 1 << 4,
   PLACE_HELD = 1 << 7,
+  OBSERVED = 1 << 8,
   WAITED_FOR = 1 << 9,
   SEGMENT = 1 << 10,
   OWN_CLOCK = 1 << 12,
@@ -45,6 +46,10 @@ enum {
   QUEUE = 1,
   OPERATION = 2,
   TOKEN = 3,
+  EXECUTOR = 4,
+  CLOCK = 5,
+  BATCH = 9,
+  OWNER = 10,
 };
 
 /// Set in the generation of a lane whose queue is gone.
@@ -58,6 +63,11 @@ typedef struct inturn_layout_extra extra;
 typedef struct inturn_layout_slot slot;
 typedef struct inturn_layout_jobs jobs;
 
+/// Memory of an object that has a handle.
+struct range {
+  uint64_t begin, size, id;
+};
+
 /// The process being read, and the picture made from it.
 struct reader {
   struct memory *memory;
@@ -65,6 +75,8 @@ struct reader {
   struct inturn_layout_process process;
   struct inturn_layout_engine engine;
   uint64_t pool_type;
+  struct range *ranges; // in the order of memory
+  size_t range_count, range_room;
 };
 
 /// One queue, and what is known of it so far.
@@ -107,8 +119,21 @@ uint64_t handle(const struct reader *reader, int kind, uint32_t index,
 void take_site(struct reader *reader, uint32_t number, const char **out_file,
                uint32_t *out_line);
 
+// read_objects.c
+
+/// Adds all executors, clocks, owners and batches.
+void add_objects(struct reader *reader);
+
+/// The clock, owner or batch with this memory: of a batch, also that of its
+/// entries. 0 if there is none.
+uint64_t id_at(const struct reader *reader, uint64_t address);
+
 /// Why an executor calls nothing, in the engine's words.
 char *standing(struct queue *queue);
+
+/// The moment before which a queue whose view is there starts nothing. 0 if it
+/// may start something.
+int64_t next_start(const struct queue *queue);
 
 // read_operation.c
 
@@ -160,7 +185,8 @@ void add_levels(struct queue *queue);
 /// Operations that wait for others, for names or for another attempt.
 void add_blocked(struct queue *queue);
 
-/// Operations that batches hold back, which have no slots, as one thing.
+/// Operations that batches hold back, which have no slots, as one thing for
+/// each batch.
 void add_held(struct queue *queue);
 
 // read_queue.c

@@ -42,10 +42,14 @@ static void each_field(const struct thing *thing,
   write(file, "queue", NULL, true, (int64_t)thing->queue);
   write(file, "operation", NULL, true, (int64_t)thing->operation);
   write(file, "other", NULL, true, (int64_t)thing->other);
+  write(file, "batch", NULL, true, (int64_t)thing->batch);
+  write(file, "owner", NULL, true, (int64_t)thing->owner);
   write(file, "executor", NULL, true, (int64_t)thing->executor);
+  write(file, "clock", NULL, true, (int64_t)thing->clock);
   write(file, "token", NULL, true, (int64_t)thing->token);
   write(file, "enqueued_ns", NULL, false, thing->enqueued_ns);
   write(file, "started_ns", NULL, false, thing->started_ns);
+  write(file, "at_ns", NULL, false, thing->at_ns);
 }
 
 static void each_flag(const struct thing *thing,
@@ -60,6 +64,7 @@ static void each_flag(const struct thing *thing,
       {thing->is_waited_for, "waited_for"},
       {thing->is_barrier, "barrier"},
       {thing->is_urgent, "urgent"},
+      {thing->is_manual, "manual"},
       {thing->is_pool, "pool"},
       {thing->is_main, "main"},
   };
@@ -137,7 +142,7 @@ static void write_json(const struct picture *picture, FILE *file) {
     const struct thing *thing = &picture->things[i];
     if (thing->is_hidden)
       continue;
-    // The first thing is an executor, which is never hidden.
+    // The first thing is a clock, which is never hidden.
     fprintf(file, "%s\n{\"kind\":\"%s\"", i > 0 ? "," : "", thing->kind);
     each_field(thing, write_member, file);
     each_flag(thing, write_flag, file);

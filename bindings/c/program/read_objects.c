@@ -1,0 +1,233 @@
+// Reads what queues refer to: executors, clocks, owners, batches.
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+#include "reader.h"
+
+// Who is at an address
+
+static void add_range(struct reader *reader, uint64_t id, uint64_t begin,
+                      uint64_t size) {
+  if (reader->range_count == reader->range_room) {
+    reader->range_room = reader->range_room ? 2 * reader->range_room : 64;
+    reader->ranges =
+        realloc(reader->ranges, reader->range_room * sizeof *reader->ranges);
+    if (!reader->ranges)
+      fail("out of memory");
+  }
+  reader->ranges[reader->range_count++] = (struct range){begin, size, id};
+}
+
+static int by_begin(const void *left, const void *right) {
+  const struct range *one = left, *other = right;
+  return (one->begin > other->begin) - (one->begin < other->begin);
+}
+
+static int compare_address(const void *address, const void *element) {
+  const struct range *range = element;
+  uint64_t sought = *(const uint64_t *)address;
+  return sought < range->begin                  ? -1
+         : sought - range->begin >= range->size ? 1
+                                                : 0;
+}
+
+uint64_t id_at(const struct reader *reader, uint64_t address) {
+  const struct range *found =
+      address && reader->range_count
+          ? bsearch(&address, reader->ranges, reader->range_count,
+                    sizeof *reader->ranges, compare_address)
+          : NULL;
+  return found ? found->id : 0;
+}
+
+// Each of these reads an object into its thing. False if it cannot be read.
+
+/// A Swift string of up to 15 bytes is stored in its two words, a longer one
+/// elsewhere.
+static void take_string(struct reader *reader, const uint64_t words[2],
+                        char *label, size_t room) {
+  uint64_t object = words[1];
+  size_t length = object >> 61 == 7 ? object >> 56 & 15
+                                    : words[0] & UINT64_C(0xffffffffffff);
+  if (length >= room)
+    length = room - 1;
+  label[0] = '\0';
+  if (object == 0)
+    return;
+  if (object >> 61 == 7)
+    memcpy(label, words, length);
+  else if (!read_at(reader, (object & UINT64_C(0xfffffffffffffff)) + 32, label,
+                    length))
+    length = 0;
+  label[length] = '\0';
+}
+
+static bool read_executor(struct reader *reader, uint64_t address,
+                          struct thing *thing) {
+  struct inturn_layout_executor executor;
+  struct inturn_layout_pool pool;
+  struct inturn_layout_host host;
+  if (!read_at(reader, address, &executor, sizeof executor))
+    return false;
+  thing->count = executor.count;
+  take_string(reader, executor.label, thing->label, sizeof thing->label);
+  if (executor.type == reader->pool_type) {
+    thing->is_pool = true;
+    if (read_at(reader, address, &pool, sizeof pool))
+      thing->running = pool.threads;
+  } else if (read_at(reader, address, &host, sizeof host)) {
+    thing->is_main = host.is_main == 1;
+    thing->running = host.drainers;
+  }
+  return true;
+}
+
+static bool read_clock(struct reader *reader, uint64_t address,
+                       struct thing *thing) {
+  struct inturn_layout_clock clock;
+  if (!read_at(reader, address, &clock, sizeof clock))
+    return false;
+  thing->is_manual = clock.is_manual == 1;
+  thing->count = clock.armed;
+  thing->at_ns = thing->is_manual ? clock.manual_time : reader->picture->now_ns;
+  return true;
+}
+
+static bool read_owner(struct reader *reader, uint64_t address,
+                       struct thing *thing) {
+  struct inturn_layout_owner owner;
+  if (!read_at(reader, address, &owner, sizeof owner))
+    return false;
+  thing->count = owner.operations;
+  return true;
+}
+
+static bool read_batch(struct reader *reader, uint64_t address,
+                       struct thing *thing) {
+  struct inturn_layout_batch batch;
+  if (!read_at(reader, address, &batch, sizeof batch))
+    return false;
+  thing->queue = batch.queue;
+  thing->ended = batch.ended;
+  thing->count = batch.entry_count;
+  if (batch.label)
+    read_text(reader->memory, batch.label, thing->label, sizeof thing->label);
+  // Its operations have the addresses of its entries.
+  if (batch.entry_count < MOST)
+    add_range(reader, thing->id, batch.entries,
+              batch.entry_count * sizeof(struct inturn_layout_batch_entry));
+  return true;
+}
+
+// Tables
+
+static void
+add_table(struct reader *reader, const struct inturn_layout_table *table,
+          const char *name, int kind,
+          bool (*read)(struct reader *, uint64_t address, struct thing *)) {
+  struct picture *picture = reader->picture;
+  struct inturn_layout_object_entry entry, again;
+  struct inturn_layout_array array;
+  if (!read_at(reader, table->entries, &array, sizeof array))
+    return;
+  for (uint64_t i = 0; i < array.count && i < array.capacity && i < MOST; i++) {
+    uint64_t at = table->entries + sizeof array + i * sizeof entry;
+    if (!read_at(reader, at, &entry, sizeof entry) || !entry.object)
+      continue;
+    size_t count = picture->count, ranges = reader->range_count;
+    struct thing *thing = add_thing(picture, name);
+    thing->id =
+        handle(reader, kind, table->floor + (uint32_t)i + 1, entry.generation);
+    add_range(reader, thing->id, entry.object, 1);
+    // Its data belong to it for as long as it is in the table.
+    if (!read(reader, entry.object, thing) ||
+        !read_at(reader, at, &again, sizeof again) ||
+        again.object != entry.object || again.generation != entry.generation) {
+      cut(picture, count);
+      reader->range_count = ranges;
+    }
+  }
+}
+
+void add_objects(struct reader *reader) {
+  struct inturn_layout_objects objects;
+  struct inturn_layout_executor pool;
+  size_t count = reader->picture->count;
+  if (!read_clock(reader, reader->engine.system_clock,
+                  add_thing(reader->picture, "clock")))
+    cut(reader->picture, count);
+  if (read_at(reader, reader->engine.pool, &pool, sizeof pool))
+    reader->pool_type = pool.type;
+  if (!read_at(reader, reader->engine.objects, &objects, sizeof objects))
+    return;
+  add_table(reader, &objects.executors, "executor", EXECUTOR, read_executor);
+  add_table(reader, &objects.clocks, "clock", CLOCK, read_clock);
+  add_table(reader, &objects.owners, "owner", OWNER, read_owner);
+  add_table(reader, &objects.batches, "batch", BATCH, read_batch);
+  if (reader->range_count)
+    qsort(reader->ranges, reader->range_count, sizeof *reader->ranges,
+          by_begin);
+}
+
+// What a queue has of them
+
+char *standing(struct queue *queue) {
+  struct reader *reader = queue->reader;
+  uint64_t address =
+      queue->extra.executor ? queue->extra.executor : reader->engine.pool;
+  struct inturn_layout_pool pool;
+  struct inturn_layout_host host;
+  if (queue->executor.handle == 0)
+    return text("its tasks have not come to it");
+  if (queue->executor.type == reader->pool_type) {
+    if (!read_at(reader, address, &pool, sizeof pool) || pool.threads == 0 ||
+        pool.coming || pool.parked)
+      return text("no thread of its pool comes to it");
+    return pool.threads == 1
+               ? text("the only thread of its pool is in a call")
+               : text("all %" PRIu64 " threads of its pool are in calls",
+                      pool.threads);
+  }
+  if (!read_at(reader, address, &host, sizeof host))
+    return text("its executor does not call it");
+  char label[64], name[68] = "";
+  take_string(reader, queue->executor.label, label, sizeof label);
+  if (queue->executor.label[1])
+    snprintf(name, sizeof name, " \"%s\"", label);
+  if (host.drainers > 0)
+    return text("who drains its executor%s is in a call that has not returned",
+                name);
+  return text("%s its executor%s",
+              host.is_main == 1 ? "the main thread does not drain"
+                                : "nobody drains",
+              name);
+}
+
+int64_t next_start(const struct queue *queue) {
+  struct inturn_layout_pace pace;
+  struct inturn_layout_clock clock;
+  int64_t now = now_of(queue);
+  if (!read_at(queue->reader, queue->extra.pace, &pace, sizeof pace) ||
+      !pace.is_visible)
+    return 0;
+  if (queue->extra.clock) {
+    if (!read_at(queue->reader, queue->extra.clock, &clock, sizeof clock))
+      return 0;
+    now = clock.manual_time;
+  }
+  int64_t next = pace.ready_at;
+  if (!pace.has_no_rate && pace.full != INT64_MIN && pace.starts) {
+    // When the bucket is full, less the time that all but one start take.
+    // Unsigned, as what was read may be anything.
+    uint64_t before = (uint64_t)pace.interval * (pace.burst - 1);
+    bool is_cut = (uint64_t)pace.part > before % pace.starts;
+    int64_t begin =
+        (int64_t)((uint64_t)pace.full - before / pace.starts + is_cut);
+    if (begin > next)
+      next = begin;
+  }
+  return next > now ? next : 0;
+}
