@@ -57,7 +57,6 @@ def test_a_snapshot_has_each_queue_with_its_operations() -> None:
 def test_a_dump_is_returned_or_written(tmp_path: Path) -> None:
     with scene():
         text = inturn.dump()
-        assert text is not None
         assert ' "<net> \\"work\\"" fifo turn id=0x' in text
         assert " pending=2 running=1 executor=0x" in text
         for path in (tmp_path / "dump.txt", os.fsencode(tmp_path / "dump of bytes.txt")):
@@ -72,11 +71,13 @@ def test_a_dump_is_returned_or_written(tmp_path: Path) -> None:
             inturn.dump(os.open(os.devnull, os.O_RDONLY))
         with pytest.raises(ValueError, match="format of 'inturn' must be one of text, json"):
             inturn.dump(format="xml")
+        with pytest.raises(ValueError, match="not a file: dump\\(format='html'\\)"):
+            inturn.dump("html")
 
 
 def test_a_dump_in_json_has_the_fields_of_the_entries() -> None:
     with scene() as (_, save):
-        told = json.loads(inturn.dump(format="json") or "")
+        told = json.loads(inturn.dump(format="json"))
         by_label = {entry.get("label"): entry for entry in told["entries"]}
         entry = by_label["s\u00e4ve"]
         assert entry["state"] == "pending"
@@ -101,7 +102,7 @@ def test_a_dump_in_dot_is_a_graph() -> None:
 
 def test_a_dump_in_html_has_what_it_shows() -> None:
     with scene():
-        page = inturn.dump(format="html") or ""
+        page = inturn.dump(format="html")
         _, _, data = page.partition('<script type="application/json" id="data">')
         assert json.loads(data[: data.index("</script>")])["entries"]
 

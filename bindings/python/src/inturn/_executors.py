@@ -173,7 +173,9 @@ class Pool:
             _single_pools.add(self)
         # Work that must not run on the thread that called it goes through this queue.
         self._handed_on = c.inturn_queue()
-        options = c.inturn_queue_options(max_concurrent=max_threads, executor=self.executor._handle)
+        options = c.inturn_queue_options(
+            label=b"python", max_concurrent=max_threads, executor=self.executor._handle
+        )
         lib.inturn_queue_create(c.INTURN_QUEUE_CONCURRENT, byref(options), byref(self._handed_on))
         self._handing_on = prepared(self._handed_on.bits)
         self._start_thread()

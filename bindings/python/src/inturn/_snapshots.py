@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from enum import IntEnum, IntFlag
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, overload
 
 from . import _prototypes as c
 from ._arguments import checked, whole
@@ -127,6 +127,10 @@ def snapshot() -> list[Entry]:
     return entries
 
 
+@overload
+def dump(file: None = None, format: str = "text") -> str: ...
+@overload
+def dump(file: Any, format: str = "text") -> None: ...
 def dump(file: Any = None, format: str = "text") -> str | None:
     """Writes a snapshot to a path, a descriptor, or a file that has one; or returns it.
 
@@ -134,10 +138,12 @@ def dump(file: Any = None, format: str = "text") -> str | None:
     each queue or operation to what it waits for) or ``html`` (a page for a browser that needs
     nothing else).
 
-    :raises ValueError: the format is unknown.
+    :raises ValueError: the format is unknown, or given as the file.
     :raises InvalidArgumentError: it cannot be written there.
     """
     what = "one of " + ", ".join(_FORMATS)
+    if file in _FORMATS:
+        raise ValueError(f"{file!r} is a format and not a file: dump(format={file!r})")
     number = 1 + checked("inturn", "format", format, what, _FORMATS.index)
     if file is not None:
         _write(file, lambda descriptor: lib.inturn_dump(descriptor, number))
