@@ -30,16 +30,27 @@ public struct Report: Sendable {
   public let kind: Kind
   /// One line.
   public let message: String
+  /// The label of the queue that it is about; nil if there is none.
+  public let queueLabel: String?
+  /// The label of the operation that it is about; nil if there is none.
+  public let operationLabel: String?
   /// The file of the line that enqueued the operation, or suspended the queue, that the report is
   /// about, such as `App/Upload.swift`. Nil when it is unknown.
   public let fileID: String?
   /// That line; 0 when it is unknown.
   public let line: Int
+  /// What keeps something that is stuck, in the word that a dump has for it, such as `token`, `call` or
+  /// `suspended`. Nil in other reports.
+  public let cause: String?
+  /// If something is stuck, a report for each link of the chain: first what is stuck, then what that
+  /// waits for, and so on to what keeps them all. Its `cause` says what keeps it, such as `after`, if
+  /// the next link is what it comes after. Otherwise empty.
+  public let chain: [Report]
   /// The last steps of the queues in question, a line each, the oldest first, if something is stuck
   /// and `startTrace` was called before. For people: the form may change.
   public let steps: String?
 
-  /// Sets the handler of reports, which replaces the default of one line on the standard error; nil
+  /// Sets the handler of reports, which replaces the default, which writes to the standard error; nil
   /// restores the default.
   ///
   /// A process has one handler for the whole library. It is called on any thread, without a lock,
@@ -54,6 +65,26 @@ public struct Report: Sendable {
   @discardableResult
   public static func dumpAll(to fileDescriptor: Int32 = 2) -> Bool {
     Dump.write(to: fileDescriptor, as: .text)
+  }
+
+  /// Writes the same as JSON, for programs: `now_ns`, and `entries` with the names of the C library's
+  /// `inturn_entry`.
+  @discardableResult
+  public static func dumpJSON(to fileDescriptor: Int32) -> Bool {
+    Dump.write(to: fileDescriptor, as: .json)
+  }
+
+  /// Writes the same for Graphviz: an arrow from each operation to what it waits for.
+  @discardableResult
+  public static func dumpDOT(to fileDescriptor: Int32) -> Bool {
+    Dump.write(to: fileDescriptor, as: .dot)
+  }
+
+  /// Writes the same as a page for a browser, which needs nothing else: a click on a queue or an
+  /// operation shows what is known of it.
+  @discardableResult
+  public static func dumpHTML(to fileDescriptor: Int32) -> Bool {
+    Dump.write(to: fileDescriptor, as: .html)
   }
 
   /// Records from now on what each thread does with queues, in a ring of its last records.
@@ -90,12 +121,27 @@ public struct Report: Sendable {
     case .refused: kind = .refused
     }
     message = report.message
-    let place = report.site.line
-    fileID = place.map { String(cString: $0.file) }
-    line = place.map { Int($0.number) } ?? 0
+    (queueLabel, operationLabel) = (report.queueLabel, report.operationLabel)
+    (fileID, line) = Self.place(report.site)
+    chain = report.stall?.links.map { Report($0) } ?? []
+    cause = chain.last?.cause
     let steps = report.stall.flatMap { Trace.lastSteps(of: $0) }
     self.steps = steps.map { String(cString: $0) }
     steps?.deallocate()
+  }
+
+  private init(_ link: StallLink) {
+    kind = .stall
+    message = link.text
+    (queueLabel, operationLabel) = (link.queueLabel, link.operationLabel)
+    (fileID, line) = Self.place(link.site)
+    cause = link.cause.name.description
+    chain = []
+    steps = nil
+  }
+
+  private static func place(_ site: Site) -> (String?, Int) {
+    site.line.map { (String(cString: $0.file), Int($0.number)) } ?? (nil, 0)
   }
 
   /// Reports that a queue has not accepted an operation.

@@ -127,6 +127,9 @@ package struct Report {
       handler.handle(self)
     } else {
       var line = "inturn: " + message + "\n"
+      if let stall, stall.links[stall.links.count - 1].cause == .token {
+        line += "  inturn holders " + String(getpid()) + " says who has the token\n"
+      }
       line.withUTF8 { bytes in
         bytes.withMemoryRebound(to: CChar.self) {
           inturn_system_write_error($0.baseAddress!, UInt($0.count))

@@ -101,7 +101,7 @@ extension QueueKind {
 }
 
 extension StallLink.Cause {
-  var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .none: "none"
     case .after: "after"

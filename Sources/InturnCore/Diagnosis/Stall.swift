@@ -33,6 +33,13 @@ package struct StallLink {
 
   static var nothing: String { "nothing keeps it" }
 
+  /// What it is and what keeps it; the latter is empty if the next link explains it.
+  package var text: String {
+    var text = ""
+    addName(to: &text)
+    return predicate.isEmpty ? text : text + ": " + predicate
+  }
+
   /// Adds its name as it appears in a message.
   fileprivate func addName(to message: inout String) {
     if isOperation {
