@@ -1965,8 +1965,9 @@ typedef void (*inturn_report_fn)(void *INTURN_NULLABLE context,
                                  const inturn_report *INTURN_NONNULL report);
 
 /* Sets the process's report handler, in place of the one it had. NULL: the
-   default, which writes the message as one line to the standard error. The old
-   context is destroyed when no call uses it any more.
+   default, which writes the message as one line to the standard error, and
+   where it ends at a token that is out, a second line: the command that finds
+   who has it. The old context is destroyed when no call uses it any more.
    Statuses: E_NO_MEMORY. */
 inturn_status
 inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
