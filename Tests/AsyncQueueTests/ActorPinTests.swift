@@ -37,6 +37,21 @@ import Testing
     withExtendedLifetime(queue) {}
   }
 
+  @Test func `an actor is let go of after a refusal`() async throws {
+    let alive = Counter()
+    let queue = ActorQueue<Account>()
+    @Sendable func use() throws {
+      let account = Account(alive)
+      queue.adoptExecutionContext(of: account)
+      queue.close()
+      #expect(throws: QueueError.closed) { try queue.tryEnqueue { $0.touch() } }
+      #expect(alive.value == 1)
+    }
+    try await Caller.withoutTaskLocals.call { try use() }
+    #expect(alive.value == 0)
+    #expect(throws: QueueError.noActor) { try queue.tryEnqueue { $0.touch() } }
+  }
+
   @Test func `no session starts on an actor that is gone`() {
     let pin = ActorPin<Account>()
     #expect(pin.adopt(Account()))

@@ -76,12 +76,13 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     return true
   }
 
+  /// After a refusal, nothing that is pending may need the actor.
   @inline(__always)
-  func enqueueEnds(_ core: QueueCore) {
+  func enqueueEnds(_ core: QueueCore, isRefused: Bool) {
     if isImmortal { return }
     lock.lock()
     enqueues -= 1
-    let isToBeUnpinned = wasKept && enqueues == 0
+    let isToBeUnpinned = (wasKept || isRefused) && enqueues == 0
     lock.unlock()
     if isToBeUnpinned { unpin(core) }
   }

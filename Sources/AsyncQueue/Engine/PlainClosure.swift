@@ -43,9 +43,9 @@ struct PlainClosure {
   @inline(__always)
   private init<AnyHolder>(holding holder: AnyHolder, _ priority: PlainPriority) {
     // A value that is stored in memory and never taken out keeps its reference.
-    let words = withUnsafeTemporaryAllocation(of: AnyHolder.self, capacity: 1) { memory in
-      memory.initializeElement(at: 0, to: holder)
-      return UnsafeRawPointer(memory.baseAddress!).loadUnaligned(as: (UInt, UInt).self)
+    let words = Self.withMemory { memory in
+      memory.assumingMemoryBound(to: AnyHolder.self).initialize(to: holder)
+      return memory.load(as: (UInt, UInt).self)
     }
     work = words.0
     context = words.1 | priority.tag
@@ -66,11 +66,19 @@ struct PlainClosure {
 
   @inline(__always)
   private func holder<AnyHolder>(_: AnyHolder.Type) -> AnyHolder {
-    withUnsafeTemporaryAllocation(of: AnyHolder.self, capacity: 1) { memory in
-      UnsafeMutableRawPointer(memory.baseAddress!).storeBytes(
-        of: (work, context & ~LaneDrainer.tagMask), as: (UInt, UInt).self)
-      return memory.moveElement(from: 0)
+    Self.withMemory { memory in
+      memory.storeBytes(of: (work, context & ~LaneDrainer.tagMask), as: (UInt, UInt).self)
+      return memory.assumingMemoryBound(to: AnyHolder.self).move()
     }
+  }
+
+  /// Room for two words. Not of a holder's type, which the runtime would look up each time if it is
+  /// generic.
+  @inline(__always)
+  private static func withMemory<Result>(_ body: (UnsafeMutableRawPointer) -> Result) -> Result {
+    withUnsafeTemporaryAllocation(
+      byteCount: MemoryLayout<(UInt, UInt)>.size, alignment: MemoryLayout<UInt>.alignment
+    ) { body($0.baseAddress!) }
   }
 
   /// Enqueues the closure, or releases it when the queue refuses it.

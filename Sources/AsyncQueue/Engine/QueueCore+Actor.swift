@@ -10,8 +10,9 @@ extension QueueCore {
   ) -> Status? {
     if let plain = plainPriority(nil) {
       if !pin.enqueueBegins() { return nil }
-      defer { pin.enqueueEnds(self) }
-      return PlainClosure(task, plain).enqueue(queue, at: site)
+      let status = PlainClosure(task, plain).enqueue(queue, at: site)
+      pin.enqueueEnds(self, isRefused: status != .ok)
+      return status
     }
     guard let actor = pin.actor else { return nil }
     return enqueueTurn(at: site) { turn in

@@ -331,10 +331,16 @@ final class QueueCore: @unchecked Sendable {
   private func tellWhoIsInterested() {
     let interests = self.interests.load(ordering: .sequentiallyConsistent)
     if interests & Interest.room != 0 { giveRoom() }
-    if interests & Interest.pin != 0 { pin?.unpin(self) }
+    if interests & Interest.pin != 0 { unpin() }
     if interests & Interest.events != 0 { tellIdle() }
     if interests & Interest.quiet != 0 { tellQuiet() }
     if interests & Interest.released != 0 && isQuiet { destroyOnce() }
+  }
+
+  /// Whoever unpins says so again if it is too early. A session unpins when it ends.
+  private func unpin() {
+    interests.bitwiseAnd(~Interest.pin, ordering: .sequentiallyConsistent)
+    if lock.withLock({ session == nil }) { pin?.unpin(self) }
   }
 
   /// The queue's user has released it; pending operations still run.
