@@ -277,6 +277,13 @@ void Operation::awaitCall(uint32_t count) {
   model_acquire(this);
 }
 
+std::function<void()> Operation::finisher() {
+  return [this] {
+    awaitCall();
+    finish();
+  };
+}
+
 void Operation::awaitDestroyed() {
   await(("the end of " + name).c_str(), [&] { return isOver(); });
   model_acquire(this);

@@ -99,6 +99,7 @@ public:
   void release();
 
   void awaitCall(uint32_t count = 1); // until its work has been called
+  std::function<void()> finisher();   // awaits its call, and finishes it
   void awaitDestroyed();
   bool isOver() const { return destroys > 0; }
   // Its token was finished, or is being finished.

@@ -97,11 +97,7 @@ static With joining() {
 SCENARIO(joining_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, joining());
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.add("y", finishes, joining()); },
+  together({x.finisher(), [&] { queue.add("y", finishes, joining()); },
             [&] { queue.add("z", finishes, joining()); }});
 }
 
@@ -109,11 +105,7 @@ SCENARIO(joining_meets_cancel) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, joining());
   Operation &y = queue.add("y", finishes, joining());
-  together({[&] { x.cancel(); }, [&] { y.cancel(); },
-            [&] {
-              x.awaitCall();
-              x.finish();
-            }});
+  together({[&] { x.cancel(); }, [&] { y.cancel(); }, x.finisher()});
 }
 
 // More followers than end with their leader in one hold of the lock: other
@@ -124,11 +116,7 @@ static void many_join(const std::function<void(Queue &, Operation &)> &other) {
   Operation *last = nullptr;
   for (int i = 0; i < 34; i++)
     last = &queue.add("y", finishes, joining());
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { other(queue, *last); }});
+  together({x.finisher(), [&] { other(queue, *last); }});
 }
 
 SCENARIO(the_end_of_many_meets_joining) {
@@ -189,10 +177,7 @@ SCENARIO(resolving_a_key_meets_the_start) {
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes, keyed);
   queue.add("z", finishes, keyed);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
+  together({x.finisher(),
             [&] { inturn_queue_resolve_key(queue.handle, "key", nullptr); }});
 }
 

@@ -26,11 +26,7 @@ SCENARIO(batch_cancel_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
   Operation &a = *batch.operations[0];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] { batch.cancel(); }});
+  together({a.finisher(), [&] { batch.cancel(); }});
 }
 
 // An operation outside of the batch takes its place.
@@ -66,11 +62,7 @@ SCENARIO(batch_wait_meets_the_end) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
   Operation &a = *batch.operations[0];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] { batch.wait(); }, [&] { batch.wait(1000); }});
+  together({a.finisher(), [&] { batch.wait(); }, [&] { batch.wait(1000); }});
 }
 
 SCENARIO(the_first_error_meets_finish) {
@@ -85,10 +77,7 @@ SCENARIO(the_first_error_meets_finish) {
               a.awaitCall();
               a.fail(1);
             },
-            [&] {
-              b.awaitCall();
-              b.finish();
-            }});
+            b.finisher()});
   batch.wait();
 }
 
@@ -102,15 +91,7 @@ SCENARIO(enough_meets_cancel) {
   for (Operation *operation : batch.operations)
     operation->cancelsBegun++;
   Operation &a = *batch.operations[0], &b = *batch.operations[1];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] {
-              b.awaitCall();
-              b.finish();
-            },
-            [&] { batch.cancel(); }});
+  together({a.finisher(), b.finisher(), [&] { batch.cancel(); }});
 }
 
 static Batch &addGraph(Queue &queue, void (*first)(Operation &),

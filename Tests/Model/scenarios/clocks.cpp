@@ -31,11 +31,7 @@ SCENARIO(advancing_a_clock_meets_finish) {
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
   queue.add("y", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               clock.advance(10);
               clock.advance(10);
             }});

@@ -16,15 +16,7 @@ SCENARIO(places_are_given_on) {
   Operation &x = queue.add("x", keeps);
   Operation &y = queue.add("y", keeps);
   queue.add("z", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
-              y.awaitCall();
-              y.finish();
-            },
-            [&] { queue.add("w", finishes); }});
+  together({x.finisher(), y.finisher(), [&] { queue.add("w", finishes); }});
 }
 
 SCENARIO(the_limit_changes) {
@@ -34,14 +26,7 @@ SCENARIO(the_limit_changes) {
   Operation &y = queue.add("y", keeps);
   queue.add("z", finishes);
   together({[&] { inturn_queue_set_max_concurrent(queue.handle, 1); },
-            [&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
-              y.awaitCall();
-              y.finish();
-            }});
+            x.finisher(), y.finisher()});
 }
 
 // What an end makes startable is there before the place is given away.
@@ -66,10 +51,7 @@ SCENARIO(a_barrier_meets_finish_and_enqueue) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Operation &x = queue.add("x", keeps);
   Operation *barrier = nullptr;
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
+  together({x.finisher(),
             [&] {
               barrier = &queue.add(
                   "barrier",
@@ -88,21 +70,14 @@ SCENARIO(a_barrier_is_cancelled) {
   Operation &barrier =
       queue.add("barrier", finishes, with([](auto &o) { o.barrier = true; }));
   queue.add("y", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { barrier.cancel(); }});
+  together({x.finisher(), [&] { barrier.cancel(); }});
 }
 
 SCENARIO(what_comes_after_meets_finish) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Operation &x = queue.add("x", keeps, {.handle = true});
   together(
-      {[&] {
-         x.awaitCall();
-         x.finish();
-       },
+      {x.finisher(),
        [&] {
          queue.add(
              "y",
@@ -120,11 +95,7 @@ SCENARIO(what_comes_after_meets_cancel) {
   Operation &x = queue.add("x", keeps, {.handle = true});
   Operation &y = queue.add("y", finishes, after(x, INTURN_AFTER_FINISHED));
   y.cancelsBegun++; // it may end with x
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { x.cancel(); }, [&] { y.cancel(); }});
+  together({x.finisher(), [&] { x.cancel(); }, [&] { y.cancel(); }});
 }
 
 SCENARIO(what_comes_after_another_queues_meets_its_destruction) {
@@ -132,11 +103,7 @@ SCENARIO(what_comes_after_another_queues_meets_its_destruction) {
   Operation &x = one.add("x", keeps, {.handle = true});
   Operation &y = other.add("y", finishes, after(x));
   other.add("z", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { one.destroy(); }, [&] { y.cancel(); }});
+  together({x.finisher(), [&] { one.destroy(); }, [&] { y.cancel(); }});
 }
 
 SCENARIO(two_queues_come_after_each_other) {
@@ -181,22 +148,14 @@ SCENARIO(names_meet_cancel_and_destruction) {
   Operation &x = one.add("x", keeps, needing("name"));
   Operation &y = other.add("y", keeps, needing("name"));
   one.add("z", finishes, needing("name"));
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { y.cancel(); }, [&] { other.destroy(); }});
+  together({x.finisher(), [&] { y.cancel(); }, [&] { other.destroy(); }});
 }
 
 SCENARIO(names_meet_suspend) {
   Queue one(INTURN_QUEUE_CONCURRENT), other(INTURN_QUEUE_FIFO);
   Operation &x = one.add("x", keeps, needing("name"));
   other.add("y", finishes, needing("name"));
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               other.suspend();
               other.resume();
             }});
@@ -207,11 +166,7 @@ SCENARIO(priorities_meet_cancel_all) {
   Operation &x = queue.add("x", keeps);
   queue.add("low", finishes, with([](auto &o) { o.priority = -1; }));
   queue.add("high", finishes, with([](auto &o) { o.priority = 5; }));
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.cancelAll(); },
+  together({x.finisher(), [&] { queue.cancelAll(); },
             [&] {
               queue.add("more", finishes,
                         with([](auto &o) { o.priority = 5; }));
@@ -223,11 +178,8 @@ SCENARIO(a_concurrent_queue_is_destroyed) {
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes);
   queue.add("z", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.add("w", finishes); }, [&] { queue.destroy(); }});
+  together({x.finisher(), [&] { queue.add("w", finishes); },
+            [&] { queue.destroy(); }});
 }
 
 SCENARIO(an_owner_goes_away) {
@@ -242,10 +194,7 @@ SCENARIO(an_owner_goes_away) {
   Operation &x = queue.add("x", keeps, owned);
   Operation &y = queue.add("y", finishes, owned);
   x.cancelsBegun = y.cancelsBegun = 1; // by the owner
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
+  together({x.finisher(),
             [&] {
               inturn_owner_destroy(owner);
               isGone = true;

@@ -27,15 +27,7 @@ SCENARIO(finish_meets_the_return_of_the_work) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
   Operation &y = queue.add("y", keeps, handled);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
-              y.awaitCall();
-              y.finish();
-            },
-            [&] { queue.add("z", finishes); }});
+  together({x.finisher(), y.finisher(), [&] { queue.add("z", finishes); }});
 }
 
 SCENARIO(cancel_meets_the_start) {
@@ -51,11 +43,7 @@ SCENARIO(finish_meets_cancel) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, observed);
   queue.add("y", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { x.cancel(); }});
+  together({x.finisher(), [&] { x.cancel(); }});
 }
 
 SCENARIO(two_cancels) {
@@ -80,11 +68,7 @@ SCENARIO(finish_meets_a_deadline) {
                            }));
   x.mayBeCutOff = true;
   queue.add("y", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.add("z", finishes); }});
+  together({x.finisher(), [&] { queue.add("z", finishes); }});
 }
 
 SCENARIO(finish_meets_a_deadline_that_holds_the_place) {
@@ -92,11 +76,7 @@ SCENARIO(finish_meets_a_deadline_that_holds_the_place) {
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 1000; }));
   queue.add("y", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               x.awaitCall();
               x.cancel();
             }});
@@ -107,11 +87,7 @@ SCENARIO(the_start_meets_a_deadline) {
   Operation &first = queue.add("first", keeps);
   Operation &x =
       queue.add("x", finishes, with([](auto &o) { o.max_wait_ns = 1000; }));
-  together({[&] {
-              first.awaitCall();
-              first.finish();
-            },
-            [&] { x.cancel(); }});
+  together({first.finisher(), [&] { x.cancel(); }});
 }
 
 SCENARIO(finish_meets_the_grace_time) {
@@ -119,11 +95,7 @@ SCENARIO(finish_meets_the_grace_time) {
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.cancel_grace_ns = 1000; }));
   queue.add("y", finishes);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               x.mayBeCutOff = true;
               x.cancel();
             }});
@@ -134,22 +106,14 @@ SCENARIO(a_deadline_meets_the_destruction) {
   Operation &x =
       queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 1000; }));
   queue.add("y", finishes, with([](auto &o) { o.max_wait_ns = 2000; }));
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.destroy(); }});
+  together({x.finisher(), [&] { queue.destroy(); }});
 }
 
 SCENARIO(finish_meets_the_destruction) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, observed);
   queue.add("y", keeps);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.destroy(); }});
+  together({x.finisher(), [&] { queue.destroy(); }});
 }
 
 SCENARIO(cancel_meets_the_destruction) {
@@ -166,11 +130,7 @@ SCENARIO(cancel_meets_the_destruction) {
 SCENARIO(wait_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, handled);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { x.wait(-1); }, [&] { x.wait(1000); }});
+  together({x.finisher(), [&] { x.wait(-1); }, [&] { x.wait(1000); }});
 }
 
 SCENARIO(wait_meets_the_destruction) {
@@ -185,11 +145,7 @@ SCENARIO(release_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, observed);
   Operation &y = queue.add("y", finishes, handled);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               y.release();
               x.release();
             }});

@@ -227,11 +227,7 @@ SCENARIO(set_executor_meets_finish) {
     Queue queue(INTURN_QUEUE_CONCURRENT, host.executor);
     Operation &x = queue.add("x", keeps);
     queue.add("y", finishes, {.onEnd = true});
-    together({[&] {
-                x.awaitCall();
-                x.finish();
-              },
-              [&] { queue.setExecutor(pool.executor); },
+    together({x.finisher(), [&] { queue.setExecutor(pool.executor); },
               [&] { queue.add("z", finishes); }});
   }
 }

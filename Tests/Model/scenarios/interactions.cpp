@@ -27,11 +27,7 @@ SCENARIO(a_view_goes_while_one_is_shown) {
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes);
   queue.appear();
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               queue.disappear();
               queue.appear();
             }});
@@ -43,11 +39,7 @@ SCENARIO(an_interaction_queue_is_destroyed_while_one_is_shown) {
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes);
   queue.appear();
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.destroy(); }});
+  together({x.finisher(), [&] { queue.destroy(); }});
   // A timer that was left behind would fire for the next queue's deadline.
   Queue next(INTURN_QUEUE_FIFO);
   next.suspend();
@@ -99,11 +91,7 @@ SCENARIO(an_urgent_one_meets_finish) {
   Queue &queue = stage.queue;
   Operation &x = queue.add("x", mayGiveWay);
   queue.appear();
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               x.awaitCall();
               queue.add("urgent", finishes, urgent());
             }});

@@ -84,11 +84,7 @@ SCENARIO(abandon_meets_finish) {
            expect("abandon", status, {INTURN_OK, INTURN_E_ALREADY_FINISHED});
            lost += status == INTURN_OK;
          },
-         [&] {
-           x.awaitCall();
-           x.finish();
-         },
-         [&] { queue.add("y", finishes); }});
+         x.finisher(), [&] { queue.add("y", finishes); }});
   }
   expect("handler", inturn_report_set_handler(nullptr, nullptr, nullptr),
          {INTURN_OK});

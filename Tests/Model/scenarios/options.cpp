@@ -155,10 +155,7 @@ SCENARIO(events_tell_each_operation) {
     Operation &x = queue.add(
         "x", keeps,
         {.handle = true, .set = [](auto &options) { options.label = "x"; }});
-    together({[&] {
-                x.awaitCall();
-                x.finish();
-              },
+    together({x.finisher(),
               [&] {
                 queue.add("y", finishes);
                 queue.add("z", finishes);
@@ -190,11 +187,7 @@ SCENARIO(a_stall_is_reported_while_it_ends) {
     Queue queue(INTURN_QUEUE_FIFO);
     Operation &x =
         queue.add("x", keeps, with([](auto &o) { o.stall_ns = 1000; }));
-    together({[&] {
-                x.awaitCall();
-                x.finish();
-              },
-              [&] { x.cancel(); }});
+    together({x.finisher(), [&] { x.cancel(); }});
   }
   expect("set_report_handler",
          inturn_report_set_handler(nullptr, nullptr, nullptr), {INTURN_OK});
@@ -217,10 +210,7 @@ SCENARIO(looking_meets_everything) {
            {INTURN_OK});
     CHECK(statistics.running <= 2);
   };
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
+  together({x.finisher(),
             [&] {
               queue.add("y", finishes);
               queue.cancelAll();
@@ -271,11 +261,7 @@ SCENARIO(a_batchs_ends_meet_its_release) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});
   Operation &a = *batch.operations[0];
-  together({[&] {
-              a.awaitCall();
-              a.finish();
-            },
-            [&] {
+  together({a.finisher(), [&] {
               inturn_end end = {};
               expect("get_end", inturn_batch_get_end(batch.handle, 0, &end),
                      {INTURN_OK, INTURN_E_BUSY});

@@ -22,11 +22,7 @@ SCENARIO(two_producers) {
 SCENARIO(enqueue_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               queue.add("y", finishes);
               queue.add("z", finishes, observed);
             }});
@@ -109,11 +105,7 @@ SCENARIO(suspend_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes, handled);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               queue.suspend();
               queue.resume();
             }});
@@ -134,11 +126,7 @@ SCENARIO(cancel_all_meets_finish) {
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes);
   queue.add("z", finishes, observed);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.cancelAll(); }});
+  together({x.finisher(), [&] { queue.cancelAll(); }});
 }
 
 SCENARIO(cancel_all_meets_enqueue) {
@@ -162,11 +150,8 @@ SCENARIO(drain_meets_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
   queue.add("y", finishes, observed);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.drain(-1); }, [&] { queue.drain(1000); }});
+  together(
+      {x.finisher(), [&] { queue.drain(-1); }, [&] { queue.drain(1000); }});
 }
 
 SCENARIO(drain_meets_enqueue) {
@@ -194,11 +179,7 @@ SCENARIO(close_meets_drain) {
               queue.close();
               queue.drain(-1);
             },
-            [&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.add("y", finishes); }});
+            x.finisher(), [&] { queue.add("y", finishes); }});
 }
 
 SCENARIO(close_meets_the_destruction) {
@@ -317,11 +298,7 @@ SCENARIO(an_actor_is_suspended_and_cancelled) {
               queue.suspend();
               queue.resume();
             },
-            [&] { x.cancel(); },
-            [&] {
-              x.awaitCall();
-              x.finish();
-            }});
+            [&] { x.cancel(); }, x.finisher()});
 }
 
 // The table of sites belongs to the process: each schedule begins without it.

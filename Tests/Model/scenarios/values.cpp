@@ -195,11 +195,7 @@ SCENARIO(an_operations_state_meets_its_end) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps, {.handle = true, .onEnd = true});
   inturn_value state = {0};
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] {
+  together({x.finisher(), [&] {
               expect("create_value",
                      inturn_operation_create_value(
                          x.handle, INTURN_OPERATION_STATE, &state),

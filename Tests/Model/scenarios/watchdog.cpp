@@ -17,11 +17,7 @@ SCENARIO(a_look_meets_enqueue_and_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;
   Operation &x = queue.add("x", keeps);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.add("y", finishes); }});
+  together({x.finisher(), [&] { queue.add("y", finishes); }});
 }
 
 SCENARIO(a_look_meets_a_burst_and_cancel) {
@@ -101,11 +97,7 @@ struct Looks {
 SCENARIO(a_snapshot_meets_enqueue_and_finish) {
   Queue queue(INTURN_QUEUE_FIFO);
   Operation &x = queue.add("x", keeps);
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { queue.add("y", finishes); },
+  together({x.finisher(), [&] { queue.add("y", finishes); },
             [&] {
               Looks looks;
               CHECK(looks.queues == 1 && looks.operations <= 2);
@@ -154,11 +146,7 @@ SCENARIO(a_snapshot_meets_a_wait_for_a_name) {
   };
   Operation &x = queue.add("x", keeps, with(named));
   Operation &y = queue.add("y", finishes, with(named));
-  together({[&] {
-              x.awaitCall();
-              x.finish();
-            },
-            [&] { y.cancel(); }, [] { Looks looks; }});
+  together({x.finisher(), [&] { y.cancel(); }, [] { Looks looks; }});
 }
 
 SCENARIO(a_snapshot_meets_a_wait_inside_a_call) {
@@ -168,11 +156,7 @@ SCENARIO(a_snapshot_meets_a_wait_inside_a_call) {
     load.wait(-1);
     it.finish();
   });
-  together({[&] {
-              load.awaitCall();
-              load.finish();
-            },
-            [] { Looks looks; }});
+  together({load.finisher(), [] { Looks looks; }});
 }
 
 SCENARIO(a_snapshot_meets_a_drain_inside_a_call) {
@@ -183,11 +167,7 @@ SCENARIO(a_snapshot_meets_a_drain_inside_a_call) {
     network.destroy();
     it.finish();
   });
-  together({[&] {
-              load.awaitCall();
-              load.finish();
-            },
-            [] { Looks looks; }});
+  together({load.finisher(), [] { Looks looks; }});
 }
 
 // Whoever gives the last idle lane something to do starts the watchdog.
