@@ -134,6 +134,17 @@ async def task_group_inside_a_turn() -> None:
         group.create_task(want())
 
 
+@new(f"?@network: {NOT_FINISHED}")
+@runs
+async def coroutine_gathers_what_comes_after_it() -> None:
+    network = inturn.FIFOQueue("network")
+
+    async def all_at_once() -> None:
+        await asyncio.gather(network.run(nothing), asyncio.sleep(0))
+
+    await network.run(all_at_once)
+
+
 @new("refused: DeadlockError")
 @runs
 async def generator_is_not_closed_in_its_turn() -> None:
