@@ -39,6 +39,8 @@ import Testing
     let fifo: FIFOQueue
     let onActor: ActorQueue<Account>
     var account: Account?
+    /// The same, which only the queue keeps once the user has let go of it.
+    weak var actor: Account?
     var entries: [Entry] = []
     var running = 0
     var lastBegun = -1
@@ -53,6 +55,7 @@ import Testing
       let account = Account(executor)
       onActor = ActorQueue(of: account, capacity: capacity, clock: clock)
       self.account = account
+      actor = account
     }
 
     func check(_ holds: Bool, _ what: @autoclosure () -> String) {
@@ -222,6 +225,8 @@ import Testing
       executor.take((0..<suspends).map { _ in { self.resume() } })
       let statistics = statistics
       check(statistics.pending == 0 && statistics.running == 0, "something is left: \(statistics)")
+      account = nil
+      check(actor == nil, "the queue keeps its actor")
       for (number, entry) in entries.enumerated() {
         check(entry.begins <= 1 && entry.ends == entry.begins, "\(number) begins and ends once")
         if entry.form == .closure && entry.isAccepted == true && !entry.isOver {

@@ -203,8 +203,8 @@ int run_self(const char *argument, const char *second_argument);
    0. Returns whether the caller is that process. */
 bool is_alone(const char *test, const char *variable, const char *value);
 
-/* Makes `end` the standard error, for good. What fails is still told where it
-   was, as whoever runs the test may have to know why. */
+/* Makes `end` the standard error, for good. Failed checks are still written to
+   where it was: whoever runs the test has to see them. */
 void redirect_standard_error(int end);
 
 /* Forks, calls `body` in the child, and waits for it. Fails unless the child

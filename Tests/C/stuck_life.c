@@ -214,6 +214,12 @@ static void read_line_of_stall(int end, char *line, size_t room) {
   do
     read_line(end, line, room);
   while (strncmp(line, "inturn: no thread can be started", 32) == 0);
+  char way_out[128], expected[128];
+  read_line(end, way_out, sizeof way_out);
+  snprintf(expected, sizeof expected,
+           "  inturn holders %d says who has the token", (int)getpid());
+  way_out[strcspn(way_out, "\r\n")] = '\0';
+  CHECK_TEXT(way_out, expected);
   CHECK_OK(inturn_token_finish(load));
   drain_and_destroy(queue);
 }

@@ -337,8 +337,10 @@ final class QueueCore: @unchecked Sendable {
     if interests & Interest.released != 0 && isQuiet { destroyOnce() }
   }
 
-  /// Whoever unpins says so again if it is too early. A session unpins when it ends.
+  /// Releases the actor, unless a session will do that when it ends: looking whether nothing is pending
+  /// costs more than an operation.
   private func unpin() {
+    // First: a session that ends from now on, and cannot release the actor yet, sets it again.
     interests.bitwiseAnd(~Interest.pin, ordering: .sequentiallyConsistent)
     if lock.withLock({ session == nil }) { pin?.unpin(self) }
   }

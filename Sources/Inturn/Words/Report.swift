@@ -50,8 +50,7 @@ public struct Report: Sendable {
   /// and `startTrace` was called before. For people: the form may change.
   public let steps: String?
 
-  /// Sets the handler of reports, which replaces the default, which writes to the standard error; nil
-  /// restores the default.
+  /// Sets the handler of reports. Without one, or with nil, they are written to the standard error.
   ///
   /// A process has one handler for the whole library. It is called on any thread, without a lock,
   /// and may call any function of the library.

@@ -41,6 +41,16 @@ void fail(const char *format, ...) {
   exit(1);
 }
 
+void *with_room(void *array, size_t count, size_t *room, size_t size) {
+  if (count < *room)
+    return array;
+  *room = *room ? 2 * *room : 64;
+  array = realloc(array, *room * size);
+  if (!array)
+    fail("out of memory");
+  return array;
+}
+
 static void write_out(const char *bytes, size_t count) {
   if (fwrite(bytes, 1, count, stdout) != count)
     fail("cannot write to the standard output");

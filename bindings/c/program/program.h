@@ -13,6 +13,10 @@
 _Noreturn void fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+/// An array with room for one element more, which is `size` bytes: the same, or
+/// a copy with twice the room. Fails if there is no memory.
+void *with_room(void *array, size_t count, size_t *room, size_t size);
+
 /// If set, called before that line, to restore the terminal.
 extern void (*before_failure)(void);
 

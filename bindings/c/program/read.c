@@ -17,13 +17,8 @@ bool read_at(struct reader *reader, uint64_t address, void *bytes,
 }
 
 struct thing *add_thing(struct picture *picture, const char *kind) {
-  if (picture->count == picture->room) {
-    picture->room = picture->room ? 2 * picture->room : 256;
-    picture->things =
-        realloc(picture->things, picture->room * sizeof *picture->things);
-    if (!picture->things)
-      fail("out of memory");
-  }
+  picture->things = with_room(picture->things, picture->count, &picture->room,
+                              sizeof *picture->things);
   struct thing *thing = &picture->things[picture->count++];
   *thing = (struct thing){.kind = kind};
   return thing;

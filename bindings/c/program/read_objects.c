@@ -11,13 +11,8 @@
 
 static void add_range(struct reader *reader, uint64_t id, uint64_t begin,
                       uint64_t size) {
-  if (reader->range_count == reader->range_room) {
-    reader->range_room = reader->range_room ? 2 * reader->range_room : 64;
-    reader->ranges =
-        realloc(reader->ranges, reader->range_room * sizeof *reader->ranges);
-    if (!reader->ranges)
-      fail("out of memory");
-  }
+  reader->ranges = with_room(reader->ranges, reader->range_count,
+                             &reader->range_room, sizeof *reader->ranges);
   reader->ranges[reader->range_count++] = (struct range){begin, size, id};
 }
 

@@ -124,8 +124,8 @@ void take_site(struct reader *reader, uint32_t number, const char **out_file,
 /// Adds all executors, clocks, owners and batches.
 void add_objects(struct reader *reader);
 
-/// The clock, owner or batch with this memory: of a batch, also that of its
-/// entries. 0 if there is none.
+/// The handle of the object that has this address, or of the batch that has an
+/// entry there. 0 if there is none.
 uint64_t id_at(const struct reader *reader, uint64_t address);
 
 /// Why an executor calls nothing, in the engine's words.

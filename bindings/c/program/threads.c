@@ -132,13 +132,8 @@ static size_t stop_new(pid_t process, struct threads *threads) {
   for (pid_t id; (id = next_thread(folder)) > 0;) {
     if (is_stopped(threads, id))
       continue;
-    if (threads->count == threads->room) {
-      threads->room = threads->room ? 2 * threads->room : 16;
-      threads->all =
-          realloc(threads->all, threads->room * sizeof *threads->all);
-      if (!threads->all)
-        fail("out of memory");
-    }
+    threads->all = with_room(threads->all, threads->count, &threads->room,
+                             sizeof *threads->all);
     struct thread *thread = &threads->all[threads->count];
     *thread = (struct thread){.id = id};
     if (stop(process, thread)) {

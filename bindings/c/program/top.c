@@ -83,12 +83,8 @@ static struct table take_table(pid_t process) {
   struct entry entry;
   for (const char *rest = dump; next_entry(&rest, &entry);) {
     if (strcmp(entry.kind, "queue") == 0) {
-      if (table.count == room) {
-        room = room ? 2 * room : 64;
-        table.rows = realloc(table.rows, room * sizeof *table.rows);
-        if (!table.rows)
-          fail("out of memory");
-      }
+      table.rows =
+          with_room(table.rows, table.count, &room, sizeof *table.rows);
       take_queue(&table.rows[table.count++], &entry);
     } else if (strcmp(entry.kind, "operation") == 0 && table.count > 0) {
       take_operation(&table.rows[table.count - 1], &entry, table.at_ns);

@@ -142,7 +142,7 @@ def dump(file: Any = None, format: str = "text") -> str | None:
     :raises InvalidArgumentError: it cannot be written there.
     """
     what = "one of " + ", ".join(_FORMATS)
-    if file in _FORMATS:
+    if isinstance(file, str) and file in _FORMATS:
         raise ValueError(f"{file!r} is a format and not a file: dump(format={file!r})")
     number = 1 + checked("inturn", "format", format, what, _FORMATS.index)
     if file is not None:
