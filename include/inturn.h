@@ -1592,9 +1592,10 @@ typedef struct inturn_observe_options {
   bool prior;
   /* When several changes are due, is told of them as of one. */
   bool latest;
-  /* Where it is called, if not by who changes the value. At most one of them;
-     the queue must not be destroyed before the observation is over: if it
-     refuses an operation, that ends the observation, which is reported. */
+  /* Where it is called, if not by who changes the value (or is telling of a
+     change before). At most one of them; the queue must not be destroyed before
+     the observation is over: if it refuses an operation, that ends the
+     observation, which is reported. */
   inturn_executor executor;
   inturn_queue queue;
 } inturn_observe_options;
@@ -1679,8 +1680,11 @@ inturn_status inturn_value_destroy(inturn_value value);
    whoever causes it: the thread that enqueues, suspends, cancels or finishes,
    or the one that starts an operation, just before it calls its work. That
    thread calls the observers, under no lock, before its call goes on; what an
-   observer does there takes the time of that thread. What changes at one moment
-   is told of one value after the other, and gets into the values at one moment.
+   observer does there takes the time of that thread. While another thread is
+   telling of an earlier change of the same value, that one tells of this one,
+   too, and nobody waits for it: the next operation may then run before its
+   start is told. What changes at one moment is told of one value after the
+   other, and gets into the values at one moment.
 
    Each call makes a value of its own. It may outlive what it tells of: it then
    keeps the last state, its observations end when they have been told that, who

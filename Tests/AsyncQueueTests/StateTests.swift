@@ -5,7 +5,7 @@ import Testing
 
 /// A queue's states, observed like any value.
 @Suite(.watched) struct StateTests {
-  @Test func `each change is told in order, and before the work that it is about`() async {
+  @Test func `each change is told in order`() async {
     let queue = FIFOQueue()
     // Two threads may report two states at the same time; each state has its own order.
     let (pending, running, suspended) = (Log<String>(), Log<String>(), Log<String>())
@@ -27,7 +27,11 @@ import Testing
     for await count in queue.states.runningCount.values() where count == 0 { break }
     queue.states.runningCount.drain()
     #expect(pending.entries == ["0 > 1", "1 > 2", "2 > 1", "work", "1 > 0"])
-    #expect(running.entries == ["0 > 1", "work", "1 > 0", "0 > 1", "more", "1 > 0"])
+    // The thread that tells of the first end may tell of the second start as well, while "more"
+    // runs on another one.
+    #expect(
+      running.entries.filter { $0 != "more" } == ["0 > 1", "work", "1 > 0", "0 > 1", "1 > 0"])
+    #expect(running.entries.dropFirst(2).dropLast().contains("more"))
     #expect(suspended.entries == ["false > true", "true > false"])
     withExtendedLifetime(observations) {}
   }

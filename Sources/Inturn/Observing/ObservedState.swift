@@ -10,7 +10,9 @@ import Observation
 /// Changes are told in the order in which they are made, from the first request for this state on.
 /// The thread that causes a change (by enqueuing, suspending, cancelling, finishing or being about
 /// to start an operation) tells the inline observers before it goes on, while the library holds no
-/// lock. ``snapshot(of:)`` sees what changes at one moment together.
+/// lock. If another thread is telling them of an earlier change of this state, that one tells them of
+/// this one, too, and nobody waits for it: the next operation may then run before its start is told.
+/// ``snapshot(of:)`` sees what changes at one moment together.
 ///
 /// It may outlive the object whose state it is. It then keeps the last state, its sequences end,
 /// and its waits return nil. The module ConcurrentKVO has values for programs to change, with the

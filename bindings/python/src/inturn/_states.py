@@ -25,7 +25,9 @@ class ObservedState(Observed[T]):
     It can be observed like a `Value`, but only the library changes it.  Observers see every change
     from the first time that the state was asked for.  Observers that have no executor and no queue
     are called by the thread that causes the change, before it continues: it enqueues, suspends,
-    cancels, finishes or starts an operation.
+    cancels, finishes or starts an operation.  While another thread is telling them of an earlier
+    change of the same state, that one tells them of this one, too, and nobody waits for it: the
+    next operation may then run before its start is told.
 
     A state may outlive the object that it describes, and then keeps its last value: observations
     and ``async for`` end, and `wait_for` another value raises `ClosedError`.  A queue whose states
