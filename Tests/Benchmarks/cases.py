@@ -113,7 +113,7 @@ PYTHON = (
     python("token", "Python: ended by another thread", "simple_queue", 20_000, 1_000, 0.7, 0.5),
     Case(
         "python_import",
-        "Python: import, beyond that of concurrent.futures",
+        "Python: import, beyond that of asyncio",
         "python_import",
         (INTURN,),
         (9,),

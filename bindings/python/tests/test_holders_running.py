@@ -233,7 +233,7 @@ def test_the_report_of_a_stall_says_it() -> None:
 
 
 def test_each_holder_is_written_on_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    with stalled(_diagnosis._write):
+    with stalled(_diagnosis.write):
         lines = capsys.readouterr().err.splitlines()
         assert lines[0].startswith("inturn: stuck for ")
         assert lines[1:] == [f"  held by {SAID}"]

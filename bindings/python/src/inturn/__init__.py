@@ -14,20 +14,6 @@ A queue starts the next operation when the previous one says that it is done::
 
 from typing import TYPE_CHECKING, Any
 
-from ._diagnosis import (
-    Info,
-    LibraryStatistics,
-    Report,
-    ReportHandler,
-    ReportKind,
-    StallCause,
-    StallLink,
-    Statistics,
-    set_report_handler,
-    set_stall_limit,
-    statistics,
-    why,
-)
 from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
 from ._enqueuing import Options
 from ._errors import (
@@ -56,11 +42,24 @@ from ._library import path as library_path
 from ._library import version
 from ._operations import Operation
 from ._queues import Queue
+from ._reports import set_report_handler, set_stall_limit
 from ._tokens import Token
 
 if TYPE_CHECKING:
     from ._batches import Batch, BatchEnd, BatchPolicy, OnBatchEnd
     from ._clocks import ManualClock, now
+    from ._diagnosis import (
+        Info,
+        LibraryStatistics,
+        Report,
+        ReportHandler,
+        ReportKind,
+        StallCause,
+        StallLink,
+        Statistics,
+        statistics,
+        why,
+    )
     from ._events import Event, EventKind, Events, OnEvent
     from ._observed import Change, ChangeKind, Observation, Observed
     from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
@@ -172,6 +171,18 @@ __version__ = "0.1.0"
 _LATER = {
     "_batches": ("Batch", "BatchEnd", "BatchPolicy", "OnBatchEnd"),
     "_clocks": ("ManualClock", "now"),
+    "_diagnosis": (
+        "Info",
+        "LibraryStatistics",
+        "Report",
+        "ReportHandler",
+        "ReportKind",
+        "StallCause",
+        "StallLink",
+        "Statistics",
+        "statistics",
+        "why",
+    ),
     "_events": ("Event", "EventKind", "Events", "OnEvent"),
     "_observed": ("Change", "ChangeKind", "Observation", "Observed"),
     "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 import sys
 from contextlib import suppress
-from ctypes import byref, c_void_p, cast, sizeof
+from ctypes import byref, c_void_p, cast
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _prototypes as c
-from ._arguments import TIME, checked, function, nanoseconds
 from ._ends import State
 from ._errors import AlreadyFinishedError
-from ._library import lib, ring
+from ._library import lib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,14 +149,6 @@ class Info(NamedTuple):
     started_ns: int
 
 
-def room_for(count: int) -> Any:
-    """An array for ``count`` operations of a list; the first element states the size."""
-    infos = (c.inturn_operation_info * count)()
-    if count:
-        infos[0].size = sizeof(c.inturn_operation_info)
-    return infos
-
-
 def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
     """The library's structs as `Info`."""
     return [said(Info, info, state=State) for info in infos]
@@ -184,50 +173,13 @@ def statistics() -> LibraryStatistics:
     return said(LibraryStatistics, counts)
 
 
-def _write(report: Report) -> None:
+def write(report: Report) -> None:
     """The default report handler."""
     # A refused wait raises and a lost token warns, so these need no line.
     is_known = report.kind in (ReportKind.DEADLOCK, ReportKind.LOST_TOKEN)
     if not is_known and sys.stderr is not None:
         lines = [f"inturn: {report.message}", *(f"  held by {each}" for each in report.holders)]
         print("\n".join(lines), file=sys.stderr)
-
-
-_handler: ReportHandler = _write
-
-
-def set_report_handler(handler: ReportHandler | None) -> None:
-    """Sets the function that gets reports of stalls, refused waits, lost tokens and runaway
-    observers.
-
-    It is called on the thread that noticed the problem; for a stall, that is a thread of the
-    library.  It must not block.  With ``None``, each report is written to ``sys.stderr``, as one
-    line and one for each holder, except a refused wait, which raises an exception, and a lost
-    token, which issues a warning.
-
-    :raises TypeError: the handler is not callable.
-    """
-    global _handler
-    if handler is not None:
-        checked("inturn", "handler", handler, "a function of a Report", function)
-    _handler = _write if handler is None else handler
-
-
-def set_stall_limit(seconds: float | None) -> None:
-    """Sets after how many seconds something that makes no progress is reported as stuck.
-
-    0 is the default: one second if the standard error is a terminal, otherwise ten.  None turns
-    these reports off.  The environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``)
-    overrides the default, and this call overrides both.  What may be meant to stand still, such as
-    a suspended queue, is reported after ten times as long, unless a thread or a task waits for it.
-
-    :raises TypeError: it is not a number.
-    :raises ValueError: it is negative or not a number.
-    """
-    limit = -1
-    if seconds is not None:
-        limit = checked("inturn", "seconds", seconds, f"{TIME}, or None", nanoseconds)
-    lib.inturn_report_set_stall_limit(limit)
 
 
 def _links(told: Any) -> Iterator[Any]:
@@ -261,6 +213,11 @@ def _with_holders(report: Report, token: int) -> Report:
     return report._replace(holders=holders(token))
 
 
+def read(told: Any) -> Report:
+    """A report with its holders."""
+    return _with_holders(*_report(told))
+
+
 def why(operation: Operation | Future[Any]) -> Report | None:
     """Says what keeps an operation from ending right now, no matter how long it has done so.
 
@@ -276,26 +233,3 @@ def why(operation: Operation | Future[Any]) -> Report | None:
         handle = c.inturn_operation(operation._handle or 0)
         lib.inturn_why(handle, c.inturn_report_fn(tell), None)
     return _with_holders(*answers[0]) if answers else None
-
-
-def _receive(_context: int | None, pointer: Any) -> None:
-    report = _with_holders(*_report(pointer.contents))
-    if report.kind is ReportKind.DEADLOCK:
-        ring.message = report.message  # for the exception
-    _handler(report)
-
-
-_receive_fn = c.inturn_report_fn(_receive)
-
-
-def _take_reports() -> None:
-    lib.inturn_report_set_handler(_receive_fn, None, c.inturn_destroy_fn())
-
-
-def _leave_reports() -> None:
-    lib.inturn_report_set_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
-
-
-_take_reports()
-atexit.register(_leave_reports)  # the library may report after the interpreter is gone
-os.register_at_fork(after_in_child=_take_reports)

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import weakref
-from ctypes import byref, c_int, c_int64
+from ctypes import byref, c_int, c_int64, sizeof
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
@@ -220,3 +220,11 @@ def _tell_failures() -> None:
 
 atexit.register(_tell_failures)
 os.register_at_fork(after_in_child=failures.clear)  # the parent reports its own
+
+
+def room_for(count: int) -> Any:
+    """An array for ``count`` operations of a list; the first element states the size."""
+    infos = (c.inturn_operation_info * count)()
+    if count:
+        infos[0].size = sizeof(c.inturn_operation_info)
+    return infos

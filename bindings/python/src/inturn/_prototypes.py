@@ -7,6 +7,7 @@ without their prefix; a star makes a pointer.
 from __future__ import annotations
 
 import ctypes as t
+from functools import cache
 from typing import Any
 
 # The version of the header that this follows: major, minor, patch.
@@ -33,6 +34,7 @@ _SCALARS: dict[str, Any] = {
 }
 
 
+@cache
 def _type(name: str) -> Any:
     if name[0] == "*":
         return t.POINTER(_type(name[1:]))

@@ -23,13 +23,13 @@ from ._callbacks import (
     take_out,
     wait,
 )
-from ._diagnosis import Info, Statistics, infos_of, room_for, said
 from ._enqueuing import Enqueuing
 from ._errors import ClosedError, Error, StaleError, TimedOutError, UnsupportedError
 from ._futures import cancel_pending
 from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
+from ._operations import room_for
 from ._sites import Called
 from ._turn_takers import TurnTaker
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from ._asyncio_home import Home
     from ._clocks import ManualClock
+    from ._diagnosis import Info, Statistics
     from ._events import Events, Hub, OnEvent
     from ._executors import Executor
     from ._options import Peers
@@ -306,6 +307,8 @@ class Queue(Enqueuing, TurnTaker, Called):
         try:
             wait(self, drain, timeout, self._look(lambda: self._handle.bits))
         except TimedOutError as error:
+            from ._diagnosis import infos_of
+
             error.left = tuple(infos_of(infos[: count.value]))
             left = ", ".join(
                 f"{info.label!r} is {info.state.name.lower()}" for info in error.left[:3]
@@ -339,6 +342,8 @@ class Queue(Enqueuing, TurnTaker, Called):
 
     def statistics(self) -> Statistics:
         """How many operations there are and have been, by state and outcome."""
+        from ._diagnosis import Statistics, said
+
         counts = c.inturn_queue_statistics()
         lib.inturn_queue_get_statistics(self._handle, byref(counts))
         return said(Statistics, counts)
@@ -349,6 +354,8 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         :raises ValueError: the limit is negative.
         """
+        from ._diagnosis import infos_of
+
         checked(self, "limit", limit, "a number of operations, 0 or more", whole(0, 2**32))
         infos, count = room_for(limit), c_size_t()
         lib.inturn_queue_list(self._handle, infos, limit, byref(count))

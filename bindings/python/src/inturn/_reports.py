@@ -1,0 +1,75 @@
+"""Who gets the reports that the library makes by itself."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _prototypes as c
+from ._arguments import TIME, checked, function, nanoseconds
+from ._library import lib, ring
+
+if TYPE_CHECKING:
+    from ._diagnosis import ReportHandler
+
+_handler: ReportHandler | None = None  # the default one
+
+
+def set_report_handler(handler: ReportHandler | None) -> None:
+    """Sets the function that gets reports of stalls, refused waits, lost tokens and runaway
+    observers.
+
+    It is called on the thread that noticed the problem; for a stall, that is a thread of the
+    library.  It must not block.  With ``None``, each report is written to ``sys.stderr``, as one
+    line and one for each holder, except a refused wait, which raises an exception, and a lost
+    token, which issues a warning.
+
+    :raises TypeError: the handler is not callable.
+    """
+    global _handler
+    if handler is not None:
+        checked("inturn", "handler", handler, "a function of a Report", function)
+    _handler = handler
+
+
+def set_stall_limit(seconds: float | None) -> None:
+    """Sets after how many seconds something that makes no progress is reported as stuck.
+
+    0 is the default: one second if the standard error is a terminal, otherwise ten.  None turns
+    these reports off.  The environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``)
+    overrides the default, and this call overrides both.  What may be meant to stand still, such as
+    a suspended queue, is reported after ten times as long, unless a thread or a task waits for it.
+
+    :raises TypeError: it is not a number.
+    :raises ValueError: it is negative or not a number.
+    """
+    limit = -1
+    if seconds is not None:
+        limit = checked("inturn", "seconds", seconds, f"{TIME}, or None", nanoseconds)
+    lib.inturn_report_set_stall_limit(limit)
+
+
+def _receive(_context: int | None, pointer: Any) -> None:
+    from ._diagnosis import ReportKind, read, write  # only when there is a report
+
+    report = read(pointer.contents)
+    if report.kind is ReportKind.DEADLOCK:
+        ring.message = report.message  # for the exception
+    (_handler or write)(report)
+
+
+_receive_fn = c.inturn_report_fn(_receive)
+
+
+def _take_reports() -> None:
+    lib.inturn_report_set_handler(_receive_fn, None, c.inturn_destroy_fn())
+
+
+def _leave_reports() -> None:
+    lib.inturn_report_set_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
+
+
+_take_reports()
+atexit.register(_leave_reports)  # the library may report after the interpreter is gone
+os.register_at_fork(after_in_child=_take_reports)
