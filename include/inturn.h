@@ -1222,9 +1222,11 @@ inturn_status inturn_token_yield(inturn_token token);
 
 /* Runs another segment of an operation of an actor queue: on the queue, in the
    order of resumes and enqueues, never overlapping another segment. Any number
-   may wait. A segment whose operation has ended by its turn is not called.
-   Statuses: handle statuses, E_WRONG_KIND (not an actor queue),
-   E_INVALID_ARGUMENT (work is NULL), E_ALREADY_FINISHED, E_NO_MEMORY. */
+   may wait. A segment whose operation has ended by its turn is not called, and
+   frees the place that INTURN_MAX_RUN_HOLD holds; so does a call that is
+   refused with E_ALREADY_FINISHED. Statuses: handle statuses, E_WRONG_KIND (not
+   an actor queue), E_INVALID_ARGUMENT (work is NULL), E_ALREADY_FINISHED,
+   E_NO_MEMORY. */
 inturn_status inturn_token_resume(inturn_token token,
                                   inturn_work_fn INTURN_NULLABLE work,
                                   void *INTURN_NULLABLE context,

@@ -178,22 +178,30 @@ static int format_of(const char *name) {
   return 0;
 }
 
-/// Writes to a temporary file next to the target and renames it, so that
-/// whoever opens the target finds a complete file. `name` is the setting's.
+/// Writes to a new file next to the target and renames it, so that whoever opens
+/// the target finds a complete file, whichever process wrote it last. In a
+/// folder of everybody's, nobody else can have made that file. `name` is the
+/// setting's.
 static void write_file(const char *name, const struct text *to, int format) {
   struct text path = this_process(to), part = path;
+  add(&part, ".");
+  add_number(&part, (unsigned)getpid());
   add(&part, ".part");
   if (part.is_cut) {
     say(name, "its path is too long", "");
     return;
   }
+  unlink(part.bytes); // of an earlier process with this number
   int file = open(part.bytes,
-                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   bool is_written = file >= 0 && write_dump(file, format);
   if (file >= 0 && close(file) != 0)
     is_written = false;
-  if (!is_written || rename(part.bytes, path.bytes) != 0)
-    say(name, "cannot write ", path.bytes);
+  if (is_written && rename(part.bytes, path.bytes) == 0)
+    return;
+  if (file >= 0)
+    unlink(part.bytes);
+  say(name, "cannot write ", path.bytes);
 }
 
 static void dump(void) {

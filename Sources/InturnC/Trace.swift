@@ -3,7 +3,8 @@ import InturnCore
 
 @_cdecl("inturn_trace_start") @implementation
 public func inturn_trace_start(_ bytes: Int) -> inturn_status {
-  inturn_status(Trace.start(bytes: bytes))
+  let status = Trace.start(bytes: bytes)
+  return status == .invalidArgument ? refuse("bytes") : inturn_status(status)
 }
 
 @_cdecl("inturn_trace_stop") @implementation

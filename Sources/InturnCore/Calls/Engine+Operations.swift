@@ -70,9 +70,15 @@ extension Engine {
     return reason(OperationSlot.Pointer.find(operation: operation))
   }
 
-  /// The same for an operation by its id in a snapshot.
+  /// The same for an operation or a queue by its id in a snapshot.
   static func reason(forTold id: Handle) -> (Status, Report?) {
     guard hasMemory else { return (.noMemory, nil) }
+    if let queue = lane(id) {
+      // It may be another one by the time that it is asked.
+      let status = withLocked(id) { _, _ in .ok }
+      let stall = status == .ok ? Stall(of: queue, at: inturn_system_now()) : nil
+      return (stall == nil ? .alreadyFinished : .ok, stall?.answer)
+    }
     return reason(OperationSlot.Pointer.find(told: id))
   }
 
@@ -190,6 +196,7 @@ extension Engine {
     return withSlot(token: token) { slot in
       guard let lane = slot.lockLane(ofAttempt: token.generation) else { return .alreadyFinished }
       slot.needDetailsLocked().pointee.progress = progress
+      slot.pointee.reports = slot.pointee.reports % .max + 1
       let staged = slot.stageStatesLocked()
       lane.pointee.lock.unlockAfterReadingObject()
       staged.deliver()

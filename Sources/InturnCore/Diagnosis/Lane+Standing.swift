@@ -12,7 +12,8 @@ struct Standing {
   fileprivate(set) var key: UInt64 = 0
   /// The stall may well be intended.
   fileprivate(set) var isPatient = false
-  /// The operation in question has started: it is stalled whatever else its lane does.
+  /// The operation in question has started, and reports no progress: it is stalled whatever else its
+  /// lane does.
   fileprivate(set) var isByItself = false
   fileprivate(set) var isRunning = false
   /// After how long it goes on by itself.
@@ -77,7 +78,7 @@ extension UnsafeMutablePointer<Lane> {
     return progress
   }
 
-  /// A number that changes with each start and end, and differs from lane to lane.
+  /// A number that changes with each start, end and report of progress, and differs from lane to lane.
   private var markLocked: UInt64 {
     countBurstLocked()
     let attempt = firstRunningSlot?.loadWord().generation ?? 0
@@ -89,7 +90,17 @@ extension UnsafeMutablePointer<Lane> {
       .adding(UInt64(pointee.generation) << 32 | UInt64(attempt))
       .adding(pointee.finished &- running).adding(extra?.pointee.ends.sum ?? 0)
       .adding(UInt64(pointee.machine.running) << 32 | UInt64(pointee.firstRunning))
-      .adding(extra?.pointee.backlog.segmentsRun ?? 0).bits
+      .adding(extra?.pointee.backlog.segmentsRun ?? 0).adding(reportsLocked).bits
+  }
+
+  /// Changes when running operations report progress. It looks at a limited number.
+  private var reportsLocked: UInt64 {
+    var (reports, left): (UInt64, Int) = (0, 64)
+    forEachRunningLocked(while: left > 0) {
+      left -= 1
+      reports = reports << 1 &+ UInt64($0.pointee.reports)
+    }
+    return reports
   }
 
   /// Why the lane, or an operation to which the caller has a reference, is stalled. Nil if it may make
@@ -99,13 +110,17 @@ extension UnsafeMutablePointer<Lane> {
   ) -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
-    guard let slot else { return standingLocked(at: now) }
+    guard let slot else {
+      if let standing = standingLocked(at: now, isAsked: isAsked) { return standing }
+      return isAsked && !isQuiet ? queueLocked(.none, StallLink.nothing) : nil
+    }
     // After an operation has ended, its slot may belong to another lane.
     let word = slot.loadWord()
     guard slot.lane == self, !word.isOver else { return nil }
     if word.contains(.started) {
       var standing = runningLocked(slot)
-      standing?.isByItself = true
+      // One that reports progress is seen to move.
+      standing?.isByItself = slot.pointee.reports == 0
       return standing ?? freeLocked(slot, isAsked: isAsked)
     }
     if slot.blockers > 0 { return blockedLocked(slot, at: now, isAsked: isAsked) }
@@ -177,6 +192,10 @@ extension UnsafeMutablePointer<Lane> {
     func look(_ job: Job) -> Bool {
       left -= 1
       let slot = job.slot
+      // A tombstone's context is gone, and a segment's is the caller's own.
+      if let word = slot?.loadWord(), word.contains(.claimed) || word.contains(.segment) {
+        return left > 0
+      }
       let (destroy, context) =
         (slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
       isAwaited =

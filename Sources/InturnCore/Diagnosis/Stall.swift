@@ -85,6 +85,11 @@ package struct Stall {
     self.init(operation.lane, operation, at: now, limit: nil, StandTable())
   }
 
+  /// The same for a queue. Nil if nothing is pending or running.
+  init?(of queue: Lane.Pointer, at now: Int64) {
+    self.init(queue, nil, at: now, limit: nil, StandTable())
+  }
+
   private init?(
     _ first: Lane.Pointer, _ operation: OperationSlot.Pointer?, at now: Int64, limit: Int64?,
     _ stands: borrowing StandTable
@@ -107,7 +112,9 @@ package struct Stall {
       slot = found.next
       let lanesSince = stands.since(lane, mark: found.mark)
       if let limit {
-        let since = found.isByItself ? found.startedAt ?? lanesSince : lanesSince
+        let since =
+          found.isByItself
+          ? found.startedAt.map { max($0, stands.resumedAt) } ?? lanesSince : lanesSince
         guard let since, now - since >= limit, found.rest / Self.patience >= limit else {
           slot?.dropReference()
           return nil
@@ -153,8 +160,10 @@ package struct Stall {
       waitingWhere: links[0].isOperation ? " behind it." : " in it.")
   }
 
-  /// The answer to a question about an operation.
-  package var answer: Report { report("", waitingWhere: " in its queue.") }
+  /// The answer to a question about an operation or a queue.
+  package var answer: Report {
+    report("", waitingWhere: links[0].isOperation ? " in its queue." : " in it.")
+  }
 
   private func report(_ beginning: String, waitingWhere place: String) -> Report {
     let last = links[links.count - 1]

@@ -43,6 +43,9 @@ struct StandTable: ~Copyable {
 
   private var pieces: UnsafeMutablePointer<Stand.Pointer?>?
   private var count = 0
+  /// When the process was last seen to go on after it had been stopped: what stood still before then
+  /// may not have been able to move.
+  var resumedAt = Int64.min
 
   deinit {
     for place in 0..<count { pieces![place]?.deallocate() }
@@ -82,6 +85,6 @@ struct StandTable: ~Copyable {
     guard let index = Engine.current.pointee.lanes.index(of: lane),
       let stand = existing(index)?.pointee, stand.progress?.mark == mark
     else { return nil }
-    return stand.since
+    return max(stand.since, resumedAt)
   }
 }

@@ -27,13 +27,16 @@ struct Survey: ~Copyable {
       if progress != nil { isBusy = true }
       guard let stand = progress == nil ? stands.existing(index) : stands.make(index),
         stand.pointee.isUnchanged(progress, at: now),
-        now >= stand.pointee.nextLook, now - stand.pointee.since >= limit, left > 0
+        now >= stand.pointee.nextLook, now - max(stand.pointee.since, stands.resumedAt) >= limit, left > 0
       else { continue }
       left -= 1
       explain(lane, stand, at: now, limit: limit)
     }
     return isBusy
   }
+
+  /// The process was stopped, as by Ctrl-Z or a debugger, and goes on: everything has its time anew.
+  mutating func goesOn(at now: Int64) { stands.resumedAt = now }
 
   private mutating func explain(
     _ lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, limit: Int64

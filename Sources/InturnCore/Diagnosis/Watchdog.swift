@@ -34,6 +34,8 @@ final class Watchdog: @unchecked Sendable {
   /// The watchdog uses at most one part in this many of a processor's time.
   private static var share: Int64 { 100 }
   private static var shortestPause: Int64 { 1_000_000 }
+  /// A pause that is so much too long shows that the process was stopped, or had no processor.
+  private static var leastStop: Int64 { 500_000_000 }
 
   init(_ setting: Setting) { self.setting = setting }
 
@@ -110,7 +112,12 @@ final class Watchdog: @unchecked Sendable {
       } else if leavesOff() {
         return
       }
-      if pause > 0 { wakeups.wait(while: seen, timeoutNanoseconds: pause) }
+      if pause > 0 {
+        let before = inturn_system_now()
+        wakeups.wait(while: seen, timeoutNanoseconds: pause)
+        let now = inturn_system_now()
+        if now - before - pause > Self.leastStop { survey.goesOn(at: now) }
+      }
       if ProcessState.current != process { return }
     }
   }

@@ -249,6 +249,9 @@ extension UnsafeMutablePointer<Lane> {
       budget.remaining -= 1
       segment.pointee.work.call(segment.pointee.context, token.bits)
       if !budget.isStillOurs { return .stop }
+    } else {
+      // The token may have been the segment's alone.
+      takePlaceBack(from: operation, generation: segment.segmentGeneration)
     }
     if let destroy = segment.pointee.destroy { destroy(segment.pointee.context) }
     segment.dropReference()

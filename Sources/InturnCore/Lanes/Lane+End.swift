@@ -219,6 +219,8 @@ extension UnsafeMutablePointer<Lane> {
       slot.pointee.resultDestroy = nil
       destroy(slot.pointee.result)
     }
+    // One of them may have forked, and the slot is the parent's.
+    if budget.isForkedChild { return false }
     slot.dropReference()
     return relock(budget)
   }

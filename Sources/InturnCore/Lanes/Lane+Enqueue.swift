@@ -161,6 +161,8 @@ extension UnsafeMutablePointer<Lane> {
     let word = slot.loadWord()
     if word.generation != generation || word.contains(.claimed) {
       pointee.lock.unlock()
+      // A caller who is told that does not come again.
+      takePlaceBack(from: slot, generation: generation)
       return .alreadyFinished
     }
     if !pointee.machine.traits.contains(.segments) {

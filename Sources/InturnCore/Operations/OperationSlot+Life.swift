@@ -134,6 +134,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     pointee.resultDestroy = nil
     pointee.code = 0
     pointee.cause = .none
+    pointee.reports = 0
     pointee.flags = []
     pointee.enqueuedAt = 0
     pointee.startedAt = 0

@@ -39,6 +39,8 @@ struct OperationSlot: ~Copyable {
   var endedAt: Int64
   var details: UnsafeMutablePointer<OperationDetails>?
   var cause: Cause
+  /// Changes with each report of progress; 0 before the first one. The lane's lock protects it.
+  var reports: UInt8
   var flags: Flags
   /// The lane's generation when it accepted the operation; another one means that its queue is
   /// gone.

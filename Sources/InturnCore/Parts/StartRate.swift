@@ -30,7 +30,8 @@ package struct StartRate: Equatable, Sendable {
     // It has always been full.
     if full == Int64.min { return full }
     let before = time(of: burst - 1)
-    return full - before.whole + (part > before.part ? 1 : 0)
+    // Only at the end of time is there no nanosecond after it.
+    return full - before.whole + (part > before.part && full < Int64.max ? 1 : 0)
   }
 
   /// Takes a start out, at a moment when there is one.

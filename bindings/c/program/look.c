@@ -50,7 +50,7 @@ void write_queue(pid_t process, const char *queue, size_t width,
     fail("%s", fault);
   struct entry entry;
   const char *rest = dump;
-  bool is_there, is_pending = false;
+  bool is_there, is_decided = false;
   do
     is_there = next_entry(&rest, &entry);
   while (is_there &&
@@ -63,17 +63,16 @@ void write_queue(pid_t process, const char *queue, size_t width,
            (unsigned long long)entry.pending, (unsigned long long)entry.running,
            (unsigned long long)entry.ended);
   write_line(line, width);
+  if (is_there)
+    is_decided = ask_about(&entry, id);
   for (size_t written = 0; is_there && next_entry(&rest, &entry) &&
                            strcmp(entry.kind, "queue") != 0;) {
     if (strcmp(entry.kind, "operation") != 0)
       continue;
     if (written++ < rows)
       write_operation(&entry, width);
-    if (entry.id[0] && !is_pending) {
-      is_pending = has_word(&entry, "pending");
-      if (is_pending || !id[0])
-        copy_text(entry.id, id, sizeof id);
-    }
+    if (!is_decided)
+      is_decided = ask_about(&entry, id);
   }
   free(dump);
   if (!id[0])

@@ -87,7 +87,8 @@ bool is_id(const char *text) {
          strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
 }
 
-/// For each queue, the first pending operation, or else the first running one;
+/// For each queue, the first pending operation that has an id, or else the
+/// queue itself if anything is pending, or else the first running operation;
 /// with a label, all operations that have it or whose queue has it.
 static int write_whys(pid_t process, const char *label) {
   char fault[256];
@@ -95,9 +96,9 @@ static int write_whys(pid_t process, const char *label) {
   if (!dump)
     fail("%s", fault);
   struct entry entry;
-  // The operation to ask about, of the queue whose entries are being read.
+  // What to ask about, of the queue whose entries are being read.
   char id[sizeof entry.id] = "";
-  bool is_pending = false, is_of_label = false, has_found = false;
+  bool is_decided = false, is_of_label = false, has_found = false;
   int told = 0;
   for (const char *rest = dump;;) {
     bool is_there = next_entry(&rest, &entry);
@@ -106,21 +107,22 @@ static int write_whys(pid_t process, const char *label) {
       if (id[0] && write_why(process, id, fault))
         told++;
       id[0] = '\0';
-      is_pending = false;
+      is_decided = false;
       if (!is_there)
         break;
       is_of_label = label && strcmp(entry.label, label) == 0;
       has_found |= is_of_label;
+      if (is_of_label || !label)
+        is_decided = ask_about(&entry, id);
     } else if (strcmp(entry.kind, "operation") == 0 && entry.id[0]) {
       bool is_named = label && strcmp(entry.label, label) == 0;
       has_found |= is_named;
       if (is_named || is_of_label) {
+        id[0] = '\0'; // its operations say why
         if (write_why(process, entry.id, fault))
           told++;
-      } else if (!label && !is_pending) {
-        is_pending = has_word(&entry, "pending");
-        if (is_pending || !id[0])
-          strcpy(id, entry.id);
+      } else if (!label && !is_decided) {
+        is_decided = ask_about(&entry, id);
       }
     }
   }

@@ -55,6 +55,14 @@ char *read_file(pid_t process, const char *name, size_t *out_length) {
 
 // Finding processes
 
+/// Replaces what a terminal might obey, as others choose the names that are
+/// shown.
+static void clean(char *text) {
+  for (; *text; text++)
+    if ((unsigned char)*text < 0x20 || *text == 0x7f)
+      *text = ' ';
+}
+
 /// The library's file in the process's maps, cut to the room. False if none.
 static bool find_library(const char *maps, char *path, size_t room) {
   const char *name = strstr(maps, "/libinturn.so");
@@ -96,8 +104,9 @@ static void write_command(pid_t process, char *text, size_t room) {
     name_process(process, text, room);
   } else {
     for (size_t i = 0; i + 1 < length; i++)
-      if ((unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f)
+      if (bytes[i] == '\0')
         bytes[i] = ' ';
+    clean(bytes);
     snprintf(text, room, "%s", bytes);
   }
   free(bytes);
@@ -107,6 +116,7 @@ void name_process(pid_t process, char *name, size_t room) {
   char *bytes = read_file(process, "comm", NULL);
   snprintf(name, room, "%.*s", (int)strcspn(bytes ? bytes : "?", "\n"),
            bytes ? bytes : "?");
+  clean(name);
   free(bytes);
 }
 
@@ -175,6 +185,8 @@ int list_processes(void) {
         find_socket(process, environment, length, path, sizeof path);
       free(environment);
       write_command(process, command, sizeof command);
+      clean(library);
+      clean(path);
       const char *name = strrchr(library, '/');
       printf("%8d  %-20s  %-24s  %s\n", (int)process, name ? name + 1 : library,
              path, command);
@@ -235,24 +247,31 @@ static int connect_to(pid_t process, const char *path) {
   return connection;
 }
 
-/// Connects to a process and sends it a request, such as "dump text". Returns
-/// the descriptor from which the answer is read. Fails if the process does not
-/// answer; `fault` is why its memory cannot be read either.
-static int ask(pid_t process, const char *request, const char *fault) {
+static void fail_without_library(pid_t process) {
   int number = (int)process;
-  size_t length;
   char *maps = read_file(living_thread(process), "maps", NULL);
   if (!maps && errno == ENOENT)
     fail("there is no process %d", number);
-  char *environment =
-      maps ? read_file(living_thread(process), "environ", &length) : NULL;
-  if (!environment)
+  if (!maps)
     fail("process %d cannot be looked into: %s", number, strerror(errno));
   char path[256];
   if (!find_library(maps, path, sizeof path) &&
       !has_threads_of_library(process))
     fail("process %d has not loaded libinturn", number);
   free(maps);
+}
+
+/// Connects to a process and sends it a request, such as "dump text". Returns
+/// the descriptor from which the answer is read. Fails if the process does not
+/// answer; `fault` is why its memory cannot be read either.
+static int ask(pid_t process, const char *request, const char *fault) {
+  int number = (int)process;
+  size_t length;
+  fail_without_library(process);
+  char *environment = read_file(living_thread(process), "environ", &length);
+  if (!environment)
+    fail("process %d cannot be looked into: %s", number, strerror(errno));
+  char path[256];
   if (!find_socket(process, environment, length, path, sizeof path))
     fail("process %d cannot be read: %s", number, fault);
   free(environment);
@@ -361,8 +380,10 @@ static bool take_picture(pid_t process, char fault[256]) {
 
 struct picture *read_process(pid_t process, struct memory **out_memory) {
   char fault[256];
-  if (!take_picture(process, fault))
+  if (!take_picture(process, fault)) {
+    fail_without_library(process);
     fail("process %d cannot be read: %s", (int)process, fault);
+  }
   *out_memory = &memory;
   return &picture;
 }

@@ -58,6 +58,11 @@ struct entry {
 /// Takes the next line of a dump. False at its end.
 bool next_entry(const char **dump, struct entry *entry);
 
+/// Takes the entry as what to ask about when asking why its queue stands still,
+/// if it says more than what was taken before. True if none after it can say
+/// more.
+bool ask_about(const struct entry *entry, char id[24]);
+
 /// Whether the entry has this word.
 bool has_word(const struct entry *entry, const char *word);
 

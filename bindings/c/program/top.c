@@ -206,6 +206,10 @@ static volatile sig_atomic_t is_ended;
 
 static void end(int number) { is_ended = number; }
 
+static volatile sig_atomic_t is_paused;
+
+static void pause_later(int number) { is_paused = number; }
+
 static void enter_terminal(void) {
   tcgetattr(STDIN_FILENO, &before);
   struct termios keys = before;
@@ -219,6 +223,17 @@ static void enter_terminal(void) {
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+  sigaction(SIGQUIT, &action, NULL);
+  action.sa_handler = pause_later;
+  sigaction(SIGTSTP, &action, NULL);
+}
+
+/// Stops, as Ctrl-Z asks, with the terminal as it was before.
+static void pause_now(void) {
+  is_paused = false;
+  leave_terminal();
+  raise(SIGSTOP);
+  enter_terminal();
 }
 
 /// Waits for a byte from the terminal. 0 if the time runs out.
@@ -276,6 +291,8 @@ int show_top(pid_t process, double interval) {
       write_table(process, &table, width, height);
     fflush(stdout);
     key = next_key(interval);
+    if (is_paused)
+      pause_now();
     if (key == 0 && !is_ended) {
       struct table old = table;
       table = take_table(process);

@@ -165,7 +165,10 @@ static void write_predicate(struct picture *picture, const struct thing *last,
 
 bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   const struct thing *first = find_thing(picture, id);
-  if (!first || !is(first->kind, "operation") || first->is_hidden)
+  bool is_queue = first && is(first->kind, "queue");
+  if (!first || first->is_hidden || !(is_queue || is(first->kind, "operation")))
+    return false;
+  if (is_queue && first->pending + first->running == 0)
     return false;
   struct chain chain = {.length = 0};
   const char *predicate = follow(picture, &chain, first);
@@ -179,17 +182,18 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   }
   fputs(": ", file);
   write_predicate(picture, chain.links[count - 1], predicate, file);
-  const struct thing *queue = find_thing(picture, first->queue);
+  const struct thing *queue =
+      is_queue ? first : find_thing(picture, first->queue);
   uint64_t waiting = queue ? queue->pending : 0;
   // Without those that the sentence names.
   for (int i = 0; i < 2 && i < count && waiting > 0; i++)
-    if (chain.links[i]->queue == first->queue &&
+    if (queue && chain.links[i]->queue == queue->id &&
         is(chain.links[i]->state, "pending") &&
         (i == 0 || is(first->cause, "turn")))
       waiting--;
   if (waiting > 0)
-    fprintf(file, " %" PRIu64 "%s %s in its queue.", waiting,
-            count > 1 ? " more" : "", waiting == 1 ? "waits" : "wait");
+    fprintf(file, " %" PRIu64 "%s %s in %s.", waiting, count > 1 ? " more" : "",
+            waiting == 1 ? "waits" : "wait", is_queue ? "it" : "its queue");
   putc('\n', file);
   return true;
 }
