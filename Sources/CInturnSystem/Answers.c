@@ -178,9 +178,9 @@ static int format_of(const char *name) {
   return 0;
 }
 
-/// Writes to a new file next to the target and renames it, so that whoever opens
-/// the target finds a complete file, whichever process wrote it last. In a
-/// folder of everybody's, nobody else can have made that file. `name` is the
+/// Writes to a new file next to the target and renames it, so that whoever
+/// opens the target finds a complete file, whichever process wrote it last. In
+/// a folder of everybody's, nobody else can have made that file. `name` is the
 /// setting's.
 static void write_file(const char *name, const struct text *to, int format) {
   struct text path = this_process(to), part = path;

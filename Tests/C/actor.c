@@ -184,6 +184,35 @@ static void max_run_counts_from_the_first_segment_to_the_end(void) {
   stage_destroy(&stage);
 }
 
+/* The token was in that segment, or with the caller that is refused: nobody
+   comes again to give the place up. */
+static void a_segment_that_comes_too_late_frees_the_place(void) {
+  stage stage = stage_create(INTURN_QUEUE_ACTOR);
+  for (int is_refused = 0; is_refused < 2; is_refused++) {
+    gate destroyed = GATE_INIT;
+    job job = JOB("a");
+    inturn_operation_options options = job_options(&job);
+    options.max_run_ns = 100;
+    inturn_operation operation =
+        job_enqueue_with(stage.queue, &job, work_hold, &options);
+    stage_drain(&stage);
+    if (!is_refused)
+      CHECK_OK(inturn_token_resume(job.token, never_work, &destroyed,
+                                   count_destroy));
+    CHECK_OK(inturn_clock_advance(stage.clock, 100));
+    if (is_refused)
+      CHECK_STATUS(
+          inturn_token_resume(job.token, never_work, &destroyed, count_destroy),
+          INTURN_E_ALREADY_FINISHED);
+    stage_drain(&stage);
+    CHECK_OK(inturn_queue_drain(stage.queue, 0));
+    CHECK_INT(gate_count(&destroyed), 1);
+    CHECK_TRACE("work a, end a timed out");
+    CHECK_OK(inturn_operation_release(operation));
+  }
+  stage_destroy(&stage);
+}
+
 static void segments_that_wait_are_dropped_with_their_queue(void) {
   job job = JOB("a");
   gate destroyed = GATE_INIT;
@@ -286,6 +315,7 @@ PROGRAM(actor, TEST(the_next_begins_when_the_one_before_has_suspended),
         TEST(a_suspended_operation_is_waited_for_by_a_drain),
         TEST(a_cancelled_operation_still_runs_its_segments),
         TEST(max_run_counts_from_the_first_segment_to_the_end),
+        TEST(a_segment_that_comes_too_late_frees_the_place),
         TEST(segments_that_wait_are_dropped_with_their_queue),
         TEST(no_segment_starts_while_the_queue_is_suspended),
         TEST(other_kinds_of_queues_have_no_segments),

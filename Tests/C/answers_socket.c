@@ -160,7 +160,26 @@ static void what_is_no_request_is_told_so(void) {
   char request[64];
   snprintf(request, sizeof request, "why %llx\n",
            (unsigned long long)queue.bits);
+  CHECK_TEXT(answer(request), "error: nothing is pending or running\n");
+  drain_and_destroy(queue);
   CHECK_TEXT(answer(request), none);
+}
+
+/* Plain operations have no ids. */
+static void a_queue_answers_for_what_is_plain(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_SOCKET", "", "socket"))
+    return;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  CHECK_OK(inturn_queue_suspend(queue));
+  for (int i = 0; i < 3; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  char request[64];
+  snprintf(request, sizeof request, "why 0x%llx\n",
+           (unsigned long long)queue.bits);
+  const char *why = answer(request);
+  CHECK_HAS(why, "queue \"network\": it is suspended (");
+  CHECK_HAS(why, "). 3 wait in it.\n");
+  CHECK_OK(inturn_queue_resume(queue));
   drain_and_destroy(queue);
 }
 
@@ -359,6 +378,7 @@ PROGRAM_OF_ANSWERS(
     TEST(why_is_answered_with_the_chain),
     TEST(why_is_answered_where_nobody_holds_the_handle),
     TEST(what_is_no_request_is_told_so),
+    TEST(a_queue_answers_for_what_is_plain),
     TEST(clients_that_leave_keep_nobody_from_an_answer),
     TEST(the_socket_is_for_its_user_alone), TEST(a_file_at_its_path_stays),
     TEST(somebody_who_listens_at_its_path_stays),

@@ -126,6 +126,8 @@ static void other_arguments_are_named(void) {
   CHECK_OK(inturn_value_destroy(value));
   CHECK_REFUSED(inturn_clock_create_manual(NULL),
                 "inturn_clock_create_manual refuses out_clock");
+  CHECK_REFUSED(inturn_trace_start((size_t)-1),
+                "inturn_trace_start refuses bytes");
 }
 
 PROGRAM(arguments, TEST(options_of_a_queue_are_named),

@@ -9,7 +9,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -275,6 +277,77 @@ static void the_environment_turns_it_off(void) {
   drain_and_destroy(queue);
 }
 
+/* What moves, and what cannot move ---------------------------------------- */
+
+static int64_t now_ns(void) {
+  int64_t now;
+  CHECK_OK(inturn_clock_now((inturn_clock){0}, &now));
+  return now;
+}
+
+static void what_reports_progress_moves(void) {
+  const int64_t limit = 200 * MS;
+  stalls_begin(limit);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  int64_t begin = now_ns(), last = begin, longest = 0;
+  for (int64_t number = 1; last - begin < 3 * limit; number++) {
+    CHECK_OK(inturn_token_set_progress(load, number, 0));
+    int64_t now = now_ns();
+    longest = now - last > longest ? now - last : longest;
+    last = now;
+  }
+  /* Unless this thread itself stood still for so long. */
+  CHECK(stalls_of("token load@network") == 0 || longest > limit / 2);
+  STALL("token load@network");
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* Goes on when it can read a byte; nothing may be reported before. */
+static void work_with_pauses(int end) {
+  stalls_begin(1000 * MS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token load;
+  hold(queue, "load", &load);
+  enqueue_one(queue, NULL);
+  await_threads(watchdog, 1);
+  char byte = 's';
+  CHECK_INT(write(end, &byte, 1), 1);
+  CHECK_INT(read(end, &byte, 1), 1);
+  int64_t begin = now_ns();
+  CHECK_OK(inturn_token_finish(load));
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK(stalls_of("token load@network") == 0 || now_ns() - begin > 900 * MS);
+  _exit(0);
+}
+
+/* As by Ctrl-Z and fg, or in a debugger. */
+static void a_process_that_was_stopped_has_its_time_anew(void) {
+  int ends[2];
+  char byte;
+  CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0)
+    work_with_pauses(ends[1]);
+  CHECK_INT(read(ends[0], &byte, 1), 1);
+  CHECK_INT(kill(child, SIGSTOP), 0);
+  int status;
+  CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
+  /* The time for which it is stopped. */
+  CHECK_INT(poll(NULL, 0, 1800), 0);
+  CHECK_INT(write(ends[0], &byte, 1), 1);
+  CHECK_INT(kill(child, SIGCONT), 0);
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_INT(status, 0);
+  CHECK_INT(close(ends[0]), 0);
+  CHECK_INT(close(ends[1]), 0);
+}
+
 /* Races ------------------------------------------------------------------- */
 
 /* Its queue may be destroyed meanwhile. */
@@ -326,5 +399,6 @@ PROGRAM(stuck_life, TEST(nobody_looks_while_nothing_is_there),
         TEST(a_process_exits_while_the_handler_blocks),
         TEST(the_default_prints_a_line_after_a_second_on_a_terminal),
         TEST(the_environment_says_after_how_long),
-        TEST(the_environment_turns_it_off),
+        TEST(the_environment_turns_it_off), TEST(what_reports_progress_moves),
+        TEST(a_process_that_was_stopped_has_its_time_anew),
         TEST(it_looks_while_queues_come_and_go))

@@ -358,6 +358,36 @@ static void who_asks_of_nothing_is_refused(void) {
   CHECK_STATUS(inturn_why(operation, NULL, NULL), INTURN_E_STALE);
 }
 
+/* What was taken out of a queue stays in its memory until its turn, and what it
+   referred to is gone; an address sanitizer sees who looks there. */
+static void what_was_cancelled_is_not_asked(void) {
+  enum { COUNT = 12 };
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  inturn_batch_item items[COUNT];
+  for (int i = 0; i < COUNT; i++)
+    items[i] = (inturn_batch_item){never_work, NULL, NULL};
+  inturn_operation_options operation_options = labelled("cancelled");
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  options.operation = &operation_options;
+  inturn_operation kept[2];
+  for (int i = 0; i < 2; i++) {
+    inturn_batch batch;
+    CHECK_OK(inturn_queue_enqueue_batch(stage.queue, &options, items, COUNT,
+                                        &batch));
+    kept[i] = enqueue(stage.queue, labelled("kept"));
+    CHECK_OK(inturn_batch_cancel(batch));
+    CHECK_OK(inturn_batch_release(batch));
+    stage_drain(&stage);
+    CHECK_REASON(kept[i], "turn kept@? > suspended @?");
+  }
+  CHECK_OK(inturn_queue_resume(stage.queue));
+  stage_drain(&stage);
+  release(kept[0]);
+  release(kept[1]);
+  stage_destroy(&stage);
+}
+
 PROGRAM(why, TEST(the_chain_leads_from_the_operation_to_its_cause_at_once),
         TEST(how_long_something_runs_is_told),
         TEST(a_call_that_goes_on_is_told),
@@ -370,4 +400,5 @@ PROGRAM(why, TEST(the_chain_leads_from_the_operation_to_its_cause_at_once),
         TEST(whether_it_is_tried_again_is_being_asked),
         TEST(a_long_chain_is_told_with_its_cause),
         TEST(a_report_of_a_long_chain_has_its_cause),
-        TEST(who_asks_of_nothing_is_refused))
+        TEST(who_asks_of_nothing_is_refused),
+        TEST(what_was_cancelled_is_not_asked))

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  *
  *     process still    one object of each sort, all of them stalled
+ *     process plain    a suspended queue of plain operations
  *     process many     100,000 operations that wait for one
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
@@ -345,6 +346,12 @@ static void hurry(void) {
   }
 }
 
+static void stand_still_plainly(void) {
+  inturn_queue plain = make_named(INTURN_QUEUE_FIFO, "plain");
+  check(inturn_queue_suspend(plain));
+  add_plain(plain, finish, 3);
+}
+
 static void split(void) {
   make_named(INTURN_QUEUE_FIFO, "of the parent");
   pid_t child = fork();
@@ -363,6 +370,8 @@ int main(int count, char **arguments) {
   const char *what = count == 2 ? arguments[1] : "";
   if (strcmp(what, "still") == 0)
     stand_still();
+  else if (strcmp(what, "plain") == 0)
+    stand_still_plainly();
   else if (strcmp(what, "many") == 0)
     wait_in_great_number();
   else if (strcmp(what, "fork") == 0)

@@ -55,10 +55,22 @@ def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
         # The words for all causes, and the chains.
         operations = re.findall(r"^  operation .* id=(0x\w+)", both[0], re.MULTILINE)
         assert len(operations) > 25
-        for operation in operations:
-            read = bench.answer("why", it.pid, operation)
-            own = bench.answer("why", it.pid, operation, may_read=False)
+        queues = re.findall(r"^queue .* id=(0x\w+) .*pending=", both[0], re.MULTILINE)
+        assert len(queues) > 10
+        for asked in operations + queues:
+            read = bench.answer("why", it.pid, asked)
+            own = bench.answer("why", it.pid, asked, may_read=False)
             assert without_times(read) == without_times(own)
+
+
+def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
+    # They have no ids.
+    with bench.of_sort("plain", INTURN_SOCKET="socket") as it:
+        for words in ([], ["plain"]):
+            for may_read in (True, False):
+                why = bench.answer("why", it.pid, *words, may_read=may_read)
+                place = r"it is suspended \(.*process\.c:\d+\)\. 3 wait in it\."
+                assert re.fullmatch(rf'queue "plain": {place}\n', why), why
 
 
 def test_each_format_is_read(bench: Bench) -> None:

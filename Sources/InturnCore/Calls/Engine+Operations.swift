@@ -75,8 +75,9 @@ extension Engine {
     guard hasMemory else { return (.noMemory, nil) }
     if let queue = lane(id) {
       // It may be another one by the time that it is asked.
-      let status = withLocked(id) { _, _ in .ok }
-      let stall = status == .ok ? Stall(of: queue, at: inturn_system_now()) : nil
+      let status = withLocked(id) { lane, _ in lane.isQuiet ? .alreadyFinished : .ok }
+      if status != .ok { return (status, nil) }
+      let stall = Stall(of: queue, at: inturn_system_now())
       return (stall == nil ? .alreadyFinished : .ok, stall?.answer)
     }
     return reason(OperationSlot.Pointer.find(told: id))

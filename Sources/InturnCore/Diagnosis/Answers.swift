@@ -13,7 +13,9 @@ enum Answers {
       },
       { descriptor, operation in
         let (status, report) = Engine.reason(forTold: Handle(bits: operation))
-        guard let report else { return status.fault }
+        guard let report else {
+          return status.fault(ofQueue: Handle(bits: operation).isOf(.queue))
+        }
         var line = report.message + "\n"
         line.withUTF8 { bytes in
           bytes.withMemoryRebound(to: CChar.self) {
@@ -27,10 +29,10 @@ enum Answers {
 }
 
 extension Status {
-  fileprivate var fault: UnsafePointer<CChar> {
+  fileprivate func fault(ofQueue isQueue: Bool) -> UnsafePointer<CChar> {
     let text: StaticString =
       switch self {
-      case .alreadyFinished: "it has ended"
+      case .alreadyFinished: isQueue ? "nothing is pending or running" : "it has ended"
       case .noMemory: "there is no memory to say why"
       default: "there is no such operation"
       }

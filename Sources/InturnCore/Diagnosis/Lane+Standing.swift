@@ -111,8 +111,9 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     guard let slot else {
-      if let standing = standingLocked(at: now, isAsked: isAsked) { return standing }
-      return isAsked && !isQuiet ? queueLocked(.none, StallLink.nothing) : nil
+      if isAsked && isQuiet { return nil }
+      return standingLocked(at: now, isAsked: isAsked)
+        ?? (isAsked ? queueLocked(.none, StallLink.nothing) : nil)
     }
     // After an operation has ended, its slot may belong to another lane.
     let word = slot.loadWord()

@@ -27,7 +27,8 @@ struct Survey: ~Copyable {
       if progress != nil { isBusy = true }
       guard let stand = progress == nil ? stands.existing(index) : stands.make(index),
         stand.pointee.isUnchanged(progress, at: now),
-        now >= stand.pointee.nextLook, now - max(stand.pointee.since, stands.resumedAt) >= limit, left > 0
+        now >= stand.pointee.nextLook, now - max(stand.pointee.since, stands.resumedAt) >= limit,
+        left > 0
       else { continue }
       left -= 1
       explain(lane, stand, at: now, limit: limit)
@@ -57,8 +58,10 @@ struct Survey: ~Copyable {
     }
   }
 
-  /// Reports the findings. No lock is held.
-  mutating func tell() {
+  /// Reports the findings. Returns how long that took. No lock is held.
+  mutating func tell() -> Int64 {
+    if findings.isEmpty { return 0 }
+    let begin = inturn_system_now()
     let process = ProcessState.current
     for finding in findings where ProcessState.current == process {
       guard episodes.tells(of: finding.stall.key, at: inturn_system_now()) else { continue }
@@ -66,5 +69,6 @@ struct Survey: ~Copyable {
       finding.stall.report.send()
     }
     findings.removeAll()
+    return inturn_system_now() - begin
   }
 }

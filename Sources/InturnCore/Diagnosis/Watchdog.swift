@@ -34,7 +34,7 @@ final class Watchdog: @unchecked Sendable {
   /// The watchdog uses at most one part in this many of a processor's time.
   private static var share: Int64 { 100 }
   private static var shortestPause: Int64 { 1_000_000 }
-  /// A pause that is so much too long shows that the process was stopped, or had no processor.
+  /// A look that is so late shows that the process was stopped, or had no processor.
   private static var leastStop: Int64 { 500_000_000 }
 
   init(_ setting: Setting) { self.setting = setting }
@@ -96,29 +96,29 @@ final class Watchdog: @unchecked Sendable {
     let clock = inturn_system_thread_clock()
     var survey = Survey()
     var looksInVain = 0
+    var now = inturn_system_now()
     while true {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       var pause: Int64 = 0
       if let limit {
         let before = inturn_system_thread_time(clock)
-        looksInVain = survey.look(at: inturn_system_now(), limit: limit) ? 0 : looksInVain + 1
+        looksInVain = survey.look(at: now, limit: limit) ? 0 : looksInVain + 1
         // Processor time, so that other threads on a busy machine do not count.
         let taken = inturn_system_thread_time(clock) - before
         pause = max(limit / Self.looksInLimit, taken * Self.share, Self.shortestPause)
-        survey.tell()
+        // The handler may take its time.
+        now += survey.tell()
         // If the handler has forked, this is the child, which has its own watchdog.
         if ProcessState.current != process { return }
         if looksInVain > 1 && leavesIdle() { return }
       } else if leavesOff() {
         return
       }
-      if pause > 0 {
-        let before = inturn_system_now()
-        wakeups.wait(while: seen, timeoutNanoseconds: pause)
-        let now = inturn_system_now()
-        if now - before - pause > Self.leastStop { survey.goesOn(at: now) }
-      }
+      if pause > 0 { wakeups.wait(while: seen, timeoutNanoseconds: pause) }
       if ProcessState.current != process { return }
+      let due = now + pause
+      now = inturn_system_now()
+      if now - due > Self.leastStop { survey.goesOn(at: now) }
     }
   }
 

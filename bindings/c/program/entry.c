@@ -126,7 +126,8 @@ void write_time(int64_t nanoseconds, char *text, size_t room) {
 bool ask_about(const struct entry *entry, char id[24]) {
   bool is_queue = strcmp(entry->kind, "queue") == 0;
   bool is_pending = !is_queue && has_word(entry, "pending");
-  // Plain operations that are pending have no ids; their queue answers for them.
+  // Plain operations that are pending have no ids; their queue answers for
+  // them.
   if (entry->id[0] && (is_pending || (is_queue ? entry->pending > 0 : !id[0])))
     copy_text(entry->id, id, 24);
   return is_pending;

@@ -168,7 +168,7 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   bool is_queue = first && is(first->kind, "queue");
   if (!first || first->is_hidden || !(is_queue || is(first->kind, "operation")))
     return false;
-  if (is_queue && first->pending + first->running == 0)
+  if (is_queue && first->pending == 0)
     return false;
   struct chain chain = {.length = 0};
   const char *predicate = follow(picture, &chain, first);
