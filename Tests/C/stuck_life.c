@@ -264,6 +264,19 @@ static void the_environment_says_after_how_long(void) {
   CHECK(stood >= 30 && stood < 10000);
 }
 
+static void what_the_environment_says_in_vain_is_told(void) {
+  if (!is_alone(__func__, "INTURN_STALL", "1.5s"))
+    return;
+  int ends[2];
+  char line[512];
+  CHECK_INT(pipe(ends), 0);
+  redirect_standard_error(ends[1]);
+  CHECK_OK(inturn_report_set_stall_limit(0));
+  read_line(ends[0], line, sizeof line);
+  CHECK_TEXT(line, "inturn: INTURN_STALL: it is not a time such as 500ms or "
+                   "2s, or off\n");
+}
+
 static void the_environment_turns_it_off(void) {
   if (!is_alone(__func__, "INTURN_STALL", "off"))
     return;
@@ -399,6 +412,7 @@ PROGRAM(stuck_life, TEST(nobody_looks_while_nothing_is_there),
         TEST(a_process_exits_while_the_handler_blocks),
         TEST(the_default_prints_a_line_after_a_second_on_a_terminal),
         TEST(the_environment_says_after_how_long),
+        TEST(what_the_environment_says_in_vain_is_told),
         TEST(the_environment_turns_it_off), TEST(what_reports_progress_moves),
         TEST(a_process_that_was_stopped_has_its_time_anew),
         TEST(it_looks_while_queues_come_and_go))

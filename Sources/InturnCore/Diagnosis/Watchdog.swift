@@ -150,17 +150,29 @@ final class Watchdog: @unchecked Sendable {
 
 extension Watchdog.Setting {
   /// The setting in the environment's `INTURN_STALL`, such as `500ms`, `2s` or `off`; the standard if
-  /// it is missing or malformed.
-  static var ofEnvironment: Self { getenv("INTURN_STALL").map { Self($0) } ?? .standard }
+  /// it is missing, or malformed, which is said.
+  static var ofEnvironment: Self {
+    guard let text = getenv("INTURN_STALL"), text.pointee != 0 else { return .standard }
+    if let setting = Self(text) { return setting }
+    let complaint: StaticString =
+      "inturn: INTURN_STALL: it is not a time such as 500ms or 2s, or off\n"
+    UnsafeRawPointer(complaint.utf8Start).withMemoryRebound(to: CChar.self, capacity: 1) {
+      inturn_system_write_error($0, UInt(complaint.utf8CodeUnitCount))
+    }
+    return .standard
+  }
 
-  private init(_ text: UnsafePointer<CChar>) {
-    self = .standard
-    if strcmp(text, "off") == 0 { self = .off }
+  private init?(_ text: UnsafePointer<CChar>) {
+    if strcmp(text, "off") == 0 {
+      self = .off
+      return
+    }
     var end: UnsafeMutablePointer<CChar>?
     let number = strtol(text, &end, 10)
-    guard let end, (1...1_000_000_000).contains(number) else { return }
-    if strcmp(end, "ms") == 0 { self = .nanoseconds(Int64(number) * 1_000_000) }
-    if strcmp(end, "s") == 0 { self = .nanoseconds(Int64(number) * 1_000_000_000) }
+    guard let end, (1...1_000_000_000).contains(number) else { return nil }
+    let isSeconds = strcmp(end, "s") == 0
+    guard isSeconds || strcmp(end, "ms") == 0 else { return nil }
+    self = .nanoseconds(Int64(number) * (isSeconds ? 1_000_000_000 : 1_000_000))
   }
 }
 

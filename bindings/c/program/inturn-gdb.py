@@ -4,7 +4,7 @@
     gdb PROGRAM CORE -x inturn-gdb.py
 
     (gdb) inturn queues             a table of the queues
-    (gdb) inturn dump [FORMAT]      all there is: text, json, dot or html
+    (gdb) inturn dump [FORMAT]      everything: text, json, dot or html
     (gdb) inturn why [ID | LABEL]   what keeps an operation
 
 No code runs in the process. The work is done by the program ``inturn``, which is installed with

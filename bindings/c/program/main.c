@@ -10,22 +10,19 @@
 
 static const char usage[] =
     "usage: inturn ps                     processes that have the library\n"
-    "       inturn dump PID [FORMAT]      all there is: text, json, dot or "
-    "html\n"
-    "       inturn why PID [ID | LABEL]   what keeps an operation, those of "
-    "this\n"
-    "                                     label or queue, or one of each "
-    "queue\n"
+    "       inturn dump PID [FORMAT]      everything: text, json, dot or html\n"
+    "       inturn why PID [ID | LABEL]   what is holding an operation or a\n"
+    "                                     queue up, or each of them\n"
     "       inturn holders PID [ID | LABEL]\n"
     "                                     where copies are of the tokens that\n"
     "                                     operations wait for\n"
-    "       inturn top PID [SECONDS]      a table of queues, anew after so "
-    "long\n"
+    "       inturn top PID [SECONDS]      a live table of queues, refreshed\n"
+    "                                     every SECONDS (1)\n"
     "\n"
     "What a process does is read from its memory, also while it is stopped. "
     "Where\n"
     "the system forbids that, a process answers that was started with\n"
-    "INTURN_SOCKET=PATH in its environment; %p in it stands for its number.\n";
+    "INTURN_SOCKET=PATH in its environment; %p in it is replaced by its ID.\n";
 
 void (*before_failure)(void);
 

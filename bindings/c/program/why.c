@@ -165,11 +165,17 @@ static void write_predicate(struct picture *picture, const struct thing *last,
 
 bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   const struct thing *first = find_thing(picture, id);
-  bool is_queue = first && is(first->kind, "queue");
-  if (!first || first->is_hidden || !(is_queue || is(first->kind, "operation")))
+  bool is_queue = first && is(first->kind, "queue") && first->pending > 0;
+  if (!is_queue &&
+      (!first || first->is_hidden || !is(first->kind, "operation")))
     return false;
-  if (is_queue && first->pending == 0)
-    return false;
+  // It is told of a queue by what keeps it, if that is an operation.
+  if (is_queue && !first->predicate && first->keeper) {
+    first = find_thing(picture, first->keeper);
+    is_queue = false;
+    if (!first)
+      return false;
+  }
   struct chain chain = {.length = 0};
   const char *predicate = follow(picture, &chain, first);
   int count = chain.length < LINKS ? chain.length : LINKS;

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 # program may create and drop again and again.
 _sites: dict[tuple[str, int], Site] = {}
 
-# Files that call on somebody else's behalf: the package, and the base of its futures.
+# Files that call on somebody else's behalf: the package, the base of its futures, and asyncio.
 _INSIDE = tuple(
     os.path.join(os.path.dirname(file), "")  # noqa: PTH118, PTH120
-    for file in (__file__, concurrent.futures.__file__)
+    for file in (__file__, concurrent.futures.__file__, f"{os.path.dirname(os.__file__)}/asyncio/")  # noqa: PTH120
 )
 
 
