@@ -48,6 +48,41 @@ import Testing
     await ran.wait(for: "the operation")
   }
 
+  @Test(arguments: ["fifo", "actor", "main actor"])
+  func `a queue that is released suspended for reasons runs what is pending`(kind: String) async {
+    let (ran, ranTask) = (Gate(), Gate())
+    let notes = Notes()
+    func suspend(_ queue: some WorkQueue) {
+      queue.suspend(for: "no network")
+      queue.suspend()
+      queue.suspend(for: "no network")
+      queue.suspend(for: "no power")
+    }
+    func use() {
+      switch kind {
+      case "fifo":
+        let queue = FIFOQueue()
+        suspend(queue)
+        queue.enqueue { ran.open() }
+        Task(on: queue) { ranTask.open() }
+      case "actor":
+        let queue = ActorQueue(of: notes)
+        suspend(queue)
+        queue.enqueue { _ in ran.open() }
+        Task(on: queue) { _ in ranTask.open() }
+      default:
+        let queue = MainActorQueue()
+        suspend(queue)
+        queue.enqueue { ran.open() }
+        queue.enqueue { ranTask.open() }
+      }
+    }
+    use()
+    await ran.wait(for: "the operation")
+    await ranTask.wait(for: "the task")
+    withExtendedLifetime(notes) {}
+  }
+
   @Test(arguments: Caller.all)
   func `what a closure captures is gone when the next operation begins`(
     caller: Caller

@@ -348,7 +348,7 @@ final class QueueCore: @unchecked Sendable {
   /// The queue's user has released it; pending operations still run.
   func release() {
     if lock.withLock({ suspends > 0 }) { emit(.resumed) }
-    while Engine.resume(queue) == .ok {}
+    _ = Engine.resumeFully(queue)
     interests.bitwiseOr(Interest.released, ordering: .sequentiallyConsistent)
     tellWhoIsInterested()
   }

@@ -95,10 +95,19 @@ extension Engine {
 
   /// Removes one suspension, with this reason or without one.
   package static func resume(_ queue: Handle, reason: UnsafePointer<CChar>? = nil) -> Status {
+    resume(queue) { $0.takeBack(reason.map(Bytes.init)) }
+  }
+
+  /// Removes all suspensions, for whatever reasons.
+  package static func resumeFully(_ queue: Handle) -> Status { resume(queue) { $0.takeAllBack() } }
+
+  private static func resume(
+    _ queue: Handle, _ takeBack: (inout Suspensions) -> Bool
+  ) -> Status {
     withLocked(queue) { lane, outbox in
-      guard let extra = lane.pointee.extra,
-        extra.pointee.suspensions.takeBack(reason.map(Bytes.init))
-      else { return .notSuspended }
+      guard let extra = lane.pointee.extra, takeBack(&extra.pointee.suspensions) else {
+        return .notSuspended
+      }
       if extra.pointee.suspensions.count > 0 { return .ok }
       lane.pointee.machine.flags.remove(.suspended)
       lane.noteLocked(.resumed)

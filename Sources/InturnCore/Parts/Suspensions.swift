@@ -57,6 +57,13 @@ struct Suspensions: ~Copyable {
     return true
   }
 
+  /// Removes all suspensions, for whatever reasons. False when there is none.
+  mutating func takeAllBack() -> Bool {
+    if count == 0 { return false }
+    self = Suspensions()
+    return true
+  }
+
   private mutating func insert(_ reason: HashedBytes) -> UnsafeMutablePointer<Reason> {
     // One piece of memory for the node and a copy of the text.
     let textAt = MemoryLayout<Reason>.stride
