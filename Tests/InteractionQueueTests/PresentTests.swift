@@ -70,6 +70,17 @@ import Testing
     #expect(stage.noted() == ["running"])
   }
 
+  @Test @MainActor func `a task that is cancelled already presents nothing`() async {
+    let stage = await Stage.visible()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await stage.queue.present { stage.note("never") }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(stage.queue.statistics == QueueStatistics())
+    #expect(stage.noted() == [])
+  }
+
   @Test @MainActor func `cancelling the task that waits cancels the closure's task`() async {
     let stage = await Stage.visible()
     let task = Task {

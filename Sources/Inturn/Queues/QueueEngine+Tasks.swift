@@ -17,6 +17,8 @@ extension QueueEngine {
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
+    // Once it is enqueued, it may run before the cancellation reaches it.
+    try Task.checkCancellation()
     let operation = enqueueTask(
       options, isOnMain, fileID, line, inside: OperationFrame.current,
       callers: OperationFrame.bound.operations, function)

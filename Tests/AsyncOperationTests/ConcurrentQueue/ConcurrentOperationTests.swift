@@ -270,6 +270,7 @@ import Testing
     }
     #expect(await begun.wait())
     let pending = Task { try await queue.run { Issue.record("it was cancelled before its start") } }
+    #expect(await comesTrue { queue.statistics.pending == 1 })
     pending.cancel()
     await #expect(throws: CancellationError.self) { try await pending.value }
     task.cancel()

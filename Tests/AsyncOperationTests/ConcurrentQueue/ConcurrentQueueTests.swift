@@ -267,6 +267,18 @@ import Testing
     stage.advance(1_000)
     #expect(await running.operation.endInTime() == "timedOut(maxRun)")
     running.token.finish()
+  @Test func `a run in a task that is cancelled already enqueues nothing`() async {
+    let queue = ConcurrentQueue()
+    let ran = Counter()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await queue.run { ran.up() }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(queue.statistics == QueueStatistics())
+    #expect(ran.value == 0)
+  }
+
     #expect(try await stage.isDrained())
     numbers = stage.queue.statistics
     #expect(numbers.timedOut == 1 && numbers.running == 0 && numbers.finished == 2)
