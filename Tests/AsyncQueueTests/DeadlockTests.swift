@@ -1,4 +1,5 @@
 import AsyncQueue
+import Foundation
 import TestSupport
 import Testing
 
@@ -284,6 +285,45 @@ import Testing
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("mine"))
     #expect(message.contains("DeadlockTests.swift"))
+  }
+
+  @Test func `what a closed queue refuses stops where its own operation waits for it`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      Task.detached {
+        try await Task.sleep(for: .seconds(20))
+        exit(0)
+      }
+      let notes = Notes()
+      let queue = ActorQueue(of: notes, label: "mine")
+      await queue.enqueueAndWait { _ in
+        queue.close()
+        _ = await queue.enqueueAndWait { _ in 1 }
+      }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("mine"))
+    #expect(message.contains("DeadlockTests.swift"))
+  }
+
+  @Test func `a ring through a closed queue is refused`() async {
+    let (first, second) = (FIFOQueue(name: "first"), FIFOQueue(name: "second"))
+    let (begun, waits, ended) = (Gate(), Gate(), Gate())
+    second.enqueue {
+      begun.open()
+      await waits.wait(for: "the first queue's operation to wait")
+      await Self.expectDeadlock(naming: "first", "second") {
+        try await first.run { () async throws in }
+      }
+    }
+    await begun.wait(for: "the second queue's operation")
+    second.close()
+    // It is created when the operation waits.
+    Task(executorPreference: InPlaceExecutor()) {
+      await first.run { #expect(await second.enqueueAndWait { 1 } == 1) }
+      ended.open()
+    }
+    waits.open()
+    await ended.wait(for: "the first queue's operation")
   }
 
   @Test func `draining one's own queue is refused instead of hanging`() async {

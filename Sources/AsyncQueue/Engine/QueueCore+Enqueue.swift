@@ -163,7 +163,7 @@ extension QueueCore {
         stop(error, fileID, line)
       }
       report(at: Site(fileID, line), refusal)
-      return try await runRefused(body)
+      return try await runRefused(fileID, line, body)
     }
     turn.begin(isOwn: false)
     switch await turn.bind(isolation: isolation, body) {
@@ -178,13 +178,20 @@ extension QueueCore {
   }
 
   /// Runs a body that was refused but whose form cannot throw: outside of the queue, once nothing
-  /// of the queue is pending or running. A body without a value never runs.
-  @usableFromInline
-  func runRefused<Value, Failure: Error>(
-    isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Value
+  /// of the queue is pending or running. A body without a value never runs. Stops the program where
+  /// that wait could never end.
+  private func runRefused<Value, Failure: Error>(
+    isolation: isolated (any Actor)? = #isolation, _ fileID: StaticString, _ line: UInt,
+    _ body: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     if let nothing = () as? Value { return nothing }
-    await waitUntilQuiet(timeout: nil)
+    do throws(QueueError) {
+      let entry = try TaskWaits.enter(.quiet(self))
+      defer { TaskWaits.leave(entry) }
+      await waitUntilQuiet(timeout: nil)
+    } catch {
+      stop(error, fileID, line)
+    }
     return try await body()
   }
 }
