@@ -156,6 +156,32 @@ import Testing
     #expect(watched.count == 2)
   }
 
+  @Test func `two threads' first tracked reads at once are both told of the next change`() {
+    let values = (0..<scaled(3_000)).map { _ in ConcurrentKVO(0) }
+    let begun = Gate("both threads")
+    let lost = Gate("a lost change")
+    let readers = (0..<2).map { _ in
+      TestThread {
+        for (round, value) in values.enumerated() {
+          let isTold = ConcurrentKVO(false)
+          begun.pass()
+          while begun.passed < 2 * (round + 1) {}
+          withObservationTracking {
+            _ = value.tracked
+          } onChange: {
+            isTold.value = true
+          }
+          value.value += 1
+          // The other thread may be telling of it.
+          value.drain()
+          if !isTold.value { lost.pass() }
+        }
+      }
+    }
+    for reader in readers { reader.join() }
+    #expect(lost.passed == 0)
+  }
+
   @Test func `a tracked value goes as any other does`() {
     weak var witness: ConcurrentKVO<Int>?
     do {

@@ -6,7 +6,8 @@ import Synchronization
 /// tracked read.
 package final class ValueTracking: Sendable {
   private let registrar = ObservationRegistrar()
-  /// Whether the observer has been, or is being, added.
+  /// Whether an observer has been added. Releasing and acquiring: whoever sees that is told of every
+  /// change from then on.
   private let isBegun = Atomic<Bool>(false)
 
   package init() {}
@@ -15,16 +16,25 @@ package final class ValueTracking: Sendable {
   package func access<Subject: Observable & AnyObject, Member, Value>(
     _ subject: Subject, _ path: KeyPath<Subject, Member>, _ trail: Trail<Value>
   ) {
-    if !isBegun.exchange(true, ordering: .relaxed) {
-      let reference = WeakReference(subject)
-      // The path contains nothing that changes.
-      nonisolated(unsafe) let path = path
-      let observer = TrailObserver<Value>(call: { [registrar] _ in
-        guard let subject = reference.object else { return }
-        registrar.withMutation(of: subject, keyPath: path) {}
-      })
-      _ = trail.observe(TrailManner(), observer)
-    }
+    if !isBegun.load(ordering: .acquiring) { begin(subject, path, trail) }
     registrar.access(subject, keyPath: path)
+  }
+
+  private func begin<Subject: Observable & AnyObject, Member, Value>(
+    _ subject: Subject, _ path: KeyPath<Subject, Member>, _ trail: Trail<Value>
+  ) {
+    let reference = WeakReference(subject)
+    // The path contains nothing that changes.
+    nonisolated(unsafe) let path = path
+    let observer = TrailObserver<Value>(call: { [registrar] _ in
+      guard let subject = reference.object else { return }
+      registrar.withMutation(of: subject, keyPath: path) {}
+    })
+    let observation = trail.observe(TrailManner(), observer)
+    // Of several threads that come here at once, one observer stays. The others go only when that
+    // one is there.
+    if isBegun.exchange(true, ordering: .acquiringAndReleasing), let observation {
+      _ = trail.cancel(observation.id, timeoutNanoseconds: 0)
+    }
   }
 }
