@@ -81,7 +81,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// If its task was created before, it may be over already.
   private func keep(_ handle: Handle) {
-    if let operation { return operation.isAccepted(as: handle, by: core.queue) }
+    if let operation { return operation.isAccepted(as: handle) }
     lock.lock()
     let isReleased = self.isReleased
     if !isReleased { self.handle = handle }

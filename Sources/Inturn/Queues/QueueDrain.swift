@@ -6,9 +6,6 @@ extension QueueEngine {
     if timeout == .zero {
       return Engine.drain(handle, timeoutNanoseconds: 0) == .ok ? [] : notDrained
     }
-    if OperationFrame.bound.operations.contains(where: { $0.runs(on: handle) }) {
-      throw .deadlock("A drain was refused: it is inside an operation of its own queue.")
-    }
     let entry = try OperationFrame.enter { [handle] in [.quiet(handle)] }
     defer { WaitGraph.leave(entry) }
     let isQuiet = await quietWaits.wait(for: handle, within: timeout, of: clock)

@@ -8,7 +8,7 @@ extension QueueEngine {
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
   ) -> QueuedResult<Value> {
-    enqueueTask(options, isOnMain, fileID, line, inside: nil, callers: [], function)
+    enqueueTask(options, isOnMain, fileID, line, inside: nil, function)
   }
 
   /// The same, waiting for the result. Cancelling the waiting task cancels the operation. It is
@@ -20,8 +20,7 @@ extension QueueEngine {
     // Once it is enqueued, it may run before the cancellation reaches it.
     try Task.checkCancellation()
     let operation = enqueueTask(
-      options, isOnMain, fileID, line, inside: OperationFrame.current,
-      callers: OperationFrame.bound.operations, function)
+      options, isOnMain, fileID, line, inside: OperationFrame.current, function)
     return try await withTaskCancellationHandler {
       do {
         return try await operation.value
@@ -35,20 +34,17 @@ extension QueueEngine {
     }
   }
 
-  /// `inside` and `callers` say where the caller is, who waits for the operation's end.
+  /// `inside` says where the caller is, who waits for the operation's end.
   private func enqueueTask<Value: Sendable>(
     _ options: OperationOptions, _ isOnMain: Bool, _ fileID: StaticString, _ line: UInt,
-    inside outer: OperationFrame?, callers: [QueuedOperation],
+    inside outer: OperationFrame?,
     _ function: @escaping @Sendable () async throws -> Value
   ) -> QueuedResult<Value> {
     let priority = Task.currentPriority
     let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
       token.isHeldByTask()
       let task = Task.detached(priority: priority) {
-        // The token has not been used yet, so it has an operation.
-        let operation = unsafeDowncast(token.operation!, to: QueuedOperation.self)
-        let frame = OperationFrame(token, of: operation, inside: outer)
-        await frame.run(callers: callers) {
+        await OperationFrame(token, inside: outer).run {
           do {
             token.finish(with: try await function())
           } catch {

@@ -27,7 +27,6 @@ public class QueuedOperation: @unchecked Sendable {
   /// Called before the waiters.
   @exclusivity(unchecked) private var batches: [(OperationEnd) -> Void] = []
   @exclusivity(unchecked) private var handle = Handle(bits: 0)
-  @exclusivity(unchecked) private var queue = Handle(bits: 0)
   @exclusivity(unchecked) private var failure: (any Error)?
   /// Created on first use.
   @exclusivity(unchecked) private var made = Observed()
@@ -37,7 +36,7 @@ public class QueuedOperation: @unchecked Sendable {
     closures = Closures(work: work, condition: options.condition, decide: options.retry?.decide)
   }
 
-  /// An operation that another module gives to its queue: see ``isAccepted(as:by:)``.
+  /// An operation that another module gives to its queue: see ``isAccepted(as:)``.
   package init() { isOnMain = false }
 
   deinit {
@@ -133,10 +132,6 @@ public class QueuedOperation: @unchecked Sendable {
     }
   }
 
-  func runs(on queue: Handle) -> Bool {
-    lock.withLock { ended == nil && self.queue == queue }
-  }
-
   /// The value or error that it has ended with.
   var outcomeBox: OutcomeBox? { lock.withLock { box } }
 
@@ -172,7 +167,6 @@ public class QueuedOperation: @unchecked Sendable {
     // One reference as the work's context, and one as the end callback's.
     let context = Unmanaged.passRetained(self).toOpaque()
     _ = Unmanaged.passRetained(self)
-    lock.withLock { self.queue = queue }
     let (status, handle) = options.withEngineOptions(label: label) { core in
       if options.condition != nil { core.condition = Self.askCondition }
       core.retry = options.retry?.enginePolicy
@@ -216,8 +210,8 @@ public class QueuedOperation: @unchecked Sendable {
   }
 
   /// A queue has accepted the operation, which owns the handle from now on.
-  package func isAccepted(as handle: Handle, by queue: Handle) {
-    lock.withLock { (self.handle, self.queue) = (handle, queue) }
+  package func isAccepted(as handle: Handle) {
+    lock.withLock { self.handle = handle }
   }
 
   // MARK: What the engine calls

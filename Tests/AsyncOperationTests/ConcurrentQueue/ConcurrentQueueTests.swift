@@ -228,7 +228,8 @@ import Testing
       await isRefused {
         try await queue.run {
           try await other.drain()
-          _ = try await Task { try await queue.drain() }.value
+          async let rest = queue.drain()
+          _ = try await rest
         }
       })
     #expect(
@@ -236,6 +237,21 @@ import Testing
         try await queue.run { try await other.run { _ = try await queue.drain() } }
       })
     try await queue.drain()
+  }
+
+  @Test func `a drain in a task that an operation only creates waits for the operation`()
+    async throws
+  {
+    let queue = ConcurrentQueue(label: "drained by whom it creates")
+    let goes = Signal()
+    let drain = try await queue.run {
+      // Begins to wait while the operation runs.
+      let drain = Task { try await queue.drain() }
+      queue.enqueueTask { #expect(await goes.wait()) }
+      return drain
+    }
+    goes.raise()
+    #expect(try await drain.value == [])
   }
 
   @Test func `a drain ends although what comes after is another queue's`() async throws {
@@ -249,6 +265,18 @@ import Testing
       #expect(try await isDrained.value)
       #expect(await later.endInTime() == "finished")
     }
+  }
+
+  @Test func `a run in a task that is cancelled already enqueues nothing`() async {
+    let queue = ConcurrentQueue()
+    let ran = Counter()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await queue.run { ran.up() }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(queue.statistics == QueueStatistics())
+    #expect(ran.value == 0)
   }
 
   @Test func `statistics count each kind of end`() async throws {
@@ -267,18 +295,6 @@ import Testing
     stage.advance(1_000)
     #expect(await running.operation.endInTime() == "timedOut(maxRun)")
     running.token.finish()
-  @Test func `a run in a task that is cancelled already enqueues nothing`() async {
-    let queue = ConcurrentQueue()
-    let ran = Counter()
-    let task = Task {
-      withUnsafeCurrentTask { $0?.cancel() }
-      try await queue.run { ran.up() }
-    }
-    await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(queue.statistics == QueueStatistics())
-    #expect(ran.value == 0)
-  }
-
     #expect(try await stage.isDrained())
     numbers = stage.queue.statistics
     #expect(numbers.timedOut == 1 && numbers.running == 0 && numbers.finished == 2)
