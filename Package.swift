@@ -80,7 +80,7 @@ let package = Package(
       swiftSettings: [.define("INTURN_READS_TASKS", .when(traits: ["ReadsTasks"]))]),
     .testTarget(
       name: "AsyncQueueTests",
-      dependencies: ["AsyncQueue", "ConcurrentKVO", "InturnCore", "TestSupport"]),
+      dependencies: ["AsyncOperation", "AsyncQueue", "ConcurrentKVO", "InturnCore", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

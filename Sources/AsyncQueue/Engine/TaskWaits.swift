@@ -35,8 +35,8 @@ enum TaskWaits {
 
   /// Begins a wait of the current task. Throws, after a report, if it could never end.
   static func enter(_ target: Target) throws(QueueError) -> Entry {
-    guard let frame = Frame.current else { return .none }
-    return try enter(target, of: frame)
+    guard let holders = currentHolders else { return .none }
+    return try enter(target, inside: holders)
   }
 
   /// Begins a wait of the current task for the end of the task at this address. `isCancelled` says
@@ -44,15 +44,25 @@ enum TaskWaits {
   static func enter(
     endOf task: TaskAddress, isCancelled: @autoclosure () -> Bool
   ) throws(QueueError) -> Entry {
-    guard let frame = Frame.current, let awaited = TaskTable.find(task) else { return .none }
+    guard let holders = currentHolders, let awaited = TaskTable.find(task) else { return .none }
     if awaited.isCancellable && isCancelled() { return .none }
-    return try enter(.end(awaited), of: frame)
+    return try enter(.end(awaited), inside: holders)
   }
 
-  private static func enter(_ target: Target, of frame: Frame) throws(QueueError) -> Entry {
+  /// The operations, of any module's queues, that contain the current task; nil where there is none.
+  private static var currentHolders: (() -> [TaskWait.Holder])? {
+    TaskWait.joined(holdersOfCurrentFrame, OperationFrame.holdersOfCurrent)
+  }
+
+  private static var holdersOfCurrentFrame: (() -> [TaskWait.Holder])? {
+    Frame.current.map { frame in { frame.holders } }
+  }
+
+  private static func enter(
+    _ target: Target, inside holders: @escaping () -> [TaskWait.Holder]
+  ) throws(QueueError) -> Entry {
     do {
-      return try WaitGraph.enter(
-        TaskWait(inside: { frame.holders }, needing: { target.needs }))
+      return try WaitGraph.enter(TaskWait(inside: holders, needing: { target.needs }))
     } catch {
       guard case .end(let awaited) = target else { throw .deadlock(error.message) }
       let line = awaited.site.text.map { " The task that is awaited is of \($0)." } ?? ""
@@ -65,9 +75,7 @@ enum TaskWaits {
   /// Once there is a queue, waits for other modules' operations also see the operations of this one
   /// that contain a task, and progress reports reach them.
   static let areSeenByOthers: Void = {
-    OperationFrame.otherHolders.withLock {
-      $0 = { Frame.current.map { frame in { frame.holders } } }
-    }
+    OperationFrame.otherHolders.withLock { $0 = { holdersOfCurrentFrame } }
     OperationFrame.otherReport.withLock {
       $0 = { progress in Frame.current.map { ($0 as? Turn)?.report(progress) ?? false } }
     }

@@ -71,19 +71,20 @@ package final class OperationFrame: Sendable {
   static func enter(
     needing needs: @escaping () -> [TaskWait.Need]
   ) throws(QueueError) -> WaitGraph.Entry {
-    let holders: () -> [TaskWait.Holder]
-    if let frame = current {
-      holders = { frame.holders }
-    } else if let others = otherHolders.withLock({ $0 })?() {
-      holders = others
-    } else {
-      return .none
-    }
+    let own = holdersOfCurrent
+    let others = otherHolders.withLock { $0 }?()
+    guard let holders = TaskWait.joined(own, others) else { return .none }
     do {
       return try WaitGraph.enter(TaskWait(inside: holders, needing: needs))
     } catch {
       throw QueueError.deadlock(error.message)
     }
+  }
+
+  /// The operations of this module's queues that contain the current task, as long as they keep their
+  /// places; nil where there is none.
+  package static var holdersOfCurrent: (() -> [TaskWait.Holder])? {
+    current.map { frame in { frame.holders } }
   }
 
   /// What another module knows of the current task: the operations of its queues that contain it.
@@ -99,5 +100,15 @@ package final class OperationFrame: Sendable {
       next = frame.outer
     }
     return holders
+  }
+}
+
+extension TaskWait {
+  /// The holders of both modules' operations that contain a task; nil where there is none.
+  package static func joined(
+    _ one: (() -> [Holder])?, _ other: (() -> [Holder])?
+  ) -> (() -> [Holder])? {
+    guard let one, let other else { return one ?? other }
+    return { one() + other() }
   }
 }
