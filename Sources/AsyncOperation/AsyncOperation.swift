@@ -97,10 +97,11 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     // First, so that a start in between sees it.
     let (handlers, grace) = storage.cancel()
     super.cancel()
-    for handler in handlers { handler() }
+    // Before the handlers, as they may take longer.
     if let grace { begin(grace) }
   }
 
+    for handler in handlers { handler() }
   // MARK: What Foundation asks
 
   /// Always true: the operation goes on after `start()` has returned.

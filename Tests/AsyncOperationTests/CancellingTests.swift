@@ -225,3 +225,27 @@ import Testing
     #expect(try await operation.endInTime() == "cancelled(grace)")
   }
 }
+  @Test func `the grace time begins before the cancel handlers are called`() async throws {
+    let times = Times()
+    let operation = Subclass()
+    operation.storage.cancelGrace = Grace(duration: .seconds(10), queue: times.queue)
+    let isInHandler = Signal()
+    let goes = Gate()
+    operation.onCancel {
+      isInHandler.raise()
+      #expect(goes.pass())
+    }
+    operation.start()
+    let cancelled = Signal()
+    Thread.detachNewThread {
+      operation.cancel()
+      cancelled.raise()
+    }
+    #expect(await isInHandler.wait())
+    times.advance(.seconds(10))
+    #expect(await comesTrue(within: 20) { operation.end?.text == "cancelled(grace)" })
+    goes.open()
+    #expect(await cancelled.wait())
+    times.end()
+  }
+
