@@ -54,8 +54,9 @@ extension AsyncOperation: FinishTarget {
 
   package final func isAskedToEnd(_ token: Handle) -> Bool { isCancelled }
 
-  package final func onCancel(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {
-    onCancel(handler)
+  package final func onCancel(_ token: FinishToken, _ handler: @escaping @Sendable () -> Void) {
+    // While the operation has no end, its tokens are all alive, so no two have had this address.
+    if !storage.keep(cancelHandler: handler, of: ObjectIdentifier(token)) { handler() }
   }
 
   // Foundation's queues have neither urgent operations nor progress.

@@ -4,6 +4,8 @@ import Inturn
 final class OperationStorage: @unchecked Sendable {
   // Safe to share: `lock` protects everything that changes.
 
+  private typealias CancelHandler = (token: ObjectIdentifier?, call: @Sendable () -> Void)
+
   /// Protects all variables below. While it is held, neither Foundation nor user code is called,
   /// and nothing is released that might call them.
   private let lock = BriefLock()
@@ -11,7 +13,8 @@ final class OperationStorage: @unchecked Sendable {
   /// How it will end, once that is decided, and its result.
   @exclusivity(unchecked) private var saidEnd: OperationEnd?
   @exclusivity(unchecked) private var box: OutcomeBox?
-  @exclusivity(unchecked) private var cancelHandlers: [@Sendable () -> Void] = []
+  /// In the order in which they were set, each with the token that has set it, if one has.
+  @exclusivity(unchecked) private var cancelHandlers: [CancelHandler] = []
   @exclusivity(unchecked) private var observers: [StateObserver] = []
   /// Created on first use.
   @exclusivity(unchecked) private var madeState: ObservedState<OperationState>?
@@ -59,20 +62,30 @@ final class OperationStorage: @unchecked Sendable {
   func cancel() -> (handlers: [@Sendable () -> Void], grace: Grace?) {
     lock.withLock {
       guard machine.cancel() else { return ([], nil) }
-      let handlers = cancelHandlers
+      let handlers = cancelHandlers.map(\.call)
       cancelHandlers = []
       return (handlers, machine.isStarted ? grace : nil)
     }
   }
 
   /// Keeps a handler to call on a cancel. False when the operation was cancelled already; the
-  /// caller then calls the handler.
-  func keep(cancelHandler: @escaping @Sendable () -> Void) -> Bool {
-    lock.withLock {
+  /// caller then calls the handler. A token's handler replaces the one that it has set before.
+  func keep(
+    cancelHandler: @escaping @Sendable () -> Void, of token: ObjectIdentifier? = nil
+  ) -> Bool {
+    // Released without the lock.
+    var replaced: CancelHandler?
+    let isDone = lock.withLock {
       if machine.isCancelRequested { return machine.outcome != nil }
-      if machine.outcome == nil { cancelHandlers.append(cancelHandler) }
+      if machine.outcome != nil { return true }
+      if token != nil, let index = cancelHandlers.firstIndex(where: { $0.token == token }) {
+        replaced = cancelHandlers.remove(at: index)
+      }
+      cancelHandlers.append((token, cancelHandler))
       return true
     }
+    withExtendedLifetime(replaced) {}
+    return isDone
   }
 
   func nextStep() -> OperationMachine.Step { lock.withLock { machine.nextStep() } }
@@ -80,7 +93,7 @@ final class OperationStorage: @unchecked Sendable {
   /// Enters a state, and returns who has to be told of it.
   func enter(_ state: OperationState) -> (observers: [StateObserver], state: OperationState) {
     // Released without the lock.
-    var handlers: [@Sendable () -> Void] = []
+    var handlers: [CancelHandler] = []
     var timer: GraceTimer?
     let told = lock.withLock {
       machine.enter(state)

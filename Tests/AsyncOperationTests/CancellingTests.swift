@@ -90,6 +90,28 @@ import Testing
     #expect(operation.end?.text == "cancelled(request)")
   }
 
+  @Test func `a token's later handler replaces its earlier one, and no other's`() {
+    let log = Log<String>()
+    let operation = Subclass()
+    let (token, other) = (operation.makeFinishToken(), operation.makeFinishToken())
+    let alive = Protected<Counter?>(Counter())
+    weak var first: Counter?
+    first = alive.withLock { $0 }
+    operation.onCancel { log.add("operation's") }
+    token.onCancel { [kept = alive.withLock { $0 }] _ in
+      withExtendedLifetime(kept) { log.add("first") }
+    }
+    other.onCancel { _ in log.add("other token's") }
+    token.onCancel { _ in log.add("second") }
+    alive.withLock { $0 = nil }
+    #expect(first == nil, "the first handler is released")
+    operation.start()
+    operation.cancel()
+    #expect(log.entries == ["operation's", "other token's", "second"])
+    token.finish()
+    withExtendedLifetime(other) {}
+  }
+
   @Test
   func `cancel may be called from the handler, the work, an observer and the completion block`()
     async throws
@@ -204,27 +226,6 @@ import Testing
     times.end()
   }
 
-  @Test func `an operation that gives in within its grace time is not ended again`() async throws {
-    let times = Times()
-    let operation = Subclass()
-    operation.storage.cancelGrace = Grace(duration: .seconds(10), queue: times.queue)
-    operation.start()
-    operation.cancel()
-    operation.finish()
-    times.advance(.seconds(100))
-    #expect(operation.end?.text == "finished")
-    #expect(Engine.drain(times.queue, timeoutNanoseconds: 60_000_000_000) == .ok)
-    times.end()
-  }
-
-  @Test func `a grace time by the system's clock passes`() async throws {
-    let operation = Subclass()
-    operation.cancelGrace = .milliseconds(1)
-    operation.start()
-    operation.cancel()
-    #expect(try await operation.endInTime() == "cancelled(grace)")
-  }
-}
   @Test func `the grace time begins before the cancel handlers are called`() async throws {
     let times = Times()
     let operation = Subclass()
@@ -249,3 +250,24 @@ import Testing
     times.end()
   }
 
+  @Test func `an operation that gives in within its grace time is not ended again`() async throws {
+    let times = Times()
+    let operation = Subclass()
+    operation.storage.cancelGrace = Grace(duration: .seconds(10), queue: times.queue)
+    operation.start()
+    operation.cancel()
+    operation.finish()
+    times.advance(.seconds(100))
+    #expect(operation.end?.text == "finished")
+    #expect(Engine.drain(times.queue, timeoutNanoseconds: 60_000_000_000) == .ok)
+    times.end()
+  }
+
+  @Test func `a grace time by the system's clock passes`() async throws {
+    let operation = Subclass()
+    operation.cancelGrace = .milliseconds(1)
+    operation.start()
+    operation.cancel()
+    #expect(try await operation.endInTime() == "cancelled(grace)")
+  }
+}

@@ -300,11 +300,11 @@ extension QueuedOperation: FinishTarget {
   package final func abandon(_ token: Handle) { _ = Engine.abandon(token) }
   package final func isAskedToEnd(_ token: Handle) -> Bool { Engine.isCancelled(token).1 }
 
-  package final func onCancel(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {
+  package final func onCancel(_ token: FinishToken, _ handler: @escaping @Sendable () -> Void) {
     let handler = TokenHandler(handler)
     let context = handler.context
     let status = Engine.onCancel(
-      token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
+      token.token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
     if status == .ok { return }
     TokenHandler.drop(context)
     // It has been cut off, so a handler cannot be set any more.

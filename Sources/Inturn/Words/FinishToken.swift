@@ -60,7 +60,7 @@ public final class FinishToken: @unchecked Sendable {
   /// `token.onCancel { $0.cancel() }`. On an interaction queue, the handler is called on the main
   /// thread, where `MainActor.assumeIsolated` may be used.
   public func onCancel(_ handler: @escaping @Sendable (FinishToken) -> Void) {
-    operation?.onCancel(token) { [weak self] in
+    operation?.onCancel(self) { [weak self] in
       if let self, operation != nil { handler(self) }
     }
   }
@@ -117,7 +117,8 @@ package protocol FinishTarget: AnyObject, Sendable {
   func yield(_ token: Handle) -> Bool
   func abandon(_ token: Handle)
   func isAskedToEnd(_ token: Handle) -> Bool
-  func onCancel(_ token: Handle, _ handler: @escaping @Sendable () -> Void)
+  /// Replaces the handler that this token has set before.
+  func onCancel(_ token: FinishToken, _ handler: @escaping @Sendable () -> Void)
   func onPreempt(_ token: Handle, _ handler: @escaping @Sendable () -> Void)
   func setProgress(_ progress: InturnCore.Progress, of token: Handle) -> Bool
 }
