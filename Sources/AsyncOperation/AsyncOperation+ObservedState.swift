@@ -4,7 +4,8 @@ extension AsyncOperation {
   /// The operation's state, to be observed on every system: inline or elsewhere, with the previous
   /// state, as a sequence, or by a wait. When it is *ended*, ``end`` says how.
   ///
-  /// It may outlive the operation, and then keeps the last state.
+  /// It may outlive the operation. It then keeps the last state, its sequences end, and its waits
+  /// return nil.
   public final var observedState: ObservedState<OperationState> {
     if let made = storage.observedState { return made }
     let made = ObservedState(OperationState.pending)

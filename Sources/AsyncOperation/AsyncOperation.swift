@@ -46,6 +46,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   public override init() { super.init() }
 
   deinit {
+    // There will be no further state. If it has ended, this changes nothing.
+    storage.observedState?.finish()
     if storage.withLinks({ $0.hasDependencies }) {
       let dependencies = super.dependencies
       #if !canImport(Darwin)
@@ -99,9 +101,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     super.cancel()
     // Before the handlers, as they may take longer.
     if let grace { begin(grace) }
+    for handler in handlers { handler() }
   }
 
-    for handler in handlers { handler() }
   // MARK: What Foundation asks
 
   /// Always true: the operation goes on after `start()` has returned.

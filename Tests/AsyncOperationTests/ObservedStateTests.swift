@@ -30,6 +30,24 @@ import Testing
     #expect(state.wait { $0 == .pending } == nil)
   }
 
+  @Test func `when the operation goes away without an end, its state's sequence and waits end`()
+    async
+  {
+    var operation: Subclass? = Subclass()
+    let (state, other) = (operation!.observedState, Subclass().observedState)
+    operation = nil
+    let ended = Signal()
+    Task {
+      var seen: [OperationState] = []
+      for await state in state.values() { seen.append(state) }
+      #expect(seen == [.pending])
+      ended.raise()
+    }
+    #expect(await ended.wait())
+    #expect(other.wait(timeout: .seconds(20)) { $0 == .ended } == nil)
+    #expect(other.value == .pending)
+  }
+
   @Test func `asked for by many threads at once, it is one`() async {
     for _ in 0..<100 {
       let operation = Subclass { $0.finish() }
