@@ -267,6 +267,37 @@ import Testing
     let clock = ManualClock()
     let queue = FIFOQueue(label: "slow", clock: clock)
     let gate = Gate()
+  @Test func `many drains end in time that grows as their number`() async throws {
+    /// How long drains take that all give up.
+    func time(_ count: Int) async -> Duration {
+      let queue = FIFOQueue()
+      queue.suspend()
+      queue.enqueue {}
+      let begun = Counter()
+      let drains = (0..<count).map { _ in
+        Task(executorPreference: InPlaceExecutor()) {
+          begun.add()
+          _ = try? await queue.drain()
+        }
+      }
+      #expect(begun.value == count)
+      let time = await ContinuousClock().measure {
+        for drain in drains { drain.cancel() }
+        for drain in drains { await drain.value }
+      }
+      queue.resume()
+      await queue.drained()
+      return time
+    }
+    var (few, many) = (Duration.seconds(100), Duration.seconds(100))
+    for _ in 0..<3 {
+      few = min(few, await time(500))
+      many = min(many, await time(4_000))
+    }
+    // In proportion, 8 times as long; if each looked at all others, 64 times.
+    #expect(many < few * 32)
+  }
+
     let begun = Gate()
     Task(name: "running", on: queue) {
       begun.open()

@@ -9,7 +9,8 @@ package final class QuietWaits: @unchecked Sendable {
 
   /// Protects everything below.
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var waits: [(number: Int, wait: DrainWait)] = []
+  @exclusivity(unchecked) private var waits: [ObjectIdentifier: (number: Int, wait: DrainWait)] =
+    [:]
   @exclusivity(unchecked) private var count = 0
   /// Whether the engine will call when the lane is quiet. It is asked once, however many are
   /// waiting or have given up. From then on it knows that somebody waits, so its reports come
@@ -29,12 +30,12 @@ package final class QuietWaits: @unchecked Sendable {
     let isQuiet = await wait.end(within: timeout, of: clock) { wait in
       lock.withLock {
         count += 1
-        waits.append((count, wait))
+        waits[ObjectIdentifier(wait)] = (count, wait)
       }
       listen(to: lane, isRestOver)
       begun()
     }
-    lock.withLock { waits.removeAll { $0.wait === wait } }
+    _ = lock.withLock { waits.removeValue(forKey: ObjectIdentifier(wait)) }
     return isQuiet
   }
 
@@ -64,11 +65,11 @@ package final class QuietWaits: @unchecked Sendable {
 
   private func end(upTo last: Int, isLast: () -> Void = {}) {
     let ended = lock.withLock {
-      let ended = waits.filter { $0.number <= last }
-      waits.removeAll { $0.number <= last }
+      let ended = waits.filter { $0.value.number <= last }
+      for key in ended.keys { waits.removeValue(forKey: key) }
       if waits.isEmpty { isLast() }
       return ended
     }
-    for (_, wait) in ended { wait.end(isQuiet: true) }
+    for (_, wait) in ended.values.sorted(by: { $0.number < $1.number }) { wait.end(isQuiet: true) }
   }
 }
