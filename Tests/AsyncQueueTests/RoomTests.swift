@@ -109,6 +109,35 @@ import Testing
     await eventually("the queue is gone") { core() == nil }
   }
 
+  @Test func `who has given up waiting is not kept while others wait`() async throws {
+    let queue = FIFOQueue(capacity: 1)
+    queue.suspend()
+    queue.enqueue {}
+    let past = FIFOQueue()
+    func wait() -> (task: Task<Void, any Error>, kept: WeakReference<QueuedOperation>) {
+      let operation = past.enqueueTask {}
+      let options = OperationOptions.with { $0.after = [operation] }
+      let task = Task(executorPreference: InPlaceExecutor()) {
+        try await queue.run(options) { () async throws in }
+      }
+      return (task, WeakReference(operation))
+    }
+    let first = wait().task
+    let others = (0..<100).map { _ in wait() }
+    let last = wait().task
+    await past.drained()
+    #expect(others.allSatisfy { $0.kept.object != nil })
+    for other in others { other.task.cancel() }
+    for (task, _) in others {
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    await eventually("most of them are gone") { others.count { $0.kept.object != nil } <= 2 }
+    queue.resume()
+    try await first.value
+    try await last.value
+    await eventually("all of them are gone") { others.allSatisfy { $0.kept.object == nil } }
+  }
+
   @Test func `only what was accepted is told as enqueued, and first of all`() async throws {
     let queue = FIFOQueue(capacity: 1)
     let events = queue.events()

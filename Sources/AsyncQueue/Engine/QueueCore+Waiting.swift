@@ -42,9 +42,10 @@ extension QueueCore {
           return await waitForRoom(waiter)
         } onCancel: {
           lock.lock()
-          let continuation = roomLine.cancel(waiter)
-          lock.unlock()
+          let (continuation, gone) = roomLine.cancel(waiter)
+          lock.unlockAfterReadingObject()
           continuation?.resume(returning: nil)
+          withExtendedLifetime(gone) {}
         }
       }
     guard let status, status != .full else { throw CancellationError() }

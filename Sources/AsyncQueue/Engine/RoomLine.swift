@@ -21,6 +21,8 @@ struct RoomLine {
 
   private var waiters: [Waiter] = []
   private var first = 0
+  /// How many of those from `first` on have been cancelled, and no longer wait.
+  private var gone = 0
   /// Whether a thread is enqueuing turns, one after the other; only one does at a time.
   private var isMoving = false
   /// Whether there may be more room than that thread knows of.
@@ -37,12 +39,26 @@ struct RoomLine {
   }
 
   /// Cancels a wait. Returns its continuation; nil when it does not wait, or its turn is just being
-  /// enqueued.
-  mutating func cancel(_ waiter: Waiter) -> UnsafeContinuation<Status?, Never>? {
+  /// enqueued. The caller releases `gone` without the lock.
+  mutating func cancel(
+    _ waiter: Waiter
+  ) -> (continuation: UnsafeContinuation<Status?, Never>?, gone: [Waiter]) {
     waiter.isCancelled = true
-    if isMoving && !isEmpty && waiters[first] === waiter { return nil }
-    defer { waiter.continuation = nil }
-    return waiter.continuation
+    if isMoving && !isEmpty && waiters[first] === waiter { return (nil, []) }
+    guard let continuation = waiter.continuation else { return (nil, []) }
+    waiter.continuation = nil
+    gone += 1
+    return (continuation, removeGone())
+  }
+
+  /// Removes those that no longer wait, if they are more than the others. Returns all that there
+  /// were. One whose turn is just being enqueued stays first.
+  private mutating func removeGone() -> [Waiter] {
+    if gone * 2 <= waiters.count - first { return [] }
+    let all = waiters
+    waiters = all[first...].filter { $0.continuation != nil }
+    (first, gone) = (0, 0)
+    return all
   }
 
   /// Whether the caller has to enqueue turns now, until `next` returns nil.
@@ -58,6 +74,7 @@ struct RoomLine {
     mayHaveMoved = false
     while !isEmpty {
       if waiters[first].continuation != nil { return waiters[first] }
+      gone -= 1
       dropFirst()
     }
     isMoving = false
