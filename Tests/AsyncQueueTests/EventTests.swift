@@ -41,6 +41,18 @@ import Testing
     }
   }
 
+  @Test func `events have no numbers, and the error of what has failed`() async {
+    let queue = FIFOQueue()
+    let events = queue.events()
+    _ = await Task(on: queue) { () async throws in throw SomeError() }.result
+    queue.close()
+    for await event in events {
+      #expect(event.operation?.number == nil)
+      if case .ended(_, let end) = event { #expect(end.error is SomeError) }
+      if event == .closed { break }
+    }
+  }
+
   @Test func `events end when the queue is released`() async {
     func use() -> AsyncStream<QueueEvent> {
       let queue = FIFOQueue()

@@ -57,7 +57,7 @@ public struct OperationEnd: Sendable {
   /// Why; nil when it finished, failed or was abandoned by itself.
   public let cause: Cause?
   /// The error of failed work, or the ``QueueError`` that refused the operation. Nil for other
-  /// ends, and where only the engine reports the end, as in a ``QueueEvent``.
+  /// ends, and where only the engine reports the end; see ``QueueEvent/ended(_:_:)``.
   public let error: (any Error)?
 
   package init(_ outcome: Outcome, _ cause: Cause? = nil, error: (any Error)? = nil) {

@@ -22,8 +22,8 @@ public struct OperationInfo: Sendable, Equatable {
   /// Its label, and the line that enqueued it, if known; nil for a plain closure.
   public var label: String?
   /// Its number, in an event: counted from 1 in the order in which the queue's events first mention
-  /// operations. Nil where operations are not counted: in a list, and for a plain closure that was
-  /// enqueued before anybody read the events.
+  /// operations. Nil where operations are not counted: in a list, in events of the module
+  /// AsyncQueue's queues, and for a plain closure that was enqueued before anybody read the events.
   public var number: Int?
 
   /// The info that a queue would give of such an operation, for comparisons in tests.

@@ -10,7 +10,8 @@ public enum QueueEvent: Sendable, Equatable {
   case started(OperationInfo)
   /// An attempt has failed, or has given way, and another one will follow.
   case retrying(OperationInfo)
-  /// The operation has ended in this way. The error of a failed one is not included.
+  /// The operation has ended in this way. The error of a failed one is included by the module
+  /// AsyncQueue's queues only.
   case ended(OperationInfo, OperationEnd)
   /// By the first suspend. Not by an interaction queue's view.
   case suspended
