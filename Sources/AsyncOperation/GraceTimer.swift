@@ -22,7 +22,7 @@ final class GraceTimer: Sendable {
       options.label = $0
       return Engine.createQueue(options, executor: Handle(bits: 0), clock: clock)
     }
-    precondition(status == .ok && Engine.suspend(queue) == .ok, "Inturn: no memory for a queue")
+    require(status == .ok && Engine.suspend(queue) == .ok, "Inturn: no memory for a queue")
     return queue
   }
 

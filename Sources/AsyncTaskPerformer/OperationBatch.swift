@@ -59,7 +59,7 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
   /// Makes the operations members of the list, and makes the first one wait for another list.
   func begin(after gate: OrderGate?) {
     for (index, member) in members.enumerated() {
-      precondition(
+      require(
         member.state == .pending && member.enter(self, index, isOrdered: isOrdered),
         """
         SynchronousOperationQueue: operation \(index + 1) of the list has been started, or is in \

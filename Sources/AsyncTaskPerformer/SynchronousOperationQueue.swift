@@ -60,8 +60,8 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// Creates a queue whose completions are called on the main queue.
   ///
   /// `maxConcurrentOperations` must be at least 1, or
-  /// `OperationQueue.defaultMaxConcurrentOperationCount`; any other number is a failed
-  /// precondition, as nothing would ever start.
+  /// `OperationQueue.defaultMaxConcurrentOperationCount`; any other number stops the
+  /// program, as nothing would ever start.
   public required convenience init(defaultValue: T, type: QueueType) {
     self.init(defaultValue: defaultValue, type: type, completionQueue: .main)
   }
@@ -77,7 +77,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
       isOrdered = false
       count = maximum
     }
-    precondition(
+    require(
       count >= 1 || count == OperationQueue.defaultMaxConcurrentOperationCount,
       """
       SynchronousOperationQueue: maxConcurrentOperations must be at least 1, not \(count), \
@@ -110,7 +110,7 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// - the present `defaultValue`, for an empty list, which takes its turn like others.
   ///
   /// An operation's first report counts. Operations must be new: one that was started, or is in a
-  /// list or a queue already, is a failed precondition.
+  /// list or a queue already, stops the program.
   ///
   /// **Threads.** The completion is called on the main queue, or on the queue that was passed to
   /// the initialiser; never inside this call, unless that queue runs on another thread meanwhile.

@@ -53,7 +53,7 @@ final class TaskList: @unchecked Sendable {
       options.label = $0
       return Engine.createQueue(options, executor: executor, clock: Handle(bits: 0))
     }
-    precondition(status == .ok, "Inturn: no memory or thread for a queue")
+    require(status == .ok, "Inturn: no memory or thread for a queue")
     self.queue = queue
     for index in 0...tasks.count {
       let place = Unmanaged.passRetained(Place(self, index)).toOpaque()
@@ -63,7 +63,7 @@ final class TaskList: @unchecked Sendable {
           let place = Unmanaged<Place>.fromOpaque(place!).takeUnretainedValue()
           place.list.start(place.index, Handle(bits: token))
         }, context: place, destroy: { Unmanaged<Place>.fromOpaque($0!).release() })
-      precondition(status == .ok, "Inturn: no memory for an operation")
+      require(status == .ok, "Inturn: no memory for an operation")
     }
   }
 

@@ -25,7 +25,7 @@ public class AsyncUIOperation: AsyncBlockOperation, @unchecked Sendable {
     delay: Duration = .milliseconds(250), fileID: StaticString = #fileID, line: UInt = #line,
     block: @escaping @MainActor (@escaping FinishCallback) -> Void
   ) {
-    precondition(delay >= .zero, "A delay must not be negative.")
+    require(delay >= .zero, "A delay must not be negative.")
     self.delay = delay
     super.init(fileID: fileID, line: line) { finish in
       MainActor.assumeIsolated { block(finish) }

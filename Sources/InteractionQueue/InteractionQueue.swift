@@ -44,7 +44,7 @@ public final class InteractionQueue: WorkQueue, EngineQueue {
     label: String? = nil, settleDelay: Duration = .milliseconds(500),
     gap: Duration = .milliseconds(250), capacity: Int? = nil, clock: ManualClock? = nil
   ) {
-    precondition(settleDelay >= .zero && gap >= .zero, "A delay must not be negative.")
+    require(settleDelay >= .zero && gap >= .zero, "A delay must not be negative.")
     engine = QueueEngine(
       .interaction, label: label, capacity: capacity, clock: clock,
       executor: MainDelivery.shared.executor

@@ -22,7 +22,11 @@ import Testing
   }
 
   @Test func `a resume without a suspend stops`() async {
-    await #expect(processExitsWith: .failure) { FIFOQueue().resume() }
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      FIFOQueue().resume()
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("resume() without a suspend()"))
   }
 
   @Test func `a drain for less than no time stops`() async {
@@ -263,10 +267,6 @@ import Testing
     await queue.drained()
   }
 
-  @Test func `drain returns what did not end in time, by the queue's clock`() async throws {
-    let clock = ManualClock()
-    let queue = FIFOQueue(label: "slow", clock: clock)
-    let gate = Gate()
   @Test func `many drains end in time that grows as their number`() async throws {
     /// How long drains take that all give up.
     func time(_ count: Int) async -> Duration {
@@ -298,6 +298,10 @@ import Testing
     #expect(many < few * 32)
   }
 
+  @Test func `drain returns what did not end in time, by the queue's clock`() async throws {
+    let clock = ManualClock()
+    let queue = FIFOQueue(label: "slow", clock: clock)
+    let gate = Gate()
     let begun = Gate()
     Task(name: "running", on: queue) {
       begun.open()

@@ -63,7 +63,7 @@ public final class ConcurrentQueue: WorkQueue, EngineQueue {
   }
 
   private static func limit(_ count: Int) -> UInt32 {
-    precondition(count > 0, "maxConcurrent must be positive; suspend() stops a queue.")
+    require(count > 0, "maxConcurrent must be positive; suspend() stops a queue.")
     return UInt32(clamping: count)
   }
 

@@ -73,7 +73,7 @@ final class QueueCore: @unchecked Sendable {
     _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?, pin: AnyActorPin? = nil,
     takesParameter: Bool = true
   ) {
-    precondition(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
+    require(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
     self.pin = pin
     self.takesParameter = takesParameter
     self.kind = kind

@@ -55,7 +55,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
   /// Sets the queue's actor, before anything is enqueued. A queue has one actor for its whole life:
   /// a second call stops the program.
   public func adoptExecutionContext(of actor: ActorType) {
-    precondition(
+    require(
       pin.adopt(actor),
       "An actor queue adopts one actor, once. Make another queue for another actor.")
   }

@@ -27,7 +27,7 @@ extension OrderedQueue {
 
   @discardableResult
   public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
-    precondition(timeout ?? .zero >= .zero, "A timeout must not be negative.")
+    require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
     let entry = try TaskWaits.enter(.quiet(core))
     defer { TaskWaits.leave(entry) }
     await core.waitUntilQuiet(timeout: timeout)

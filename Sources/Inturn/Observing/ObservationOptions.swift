@@ -18,7 +18,7 @@ public struct ObservationOptions: OptionSet, Sendable {
   public static let latest = ObservationOptions(rawValue: 4)
 
   var manner: TrailManner {
-    precondition(
+    require(
       !isSuperset(of: [.prior, .latest]),
       "An observer is told of each change before it, or of the latest only: leave out one of the"
         + " options .prior and .latest.")

@@ -72,7 +72,7 @@ extension TrailManner {
   }
 
   private static func checked(_ count: Int) -> Int {
-    precondition(count > 0, "A buffer needs room for one value at least.")
+    require(count > 0, "A buffer needs room for one value at least.")
     return count
   }
 }

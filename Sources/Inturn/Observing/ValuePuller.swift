@@ -67,7 +67,7 @@ final class PullPort: Sendable {
             state = .waiting(continuation)
             return false
           case .waiting:
-            preconditionFailure(
+            fatalError(
               "A sequence of a value's changes is for one task; make another one for another task.")
           }
         }

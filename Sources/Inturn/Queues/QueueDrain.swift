@@ -2,7 +2,7 @@ import InturnCore
 
 extension QueueEngine {
   func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
-    precondition(timeout ?? .zero >= .zero, "A timeout must not be negative.")
+    require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
     if timeout == .zero {
       return Engine.drain(handle, timeoutNanoseconds: 0) == .ok ? [] : notDrained
     }

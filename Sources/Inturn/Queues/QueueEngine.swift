@@ -17,7 +17,7 @@ package final class QueueEngine: Sendable {
     _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?,
     executor: Handle = Handle(bits: 0), change: (inout QueueOptions) -> Void
   ) {
-    precondition(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
+    require(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
     (self.label, self.capacity, self.clock) = (label, capacity, clock)
     var options = QueueOptions(kind: kind)
     options.capacity = UInt64(capacity ?? 0)
@@ -31,7 +31,7 @@ package final class QueueEngine: Sendable {
       return Engine.createQueue(
         options, executor: isOfPool ? Engine.poolExecutor : executor, clock: Handle(bits: 0))
     }
-    precondition(status == .ok, "The queue could not be made: no memory, or no thread.")
+    require(status == .ok, "The queue could not be made: no memory, or no thread.")
     self.handle = handle
     states = QueueStates(queue: handle)
   }
@@ -79,21 +79,21 @@ extension LaneQueue {
   public func suspend() { suspend(at: .unknown) }
 
   fileprivate func suspend(at site: Site) {
-    precondition(Engine.suspend(lane, at: site) == .ok, "suspend() too often: resume() as often.")
+    require(Engine.suspend(lane, at: site) == .ok, "suspend() too often: resume() as often.")
     emit(.suspended)
   }
 
   public func resume() {
     // Sent before the events of whatever starts now.
     emit(.resumed)
-    precondition(Engine.resume(lane) == .ok, "resume() without a suspend(): call one for each.")
+    require(Engine.resume(lane) == .ok, "resume() without a suspend(): call one for each.")
   }
 
   @_disfavoredOverload
   public func suspend(for reason: String) { suspend(for: reason, at: .unknown) }
 
   fileprivate func suspend(for reason: String, at site: Site) {
-    precondition(
+    require(
       Engine.suspend(lane, at: site, reason: reason.nameBytes) == .ok,
       "suspend(for:) too often: resume as often.")
     emit(.suspended)
@@ -101,7 +101,7 @@ extension LaneQueue {
 
   public func resume(for reason: String) {
     emit(.resumed)
-    precondition(
+    require(
       Engine.resume(lane, reason: reason.nameBytes) == .ok,
       "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
   }

@@ -56,7 +56,7 @@ public final class Batch: @unchecked Sendable {
   ///   - count: At least one, at most all.
   ///   - operations: They may be of several queues.
   public static func enough(_ count: Int, of operations: [QueuedOperation]) -> Batch {
-    precondition(
+    require(
       1...max(1, operations.count) ~= count, "Enough is at least one, and at most all of a batch.")
     return Batch(.enough, operations, enough: count)
   }

@@ -39,7 +39,7 @@ public struct OperationInfo: Sendable, Equatable {
   /// The operations of a queue that have not ended: running ones first, then pending ones, roughly
   /// in the order in which they will start.
   package static func list(of queue: Handle, atMost count: Int) -> [OperationInfo] {
-    precondition(count >= 0, "A count must not be negative.")
+    require(count >= 0, "A count must not be negative.")
     var all: [OperationInfo] = []
     if count == 0 { return all }
     // Called under the engine's lock; it allocates, but calls no user code.

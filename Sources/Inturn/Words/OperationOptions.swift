@@ -72,7 +72,7 @@ public struct OperationOptions: Sendable {
   package func withEngineOptions<Result>(
     label: String?, _ body: (inout InturnCore.OperationOptions) -> Result
   ) -> Result {
-    precondition(!joins || key != nil, "An operation that joins others needs a key.")
+    require(!joins || key != nil, "An operation that joins others needs a key.")
     var result = plainEngineOptions
     return withOptionalCString(label) { label in
       result.label = label
@@ -115,7 +115,7 @@ public struct OperationOptions: Sendable {
 
   private static func limit(_ duration: Duration?, _ name: StaticString) -> Int64 {
     guard let duration else { return 0 }
-    precondition(duration > .zero, "\(name) must be positive; use nil for no limit.")
+    require(duration > .zero, "\(name) must be positive; use nil for no limit.")
     return max(1, duration.inNanoseconds)
   }
 }

@@ -39,8 +39,8 @@ public struct OperationProgress: Sendable, Hashable {
 extension InturnCore.Progress {
   /// What a program reports; an error of the program's stops it.
   init(reporting completed: Int, of total: Int) {
-    precondition(completed >= 0 && total >= 0, "Progress must not be negative.")
-    precondition(total == 0 || completed <= total, "No more can be completed than the total.")
+    require(completed >= 0 && total >= 0, "Progress must not be negative.")
+    require(total == 0 || completed <= total, "No more can be completed than the total.")
     self.init(completed: Int64(completed), total: Int64(total))
   }
 }

@@ -13,7 +13,7 @@ public final class Owner: Sendable {
   /// - Parameter capacity: How many operations that have not ended it may have, at least one; more
   ///   are refused. Nil for no limit.
   public init(capacity: Int? = nil) {
-    precondition(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
+    require(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
     handle = Engine.createOwner(capacity: UInt64(capacity ?? 0))
     core = Engine.owner(handle).1!
   }

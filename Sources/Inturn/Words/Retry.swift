@@ -49,11 +49,11 @@ public struct Retry: Sendable {
 
   /// The engine's form, without `decide`.
   package var enginePolicy: RetryPolicy {
-    precondition(maxAttempts ?? 1 > 0, "maxAttempts must be positive; use nil for no limit.")
-    precondition(delay >= .zero, "A delay must not be negative.")
-    precondition(factor >= 1 && factor.isFinite, "factor must be 1 or more, and finite.")
-    precondition((0...1).contains(jitter), "jitter must be from 0 to 1.")
-    precondition(maxDelay ?? .seconds(1) > .zero, "maxDelay must be positive, or nil.")
+    require(maxAttempts ?? 1 > 0, "maxAttempts must be positive; use nil for no limit.")
+    require(delay >= .zero, "A delay must not be negative.")
+    require(factor >= 1 && factor.isFinite, "factor must be 1 or more, and finite.")
+    require((0...1).contains(jitter), "jitter must be from 0 to 1.")
+    require(maxDelay ?? .seconds(1) > .zero, "maxDelay must be positive, or nil.")
     var policy = RetryPolicy()
     policy.maximumAttempts = UInt32(clamping: maxAttempts ?? 0)
     policy.delay = delay.inNanoseconds
