@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_actor import act
 from ._asyncio_attempts import AttemptsTurn, in_turns
-from ._asyncio_home import has_home, home_here, home_of, tokens_of_thread
+from ._asyncio_home import home_here, home_of, homes_here, leave_loops, tokens_of_thread
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
 from ._asyncio_turns import Turn, closing, inside, tokens_in
 from ._awaits import begin
@@ -153,13 +153,13 @@ def tokens_here() -> list[int]:
 
 def look(queue: Queue, awaited: Callable[[], int | None]) -> Callable[[], Await] | None:
     """`Queue._look`."""
-    if not has_home():
+    if not homes_here():
         return None
-    if queue._home is not None and queue._home.is_here():
-        queue._leave_home()  # so that what needs no loop goes on meanwhile
+    leave_loops()  # also before a wait without time, which only asks
 
     def look_now() -> Await:
         """While this thread waits, no turn of its loops goes on, whoever has it."""
+        leave_loops()  # to which another thread may have brought a queue since
         tokens = tokens_of_thread()
         wait = begin(awaited(), tokens)
         holders = list(queue._holders)

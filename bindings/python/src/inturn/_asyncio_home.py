@@ -143,19 +143,23 @@ class Home:
             _homes.pop(loop, None)
             if not loop.is_closed():
                 loop.remove_reader(self.executor.fileno())
-        with self._lock:
-            queues = list(self._queues)
-        for queue in queues:
-            if queue._home is self:
-                with suppress(Error):  # it was destroyed
-                    queue._leave_home()
-        self.drain(0)
+        self.leave()
         entered = [turn for turns in list(inside.values()) for turn in turns if turn._home is self]
         for turn in [*self.turns.values(), *entered]:
             turn._close()
         for gate in list(self.gates):
             gate.set()
         _spare_executors.append(self.executor)
+
+    def leave(self) -> None:
+        """On the loop's thread: lets its queues go on without it, and calls what it was given."""
+        with self._lock:
+            queues, self._queues = self._queues, weakref.WeakSet()
+        for queue in queues:
+            if queue._home is self:
+                with suppress(Error):  # it was destroyed
+                    queue._leave_home()
+        self.drain(0)
 
     def take_over(self, queue: Queue) -> None:
         """The queue's turns come to this loop's thread from now on."""
@@ -233,14 +237,24 @@ class Home:
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()
 
 
-def has_home() -> bool:
-    """Whether the caller is on the thread of a loop, or on that of one that has run."""
-    return any(home.is_here() for _, home in copied(_homes))
+def homes_here() -> list[Home]:
+    """Those of the loops that run on the calling thread, or have run there last."""
+    return [home for _, home in copied(_homes) if home.is_here()]
+
+
+def leave_loops() -> None:
+    """The calling thread is about to wait: what needs none of its loops goes on meanwhile.
+
+    That is also what a loop's executor was given before its queue left it, such as the function
+    that comes next or an event, and what a queue of the loop does that the wait depends on.
+    """
+    for home in homes_here():
+        home.leave()
 
 
 def tokens_of_thread() -> list[int]:
     """The tokens of the turns that go on only on the calling thread."""
-    homes = [home for _, home in copied(_homes) if home.is_here()]
+    homes = homes_here()
     turns = [turn for home in homes for turn in home.turns.values()]
     turns += [turn for entered in list(inside.values()) for turn in entered if turn._home in homes]
     return [turn._token for turn in turns if turn._token and turn._is_in_place]

@@ -1,0 +1,136 @@
+"""Waits that block a loop's thread end, as long as they need no turn of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any, Callable, Union
+
+import pytest
+
+import inturn
+from support import LIMIT, run, until
+
+OneAtATime = Union[inturn.FIFOQueue, inturn.OperationQueue]
+MAKE: dict[str, Callable[..., OneAtATime]] = {
+    "FIFOQueue": inturn.FIFOQueue,
+    "OperationQueue": lambda **options: inturn.OperationQueue(max_concurrent=1, **options),
+}
+
+
+@pytest.fixture(params=MAKE)
+def make(request: pytest.FixtureRequest) -> Callable[..., OneAtATime]:
+    """Makes a queue that runs one operation at a time."""
+    return MAKE[request.param]
+
+
+async def nothing() -> None:
+    pass
+
+
+class Busy:
+    """An operation that runs until its token is finished."""
+
+    def __init__(self, queue: inturn.Queue) -> None:
+        self._tokens: list[inturn.Token] = []
+        queue.enqueue(self._tokens.append)
+        until("the operation that is running", lambda: bool(self._tokens))
+
+    def finish(self) -> None:
+        self._tokens.pop().finish()
+
+    def finish_on_another_thread(self) -> None:
+        thread = threading.Thread(target=self.finish)
+        thread.start()
+        thread.join(LIMIT)
+
+
+@pytest.mark.parametrize("options", [{"events": True}, {"on_event": lambda _: None}, {}])
+def test_a_queue_that_tells_its_events_is_drained_by_who_blocks_the_loop(
+    options: dict[str, Any], make: Callable[..., OneAtATime]
+) -> None:
+    """The event of its close is called by the loop, unless the wait sees to it."""
+
+    async def main() -> None:
+        with make(**options) as queue:
+            await queue.run(nothing)
+            queue.close()
+            queue.drain(LIMIT)
+
+    run(main)
+
+
+WAITS: dict[str, Callable[[inturn.Queue, Any, Any], object]] = {
+    "result": lambda _queue, future, _operation: future.result(LIMIT),
+    "wait": lambda _queue, _future, operation: operation.wait(LIMIT),
+    "drain": lambda queue, _future, _operation: queue.drain(LIMIT),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_what_the_loop_was_given_to_call_is_called_though_it_is_blocked(
+    wait: str, make: Callable[..., OneAtATime]
+) -> None:
+    async def main() -> None:
+        with make() as queue:
+            busy = Busy(queue)
+            future, operation = queue.submit(int), queue.enqueue(inturn.Token.finish)
+            queue.run(nothing).cancel()  # the queue is the loop's from now on
+            busy.finish_on_another_thread()  # and so the loop is to call the function
+            WAITS[wait](queue, future, operation)
+
+    run(main)
+
+
+def test_what_times_out_while_the_loop_is_blocked_is_told(make: Callable[..., OneAtATime]) -> None:
+    async def main() -> None:
+        told: list[inturn.End] = []
+        with inturn.ManualClock() as clock, make(clock=clock) as queue:
+            busy = Busy(queue)
+            short = queue.options(on_end=told.append, max_wait=1)
+            future = short.submit(int)
+            queue.run(nothing).cancel()
+            clock.advance(1)
+            with pytest.raises(inturn.TimedOutError):
+                future.result(LIMIT)
+            assert [end.outcome for end in told] == [inturn.Outcome.TIMED_OUT]
+            busy.finish()
+
+    run(main)
+
+
+def test_another_queue_of_the_loop_that_the_wait_depends_on_goes_on() -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue("waited for") as one, inturn.FIFOQueue("before it") as two:
+            busy = Busy(two)
+            before = two.submit(int)
+            two.run(nothing).cancel()
+            behind = one.options(after=[before]).submit(int)
+            # While the loop's thread waits, that is: the library reports no such moment.
+            finishing = threading.Timer(0.01, busy.finish)
+            finishing.start()
+            assert behind.result(LIMIT) == 0
+            finishing.join(LIMIT)
+
+    run(main)
+
+
+def test_a_queue_that_comes_to_the_loop_while_that_is_blocked_goes_on() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with inturn.FIFOQueue("waited for") as one, inturn.FIFOQueue("comes") as two:
+            await one.run(nothing)
+            busy = Busy(two)
+            before = two.submit(int)
+            behind = one.options(after=[before]).submit(int)
+
+            def bring() -> None:
+                two.run_on(loop, nothing).cancel()
+                busy.finish()
+
+            bringing = threading.Timer(0.01, bring)
+            bringing.start()
+            assert behind.result(LIMIT) == 0
+            bringing.join(LIMIT)
+
+    run(main)
