@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,9 @@ class AttemptsTurn(Turn):
 
     _attempt: Token | None = None
     _ending: End | None = None
+    _begun = 0  # the token of the attempt that the coroutine is run for
+    _has_cancelled = False  # the task, since that attempt was cancelled
+    _cancels = 0  # how often the task had been cancelled before
 
     def __init__(self, face: Enqueuing, home: Home, caller: FrameType) -> None:
         super().__init__(face._queue, home)
@@ -63,8 +65,27 @@ class AttemptsTurn(Turn):
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
+    def _begin(self, attempt: Token) -> None:
+        """The coroutine is run for the attempt from now on."""
+        self._begun, self._has_cancelled = attempt._bits, False
+        self._cancels = getattr(self._task, "cancelling", int)()
+
+    def _cancel_task(self, token: int) -> None:
+        if self._task is not None and self._begun == token and not self._has_cancelled:
+            self._has_cancelled = True
+            self._task.cancel()
+
+    def _takes_cancel_back(self) -> bool:
+        """Whether the task was cancelled since the attempt was, and for no other reason."""
+        if not self._has_cancelled:
+            return False
+        self._has_cancelled = False
+        uncancel = getattr(self._task, "uncancel", int)
+        return uncancel() <= self._cancels
+
     def _leave(self, attempt: Token) -> None:
         """The attempt is over, and the next one may have come."""
+        self._begun = 0
         if self._token == attempt._bits:
             self._token = 0
             self._queue._holders.pop(self, None)
@@ -99,20 +120,28 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
                 continue
             attempt, turn._attempt = turn._attempt, None
             assert attempt is not None
+            turn._begin(attempt)
             with suppress(AlreadyFinishedError):  # it was cut off
                 try:
+                    if attempt.cancelled:  # before the coroutine could begin
+                        turn._cancel_task(attempt._bits)
+                        await asyncio.sleep(0)
                     result = await called(function, arguments, keywords)
                 except asyncio.CancelledError:
-                    if not attempt.cancelled:
+                    if not turn._takes_cancel_back():
                         raise
-                    # The library has asked, and not who has the task: its end says why.
-                    if sys.version_info >= (3, 11) and turn._task is not None:
-                        turn._task.uncancel()
-                    attempt.cancel()
+                    attempt.cancel()  # the operation's end says why
                 except Exception as error:
                     attempt.fail(error)
                 else:
                     attempt.finish(result)
+            if turn._has_cancelled:  # and the coroutine may have ended without seeing it
+                try:
+                    await asyncio.sleep(0)
+                except asyncio.CancelledError:
+                    if not turn._takes_cancel_back():
+                        raise
+                turn._takes_cancel_back()
             turn._leave(attempt)
             turn._home.drain()
         return turn._result()

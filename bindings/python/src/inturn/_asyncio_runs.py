@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Coroutine, Generator
 from concurrent.futures._base import RUNNING
 from contextvars import copy_context
@@ -146,6 +147,21 @@ class AwaitedTask(asyncio.Task[Any]):
     """A task that tells its turn when it is awaited."""
 
     _turn: Turn | Actor
+
+    if sys.version_info < (3, 11):  # which has these itself
+        _cancels = 0
+
+        def cancel(self, msg: Any = None) -> bool:
+            is_asked = super().cancel(msg)
+            self._cancels += is_asked
+            return is_asked
+
+        def cancelling(self) -> int:
+            return self._cancels
+
+        def uncancel(self) -> int:
+            self._cancels -= 1
+            return self._cancels
 
     def __await__(self) -> Generator[Any, None, Any]:
         if self.done():

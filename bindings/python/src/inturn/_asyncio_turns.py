@@ -254,11 +254,16 @@ class Turn(NotCopied):
 
     def _heed(self) -> None:
         """Some of the queue's operations were cancelled: this one's may be."""
-        task = self._task
-        if task is None or self._is_block or self._has_heeded or not is_cancelled(self._token):
+        token = self._token
+        if self._task is None or self._is_block or self._has_heeded or not is_cancelled(token):
             return
         self._has_heeded = True
         if not self._home.is_here():
-            self._home.call(task.cancel)
+            self._home.call(self._cancel_task, token)
         elif not self._home.is_gone():
-            task.cancel()
+            self._cancel_task(token)
+
+    def _cancel_task(self, token: int) -> None:
+        """On the loop's thread: cancels its task, unless what was cancelled is over by now."""
+        if self._task is not None and self._token == token:
+            self._task.cancel()
