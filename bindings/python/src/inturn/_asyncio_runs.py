@@ -24,7 +24,46 @@ if TYPE_CHECKING:
     from ._queues import Queue
 
 
-class Run(Turn, asyncio.Task[Any]):
+class CoroutineTask(asyncio.Task[Any]):
+    """A task that `asyncio.create_task` and a TaskGroup's accept, which ask for a coroutine."""
+
+    __slots__ = ()
+
+    _steps: Generator[Any, None, Any] | None = None  # of the wait for it, once that has begun
+
+    def send(self, value: Any) -> Any:
+        """Goes on with the wait for it."""
+        return self._go_on(lambda steps: steps.send(value))
+
+    def throw(self, *error: Any) -> Any:
+        """Ends the wait for it.  Before the wait has begun, this cancels the task as well, and who
+        is cancelled waits for its end, as in a later step."""
+        if self._steps is None:
+            first = error[0]
+            is_cancel = isinstance(first, asyncio.CancelledError)
+            if self.cancel(*first.args[:1] if is_cancel else ()) and is_cancel:
+                return self.send(None)
+        return self._go_on(lambda steps: steps.throw(*error))
+
+    def close(self) -> None:
+        """Nobody is going to wait for it: it is cancelled, as the coroutine would never run."""
+        steps, self._steps = self._steps, None
+        if steps is not None:
+            steps.close()
+        if not self.get_loop().is_closed():
+            self.cancel()
+
+    def _go_on(self, go_on: Callable[[Generator[Any, None, Any]], Any]) -> Any:
+        if self._steps is None:
+            self._steps = self.__await__()
+        try:
+            return go_on(self._steps)
+        except BaseException:
+            self._steps = None  # for another wait, as a task may be awaited again
+            raise
+
+
+class Run(Turn, CoroutineTask):
     """What `Queue.run` returns, where the loop has no factory of its own: the task is the turn."""
 
     _steps: Generator[Any, None, Any] | None
@@ -53,25 +92,6 @@ class Run(Turn, asyncio.Task[Any]):
         return awaited(self, super().__await__())
 
     __iter__ = __await__
-
-    # A coroutine's, which a task is not: `asyncio.create_task` and a TaskGroup's ask for one.
-
-    def send(self, value: Any) -> Any:
-        """Goes on with the wait for it."""
-        if self._steps is None:
-            self._steps = self.__await__()
-        return self._steps.send(value)
-
-    def throw(self, *error: Any) -> Any:
-        """Ends the wait for it."""
-        if self._steps is None:
-            self._steps = self.__await__()
-        return self._steps.throw(*error)
-
-    def close(self) -> None:
-        """Waits for it no more."""
-        if self._steps is not None:
-            self._steps.close()
 
     def _leave_home(self) -> None:
         self._home.turns.pop(self, None)
@@ -143,7 +163,7 @@ async def from_first_step(turn: Turn, body: Callable[..., Any], *call: Any) -> A
     return await body(turn, *call)
 
 
-class AwaitedTask(asyncio.Task[Any]):
+class AwaitedTask(CoroutineTask):
     """A task that tells its turn when it is awaited."""
 
     _turn: Turn | Actor

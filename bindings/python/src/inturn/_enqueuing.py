@@ -269,7 +269,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         the result, once, and waits for its turn until then.
 
         Under asyncio, the result is also accepted as a coroutine, by ``asyncio.create_task`` and
-        ``TaskGroup.create_task``.  ``asyncio.wait`` accepts only what these return.
+        ``TaskGroup.create_task``.  ``asyncio.wait`` accepts only what these return.  What a task
+        factory of the loop makes is returned as it is.
 
         :raises TypeError: the function is not callable, or is a coroutine already.
         :raises RuntimeError: no loop runs on this thread.
