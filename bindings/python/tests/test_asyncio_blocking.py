@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+import weakref
+from types import FrameType
 from typing import Any, Callable, Union
 
 import pytest
 
 import inturn
+from inturn import _asyncio_home
+from inturn._asyncio_home import home_here, home_of
 from support import LIMIT, run, until
 
 OneAtATime = Union[inturn.FIFOQueue, inturn.OperationQueue]
@@ -132,5 +137,59 @@ def test_a_queue_that_comes_to_the_loop_while_that_is_blocked_goes_on() -> None:
             bringing.start()
             assert behind.result(LIMIT) == 0
             bringing.join(LIMIT)
+
+    run(main)
+
+
+def another_loop(others: list[Any]) -> None:
+    """Comes or, if it is there, goes."""
+    if others:
+        home_of(others[0]).close()
+        others.pop().close()
+    else:
+        others.append(asyncio.new_event_loop())
+        home_of(others[0])
+
+
+def another_turn(others: list[Any]) -> None:
+    turns = home_here().turns
+    if others:
+        del turns[others.pop()]
+    else:
+        others.append(object())
+        turns[others[0]] = next(iter(turns.values()))
+
+
+@pytest.mark.parametrize("change", [another_loop, another_turn])
+def test_a_blocking_wait_copes_with_loops_and_turns_that_come_and_go_meanwhile(
+    change: Callable[[list[Any]], None],
+) -> None:
+    others: list[Any] = []
+    traced = {id(vars(module)) for module in (_asyncio_home, weakref)}
+
+    def trace(frame: FrameType, _event: str, _argument: object) -> Any:
+        if id(frame.f_globals) not in traced:
+            return None
+        frame.f_trace_opcodes = True
+        change(others)
+        return trace
+
+    async def wait(queue: inturn.Queue) -> None:
+        usual = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            with pytest.raises(inturn.TimedOutError):
+                queue.drain(0.1)
+        finally:
+            sys.settrace(usual)
+            if others:
+                change(others)
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue, inturn.FIFOQueue() as other:
+            queue.suspend()
+            queue.post(int)
+            await other.run(wait, queue)
+            queue.resume()
 
     run(main)

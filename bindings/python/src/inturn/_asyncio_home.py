@@ -18,7 +18,7 @@ from ._asyncio_turns import inside
 from ._awaits import begin
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import DeadlockError, Error
-from ._executors import Executor, copied, give_back_at_exit, once
+from ._executors import Executor, give_back_at_exit, once
 from ._interrupts import let_call
 from ._library import must, prepared, quick, raise_interrupt
 
@@ -68,6 +68,7 @@ class Home:
         self.prepared = prepared(self.executor._handle.bits)
         # The turns of the loop's tasks that are not over, by what others wait for: the task
         # that is run in the turn, or the future of a block that waits for its turn.
+        # Other threads add to it, so it is copied before it is looked through.
         self.turns: dict[object, Turn | Actor] = {}
         # Whether `create_task` does as asyncio's does: it makes a task.
         uvloop = sys.modules.get("uvloop", asyncio.BaseEventLoop)
@@ -111,7 +112,7 @@ class Home:
                     awaited._refuse(error)
         for begun in awaits:
             begun.end()
-        if any(not turn._token for turn in self.turns.values()):
+        if any(not turn._token for turn in list(self.turns.values())):
             self.look_later()
 
     def is_here(self) -> bool:
@@ -237,9 +238,19 @@ class Home:
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()
 
 
+def homes() -> list[Home]:
+    """Those of all loops.
+
+    No lock could keep the table as it is meanwhile, as a finaliser closes a home. So it is copied
+    in one call that runs nothing else.
+    """
+    loops = [loop for each in _homes.keyrefs() if (loop := each()) is not None]
+    return [home for home in map(_homes.get, loops) if home is not None]
+
+
 def homes_here() -> list[Home]:
     """Those of the loops that run on the calling thread, or have run there last."""
-    return [home for _, home in copied(_homes) if home.is_here()]
+    return [home for home in homes() if home.is_here()]
 
 
 def leave_loops() -> None:
@@ -254,9 +265,9 @@ def leave_loops() -> None:
 
 def tokens_of_thread() -> list[int]:
     """The tokens of the turns that go on only on the calling thread."""
-    homes = homes_here()
-    turns = [turn for home in homes for turn in home.turns.values()]
-    turns += [turn for entered in list(inside.values()) for turn in entered if turn._home in homes]
+    here = homes_here()
+    turns = [turn for home in here for turn in list(home.turns.values())]
+    turns += [turn for entered in list(inside.values()) for turn in entered if turn._home in here]
     return [turn._token for turn in turns if turn._token and turn._is_in_place]
 
 
@@ -274,8 +285,9 @@ def home_of(loop: asyncio.AbstractEventLoop) -> Home:
 
 def _leave_stopped_loops() -> None:
     """The interpreter exits, and nobody is left to run them."""
-    for loop, home in copied(_homes):
-        if not loop.is_running():
+    for home in homes():
+        loop = home.reference()
+        if loop is not None and not loop.is_running():
             home.close()
 
 

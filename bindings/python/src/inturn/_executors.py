@@ -22,7 +22,7 @@ from ._interrupts import ask_for_room, let_call
 from ._library import NOTHING, lib, must, prepared, quick, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import MutableMapping
 
     from typing_extensions import Self
 
@@ -311,12 +311,6 @@ def once(table: MutableMapping[K, V], key: K, make: Callable[[], V]) -> V:
             if made is None:
                 made = table[key] = make()
     return made
-
-
-def copied(table: Mapping[K, V]) -> list[tuple[K, V]]:
-    """A copy of a table that other threads may change meanwhile."""
-    with _lock:
-        return list(table.items())
 
 
 def pool(daemon: bool = False) -> Pool:

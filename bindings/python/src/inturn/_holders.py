@@ -29,7 +29,6 @@ from types import (
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _callbacks
-from ._executors import copied
 from ._futures import Attempts, Future
 from ._operations import Operation
 from ._segments import Handler, Segment
@@ -172,7 +171,7 @@ def _tasks(token: int) -> list[str]:
     part: Any = sys.modules.get("inturn._asyncio_home")
     if part is None:
         return []
-    turns = [turn for _, home in copied(part._homes) for turn in list(home.turns.values())]
+    turns = [turn for home in part.homes() for turn in list(home.turns.values())]
     turns += [turn for entered in list(part.inside.values()) for turn in list(entered)]
     for turn in turns:
         task = turn._task
