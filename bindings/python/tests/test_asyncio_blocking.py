@@ -12,9 +12,10 @@ from typing import Any, Callable, Union
 import pytest
 
 import inturn
+import inturn.loops.asyncio
 from inturn import _asyncio_home
 from inturn._asyncio_home import home_here, home_of
-from support import LIMIT, run, until
+from support import LIMIT, join, run, until
 
 OneAtATime = Union[inturn.FIFOQueue, inturn.OperationQueue]
 MAKE: dict[str, Callable[..., OneAtATime]] = {
@@ -139,6 +140,26 @@ def test_a_queue_that_comes_to_the_loop_while_that_is_blocked_goes_on() -> None:
             bringing.join(LIMIT)
 
     run(main)
+
+
+def test_an_actors_coroutine_is_refused_where_the_loop_would_wait_for_itself() -> None:
+    refused: list[str] = []
+
+    async def main() -> None:
+        with inturn.Executor() as executor:
+            queue = inturn.ActorQueue(executor=executor)
+            of_the_loop = inturn.loops.asyncio.attach(executor)
+            with of_the_loop, pytest.raises(inturn.UnsupportedError) as caught:
+                await queue.run(nothing)
+            refused.append(str(caught.value))
+            assert queue.statistics().failed == 1
+            queue.destroy()
+
+    thread = threading.Thread(target=run, args=(main,), daemon=True)  # since it may never end
+    thread.start()
+    join(thread)
+    assert len(refused) == 1
+    assert "ActorQueue" in refused[0]
 
 
 def another_loop(others: list[Any]) -> None:

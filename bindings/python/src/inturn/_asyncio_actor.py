@@ -75,6 +75,7 @@ class Actor:
         self._is_in_place = False  # while the library calls a segment, or will for all we know
         self._has_heeded = False  # its operation was cancelled, and so it was asked to end
         self._has_missed = False  # a segment never came
+        self._refused: UnsupportedError | None = None  # a segment came where it cannot run
         self._is_unwanted = False
         self._is_over = False
 
@@ -87,6 +88,13 @@ class Actor:
         self._token = token
         if self._is_unwanted:
             quick.token_cancel(token)
+            return
+        if self._home.is_here():  # where the loop would wait for itself
+            self._refused = UnsupportedError(
+                f"a coroutine of {self._queue!r} needs an executor that its own loop does not run"
+            )
+            quick.token_fail(token, 1)
+            self._home.call(self._wake)
             return
         self._is_in_place = True
         self._queue._holders[self] = None
@@ -172,10 +180,13 @@ class Actor:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def _segment(self) -> asyncio.CancelledError | None:
-        """Waits for the segment; returns that the task was cancelled meanwhile."""
+    async def _segment(self) -> asyncio.CancelledError | UnsupportedError | None:
+        """Waits for the segment; returns that the task was cancelled meanwhile, or why it cannot
+        run."""
         cancelled = None
         while self._gate is None:
+            if self._refused is not None:
+                return self._refused
             if self._has_missed:
                 if not self._token:
                     raise asyncio.CancelledError
