@@ -212,7 +212,7 @@ build_with_run_time() {
 # The program is C, and so small that it is built each time. It runs with all C
 # libraries that the library runs with: see program/start.c.
 build_program() {
-  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -O2 -Wall -Wextra \
+  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Os -Wall -Wextra \
     -Werror -ISources/CInturnSystem/include bindings/c/program/*.c \
     Sources/CInturnSystem/Page.c -Wl,--wrap=__libc_start_main -Wl,--gc-sections \
     -Wl,-z,now -s -o "$output/inturn"
