@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 import threading
 import warnings
 import weakref
+from collections.abc import Awaitable
+from typing import Callable
 
 import pytest
 
@@ -267,3 +270,59 @@ def test_nothing_is_kept_of_operations_that_have_ended_or_were_refused() -> None
     assert len(_callbacks.entries) == kept
     gc.collect()
     assert list(alive) == []
+
+
+class Stop(BaseException):
+    """Not an ``Exception``: whoever raises it wants an end."""
+
+
+@pytest.mark.parametrize("how", ["enqueue", "submit", "run"])
+@pytest.mark.parametrize("asks", [False, True])
+def test_only_an_exception_is_worth_another_attempt(how: str, asks: bool) -> None:
+    asked: list[BaseException] = []
+    ends: list[inturn.End] = []
+
+    def decide(error: BaseException, attempts: int) -> bool:
+        asked.append(error)
+        return True
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    async def stop_later() -> None:
+        raise Stop
+
+    retry = inturn.Retry(3, decide=decide if asks else None)
+    with inturn.FIFOQueue() as queue:
+        patient = queue.options(retry=retry, on_end=ends.append)
+        if how == "run":
+            with pytest.raises(Stop):
+                asyncio.run(_awaited(lambda: patient.run(stop_later)))
+        elif how == "submit":
+            with pytest.raises(Stop):
+                patient.submit(stop).result(LIMIT)
+        else:
+            patient.enqueue(stop).wait(LIMIT)
+    assert ([(end.outcome, end.attempts) for end in ends], asked) == ([(Outcome.FAILED, 1)], [])
+
+
+async def _awaited(made: Callable[[], Awaitable[object]]) -> None:
+    await made()
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_failure_that_has_no_exception_is_never_asked_about(asks: bool) -> None:
+    asked: list[BaseException] = []
+
+    def decide(error: BaseException, attempts: int) -> bool:
+        asked.append(error)
+        return True
+
+    def fail_elsewhere(token: inturn.Token) -> None:
+        _library.lib.inturn_token_fail(_prototypes.inturn_token(token.hand_over()), 7)
+
+    retry = inturn.Retry(3, decide=decide if asks else None)
+    with inturn.FIFOQueue() as queue:
+        end = queue.options(retry=retry).enqueue(fail_elsewhere).wait(LIMIT)
+    assert (end.outcome, end.exception, end.attempts) == (Outcome.FAILED, None, 1 if asks else 3)
+    assert asked == []

@@ -67,7 +67,8 @@ class Retry(NamedTuple):
     left out at random.  ``decide(exception, attempts)``, called by the queue's executor, returns
     whether a failure is worth another attempt; after ``max_run`` the exception is a
     `TimedOutError`.  If it raises, the operation fails with that exception, whose cause is the
-    failure.
+    failure.  Only an ``Exception`` is worth another attempt: after an interrupt, for example, there
+    is none, and ``decide`` is not called.
     """
 
     attempts: int = 0
@@ -155,10 +156,10 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
         max_delay_ns=checked(retry, "max_delay", retry.max_delay, TIME, nanoseconds),
         jitter=checked(retry, "jitter", retry.jitter, "a number from 0 to 1", number),
         only_failures=bool(retry.only_failures),
+        decide=ask_decide,
     )
     if retry.decide is not None:
         checked(retry, "decide", retry.decide, "a function of an exception and a number", function)
-        structure.decide = ask_decide
     return structure
 
 
@@ -277,6 +278,7 @@ class Extras:
     __slots__ = (
         "condition",
         "decide",
+        "is_handed_over",
         "key",
         "number",
         "peers",
@@ -290,6 +292,7 @@ class Extras:
         retry = options.get("retry")
         self.condition = options.get("condition")
         self.decide = None if retry is None else retry.decide
+        self.is_handed_over = False  # code in another language has the latest token
         self.restarts = may_yield or retry is not None
         self.raised: BaseException | None = None  # by the condition
         self.token: weakref.ref[Token] | None = None  # of the latest attempt
@@ -329,7 +332,7 @@ class Extras:
                 last._give_work_back()
                 work, operation._work = operation._work, None
             operation._result = operation._exception = None
-            self.token = weakref.ref(token)
+            self.token, self.is_handed_over = weakref.ref(token), False
             token._work = work
             token._handlers, operation._handlers = operation._handlers, None
         raised, self.raised = self.raised, None
@@ -347,9 +350,13 @@ class Extras:
         error = operation._exception
         if code == TimedOutError.status:
             error = TimedOutError(f"{operation!r}, attempt {attempts}, has exceeded its max_run")
+        elif error is None and self.is_handed_over:  # only code in another language knows why
+            return self.decide is None
+        if not isinstance(error, Exception):
+            return False
+        if self.decide is None:
+            return True
         try:
-            assert self.decide is not None
-            assert error is not None
             return bool(self.decide(error, attempts))
         except BaseException as raised:
             if raised is not error and raised.__cause__ is None:

@@ -201,6 +201,9 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: the operation has already ended.
         """
         self._use()
+        extras = self._operation._extras
+        if extras is not None:
+            extras.is_handed_over = True
         return self._bits
 
     def _use(self) -> None:
