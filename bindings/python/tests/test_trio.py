@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Any, Callable
 
 import anyio
@@ -14,7 +15,8 @@ import trio
 import trio.testing
 
 import inturn
-from support import LIMIT, finish
+from inturn import _trio as inturn_trio
+from support import LIMIT, Gate, finish
 
 Outcome = inturn.Outcome
 
@@ -99,6 +101,73 @@ def test_options_are_the_same() -> None:
 
     run(main)
     assert (calls, [end.result for end in ends]) == (2, ["done"])
+
+
+async def _leave_by_an_exit() -> None:
+    raise SystemExit(3)
+
+
+async def _leave_by_a_nursery() -> None:
+    """Leaves as a nursery does that is cancelled: by a group of its tasks' cancellations."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        nursery.start_soon(trio.sleep_forever)
+
+
+@pytest.mark.parametrize("retry", [None, inturn.Retry(3)], ids=["once", "retry"])
+@pytest.mark.parametrize(
+    ("leave", "outcome"),
+    [(_leave_by_an_exit, Outcome.FAILED), (_leave_by_a_nursery, Outcome.CANCELLED)],
+)
+def test_a_task_that_leaves_for_good_gives_its_turn_to_the_next(
+    leave: Callable[[], Any], outcome: Outcome, retry: inturn.Retry | None
+) -> None:
+    ends: list[inturn.End] = []
+
+    async def main() -> None:
+        queue = inturn.FIFOQueue()
+        left = queue.options(retry=retry, on_end=ends.append).run(leave)
+        with trio.move_on_after(0.02), suppress(SystemExit):
+            await left
+        with trio.move_on_after(LIMIT / 3) as scope:
+            assert await queue.run(give, "next") == "next"
+        assert not scope.cancelled_caught, f"the next waits for its turn: {queue.statistics()}"
+        await queue.drained()
+
+    run(main)
+    assert [(end.outcome, end.attempts) for end in ends] == [(outcome, 1)]
+
+
+def test_a_turn_that_comes_after_its_end_goes_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    token_came, end_came = Gate("the token"), Gate("the end")
+    tell = inturn_trio.Turn._tell
+
+    def tell_the_end_first(turn: inturn_trio.Turn, news: inturn.Token | inturn.End) -> None:
+        if isinstance(news, inturn.End):
+            tell(turn, news)
+            end_came.open()
+        else:
+            token_came.open()
+            end_came.wait()
+            tell(turn, news)
+
+    async def main() -> None:
+        with inturn.ManualClock() as clock:
+            queue = inturn.FIFOQueue(clock=clock)
+            with monkeypatch.context() as patch:
+                patch.setattr(inturn_trio.Turn, "_tell", tell_the_end_first)
+                late = queue.options(max_run=1).run(give)
+                await trio.to_thread.run_sync(token_came.wait)
+                clock.advance(1)
+                with pytest.raises(inturn.TimedOutError):
+                    await late
+            with trio.move_on_after(LIMIT / 3) as scope:
+                assert await queue.run(give, "next") == "next"
+            assert not scope.cancelled_caught, f"the next waits for its turn: {queue.statistics()}"
+            await queue.drained()
+            queue.destroy()
+
+    run(main)
 
 
 @pytest.mark.parametrize("where", ["pending", "running", "block", "by its key"])

@@ -25,6 +25,7 @@ from ._callbacks import start_again
 from ._ends import End, error_of
 from ._errors import AlreadyFinishedError
 from ._handles import NotCopied
+from ._library import quick
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -95,7 +96,7 @@ class Turn(NotCopied):
     def _give_up(self) -> None:
         """Nobody waits for it any more: tokens that have come meanwhile are given back."""
         self._over.set()
-        self._operation.cancel()
+        quick.operation_cancel(self._operation._handle)  # does nothing if it has ended
         with suppress(IndexError):  # nothing is left
             while True:
                 news = self._news.popleft()
@@ -132,7 +133,7 @@ class Turn(NotCopied):
         with suppress(AlreadyFinishedError):  # it was cut off
             if error is None:
                 token.finish(result)
-            elif isinstance(error, trio.Cancelled):
+            elif _is_cancelled(error):
                 token.cancel()
             else:
                 token.fail(error)
@@ -159,18 +160,31 @@ class Run(NotCopied):
 
     async def _run(self, call: Callable[[], Any]) -> Any:
         turn = self._turn
-        while not isinstance(news := await turn.come(), End):
-            turn.hold(news)
-            with trio.CancelScope() as turn._scope:
-                with suppress(AlreadyFinishedError):
-                    news.on_cancel(lambda _: turn._ask_to_end())
-                await _attempt(turn, call)
-            turn._scope = None
-            del news
-        error = error_of(news)
-        if error is not None:
-            raise error
-        return news.result
+        try:
+            while not isinstance(news := await turn.come(), End):
+                turn.hold(news)
+                with trio.CancelScope() as turn._scope:
+                    with suppress(AlreadyFinishedError):
+                        news.on_cancel(lambda _: turn._ask_to_end())
+                    await _attempt(turn, call)
+                turn._scope = None
+                del news
+            error = error_of(news)
+            if error is not None:
+                raise error
+            return news.result
+        finally:
+            turn._give_up()  # a token may come after the end
+            # The exception leads here, and must not lead to what leads to the exception.
+            self = turn = call = news = error = None  # type: ignore[assignment]
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether a task leaves as trio's cancellation: a nursery raises a group of them."""
+    inside = getattr(error, "exceptions", ())
+    if isinstance(inside, tuple) and inside:
+        return all(map(_is_cancelled, inside))
+    return isinstance(error, trio.Cancelled)
 
 
 async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
@@ -178,6 +192,8 @@ async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
         result = await call()
     except BaseException as error:
         turn.give(error)
+        # The exception leads here, and must not lead to the turn, which leads to the exception.
+        turn = None  # type: ignore[assignment]
         if not isinstance(error, Exception):
             raise
     else:
