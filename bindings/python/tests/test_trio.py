@@ -245,6 +245,51 @@ def test_a_wait_that_would_never_end_is_refused() -> None:
     run(main)
 
 
+def wait_for_drain(queue: inturn.FIFOQueue) -> None:
+    queue.drain(LIMIT / 3)
+
+
+def wait_for_result(queue: inturn.FIFOQueue) -> None:
+    queue.submit(int).result(LIMIT / 3)
+
+
+def wait_for_end(queue: inturn.FIFOQueue) -> None:
+    queue.enqueue(finish).wait(LIMIT / 3)
+
+
+@pytest.mark.parametrize("wait", [wait_for_drain, wait_for_result, wait_for_end])
+@pytest.mark.parametrize("where", ["in a run", "in a block", "beside a block"])
+def test_a_blocking_wait_that_keeps_a_turn_from_its_end_is_refused(
+    wait: Callable[[inturn.FIFOQueue], None], where: str
+) -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue("a") as queue:
+
+            async def refused() -> None:
+                with pytest.raises(inturn.DeadlockError, match='"a"'):
+                    wait(queue)
+
+            async def stay() -> None:
+                async with queue:
+                    await trio.sleep_forever()
+
+            if where == "in a run":
+                await queue.run(refused)
+            elif where == "in a block":
+                async with queue:
+                    await refused()
+            else:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(stay)
+                    while not queue._holders:
+                        await trio.sleep(0)
+                    await refused()
+                    nursery.cancel_scope.cancel()
+            await trio.to_thread.run_sync(wait, queue)
+
+    run(main)
+
+
 def test_a_turn_that_nobody_awaits_is_lost_and_said_to_be() -> None:
     async def main() -> None:
         with inturn.FIFOQueue() as queue, warnings.catch_warnings(record=True) as caught:

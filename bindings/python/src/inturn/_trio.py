@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import trio
 
 from ._asyncio_runs import called
-from ._awaits import awaiting
+from ._awaits import awaiting, begin
 from ._bells import Bell
 from ._callbacks import start_again
 from ._ends import End, error_of
@@ -31,18 +31,31 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
+    from ._awaits import Await
     from ._enqueuing import Enqueuing
     from ._queues import Queue
     from ._tokens import Token
 
-# The turns that tasks have.
-_turns: weakref.WeakKeyDictionary[Any, list[Turn]] = weakref.WeakKeyDictionary()
+# The turns that tasks have, each task's innermost last; of the runs of all threads.
+_turns: dict[Any, list[Turn]] = {}
 
 
 def tokens_here() -> list[int]:
     """`_awaits.tokens_here`."""
     turns = _turns.get(trio.lowlevel.current_task(), ())
     return [turn._token._bits for turn in reversed(turns) if turn._token is not None]
+
+
+def _tokens_of_thread() -> list[int]:
+    """The tokens of the turns that go on only on the calling thread."""
+    turns = [turn for each in list(_turns.values()) for turn in each if turn._home.is_here()]
+    return [token._bits for turn in turns if (token := turn._token) is not None]
+
+
+def look(awaited: Callable[[], int | None]) -> Callable[[], Await] | None:
+    """`Queue._look`: while this thread waits, no turn of its tasks goes on, whoever has it."""
+    tokens = _tokens_of_thread()
+    return (lambda: begin(awaited(), tokens)) if tokens else None
 
 
 class Turn(NotCopied):
@@ -129,7 +142,10 @@ class Turn(NotCopied):
         self._queue._holders.pop(self, None)  # type: ignore[call-overload]
         if token is None:
             return
-        _turns[self._task].remove(self)
+        turns = _turns[self._task]
+        turns.remove(self)
+        if not turns:
+            del _turns[self._task]
         with suppress(AlreadyFinishedError):  # it was cut off
             if error is None:
                 token.finish(result)

@@ -93,6 +93,9 @@ class TurnTaker(NotCopied):
     def _look(self, awaited: Callable[[], int | None]) -> Callable[[], _awaits.Await] | None:
         """For a blocking wait on a loop's thread, for what has these bits: what begins it, as
         `_awaits.begin` does.  Otherwise None."""
+        trio = _awaits.trio_part
+        if trio is not None and (look := trio.look(awaited)) is not None:
+            return look  # type: ignore[no-any-return]
         return None if _asyncio is None else _asyncio.look(self, awaited)
 
     # What users call -------------------------------------------------------------------------
