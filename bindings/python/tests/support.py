@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from pathlib import Path
 from typing import Any, Callable
 
@@ -82,6 +82,17 @@ def run(main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         await asyncio.wait_for(main(), LIMIT)
 
     asyncio.run(limited(), debug=True)
+
+
+def run_trio(main: Callable[[], Awaitable[None]]) -> None:
+    """The same under trio."""
+    import trio  # not in an interpreter that has no packages
+
+    async def limited() -> None:
+        with trio.fail_after(LIMIT):
+            await main()
+
+    trio.run(limited)
 
 
 def run_python(

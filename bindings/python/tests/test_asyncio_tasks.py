@@ -192,7 +192,8 @@ def test_what_who_cancels_says_comes_through(kind: Kind) -> None:
         assert inside == [("because",)]
         queue.suspend()
         assert await Waiting(lambda: queue.run(work)).cancel("because") == usual
-        assert await Waiting(enter).cancel("because") == ("because",)
+        if kind is not inturn.ActorQueue:
+            assert await Waiting(enter).cancel("because") == ("because",)
         queue.destroy()
 
     run(main)
@@ -352,13 +353,10 @@ def test_a_loop_that_is_closed_while_a_coroutine_runs_leaves_the_queue_to_others
     async def main() -> None:
         for number in range(3):
             queue.run(work, number)
-        block = queue.__aenter__()  # nobody will leave it
         if not isinstance(queue, inturn.ActorQueue):
-            task = asyncio.ensure_future(block)
+            task = asyncio.ensure_future(queue.__aenter__())  # nobody will leave it
             await asyncio.sleep(0)
             task.add_done_callback(lambda _: None)
-        else:
-            block.close()
         while not begun:
             await asyncio.sleep(0)
 

@@ -277,8 +277,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity allows.
         :raises UnsupportedError: an actor queue has no ``retry``, ``condition``, ``join`` and
-            ``on_end`` for coroutines.  Raised by the await if the loop's own thread calls an actor
-            queue's executor, which calls that wait for the loop.
+            ``on_end`` for coroutines, and takes none under trio.  Raised by the await if the loop's
+            own thread calls an actor queue's executor, which calls that wait for the loop.
         :raises DeadlockError: raised by the await inside a coroutine that has the turn itself; if a
             task factory of the loop makes the task, a moment later.
         """

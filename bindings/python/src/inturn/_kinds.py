@@ -165,6 +165,8 @@ class ActorQueue(_Pooled):
     not.
 
     Further segments (`Token.resume`) run in the order of the resumes.  Segments never overlap.
+    A coroutine is made of segments too, from one await to the next; under asyncio, not under trio.
+    So there is no ``async with``: other segments would run at each await of its block.
     ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
     interpreter waits for the operations that can still get their turn, unless the queue is a
     ``daemon``.

@@ -23,7 +23,7 @@ from ._awaits import awaiting, begin
 from ._bells import Bell
 from ._callbacks import start_again
 from ._ends import End, error_of
-from ._errors import AlreadyFinishedError
+from ._errors import AlreadyFinishedError, UnsupportedError
 from ._handles import NotCopied
 from ._library import quick
 
@@ -218,6 +218,11 @@ async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
 
 def run(face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords: Any) -> Run:
     """`Queue.run`."""
+    if face._queue._is_actor:
+        # trio, not the queue, decides when a task goes on: its segments would overlap others.
+        raise UnsupportedError(
+            f"{face._queue!r} runs no coroutines under trio: use a FIFOQueue, or enqueue and resume"
+        )
     return Run(Turn(face, sys._getframe(2)), partial(called, function, arguments, keywords))
 
 

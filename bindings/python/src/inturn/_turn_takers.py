@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _awaits, _executors
 from ._bells import running_trio
+from ._errors import UnsupportedError
 from ._handles import NeverMade, NotCopied
 from ._library import quick
 
@@ -123,7 +124,12 @@ class TurnTaker(NotCopied):
         """Waits for a turn of the queue, which lasts until the block ends, in whatever task.
 
         :raises DeadlockError: inside a coroutine that has the turn itself.
+        :raises UnsupportedError: it is an actor queue, which goes on at each await inside a block.
         """
+        if self._is_actor:
+            raise UnsupportedError(
+                f"{self!r} goes on at each await, so a block would exclude nothing: use a FIFOQueue"
+            )
         entering: Coroutine[Any, Any, Self] = loop_part().enter(self)
         return entering
 

@@ -1,0 +1,157 @@
+"""Turns that trio's tasks have: how they end, whatever ends them, and what may wait for that."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Callable
+
+import anyio
+import pytest
+import trio
+
+import inturn
+from inturn import _trio as inturn_trio
+from support import LIMIT, Gate, finish
+from support import run_trio as run
+
+Outcome = inturn.Outcome
+
+
+async def give(result: object = None) -> object:
+    await trio.sleep(0)
+    return result
+
+
+async def _leave_by_an_exit() -> None:
+    raise SystemExit(3)
+
+
+async def _leave_by_a_nursery() -> None:
+    """Leaves as a nursery does that is cancelled: by a group of its tasks' cancellations."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        nursery.start_soon(trio.sleep_forever)
+
+
+@pytest.mark.parametrize("retry", [None, inturn.Retry(3)], ids=["once", "retry"])
+@pytest.mark.parametrize(
+    ("leave", "outcome"),
+    [(_leave_by_an_exit, Outcome.FAILED), (_leave_by_a_nursery, Outcome.CANCELLED)],
+)
+def test_a_task_that_leaves_for_good_gives_its_turn_to_the_next(
+    leave: Callable[[], Any], outcome: Outcome, retry: inturn.Retry | None
+) -> None:
+    ends: list[inturn.End] = []
+
+    async def main() -> None:
+        queue = inturn.FIFOQueue()
+        left = queue.options(retry=retry, on_end=ends.append).run(leave)
+        with trio.move_on_after(0.02), suppress(SystemExit):
+            await left
+        with trio.move_on_after(LIMIT / 3) as scope:
+            assert await queue.run(give, "next") == "next"
+        assert not scope.cancelled_caught, f"the next waits for its turn: {queue.statistics()}"
+        await queue.drained()
+
+    run(main)
+    assert [(end.outcome, end.attempts) for end in ends] == [(outcome, 1)]
+
+
+def test_a_turn_that_comes_after_its_end_goes_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    token_came, end_came = Gate("the token"), Gate("the end")
+    tell = inturn_trio.Turn._tell
+
+    def tell_the_end_first(turn: inturn_trio.Turn, news: inturn.Token | inturn.End) -> None:
+        if isinstance(news, inturn.End):
+            tell(turn, news)
+            end_came.open()
+        else:
+            token_came.open()
+            end_came.wait()
+            tell(turn, news)
+
+    async def main() -> None:
+        with inturn.ManualClock() as clock:
+            queue = inturn.FIFOQueue(clock=clock)
+            with monkeypatch.context() as patch:
+                patch.setattr(inturn_trio.Turn, "_tell", tell_the_end_first)
+                late = queue.options(max_run=1).run(give)
+                await trio.to_thread.run_sync(token_came.wait)
+                clock.advance(1)
+                with pytest.raises(inturn.TimedOutError):
+                    await late
+            with trio.move_on_after(LIMIT / 3) as scope:
+                assert await queue.run(give, "next") == "next"
+            assert not scope.cancelled_caught, f"the next waits for its turn: {queue.statistics()}"
+            await queue.drained()
+            queue.destroy()
+
+    run(main)
+
+
+def wait_for_drain(queue: inturn.FIFOQueue) -> None:
+    queue.drain(LIMIT / 3)
+
+
+def wait_for_result(queue: inturn.FIFOQueue) -> None:
+    queue.submit(int).result(LIMIT / 3)
+
+
+def wait_for_end(queue: inturn.FIFOQueue) -> None:
+    queue.enqueue(finish).wait(LIMIT / 3)
+
+
+@pytest.mark.parametrize("wait", [wait_for_drain, wait_for_result, wait_for_end])
+@pytest.mark.parametrize("where", ["in a run", "in a block", "beside a block"])
+def test_a_blocking_wait_that_keeps_a_turn_from_its_end_is_refused(
+    wait: Callable[[inturn.FIFOQueue], None], where: str
+) -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue("a") as queue:
+
+            async def refused() -> None:
+                with pytest.raises(inturn.DeadlockError, match='"a"'):
+                    wait(queue)
+
+            async def stay() -> None:
+                async with queue:
+                    await trio.sleep_forever()
+
+            if where == "in a run":
+                await queue.run(refused)
+            elif where == "in a block":
+                async with queue:
+                    await refused()
+            else:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(stay)
+                    while not queue._holders:
+                        await trio.sleep(0)
+                    await refused()
+                    nursery.cancel_scope.cancel()
+            await trio.to_thread.run_sync(wait, queue)
+
+    run(main)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_actor_queue_has_no_block_as_it_would_exclude_nothing(backend: str) -> None:
+    async def main() -> None:
+        with inturn.ActorQueue("actor") as queue:
+            with pytest.raises(inturn.UnsupportedError, match="'actor'> goes on at each await"):
+                async with queue:
+                    pytest.fail("it has entered")
+            assert queue.submit(int).result(LIMIT) == 0
+
+    anyio.run(main, backend=backend)
+
+
+def test_an_actor_queue_refuses_coroutines_as_their_segments_would_overlap_others() -> None:
+    async def main() -> None:
+        with inturn.ActorQueue("actor") as queue:
+            for face in (queue, queue.options(label="labelled")):
+                with pytest.raises(inturn.UnsupportedError, match="'actor'> runs no coroutines"):
+                    await face.run(give)
+            assert (await queue.enqueue(finish)).outcome is Outcome.FINISHED
+
+    run(main)
