@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 import inturn
-from support import LIMIT, Gate, each, finish, join
+from support import LIMIT, Gate, each, finish, join, run_python
 
 Outcome = inturn.Outcome
 
@@ -202,3 +202,30 @@ def test_objects_say_what_they_are() -> None:
         assert repr(operation) == (
             f"<inturn.Operation 'a.txt' of {queue!r}, enqueued at {__file__}:{line}>"
         )
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_queue_whose_first_thread_cannot_be_started_is_refused_and_the_next_one_runs(
+    thread: bool,
+) -> None:
+    ended = run_python(
+        f"""
+import threading, inturn
+start, before = threading.Thread.start, inturn.statistics()
+for error in RuntimeError("can't start new thread"), MemoryError():
+    def refuse(_):
+        raise error
+    threading.Thread.start = refuse
+    try:
+        inturn.FIFOQueue(thread={thread})
+    except inturn.NoMemoryError as refused:
+        assert "no thread can be started" in str(refused), refused
+    else:
+        raise SystemExit("a queue was made that nobody would run")
+    threading.Thread.start = start
+    assert inturn.statistics() == before, inturn.statistics()
+with inturn.FIFOQueue(thread={thread}) as queue:
+    assert queue.submit(int).result({LIMIT} / 3) == 0
+"""
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -192,6 +192,23 @@ def _fail(key: int, token: int, error: BaseException) -> bool:
 _finish = quick.token_finish
 
 
+class HandedOn:
+    """The entry of a call that was handed on to the pool."""
+
+    __slots__ = ("_arguments", "_function")
+
+    def __init__(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._function = function
+        self._arguments = arguments
+
+    def _start(self, token: int) -> None:
+        quick.token_finish(token)
+        self._function(*self._arguments)
+
+    def _dropped(self) -> None:
+        pass
+
+
 def _listen(key: int, told: Any) -> None:
     listener = listeners.get(key)
     if listener is not None:

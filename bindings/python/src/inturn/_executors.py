@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from . import _callbacks
 from . import _prototypes as c
 from ._arguments import checked, label_of, whole
-from ._callbacks import drop, register, start_anywhere, wait
-from ._errors import ClosedError, Error, TimedOutError
+from ._callbacks import HandedOn, drop, register, start_anywhere, wait
+from ._errors import ClosedError, Error, NoMemoryError, TimedOutError
 from ._handles import Closing
 from ._interrupts import ask_for_room, let_call
 from ._library import NOTHING, lib, must, prepared, quick, waiting
@@ -135,23 +135,6 @@ class Executor(Closing):
         return f"<inturn.Executor {self.label or ''!r}>"
 
 
-class _HandedOn:
-    """A call that was handed on to the pool."""
-
-    __slots__ = ("_arguments", "_function")
-
-    def __init__(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        self._function = function
-        self._arguments = arguments
-
-    def _start(self, token: int) -> None:
-        quick.token_finish(token)
-        self._function(*self._arguments)
-
-    def _dropped(self) -> None:
-        pass
-
-
 class Pool:
     """An executor and its threads: one more than are busy at a time.
 
@@ -169,8 +152,6 @@ class Pool:
         self._threads: set[threading.Thread] = set()
         self._starting = False  # a thread that is not waiting for work yet
         self._stopping = False
-        if self.is_single:
-            _single_pools.add(self)
         # Work that must not run on the thread that called it goes through this queue.
         self._handed_on = c.inturn_queue()
         options = c.inturn_queue_options(
@@ -178,16 +159,25 @@ class Pool:
         )
         lib.inturn_queue_create(c.INTURN_QUEUE_CONCURRENT, byref(options), byref(self._handed_on))
         self._handing_on = prepared(self._handed_on.bits)
-        self._start_thread()
+        try:
+            self._start_thread()
+        except NoMemoryError:
+            self._destroy()
+            raise
+        if self.is_single:
+            _single_pools.add(self)
 
     def hand_on(self, function: Callable[..., None], *arguments: Any) -> None:
         """Calls a function on a thread of the pool."""
-        key = register(_HandedOn(function, arguments))
+        key = register(HandedOn(function, arguments))
         to = self._handing_on
         must(quick.queue_enqueue_at, NOTHING, to, start_anywhere, key, drop, NOTHING)
 
     def _start_thread(self) -> None:
-        """Starts another thread, unless one is starting."""
+        """Starts another thread, unless one is starting.
+
+        :raises NoMemoryError: it cannot be started, and there is no other.
+        """
         thread = threading.Thread(target=self._work, name="inturn", daemon=True)
         with self._lock:
             if self._starting or self._stopping or len(self._threads) == self._max_threads:
@@ -196,10 +186,12 @@ class Pool:
             self._threads.add(thread)
         try:
             thread.start()
-        except RuntimeError:  # no memory for a thread, or the interpreter is exiting
+        except (RuntimeError, MemoryError) as error:  # or the interpreter is exiting
             with self._lock:
                 self._starting = False
                 self._threads.remove(thread)
+            if not self._threads:  # else those go on, and each tries again
+                raise NoMemoryError(f"no thread can be started: {error}") from None
 
     def _work(self) -> None:
         """The body of a pool thread. Before it calls anything, it makes sure that another thread is
@@ -225,9 +217,12 @@ class Pool:
         with self._lock:
             self._threads.discard(threading.current_thread())
         if self.is_single:
-            with suppress(Error):  # the interpreter is exiting, or this is a forked child
-                lib.inturn_queue_destroy(self._handed_on)
-                self.executor.close()
+            self._destroy()
+
+    def _destroy(self) -> None:
+        with suppress(Error):  # the interpreter is exiting, or this is a forked child
+            lib.inturn_queue_destroy(self._handed_on)
+            self.executor.close()
 
     def is_at_rest(self) -> bool:
         """Whether nothing waits to be called, and nothing is being called.

@@ -51,6 +51,7 @@ class _Pooled(Queue):
         are those of every `Queue`.
 
         :raises TypeError: with an executor, there is neither.
+        :raises NoMemoryError: the first thread cannot be started.
         """
         if executor is not None and (daemon or thread):
             raise TypeError(f"{self!r} has an executor, so it takes neither daemon nor thread")
