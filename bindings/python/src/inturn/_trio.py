@@ -240,10 +240,12 @@ async def enter(queue: Queue) -> Queue:
 
 def leave(queue: Queue, error: BaseException | None) -> None:
     """``async with queue`` ends, no matter which task has entered it."""
-    task = trio.lowlevel.current_task()
-    turns: list[Any] = [turn for turn in list(queue._holders) if isinstance(turn, Turn)]
-    turns = [turn for turn in turns if turn._scope is None]  # only the blocks
-    turns.sort(key=lambda turn: turn._task is task)  # the caller's own come last
-    if not turns:
-        raise RuntimeError(f"no task is inside {queue!r}")
-    turns[-1].give(error)
+    for turn in reversed(_turns.get(trio.lowlevel.current_task(), ())):
+        if turn._queue is queue and turn._scope is None:  # the last one that the caller has entered
+            turn.give(error)
+            return
+    for holder in reversed(list(queue._holders)):
+        if isinstance(holder, Turn) and holder._scope is None:
+            holder.give(error)
+            return
+    raise RuntimeError(f"no task is inside {queue!r}")
