@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from contextlib import nullcontext
 from functools import partial
 from typing import Callable, Union
 
@@ -362,3 +363,38 @@ def test_an_end_callback_may_ask_its_future_for_the_result() -> None:
         queue.resume()
         assert future.result(LIMIT) == 7
     assert results == [7]
+
+
+Cancelled = concurrent.futures.CancelledError
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ("key", Cancelled),
+        ("owner", Cancelled),
+        ("max_wait", inturn.TimedOutError),
+        ("resolve", None),
+    ],
+)
+def test_a_future_ends_with_its_operation_though_nobody_drains_the_executor(
+    how: str, error: type[BaseException] | None
+) -> None:
+    ends: list[inturn.End] = []
+    done: list[object] = []
+    executor, owner = inturn.Executor(), inturn.Owner()
+    with inturn.ManualClock() as clock, inturn.FIFOQueue(executor=executor, clock=clock) as queue:
+        future = queue.options(key="k", owner=owner, max_wait=1, on_end=ends.append).submit(int)
+        future.add_done_callback(done.append)
+        if how == "max_wait":
+            clock.advance(1)
+        elif how == "owner":
+            owner.close()
+        else:
+            {"key": queue.cancel, "resolve": queue.resolve}[how]("k")
+        with nullcontext() if error is None else pytest.raises(error):
+            assert future.result(LIMIT / 10) is None
+        assert (done, ends) == ([future], [])
+        executor.drain()
+        assert (done, len(ends)) == ([future], 1)
+    executor.close()

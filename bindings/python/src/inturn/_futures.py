@@ -289,10 +289,12 @@ class Attempts(Future[T]):
 
     _operation: Operation | None = None  # the one whose end this reports
     _on_end: OnEnd | None = None
+    _end: End | None = None  # once it is known
 
     def __init__(self, queue: Queue, function: Callable[[], T]) -> None:
         super().__init__(queue, function)
         self._function: Callable[[], T] | None = function
+        self._unended = [True]  # popped by the one who ends it
 
     def _attempt(self, token: Token) -> None:
         """Called as the work, once for each attempt."""
@@ -301,23 +303,45 @@ class Attempts(Future[T]):
                 token.cancel()
                 return
             self._state = RUNNING
-        assert self._function is not None
-        call_as_work(self._function, token)
+            if self._end is not None:  # a moment ago, when it was neither pending nor running
+                self._end_with(self._end)
+        function = self._function
+        if function is not None:
+            call_as_work(function, token)
+        else:  # the end was faster
+            with suppress(AlreadyFinishedError):
+                token.cancel()
 
     def _ended(self, end: End) -> None:
         on_end, self._on_end, self._function = self._on_end, None, None
         try:  # first, as the end callback may ask for the result
-            if self._claim() or self._state == RUNNING:  # otherwise `cancel` has cancelled it
-                error = error_of(end)
-                if error is None:
-                    self._give(end.result)
-                elif end.outcome is Outcome.CANCELLED:
-                    self._end_cancelled()
-                else:
-                    self._give_exception(error)
+            self._end_with(end)
         finally:
             if on_end is not None:
                 on_end(end)
+
+    def _wait_for_operation(self, ns: int) -> None:
+        super()._wait_for_operation(ns)
+        # The executor may be one that nobody drains meanwhile, and it would tell the end.
+        if not self.done() and self._operation is not None:
+            self._end_with(self._operation.wait(0))
+
+    def _end_with(self, end: End) -> None:
+        """Ends it like its operation, unless `cancel` or another caller has done so."""
+        self._end = end
+        if not self._claim() and self._state != RUNNING:
+            return
+        try:
+            self._unended.pop()
+        except IndexError:
+            return
+        error = error_of(end)
+        if error is None:
+            self._give(end.result)
+        elif end.outcome is Outcome.CANCELLED:
+            self._end_cancelled()
+        else:
+            self._give_exception(error)
 
     def __del__(self) -> None:
         """Nothing to do: the operation owns the handle."""
