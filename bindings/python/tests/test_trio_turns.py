@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
 from contextlib import suppress
 from typing import Any, Callable
 
@@ -11,7 +13,7 @@ import trio
 
 import inturn
 from inturn import _trio as inturn_trio
-from support import LIMIT, Gate, finish
+from support import LIMIT, Gate, finish, until
 from support import run_trio as run
 
 Outcome = inturn.Outcome
@@ -87,6 +89,63 @@ def test_a_turn_that_comes_after_its_end_goes_to_the_next(monkeypatch: pytest.Mo
             queue.destroy()
 
     run(main)
+
+
+def test_a_turn_whose_operation_ended_after_it_was_dropped_reports_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    token_came, ended = Gate("the token"), Gate("the end")
+
+    def tell() -> None:  # as a weak method does whose object is gone
+        token_came.open()
+        ended.wait()
+
+    async def main() -> None:
+        with inturn.ManualClock() as clock:
+            queue = inturn.FIFOQueue(clock=clock)
+            with monkeypatch.context() as patch:
+                patch.setattr(weakref, "WeakMethod", lambda _: tell)
+                late: Any = queue.options(max_run=1).run(give)
+            await trio.to_thread.run_sync(token_came.wait)
+            with trio.move_on_after(0):
+                await late
+            clock.advance(1)
+            operation = late._turn._operation
+            until("the end of its time", lambda: operation.state is inturn.State.ENDED)
+            ended.open()
+            assert await queue.run(give, "next") == "next"
+            await trio.to_thread.run_sync(queue.drain, LIMIT)
+            queue.destroy()
+
+    run(main)
+    assert seen == []
+
+
+def test_an_end_that_is_told_when_the_run_is_over_reports_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    run_is_over = Gate("the end of trio.run")
+    kept: list[object] = []
+    queue = inturn.FIFOQueue()
+
+    async def main() -> None:
+        async def leave() -> None:
+            scope.cancel()
+            await trio.sleep_forever()
+
+        left: Any = queue.options(on_end=run_is_over.wait).run(leave)
+        kept.append(left)
+        with trio.CancelScope() as scope:
+            await left
+
+    run(main)
+    run_is_over.open()
+    queue.drain(LIMIT)
+    assert seen == []
 
 
 def wait_for_drain(queue: inturn.FIFOQueue) -> None:

@@ -82,7 +82,8 @@ class Turn(NotCopied):
             if told is not None:
                 told(news)
             elif over.is_set() and not isinstance(news, End):
-                news.cancel()
+                with suppress(AlreadyFinishedError):
+                    news.cancel()
 
         def end(end: End) -> None:
             try:
@@ -104,7 +105,8 @@ class Turn(NotCopied):
     def _ask_to_end(self) -> None:
         scope = self._scope
         if scope is not None:
-            self._bell._call(scope.cancel)
+            with suppress(trio.RunFinishedError):  # all tasks have left
+                self._bell._call(scope.cancel)
 
     def _give_up(self) -> None:
         """Nobody waits for it any more: tokens that have come meanwhile are given back."""
