@@ -8,6 +8,7 @@ import gc
 import pickle
 import queue
 from decimal import Decimal
+from io import StringIO
 from typing import Any, Callable
 
 import pytest
@@ -144,6 +145,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "drain of one": (lambda _: Forgets().drain(), Null, "Forgets.__init__ has not"),
     "timeout": (lambda q: q.drain("3"), TypeError, "a time in seconds.* '3'"),
     "decimal timeout": (lambda q: q.drain(Decimal(3)), TypeError, "timeout of .*'mine'.* not Dec"),
+    "decimal NaN": (lambda q: q.drain(Decimal("NaN")), ValueError, "timeout of .*'mine'.*'NaN'"),
     "future's": (lambda q: _wait_wrongly(q), TypeError, "timeout of .*Future.* a time.* '3'"),
     "reason": (lambda q: q.suspend(3), TypeError, "reason of .*'mine'.* a string.* not 3"),
     "key": (lambda q: q.resolve(3), TypeError, "key of .*'mine'.* a string.* not 3"),
@@ -157,6 +159,12 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "observer": (lambda _: loose.Value(1).observe(3), TypeError, "observer of .*Value.* not 3"),
     "observer's": (lambda _: loose.Value(1).observe(print, executor=3), TypeError, "executor of"),
     "owner's": (lambda _: loose.Owner(capacity=-1), ValueError, "capacity of .*Owner.* not -1"),
+    "loop": (lambda q: q.run_on(3, _coroutine), TypeError, "loop of .*'mine'.* a.* loop, not 3"),
+    "why": (lambda _: loose.why(3), TypeError, "operation of .*why.* or a future.*, not 3"),
+    "why a queue": (lambda q: loose.why(q), TypeError, "operation of .*why.* or a future.*'mine'"),
+    "dump": (lambda _: loose.dump([]), TypeError, r"file of .* a path, .* has one, not \[\]"),
+    "dump to text": (lambda _: loose.dump(StringIO()), ValueError, "file of .* a path, .*StringIO"),
+    "trace": (lambda _: loose.write_trace(None), TypeError, "file of .* a path, .*, not None"),
     "limit": (lambda q: q.operations(-1), ValueError, "limit of .*'mine'.* not -1"),
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ def checked(owner: object, name: str, value: Any, what: str, convert: Callable[[
         return convert(value)
     except TypeError:
         error: type[Exception] = TypeError
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):  # the latter by Decimal("NaN"), for one
         error = ValueError
     raise error(f"{name} of {owner!r} must be {what}, not {value!r}")
 

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _prototypes as c
+from ._arguments import checked, one_of
 from ._ends import State
 from ._errors import AlreadyFinishedError
 from ._library import lib
@@ -223,7 +224,14 @@ def why(operation: Operation | Future[Any]) -> Report | None:
 
     The report has the chain from the operation to the cause, and describes it in one line.  Its
     ``holders`` say who is to end the last one.  The result is ``None`` if the operation has ended.
+
+    :raises TypeError: it is neither an operation nor a future of a queue.
     """
+    from ._futures import Future
+    from ._operations import Operation
+
+    what = "an operation or a future of a queue"
+    operation = checked("inturn.why", "operation", operation, what, one_of(Operation, Future))
     answers: list[tuple[Report, int]] = []
 
     def tell(_context: int | None, pointer: Any) -> None:

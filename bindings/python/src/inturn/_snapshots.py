@@ -8,7 +8,7 @@ from enum import IntEnum, IntFlag
 from typing import Any, Callable, NamedTuple, overload
 
 from . import _prototypes as c
-from ._arguments import checked, whole
+from ._arguments import checked, one_of, whole
 from ._diagnosis import StallCause, said
 from ._ends import State
 from ._library import lib
@@ -138,7 +138,8 @@ def dump(file: Any = None, format: str = "text") -> str | None:
     each queue or operation to what it waits for) or ``html`` (a page for a browser that needs
     nothing else).
 
-    :raises ValueError: the format is unknown, or given as the file.
+    :raises TypeError: the file is none.
+    :raises ValueError: the format is unknown, or given as the file; or the file has no descriptor.
     :raises InvalidArgumentError: it cannot be written there.
     """
     what = "one of " + ", ".join(_FORMATS)
@@ -159,10 +160,19 @@ def _write(file: Any, write: Callable[[int], object]) -> None:
         with open(file, "wb") as opened:  # noqa: PTH123  # a path of bytes, too
             write(opened.fileno())
         return
-    if not isinstance(file, int):
-        file.flush()
-        file = file.fileno()
-    write(file)
+    what = "a path, a descriptor, or an open file that has one"
+    write(checked("inturn", "file", file, what, _descriptor_of))
+
+
+def _descriptor_of(file: Any) -> int:
+    if isinstance(file, int):
+        return file
+    try:
+        flush, fileno = file.flush, file.fileno
+    except AttributeError:
+        raise TypeError from None
+    flush()
+    return one_of(int)(fileno())  # type: ignore[no-any-return]
 
 
 def start_trace(size: int = 0) -> None:
@@ -192,6 +202,8 @@ def write_trace(file: Any) -> None:
     each thread, with arrows from an enqueue to the start, from there to the end, and from an end to
     what it let start.  See ``inturn_trace_write`` in ``inturn.h`` for what a ring loses.
 
+    :raises TypeError: the file is none.
+    :raises ValueError: the file has no descriptor.
     :raises InvalidArgumentError: it cannot be written there.
     """
     _write(file, lib.inturn_trace_write)

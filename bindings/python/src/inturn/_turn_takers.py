@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _awaits, _executors
+from ._arguments import checked, one_of
 from ._bells import running_trio
 from ._errors import UnsupportedError
 from ._handles import NeverMade, NotCopied
@@ -111,13 +112,15 @@ class TurnTaker(NotCopied):
     ) -> Future[T]:
         """`Queue.run` for the loop of another thread, like ``asyncio.run_coroutine_threadsafe``.
 
-        :raises TypeError: the function is not callable.
+        :raises TypeError: the function is not callable, or the loop is none.
         :raises RuntimeError: the loop is closed.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity allows.
         """
         result: Future[T]
-        result = asyncio_part().run_on(self, loop, fn, args, kwargs)
+        part = asyncio_part()
+        checked(self, "loop", loop, "an event loop", one_of(part.asyncio.AbstractEventLoop))
+        result = part.run_on(self, loop, fn, args, kwargs)
         return result
 
     def __aenter__(self) -> Coroutine[Any, Any, Self]:
