@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any, Callable
 
@@ -13,6 +14,7 @@ import trio
 
 import inturn
 from inturn import _trio as inturn_trio
+from inturn._segments import Handler
 from support import LIMIT, Gate, finish, until
 from support import run_trio as run
 
@@ -146,6 +148,42 @@ def test_an_end_that_is_told_when_the_run_is_over_reports_nothing(
     run_is_over.open()
     queue.drain(LIMIT)
     assert seen == []
+
+
+def test_a_request_to_end_that_is_told_when_the_task_has_left_reports_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    request_came, has_left = Gate("the request"), Gate("the task to leave")
+
+    def tell_late(handler: Handler, _bits: int) -> None:
+        token = handler._current()
+        request_came.open()
+        has_left.wait()
+        assert token is not None
+        handler._handler(token)
+
+    monkeypatch.setattr(Handler, "_tell", tell_late)
+
+    async def main() -> None:
+        queue = inturn.FIFOQueue()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_await, queue.options(key="k").run(trio.sleep_forever))
+            while not queue._holders:
+                await trio.sleep(0)
+            queue.cancel("k")
+            await trio.to_thread.run_sync(request_came.wait)
+            nursery.cancel_scope.cancel()
+        has_left.open()
+        await trio.to_thread.run_sync(queue.drain, LIMIT)
+
+    run(main)
+    assert seen == []
+
+
+async def _await(waited: Awaitable[object]) -> None:
+    await waited
 
 
 def wait_for_drain(queue: inturn.FIFOQueue) -> None:

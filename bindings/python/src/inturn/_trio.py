@@ -105,8 +105,7 @@ class Turn(NotCopied):
     def _ask_to_end(self) -> None:
         scope = self._scope
         if scope is not None:
-            with suppress(trio.RunFinishedError):  # all tasks have left
-                self._bell._call(scope.cancel)
+            _cancel(self._bell, scope)
 
     def _give_up(self) -> None:
         """Nobody waits for it any more: tokens that have come meanwhile are given back."""
@@ -183,7 +182,7 @@ class Run(NotCopied):
                 turn.hold(news)
                 with trio.CancelScope() as turn._scope:
                     with suppress(AlreadyFinishedError):
-                        news.on_cancel(lambda _: turn._ask_to_end())
+                        news.on_cancel(partial(_cancel, turn._bell, turn._scope))
                     await _attempt(turn, call)
                 turn._scope = None
                 del news
@@ -195,6 +194,12 @@ class Run(NotCopied):
             turn._give_up()  # a token may come after the end
             # The exception leads here, and must not lead to what leads to the exception.
             self = turn = call = news = error = None  # type: ignore[assignment]
+
+
+def _cancel(bell: Bell, scope: trio.CancelScope, _: object = None) -> None:
+    """Cancels a scope from any thread; it keeps no turn, as an operation may keep this call."""
+    with suppress(trio.RunFinishedError):  # all tasks have left
+        bell._call(scope.cancel)
 
 
 def _is_cancelled(error: BaseException) -> bool:
