@@ -138,9 +138,15 @@ compile_embedded() {
   [[ $configuration == release ]] ||
     shared_objects+=("$embedded/libswiftUnicodeDataTables.a")
   static_objects=("${shared_objects[@]}")
+  local flags
   for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
-    compile_c static_objects "$file"
-    compile_c shared_objects "$file" -include bindings/c/libc/versions.h
+    flags=()
+    # Dumps and traces are written seldom.
+    if [[ $configuration == release && $file =~ /(Answers|Page|Trace[A-Z].*)\.c$ ]]; then
+      flags+=(-Os)
+    fi
+    compile_c static_objects "$file" "${flags[@]}"
+    compile_c shared_objects "$file" "${flags[@]}" -include bindings/c/libc/versions.h
   done
 }
 
@@ -212,10 +218,11 @@ build_with_run_time() {
 # The program is C, and so small that it is built each time. It runs with all C
 # libraries that the library runs with: see program/start.c.
 build_program() {
-  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Os -Wall -Wextra \
-    -Werror -ISources/CInturnSystem/include bindings/c/program/*.c \
-    Sources/CInturnSystem/Page.c -Wl,--wrap=__libc_start_main -Wl,--gc-sections \
-    -Wl,-z,now -s -o "$output/inturn"
+  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Os \
+    -fno-asynchronous-unwind-tables -Wall -Wextra -Werror \
+    -ISources/CInturnSystem/include bindings/c/program/*.c Sources/CInturnSystem/Page.c \
+    -Wl,--wrap=__libc_start_main -Wl,--gc-sections -Wl,--icf=all -Wl,-z,now -s \
+    -o "$output/inturn"
   install -m 644 bindings/c/program/inturn-gdb.py "$output"
 }
 

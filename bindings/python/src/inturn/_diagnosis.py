@@ -150,11 +150,6 @@ class Info(NamedTuple):
     started_ns: int
 
 
-def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
-    """The library's structs as `Info`."""
-    return [said(Info, info, state=State) for info in infos]
-
-
 class LibraryStatistics(NamedTuple):
     """Counts of the whole library: the objects that are alive."""
 

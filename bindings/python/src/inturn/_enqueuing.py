@@ -290,7 +290,9 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuses new operations, cancels pending ones if asked to, and waits for the rest.
 
-        The queue is not destroyed: running operations end as usual.
+        The queue is not destroyed: running operations end as usual.  With ``cancel_futures``, those
+        that can be asked to end are asked: by a token's `Token.on_cancel`, and a coroutine with
+        options by its task's ``cancel``.
 
         :raises DeadlockError: it would wait for the caller.
         """

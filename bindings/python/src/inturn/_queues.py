@@ -29,7 +29,7 @@ from ._futures import cancel_pending
 from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
-from ._operations import room_for
+from ._operations import infos_of, room_for
 from ._sites import Called
 from ._turn_takers import TurnTaker
 
@@ -307,8 +307,6 @@ class Queue(Enqueuing, TurnTaker, Called):
         try:
             wait(self, drain, timeout, self._look(lambda: self._handle.bits))
         except TimedOutError as error:
-            from ._diagnosis import infos_of
-
             error.left = tuple(infos_of(infos[: count.value]))
             left = ", ".join(
                 f"{info.label!r} is {info.state.name.lower()}" for info in error.left[:3]
@@ -354,8 +352,6 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         :raises ValueError: the limit is negative.
         """
-        from ._diagnosis import infos_of
-
         checked(self, "limit", limit, "a number of operations, 0 or more", whole(0, 2**32))
         infos, count = room_for(limit), c_size_t()
         lib.inturn_queue_list(self._handle, infos, limit, byref(count))
@@ -396,6 +392,6 @@ class Queue(Enqueuing, TurnTaker, Called):
             self.close()
             if cancel_futures:
                 cancel_pending(self)
-                lib.inturn_queue_cancel_all(self._handle)  # running coroutines go on
+                lib.inturn_queue_cancel_all(self._handle)
             if wait:
                 self.drain()
