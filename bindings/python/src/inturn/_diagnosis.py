@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from ctypes import byref, c_void_p, cast
+from ctypes import byref, c_size_t, c_void_p, cast
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
@@ -12,13 +12,12 @@ from . import _prototypes as c
 from ._arguments import checked, one_of
 from ._ends import State
 from ._errors import AlreadyFinishedError
+from ._futures import Future
 from ._library import lib
+from ._operations import Operation, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from ._futures import Future
-    from ._operations import Operation
 
 
 class ReportKind(IntEnum):
@@ -150,6 +149,18 @@ class Info(NamedTuple):
     started_ns: int
 
 
+def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
+    """The library's structs as `Info`."""
+    return [said(Info, info, state=State) for info in infos]
+
+
+def operations_of(queue: Any, limit: int) -> list[Info]:
+    """The queue's operations that have not ended."""
+    infos, count = room_for(limit), c_size_t()
+    lib.inturn_queue_list(queue, infos, limit, byref(count))
+    return infos_of(infos[: count.value])
+
+
 class LibraryStatistics(NamedTuple):
     """Counts of the whole library: the objects that are alive."""
 
@@ -222,9 +233,6 @@ def why(operation: Operation | Future[Any]) -> Report | None:
 
     :raises TypeError: it is neither an operation nor a future of a queue.
     """
-    from ._futures import Future
-    from ._operations import Operation
-
     what = "an operation or a future of a queue"
     operation = checked("inturn.why", "operation", operation, what, one_of(Operation, Future))
     answers: list[tuple[Report, int]] = []

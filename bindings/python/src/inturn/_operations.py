@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import CodeType
 
-    from ._diagnosis import Info
     from ._options import Extras
     from ._queues import Queue
     from ._segments import Handler
@@ -229,10 +228,3 @@ def room_for(count: int) -> Any:
     if count:
         infos[0].size = sizeof(c.inturn_operation_info)
     return infos
-
-
-def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
-    """The library's structs as `Info`."""
-    from ._diagnosis import Info, said
-
-    return [said(Info, info, state=State) for info in infos]

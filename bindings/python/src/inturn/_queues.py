@@ -29,7 +29,7 @@ from ._futures import cancel_pending
 from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
-from ._operations import infos_of, room_for
+from ._operations import room_for
 from ._sites import Called
 from ._turn_takers import TurnTaker
 
@@ -307,6 +307,8 @@ class Queue(Enqueuing, TurnTaker, Called):
         try:
             wait(self, drain, timeout, self._look(lambda: self._handle.bits))
         except TimedOutError as error:
+            from ._diagnosis import infos_of
+
             error.left = tuple(infos_of(infos[: count.value]))
             left = ", ".join(
                 f"{info.label!r} is {info.state.name.lower()}" for info in error.left[:3]
@@ -352,10 +354,10 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         :raises ValueError: the limit is negative.
         """
+        from ._diagnosis import operations_of
+
         checked(self, "limit", limit, "a number of operations, 0 or more", whole(0, 2**32))
-        infos, count = room_for(limit), c_size_t()
-        lib.inturn_queue_list(self._handle, infos, limit, byref(count))
-        return infos_of(infos[: count.value])
+        return operations_of(self._handle, limit)
 
     def events(self) -> Events:
         """The queue's events from now on, for ``async for``, until the queue is destroyed.
