@@ -39,7 +39,7 @@ def problems() -> list[str]:
     listed = set(
         re.findall(
             r"^\| `(\w+)` \|",
-            section(page, "From above").split("Each names")[0],
+            section(page, "From above").split("A folder may use")[0],
             re.MULTILINE,
         )
     )
@@ -69,11 +69,11 @@ TYPE = re.compile(
 def names_from_above(page: str) -> list[str]:
     """What folders name of later ones and the page does not say, and what it says in vain."""
     text = section(page, "From above")
-    order = re.findall(r"^\| `(\w+)` \|", text.split("Inside of")[1].split("Each names")[0], re.M)
+    order = re.findall(r"^\| `(\w+)` \|", text.split("Inside of")[1].split("A folder may use")[0], re.M)
     allowed = {
         (folder, name)
         for names, folders in re.findall(
-            r"^\| (`.*?`) \| (`.*?`) \|", text.split("Each names")[1], re.M
+            r"^\| (`.*?`) \| (`.*?`) \|", text.split("A folder may use")[1], re.M
         )
         for name in re.findall(r"`(\w+)`", names)
         for folder in re.findall(r"`(\w+)`", folders)
