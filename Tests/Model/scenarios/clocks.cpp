@@ -248,6 +248,31 @@ SCENARIO(an_attempt_whose_place_is_freed_meets_the_destruction) {
   });
 }
 
+// Only the segment has the token: nobody comes again to give the place up.
+SCENARIO(a_segment_meets_the_end_of_its_operations_time) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
+  Operation &x =
+      queue.add("x", keeps, with([](auto &o) { o.max_run_ns = 10; }));
+  x.mayBeCutOff = true;
+  together({[&] {
+              x.awaitCall();
+              clock.advance(10);
+            },
+            [&] {
+              x.awaitCall();
+              inturn_status status = inturn_token_resume(
+                  x.token,
+                  [](void *context, inturn_token) {
+                    static_cast<Operation *>(context)->finish();
+                  },
+                  &x, nullptr);
+              expect("resume", status, {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+            },
+            [&] { queue.add("y", finishes); }});
+  expect("drain", queue.drain(), {INTURN_OK});
+}
+
 // A notice that finds nothing to call is also waited for.
 SCENARIO(an_attempt_whose_place_is_freed_waits_for_an_idle_notice) {
   ManualClock clock;
