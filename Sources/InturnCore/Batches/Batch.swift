@@ -203,14 +203,8 @@ package final class Batch: @unchecked Sendable {
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
     let process = ProcessState.current
     entry.pointee.item.destroy?(entry.pointee.item.context)
-    if isForked(since: process) { return }
+    if ProcessState.isForked(since: process) { return }
     entry.pointee.batch.takeUnretainedValue().takeDown(entry)
-  }
-
-  /// Whether a function of the program has forked, and this is the child: what is left of the batch
-  /// belongs to the parent's engine.
-  private static func isForked(since process: UInt32) -> Bool {
-    (ProcessState.current ^ process) & ~ProcessState.exitingBit != 0
   }
 
   /// For a batch without operations: the destroy function of its placeholder.
@@ -233,7 +227,7 @@ package final class Batch: @unchecked Sendable {
     slot?.dropReference()
     let process = ProcessState.current
     staged.deliver()
-    if Self.isForked(since: process) { return }
+    if ProcessState.isForked(since: process) { return }
     if goesOn, let graph {
       let isFinished = end.end.outcome == .finished
       // Nobody is told once the queue is gone.
@@ -243,7 +237,7 @@ package final class Batch: @unchecked Sendable {
       }
     }
     if stops { cancelRest() }
-    if isOver && !Self.isForked(since: process) { complete() }
+    if isOver && !ProcessState.isForked(since: process) { complete() }
   }
 
   /// Records the end of a bare job whose slot has this word, before its lane has settled it.
@@ -339,7 +333,7 @@ package final class Batch: @unchecked Sendable {
     Engine.withUse(of: self) { $0.isCompleting = true }
     let process = ProcessState.current
     onEnd?(self)
-    if Self.isForked(since: process) { return }
+    if ProcessState.isForked(since: process) { return }
     lock.withLock { isComplete = true }
     wakeups.advance()
     Engine.withUse(of: self) {

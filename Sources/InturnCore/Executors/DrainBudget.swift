@@ -28,7 +28,7 @@ package struct DrainBudget {
   @inline(__always)
   var isStillOurs: Bool { ProcessState.current == process }
 
-  var isForkedChild: Bool { (ProcessState.current ^ process) & ~ProcessState.exitingBit != 0 }
+  var isForkedChild: Bool { ProcessState.isForked(since: process) }
 
   package init(remaining: Int, wanted: RawWork? = nil) {
     self.remaining = remaining

@@ -28,6 +28,11 @@ package enum ProcessState {
   /// Whether this process is the child of another one that had the library loaded.
   static var wasForked: Bool { current & ~exitingBit != 1 }
 
+  /// Whether this is a child that was forked since `current` was read. What was used before belongs to
+  /// the parent's engine.
+  @inline(__always)
+  static func isForked(since before: UInt32) -> Bool { (current ^ before) & ~exitingBit != 0 }
+
   static var isExiting: Bool { current & exitingBit != 0 }
 
   static func beginExit() { word.pointee.bitwiseOr(exitingBit, ordering: .relaxed) }

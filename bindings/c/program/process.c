@@ -247,6 +247,7 @@ static int connect_to(pid_t process, const char *path) {
   return connection;
 }
 
+/// Fails if the process is gone, or has not loaded the library.
 static void fail_without_library(pid_t process) {
   int number = (int)process;
   char *maps = read_file(living_thread(process), "maps", NULL);
