@@ -69,7 +69,9 @@ TYPE = re.compile(
 def names_from_above(page: str) -> list[str]:
     """What folders name of later ones and the page does not say, and what it says in vain."""
     text = section(page, "From above")
-    order = re.findall(r"^\| `(\w+)` \|", text.split("Inside of")[1].split("A folder may use")[0], re.M)
+    order = re.findall(
+        r"^\| `(\w+)` \|", text.split("Inside of")[1].split("A folder may use")[0], re.M
+    )
     allowed = {
         (folder, name)
         for names, folders in re.findall(

@@ -44,10 +44,12 @@ log_counts() {
 
 # complaints FILE: the lines of a log that say what went wrong, the first of them.
 # A test that has passed complains of nothing, whatever its name is; of a stack of
-# Python's, what is in the tests.
+# Python's, what is in the tests. Where nothing is found, the last lines have to do.
 complaints() {
-  grep -avE ' PASSED( |$)' "$1" |
-    grep -aE -m 20 'FAILED|✘|[Ee]rror: |Sanitizer: |tests/[^"]*", line [0-9]+ in ' || true
+  local said
+  said=$(grep -avE ' PASSED( |$)' "$1" |
+    grep -aE -m 20 'FAILED|✘|[Ee]rror: |Sanitizer: |tests/[^"]*", line [0-9]+ in ' || true)
+  echo "${said:-$(tail -n 10 "$1")}"
 }
 
 # hindrance NAME: why a part cannot run: "failed WHY" or "skipped WHY", in one
