@@ -35,6 +35,29 @@ import Testing
     #expect(ran.value == 0)
   }
 
+  /// Inside a closure, and inside a task whose body the queue runs.
+  @Test(arguments: [false, true], [false, true])
+  func `what runs may cancel what is behind it, and wait for that end`(
+    isTask: Bool, isWatched: Bool
+  ) async {
+    let queue = FIFOQueue()
+    // A queue whose states are observed starts its operations one by one.
+    let states = isWatched ? queue.states : nil
+    defer { withExtendedLifetime(states) {} }
+    let behind = Box<QueuedOperation>()
+    let ends = Log<OperationEnd>()
+    let body: @Sendable () async -> Void = {
+      let operation = await behind.wait(for: "the operation behind")
+      operation.cancel()
+      ends.add(await operation.waitForEnd())
+    }
+    if isTask { _ = Task(on: queue) { await body() } } else { queue.enqueue(body) }
+    behind.fill(queue.enqueueTask { Issue.record("it was cancelled") })
+    queue.enqueue { ends.add(.finished) }
+    await queue.drained()
+    #expect(ends.entries == [.cancelled, .finished])
+  }
+
   @Test func `where nothing can be thrown, a cancelled body runs in its turn and knows it`() async {
     let queue = FIFOQueue()
     let onActorActor = Notes()

@@ -212,7 +212,7 @@ extension UnsafeMutablePointer<Lane> {
   /// slot belongs from now on.
   func suspendBurstLocked(_ gate: OperationSlot.Pointer) {
     countBurstLocked()
-    pointee.machine.flags.remove(.bursting)
+    pointee.machine.flags.subtract([.bursting, .away])
     // It was counted as finished when it started; from now on it is counted when it ends.
     pointee.finished -= 1
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)

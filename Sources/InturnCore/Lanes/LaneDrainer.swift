@@ -88,6 +88,7 @@ package final class LaneDrainer: @unchecked Sendable {
       if !job.work.isNone {
         let tag = askForTag()
         if job.tag != tag { return goBackLocked(job) }
+        lane.pointee.machine.drainerGoesAway()
         if lane.pointee.machine.countsStarts { return startPlainLocked() }
         // It has no slot, so it is in the buffer.
         burst = lane.beginBurstLocked(lane.frontLocked().unsafelyUnwrapped, &budget)

@@ -153,6 +153,10 @@ void HostedQueue::dropped(void *context) {
                item.name.c_str());
   if (item.queue->isDestroyed)
     model_fail("%s is dropped after the queue", item.name.c_str());
+  if (++item.queue->inDrop > 1)
+    model_fail("%s is dropped beside another one", item.name.c_str());
+  model_touch(&item.queue->dropPayload);
+  item.queue->inDrop--;
 }
 
 // Draining -----------------------------------------------------------------

@@ -82,7 +82,7 @@ private:
   inturn_queue_kind kind;
   std::vector<std::unique_ptr<Item>> items;
   uint64_t order = 0;
-  int inCall = 0;
+  int inCall = 0, inDrop = 0, dropPayload = 0;
   uint64_t visits = 0, failures = 0, lastFailures = 0;
   int sessions = 0; // threads that run operations
   int suspends = 0, resumes = 0;

@@ -219,6 +219,59 @@ SCENARIO(cancel_meets_an_actor_queues_drainer) {
   cancelMeetsTheDrainer(INTURN_QUEUE_ACTOR);
 }
 
+// What runs waits for the end of another operation of its queue: that end does
+// not wait for the drainer, which belongs to what runs.
+static void endIsWaitedFor(HostedQueue::Form form) {
+  HostedQueue queue(INTURN_QUEUE_FIFO);
+  auto &running = queue.add("running", form, Body::keeps);
+  auto &first = queue.add("first", Form::turn);
+  auto &second = queue.add("second", Form::turn);
+  together({[&] {
+              running.awaitBegin();
+              first.cancel();
+              await("the end of first", [&] { return first.drops > 0; });
+              running.finish();
+            },
+            [&] {
+              second.cancel();
+              queue.add("closure", Form::closure);
+              queue.add("task", Form::task);
+            },
+            [&] {
+              queue.suspend();
+              queue.resume();
+              queue.add("turn", Form::turn);
+            }});
+  queue.drain();
+}
+
+SCENARIO(a_closure_waits_for_an_end_behind_it) {
+  endIsWaitedFor(Form::closure);
+}
+
+SCENARIO(a_task_waits_for_an_end_behind_it) { endIsWaitedFor(Form::task); }
+
+// The same, where all that is behind it is cancelled, more than once.
+SCENARIO(an_operation_waits_for_the_end_of_all_behind_it) {
+  HostedQueue queue(INTURN_QUEUE_FIFO);
+  auto &running = queue.add("running", Form::closure, Body::keeps);
+  auto &first = queue.add("first", Form::closure);
+  auto &second = queue.add("second", Form::turn);
+  together({[&] {
+              running.awaitBegin();
+              queue.cancelAll();
+              await("their ends",
+                    [&] { return first.drops > 0 && second.drops > 0; });
+              running.finish();
+            },
+            [&] {
+              queue.add("closure", Form::closure);
+              queue.cancelAll();
+            },
+            [&] { queue.add("task", Form::task); }});
+  queue.drain();
+}
+
 static void suspendMeetsTheDrainer(inturn_queue_kind kind) {
   HostedQueue queue(kind);
   queue.add("a", Form::closure, Body::fails);
