@@ -10,6 +10,7 @@ extension Engine {
     var options = options
     options.executor = OutsideExecutor(host: host)
     options.clock = clock
+    if options.traits.contains(.oneAtATime) { options.traits.insert(.longCalls) }
     let objects = current.pointee.objects
     objects.lock.lock()
     options.executor!.users += 1

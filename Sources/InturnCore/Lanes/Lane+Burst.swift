@@ -112,6 +112,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.burstGeneration = burst.gate.loadWord().generation
     pointee.machine.flags.insert(.bursting)
     addRunningLocked(burst.gate)
+    drainerCallsLocked()
     pointee.lock.unlock()
     return burst
   }
@@ -122,6 +123,7 @@ extension UnsafeMutablePointer<Lane> {
     burst.traceReturned()
     pointee.lock.lock()
     burst.settleLocked(self)
+    drainerReturnsLocked()
     pointee.machine.flags.remove(.bursting)
     removeRunningLocked(burst.gate)
     stageStatesLocked(&budget.outbox)
@@ -135,6 +137,7 @@ extension UnsafeMutablePointer<Lane> {
     burst.traceReturned()
     pointee.lock.lock()
     burst.settleLocked(self)
+    drainerReturnsLocked()
     // Whoever ends the operation carries on the lane, and may have done so already. In that case
     // the slot may belong to another operation.
     if pointee.machine.flags.contains(.bursting) { suspendBurstLocked(burst.gate) }
@@ -212,7 +215,7 @@ extension UnsafeMutablePointer<Lane> {
   /// slot belongs from now on.
   func suspendBurstLocked(_ gate: OperationSlot.Pointer) {
     countBurstLocked()
-    pointee.machine.flags.subtract([.bursting, .away])
+    pointee.machine.flags.remove(.bursting)
     // It was counted as finished when it started; from now on it is counted when it ends.
     pointee.finished -= 1
     Engine.current.pointee.gates.wrappingSubtract(1, ordering: .relaxed)

@@ -33,7 +33,7 @@ extension UnsafeMutablePointer<Lane> {
         if !relock(budget) { return false }
         continue
       }
-      let next = pointee.machine.next(view)
+      let next = pointee.machine.nextOfDrainer(view)
       if next == .leave {
         pointee.machine.drainerLeaves()
         leaveLocked(&budget.outbox)
@@ -50,6 +50,21 @@ extension UnsafeMutablePointer<Lane> {
       if next == .start { return true }
       if !deliverOneLocked(&budget) { return false }
     }
+  }
+
+  /// The drainer calls work. In a long call it is not in the lane, which stays in use.
+  @inline(__always)
+  func drainerCallsLocked() {
+    if !pointee.machine.traits.contains(.longCalls) { return }
+    pointee.machine.drainerCalls()
+    needExtra().pointee.quiet.outside += 1
+  }
+
+  @inline(__always)
+  func drainerReturnsLocked() {
+    if !pointee.machine.traits.contains(.longCalls) { return }
+    pointee.machine.drainerReturns()
+    pointee.extra!.pointee.quiet.outside -= 1
   }
 
   enum Progress { case goOn, stop }

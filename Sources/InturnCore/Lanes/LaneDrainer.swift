@@ -88,7 +88,6 @@ package final class LaneDrainer: @unchecked Sendable {
       if !job.work.isNone {
         let tag = askForTag()
         if job.tag != tag { return goBackLocked(job) }
-        lane.pointee.machine.drainerGoesAway()
         if lane.pointee.machine.countsStarts { return startPlainLocked() }
         // It has no slot, so it is in the buffer.
         burst = lane.beginBurstLocked(lane.frontLocked().unsafelyUnwrapped, &budget)
@@ -153,6 +152,7 @@ package final class LaneDrainer: @unchecked Sendable {
     lane.countStartLocked()
     if Recorder.isOn { lane.traceStartedLocked(slot, isPlain: true) }
     self.slot = slot
+    lane.drainerCallsLocked()
     let token = slot.handle(.token)
     unlockAndDeliver()
     return .plain(
@@ -177,6 +177,9 @@ package final class LaneDrainer: @unchecked Sendable {
   /// not gone on without this drainer.
   private func operationReturned(_ slot: OperationSlot.Pointer) {
     self.slot = nil
+    lane.pointee.lock.lock()
+    lane.drainerReturnsLocked()
+    lane.pointee.lock.unlock()
     if lane.callReturned(slot, &budget) == .goOn {
       lane.unlock(&budget.outbox)
     } else {

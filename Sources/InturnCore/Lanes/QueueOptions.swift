@@ -1,6 +1,6 @@
 /// The options of a queue, checked; see `inturn_queue_options`.
 package struct QueueOptions {
-  let traits: LaneTraits
+  var traits: LaneTraits
   package var label: UnsafePointer<CChar>?
   package var executor: Executor?
   package var clock: Clock?

@@ -2,11 +2,11 @@
 /// drainer. The lane asks under its lock and acts on the answers afterwards.
 ///
 /// A drainer is a turn of an executor: *scheduled* while it waits there, *active* while it is in
-/// the lane. Invariants, tested for every reachable state:
+/// the lane. While it calls work, it is active as well, unless the lane has long calls. Invariants,
+/// tested for every reachable state:
 ///
 /// - when something can be done, a drainer is scheduled or active;
 /// - no more operations run than the limit, and no more drainers exist than can be of use;
-/// - where callbacks must not overlap, one drainer at most is not away;
 /// - a suspended, held or destroyed lane starts nothing, and one with an open offer starts nothing
 ///   else.
 struct LaneMachine: Hashable {
@@ -42,8 +42,6 @@ struct LaneMachine: Hashable {
     static let recorded = Flags(rawValue: 1 << 13)
     /// The recorder was on: it may have records of the lane, and no name.
     static let wasRecorded = Flags(rawValue: 1 << 14)
-    /// The one drainer is in a call that may wait for anything, an end of the lane's own among them.
-    static let away = Flags(rawValue: 1 << 15)
   }
 
   var flags: Flags = []
@@ -88,11 +86,17 @@ struct LaneMachine: Hashable {
     flags.isDisjoint(with: Self.stopped.union(.hasDeliveries))
   }
 
-  /// What an active drainer does next. Ends come before starts. Of two that are not away, the one
-  /// that comes first leaves everything to the other.
+  /// What an active drainer does next. Where callbacks must not overlap, one that has returned from a
+  /// long call leaves everything to another that has come meanwhile.
+  @inline(__always)
+  func nextOfDrainer(_ view: View) -> Next {
+    active > 1 && !traits.contains(.overlapping) ? .leave : next(view)
+  }
+
+  /// What is to be done next. Ends come before starts.
   @inline(__always)
   func next(_ view: View) -> Next {
-    if flags.contains(.destroyed) || isServed { return .leave }
+    if flags.contains(.destroyed) { return .leave }
     if flags.contains(.hasDeliveries) { return .deliver }
     return canStart(view) ? .start : .leave
   }
@@ -104,22 +108,12 @@ struct LaneMachine: Hashable {
     traits.contains(.overlapping) ? min(view.limit, 60_000) + 1 : 1
   }
 
-  /// Whether a second drainer, which came while the first was away, is there as well.
-  private var isServed: Bool {
-    @inline(__always) get {
-      active > 1 && !traits.contains(.overlapping) && !flags.contains(.away)
-    }
-  }
-
   /// Asks for a drainer if one is of use. When true, the caller submits the lane.
   @inline(__always)
   mutating func askForDrainer(_ view: @autoclosure () -> View) -> Bool {
-    var drainers = UInt32(active) + UInt32(scheduled)
+    let drainers = UInt32(active) + UInt32(scheduled)
     // The common case, in which the buffer need not be examined.
-    if drainers > 0 && !traits.contains(.overlapping) {
-      if !flags.isSuperset(of: [.away, .hasDeliveries]) { return false }
-      drainers -= 1
-    }
+    if drainers > 0 && !traits.contains(.overlapping) { return false }
     let view = view()
     if next(view) == .leave || drainers >= maximumDrainers(view) { return false }
     scheduled += 1
@@ -144,20 +138,16 @@ struct LaneMachine: Hashable {
 
   mutating func drainerLeaves() { active -= 1 }
 
-  /// The drainer starts operations whose calls may wait for anything. On a lane that runs one at a
-  /// time another one delivers ends meanwhile, and starts nothing; it is over with the operation.
-  mutating func drainerGoesAway() {
-    if traits.contains(.oneAtATime) { flags.insert(.away) }
-  }
+  /// The drainer makes a long call, for the operation that runs.
+  mutating func drainerCalls() { active -= 1 }
+
+  mutating func drainerReturns() { active += 1 }
 
   @inline(__always)
   mutating func start() { running += 1 }
 
   @inline(__always)
-  mutating func release() {
-    running -= 1
-    flags.remove(.away)
-  }
+  mutating func release() { running -= 1 }
 
   mutating func set(_ flag: Flags, _ isSet: Bool) {
     if isSet { flags.insert(flag) } else { flags.remove(flag) }

@@ -26,6 +26,8 @@ struct LaneTraits: OptionSet, Hashable {
   static let urgency = LaneTraits(rawValue: 1 << 9)
   /// Operations are shown in a view, with delays between them.
   static let view = LaneTraits(rawValue: 1 << 10)
+  /// A call of work may wait for anything, such as an end of the lane's own. Only with `oneAtATime`.
+  static let longCalls = LaneTraits(rawValue: 1 << 11)
 
   /// Whether each such queue needs more than a lane's cache line.
   var haveSettings: Bool { !isDisjoint(with: [.limited, .selective]) }
