@@ -128,6 +128,71 @@ static void the_chain_leads_to_a_queue_that_gets_on(void) {
   stalls_end();
 }
 
+/* Both queues get on meanwhile, until the chain is told. */
+static void get_on_until(const char *chain, inturn_queue one,
+                         inturn_queue another) {
+  while (stalls_of(chain) == 0) {
+    enqueue_one(one, NULL);
+    inturn_operation other =
+        enqueue_kept(another, "other", (inturn_operation){0});
+    CHECK_OK(inturn_operation_wait(other, LIMIT_NS, NULL));
+    CHECK_OK(inturn_operation_release(other));
+  }
+}
+
+/* In a queue that gets on, what somebody waits for is told, after ten times as
+   long. */
+static void what_is_awaited_is_told_though_its_queue_gets_on(void) {
+  stalls_begin(10 * MS);
+  inturn_queue network = labelled_queue(INTURN_QUEUE_CONCURRENT, "network");
+  inturn_operation_options options = labelled("load");
+  inturn_token load;
+  inturn_operation operation;
+  hold_kept(network, &options, &load, &operation);
+  CHECK_OK(inturn_report_set_awaited(operation.bits));
+  get_on_until("token load@network", network, network);
+  CHECK(STALL("token load@network").stalled_ns >= 100 * MS);
+  CHECK_OK(inturn_token_finish(load));
+  drain_and_destroy(network);
+  CHECK_OK(inturn_operation_release(operation));
+  stalls_end();
+}
+
+/* The same for one that others keep back: by an edge, by a name. */
+static void what_keeps_back_what_is_awaited_is_told(void) {
+  for (int by_name = 0; by_name < 2; by_name++) {
+    stalls_begin(10 * MS);
+    inturn_queue photos = labelled_queue(INTURN_QUEUE_CONCURRENT, "photos");
+    inturn_queue albums = labelled_queue(INTURN_QUEUE_CONCURRENT, "albums");
+    const char *name = "disk";
+    inturn_operation_options options = labelled("write");
+    inturn_token token;
+    inturn_operation write, copy;
+    if (by_name) {
+      options.exclusive = &name;
+      options.exclusive_count = 1;
+    }
+    hold_kept(photos, &options, &token, &write);
+    options.label = "copy";
+    if (!by_name) {
+      options.after = &write;
+      options.after_count = 1;
+    }
+    CHECK_OK(inturn_queue_enqueue_with(albums, &options, just_finish, NULL,
+                                       NULL, &copy));
+    CHECK_OK(inturn_report_set_awaited(copy.bits));
+    const char *chain = by_name ? "name copy@albums > token write@photos"
+                                : "after copy@albums > token write@photos";
+    get_on_until(chain, photos, albums);
+    CHECK_OK(inturn_token_finish(token));
+    drain_and_destroy(albums);
+    drain_and_destroy(photos);
+    CHECK_OK(inturn_operation_release(write));
+    CHECK_OK(inturn_operation_release(copy));
+    stalls_end();
+  }
+}
+
 static void the_chain_leads_to_a_suspended_queue(void) {
   stalls_begin(STALL_NS);
   inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
@@ -169,5 +234,7 @@ static void a_name_that_another_one_has_is_told(void) {
 PROGRAM(stuck_chains, TEST(the_chain_leads_to_the_cause),
         TEST(each_link_names_the_line_that_has_enqueued_it),
         TEST(the_chain_leads_to_a_queue_that_gets_on),
+        TEST(what_is_awaited_is_told_though_its_queue_gets_on),
+        TEST(what_keeps_back_what_is_awaited_is_told),
         TEST(the_chain_leads_to_a_suspended_queue),
         TEST(a_name_that_another_one_has_is_told))

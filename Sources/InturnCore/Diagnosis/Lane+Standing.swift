@@ -12,9 +12,9 @@ struct Standing {
   fileprivate(set) var key: UInt64 = 0
   /// The stall may well be intended.
   fileprivate(set) var isPatient = false
-  /// The operation in question has started, and reports no progress: it is stalled whatever else its
-  /// lane does.
-  fileprivate(set) var isByItself = false
+  /// Since when the last link's operation stands still whatever else its lane does: it has started and
+  /// reports no progress, or others keep it back. Nil if that is not known.
+  fileprivate(set) var since: Int64?
   fileprivate(set) var isRunning = false
   /// After how long it goes on by itself.
   fileprivate(set) var rest = Int64.max
@@ -119,10 +119,7 @@ extension UnsafeMutablePointer<Lane> {
     let word = slot.loadWord()
     guard slot.lane == self, !word.isOver else { return nil }
     if word.contains(.started) {
-      var standing = runningLocked(slot)
-      // One that reports progress is seen to move.
-      standing?.isByItself = slot.pointee.reports == 0
-      return standing ?? freeLocked(slot, isAsked: isAsked)
+      return runningLocked(slot) ?? freeLocked(slot, isAsked: isAsked)
     }
     if slot.blockers > 0 { return blockedLocked(slot, at: now, isAsked: isAsked) }
     guard var standing = standingLocked(at: now, isAsked: isAsked) else {
@@ -187,32 +184,75 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.machine.flags.contains(.waitedFor) || executor.isAwaited { return true }
     // Pending jobs then stay pending, and what they refer to stays alive.
     stopBurstLocked()
-    var isAwaited = false
-    var left = 100
-    @inline(never)
-    func look(_ job: Job) -> Bool {
+    var (isAwaited, left) = (false, 100)
+    forEachRunningLocked(while: !isAwaited && left > 0) {
       left -= 1
-      let slot = job.slot
-      // A tombstone's context is gone, and a segment's is the caller's own.
-      if let word = slot?.loadWord(), word.contains(.claimed) || word.contains(.segment) {
-        return left > 0
-      }
-      let (destroy, context) =
-        (slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
-      isAwaited =
-        slot?.loadWord().isAwaited == true || Batch.isAwaited(destroy, context)
-        || QueuedCall.isAwaited(destroy, context)
+      isAwaited = self.isAwaited(running: $0)
+    }
+    if isAwaited || left == 0 { return isAwaited }
+    _ = forEachPendingLocked {
+      left -= 1
+      isAwaited = self.isAwaited($0)
       return !isAwaited && left > 0
     }
-    forEachRunningLocked(while: !isAwaited && left > 0) { slot in
-      let word = slot.loadWord()
-      // A drainer changes its gate without the lock until it leaves the gate to an operation that has
-      // not ended. Until then, what the gate's job refers to may be gone.
-      let isKept = word.contains(.observed) || (word.contains(.returned) && !word.contains(.ended))
-      if isKept { _ = look(Job(slot: slot)) } else { isAwaited = word.isAwaited }
-    }
-    if !isAwaited && left > 0 { _ = forEachPendingLocked { look($0) } }
     return isAwaited
+  }
+
+  /// Whether somebody waits for an operation, or its batch.
+  @inline(never)
+  private func isAwaited(_ job: Job) -> Bool {
+    let slot = job.slot
+    // A tombstone's context is gone, and a segment's is the caller's own.
+    if let word = slot?.loadWord(), word.contains(.claimed) || word.contains(.segment) {
+      return false
+    }
+    let (destroy, context) =
+      (slot?.pointee.destroy ?? job.destroy, slot?.pointee.context ?? job.context)
+    return slot?.loadWord().isAwaited == true || Batch.isAwaited(destroy, context)
+      || QueuedCall.isAwaited(destroy, context)
+  }
+
+  private func isAwaited(running slot: OperationSlot.Pointer) -> Bool {
+    let word = slot.loadWord()
+    // A drainer changes its gate without the lock until it leaves the gate to an operation that has
+    // not ended. Until then, what the gate's job refers to may be gone.
+    let isKept = word.contains(.observed) || (word.contains(.returned) && !word.contains(.ended))
+    return isKept ? isAwaited(Job(slot: slot)) : word.isAwaited
+  }
+
+  /// Operations that somebody waits for and that have not moved since this moment, whatever the rest
+  /// of the lane has done: they run, or others keep them back. Each has a reference. It looks at a
+  /// limited number.
+  func awaited(since moment: Int64) -> [OperationSlot.Pointer] {
+    var found: [OperationSlot.Pointer] = []
+    var left = 64
+    pointee.lock.lock()
+    defer { pointee.lock.unlockAfterReadingObject() }
+    func look(_ slot: OperationSlot.Pointer, _ begin: Int64?, _ isAwaited: Bool) {
+      left -= 1
+      guard isAwaited, let begin, begin <= moment else { return }
+      slot.addReference()
+      found.append(slot)
+    }
+    forEachRunningLocked(while: left > 0 && found.count < 4) {
+      look($0, startedAt($0), isAwaited(running: $0))
+    }
+    _ = order?.forEachBlocked {
+      look($0, enqueuedAt($0), isAwaited(Job(slot: $0)))
+      return left > 0 && found.count < 4
+    }
+    return found
+  }
+
+  /// Nil if it was not noted, or on a manual clock.
+  private func startedAt(_ slot: OperationSlot.Pointer) -> Int64? {
+    slot.loadWord().contains(.ownClock) || slot.pointee.startedAt == 0
+      ? nil : slot.pointee.startedAt
+  }
+
+  private func enqueuedAt(_ slot: OperationSlot.Pointer) -> Int64? {
+    slot.loadWord().contains(.ownClock) || slot.pointee.enqueuedAt == 0
+      ? nil : slot.pointee.enqueuedAt
   }
 
   // MARK: Causes
@@ -263,6 +303,7 @@ extension UnsafeMutablePointer<Lane> {
       standing = makeLocked(linkLocked(cause, of: slot))
       slot.addReference()
       standing.blocked = slot
+      standing.since = enqueuedAt(slot)
     }
     // Without the one that the link names.
     if standing.waiting > 0 { standing.waiting -= 1 }
@@ -307,13 +348,18 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   private func runningLocked(_ slot: OperationSlot.Pointer) -> Standing? {
     let word = slot.loadWord()
-    let isTimed = slot.pointee.startedAt > 0 && !word.contains(.ownClock)
     // It blocks nothing, or is shown to a person, who takes longer than a program.
     let isPatient = pointee.pending == 0 || pointee.machine.traits.contains(.view)
     func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
       var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isPatient)
       standing.isRunning = true
-      if isTimed { standing.startedAt = slot.pointee.startedAt }
+      standing.startedAt = startedAt(slot)
+      // One that reports progress is seen to move.
+      if slot.pointee.reports == 0 { standing.since = standing.startedAt }
+      // Whatever else its lane does.
+      standing.key =
+        Mark().adding(UInt64(UInt(bitPattern: slot)))
+        .adding(UInt64(word.generation)).bits
       return standing
     }
     let cause = causeLocked(ofRunning: word)

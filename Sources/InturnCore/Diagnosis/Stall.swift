@@ -73,12 +73,6 @@ package struct Stall {
   /// The longest part of a chain that is followed.
   private static var mostSteps: Int { 1000 }
 
-  /// Asks why a lane has made no progress for at least `limit`. Nil if it has, or may, or waits for
-  /// something that has. No lock is held.
-  init?(of first: Lane.Pointer, at now: Int64, limit: Int64, _ stands: borrowing StandTable) {
-    self.init(first, nil, at: now, limit: limit, stands)
-  }
-
   /// Asks what keeps an operation, for however short a time. Nil if it has ended. The caller has a
   /// reference; no lock is held.
   init?(of operation: OperationSlot.Pointer, at now: Int64) {
@@ -90,7 +84,10 @@ package struct Stall {
     self.init(queue, nil, at: now, limit: nil, StandTable())
   }
 
-  private init?(
+  /// Asks why a lane, or an operation whatever else its lane does, has made no progress for at least
+  /// `limit`; nil if it has, or may, or waits for something that has. Without a limit, what keeps it,
+  /// for however short a time. The caller has a reference to the operation; no lock is held.
+  init?(
     _ first: Lane.Pointer, _ operation: OperationSlot.Pointer?, at now: Int64, limit: Int64?,
     _ stands: borrowing StandTable
   ) {
@@ -100,6 +97,7 @@ package struct Stall {
     slot?.addReference()
     var steps = 0
     repeat {
+      let isOperation = slot != nil
       let found = lane.standing(of: slot, at: now, isAsked: limit == nil)
       slot?.dropReference()
       slot = nil
@@ -112,14 +110,15 @@ package struct Stall {
       slot = found.next
       let lanesSince = stands.since(lane, mark: found.mark)
       if let limit {
-        let since =
-          found.isByItself
-          ? found.startedAt.map { max($0, stands.resumedAt) } ?? lanesSince : lanesSince
-        guard let since, now - since >= limit, found.rest / Self.patience >= limit else {
+        // An operation may stand still in a lane that moves.
+        let own = isOperation ? found.since.map { max($0, stands.resumedAt) } : nil
+        let since = min(own ?? .max, lanesSince ?? .max)
+        guard since <= now - limit, found.rest / Self.patience >= limit else {
           slot?.dropReference()
           return nil
         }
-        if time == nil { time = now - since }
+        // What keeps an operation back may have begun after it.
+        if links.isEmpty || operation != nil { time = min(time ?? .max, now - since) }
       }
       if links.isEmpty {
         waiting = found.waiting

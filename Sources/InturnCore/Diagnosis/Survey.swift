@@ -25,26 +25,47 @@ struct Survey: ~Copyable {
       guard let lane = engine.pointee.lanes.pointer(at: index) else { continue }
       let progress = lane.progress()
       if progress != nil { isBusy = true }
-      guard let stand = progress == nil ? stands.existing(index) : stands.make(index),
-        stand.pointee.isUnchanged(progress, at: now),
-        now >= stand.pointee.nextLook, now - max(stand.pointee.since, stands.resumedAt) >= limit,
-        left > 0
+      guard let stand = progress == nil ? stands.existing(index) : stands.make(index) else {
+        continue
+      }
+      if !stand.pointee.isUnchanged(progress, at: now) {
+        if progress != nil { lookForAwaited(in: lane, stand, at: now, limit: limit, &left) }
+        continue
+      }
+      guard now >= stand.pointee.nextLook,
+        now - max(stand.pointee.since, stands.resumedAt) >= limit, left > 0
       else { continue }
       left -= 1
-      explain(lane, stand, at: now, limit: limit)
+      stand.pointee.nextLook = now + limit / 4
+      explain(lane, nil, stand, at: now, limit: limit)
     }
     return isBusy
+  }
+
+  /// In a lane that moves, what somebody waits for may stand still, or only take longer than the rest.
+  private mutating func lookForAwaited(
+    in lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, limit: Int64, _ left: inout Int
+  ) {
+    let limit = limit * Stall.patience
+    for slot in lane.awaited(since: now - limit * stand.pointee.tolerance) {
+      if left > 0 { explain(lane, slot, stand, at: now, limit: limit) }
+      left -= 1
+      slot.dropReference()
+    }
+    // When the lane itself is asked is another matter.
+    stand.pointee.nextLook = 0
   }
 
   /// The process was stopped, as by Ctrl-Z or a debugger, and goes on: everything has its time anew.
   mutating func goesOn(at now: Int64) { stands.resumedAt = now }
 
+  @inline(never)
   private mutating func explain(
-    _ lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, limit: Int64
+    _ lane: Lane.Pointer, _ operation: OperationSlot.Pointer?, _ stand: Stand.Pointer,
+    at now: Int64, limit: Int64
   ) {
-    stand.pointee.nextLook = now + limit / 4
     guard findings.count < Self.mostToTell, Engine.hasMemory,
-      let stall = Stall(of: lane, at: now, limit: limit, stands)
+      let stall = Stall(lane, operation, at: now, limit: limit, stands)
     else { return }
     let times = stand.pointee.tolerance * (stall.isPatient ? Stall.patience : 1)
     if stall.nanoseconds / times < limit { return }
