@@ -24,6 +24,7 @@ class Bench:
         self.several = out / "process"
         self.tokens = out / "tokens"
         self.refuse = out / "refuse.so"
+        self.count = out / "count.so"
         flags = ["-std=c11", "-O1", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror"]
         link = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn"]
         for made, more in (
@@ -31,6 +32,7 @@ class Bench:
             (self.several, link),
             (self.tokens, link),
             (self.refuse, ["-shared", "-fPIC"]),
+            (self.count, ["-shared", "-fPIC"]),
         ):
             source = str(HERE / made.with_suffix(".c").name)
             subprocess.run(["gcc", *flags, source, *more, "-o", str(made)], check=True)
@@ -88,6 +90,15 @@ class Bench:
         status, said, complaint = self.ask(*words, may_read=may_read)
         assert (status, complaint) == (0, ""), (status, complaint)
         return said
+
+    def reads(self, *words: object) -> tuple[int, int]:
+        """How often the program reads memory, and how often of these while it stops the process."""
+        with tempfile.NamedTemporaryFile("r") as counts:
+            settings = {"LD_PRELOAD": str(self.count), "COUNT_TO": counts.name}
+            status, _, complaint = self.run(self.program, *words, **settings)
+            assert (status, complaint) == (0, ""), (status, complaint)
+            reads, while_stopped = map(int, counts.read().split())
+        return reads, while_stopped
 
     def refusal(self, *words: object, may_read: bool = True) -> str:
         status, said, complaint = self.ask(*words, may_read=may_read)

@@ -63,6 +63,19 @@ def test_each_place_of_a_token_is_found(bench: Bench) -> None:
             assert re.fullmatch(f"    {place}", places[0]), (sort, places)
 
 
+def test_the_threads_are_stopped_only_to_look_for_copies(bench: Bench) -> None:
+    with bench.of_sort("many") as it:
+        reads, while_stopped = bench.reads("holders", it.pid)
+        # Nothing waits for its token.
+        assert (reads > 0, while_stopped) == (True, 0)
+    with bench.started([str(bench.tokens), "heap"]) as it:
+        maps = Path(f"/proc/{it.pid}/maps").read_text(encoding="utf-8")
+        reads, while_stopped = bench.reads("holders", it.pid)
+        regions = len(re.findall("^[0-9a-f-]+ rw", maps, re.MULTILINE))
+        # One for each region or megabyte, and one for the operation.
+        assert 0 < while_stopped <= regions + 80, (while_stopped, regions)
+
+
 def test_a_process_whose_first_thread_has_ended_is_read(bench: Bench) -> None:
     with bench.started([str(bench.tokens), "first thread ended"]) as it:
         while state_of(it.pid) != "Z":  # it is about to end

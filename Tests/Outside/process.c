@@ -6,6 +6,7 @@
  *     process still    one object of each sort, all of them stalled
  *     process plain    a suspended queue of plain operations
  *     process many     100,000 operations that wait for one
+ *     process deep     three queues of 5,000 operations, and one after these
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *
@@ -320,6 +321,25 @@ static void wait_in_great_number(void) {
   }
 }
 
+/* The last of many comes after the last of as many in another queue. */
+static void wait_in_depth(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_operation last = {0};
+  for (int number = 1; number <= 3; number++) {
+    char label[16];
+    snprintf(label, sizeof label, "queue %d", number);
+    inturn_queue queue = make_named(INTURN_QUEUE_FIFO, label);
+    add_named(queue, "first", block);
+    add_plain(queue, finish, 5000);
+    snprintf(label, sizeof label, "last %d", number);
+    options.label = label;
+    options.after = number > 1 ? &last : NULL;
+    options.after_count = number > 1;
+    last = add(queue, options, finish);
+  }
+  await_calls(3);
+}
+
 static void hurry(void) {
   inturn_queue fast = make_named(INTURN_QUEUE_FIFO, "fast");
   inturn_queue wide = make_named(INTURN_QUEUE_CONCURRENT, "wide");
@@ -374,6 +394,8 @@ int main(int count, char **arguments) {
     stand_still_plainly();
   else if (strcmp(what, "many") == 0)
     wait_in_great_number();
+  else if (strcmp(what, "deep") == 0)
+    wait_in_depth();
   else if (strcmp(what, "fork") == 0)
     split();
   else if (strcmp(what, "busy") == 0)

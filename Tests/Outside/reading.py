@@ -116,6 +116,35 @@ def test_a_hundred_thousand_pending_operations_are_read(bench: Bench) -> None:
         assert "99999 more wait in its queue." in why
 
 
+def test_memory_is_read_by_pages_and_only_as_far_as_needed(bench: Bench) -> None:
+    with bench.of_sort("many") as it:
+        last = bench.answer("dump", it.pid).splitlines()[-1]
+        assert '"number 99999"' in last
+        [asked] = re.findall(r" id=(0x\w+)", last)
+        reads, _ = bench.reads("dump", it.pid)
+        assert reads < 100_000 / 2, reads
+        # The first thousand of a list are enough for these.
+        few = 2_000
+        for words in (["top"], ["why"], ["why", asked]):
+            command, *more = words
+            reads, _ = bench.reads(command, it.pid, *more)
+            assert reads < few, (words, reads)
+        assert " 100000 " in bench.answer("top", it.pid)
+
+
+def test_operations_that_are_deep_in_lists_are_found(bench: Bench) -> None:
+    with bench.of_sort("deep") as it:
+        dump = bench.answer("dump", it.pid)
+        [asked] = re.findall(r'operation "last 3" .* id=(0x\w+)', dump)
+        briefly = bench.answer("why", it.pid, asked)
+        # With a label, all is read.
+        assert without_times(briefly) == without_times(bench.answer("why", it.pid, "last 3"))
+        names = re.findall(r'"([^"]*)" \(', briefly)
+        assert names == ["last 3", "last 2", "last 1", "first"], briefly
+        gone = hex(int(asked, 16) + 1)
+        assert bench.refusal("why", it.pid, gone) == "there is no such operation"
+
+
 def check_plausible(said: str, ended: dict[str, int]) -> int:
     """Checks a dump; returns the number of operations. `ended`: at least so many have, by queue."""
     listed = pending = operations = 0

@@ -32,6 +32,7 @@ struct region {
 
 struct search {
   struct memory *memory;
+  struct picture *picture;
   const struct threads *threads;
   struct wanted *wanted; // by token
   size_t count;
@@ -139,7 +140,7 @@ static size_t read_step(struct search *search, uint64_t at, uint64_t left,
   for (int i = 0; i < 3; i++) {
     step = left < steps[i] ? (size_t)left : steps[i];
     *out_size = left < step + more[i] ? (size_t)left : step + more[i];
-    if (read_memory(search->memory, at, bytes, *out_size))
+    if (read_fresh(search->memory, at, bytes, *out_size))
       return step;
   }
   *out_size = 0;
@@ -225,8 +226,8 @@ static bool is_meant(struct picture *picture, const struct thing *thing,
 
 /// Takes the operations that are meant and wait for their tokens. Fails if
 /// nothing is meant.
-static void take_wanted(struct search *search, struct picture *picture,
-                        const char *what) {
+static void take_wanted(struct search *search, const char *what) {
+  struct picture *picture = search->picture;
   bool is_there = !what, is_by_id = what && is_id(what);
   search->wanted = calloc(picture->count + 1, sizeof *search->wanted);
   if (!search->wanted)
@@ -268,24 +269,45 @@ static void write_copies(struct search *search, struct picture *picture,
     puts("    nowhere in the process: nothing in it can finish the operation");
 }
 
-int show_holders(pid_t process, const char *what) {
+/// Leaves out the operations that do not wait for their tokens any more.
+static void keep_waiting(struct search *search) {
+  size_t count = 0;
+  for (size_t i = 0; i < search->count; i++)
+    if (waits_for_token(search->memory, search->wanted[i].operation))
+      search->wanted[count++] = search->wanted[i];
+  search->count = count;
+}
+
+/// Searches the process, which is stopped meanwhile, so that no copy gets from
+/// where it has not been searched to where it has.
+static void search_process(struct search *search, pid_t process) {
   struct threads threads = {0};
-  struct search search = {.threads = &threads};
+  search->threads = &threads;
   stop_threads(process, &threads);
-  struct picture *picture = read_process(process, &search.memory);
-  take_wanted(&search, picture, what);
-  if (search.count > 0) {
-    char *maps = read_file(search.memory->process, "maps", NULL);
+  keep_waiting(search);
+  if (search->count > 0) {
+    char *maps = read_file(search->memory->process, "maps", NULL);
     if (!maps)
       fail("the memory of process %d cannot be read", (int)process);
-    search_registers(&search);
-    search_memory(&search, maps);
+    search_registers(search);
+    search_memory(search, maps);
     free(maps);
   }
-  search.has_unread |= threads.has_unread;
+  search->has_unread |= threads.has_unread;
   let_threads_go(&threads);
+}
+
+int show_holders(pid_t process, const char *what) {
+  struct search search = {0};
+  // All running operations are read; of the others, only a label needs all.
+  if (!what)
+    read_first_ones();
+  search.picture = read_process(process, &search.memory);
+  take_wanted(&search, what);
+  if (search.count > 0)
+    search_process(&search, process);
   for (size_t i = 0; i < search.count; i++)
-    write_copies(&search, picture, &search.wanted[i]);
+    write_copies(&search, search.picture, &search.wanted[i]);
   free(search.wanted);
   if (search.count == 0)
     puts(what ? "no such operation waits for its token"

@@ -89,6 +89,8 @@ bool is_id(const char *text) {
 /// with a label, all operations that have it or whose queue has it.
 static int write_whys(pid_t process, const char *label) {
   char fault[256];
+  if (!label)
+    read_first_ones();
   char *dump = answer_to(process, "dump text", fault);
   if (!dump)
     fail("%s", fault);
@@ -136,6 +138,7 @@ static int write_why_of(pid_t process, const char *what) {
   if (!what || !is_id(what))
     return write_whys(process, what);
   char fault[256];
+  read_first_ones();
   if (!write_why(process, what, fault))
     fail("%s", fault);
   return 0;

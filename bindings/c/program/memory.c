@@ -13,10 +13,11 @@
 
 enum { PAGE = 4096, PAGES = 4096 };
 
-/// A page read from a process that is stopped. An unreadable one is empty.
+/// A page as it was read at a moment. An unreadable one is empty.
 struct page {
   uint64_t address;
-  bool is_known, is_there;
+  uint32_t moment; // 0: never
+  bool is_there;
   unsigned char bytes[PAGE];
 };
 
@@ -39,35 +40,46 @@ static ssize_t write_some(int descriptor, void *bytes, size_t size) {
 
 /// A request is two numbers, an address and a size; the answer is one byte that
 /// says whether the memory can be read, and then the bytes.
-static const struct page *page_of_debugger(struct memory *memory,
-                                           uint64_t address) {
-  if (!memory->copy && !(memory->copy = calloc(PAGES, sizeof *memory->copy)))
-    fail("out of memory");
-  struct page *page = &memory->copy[address / PAGE % PAGES];
-  if (page->is_known && page->address == address)
-    return page;
-  uint64_t request[] = {address, PAGE};
+static bool ask_debugger(struct memory *memory, uint64_t address, void *bytes,
+                         size_t size) {
+  uint64_t request[] = {address, size};
   char answer;
   transfer(write_some, memory->requests, request, sizeof request);
   transfer(read, memory->answers, &answer, 1);
-  *page = (struct page){
-      .address = address, .is_known = true, .is_there = answer == 1};
-  if (page->is_there)
-    transfer(read, memory->answers, page->bytes, PAGE);
+  if (answer == 1)
+    transfer(read, memory->answers, bytes, size);
+  return answer == 1;
+}
+
+bool read_fresh(struct memory *memory, uint64_t address, void *bytes,
+                size_t size) {
+  if (memory->requests >= 0)
+    return read_memory(memory, address, bytes, size);
+  struct iovec local = {bytes, size}, remote = {(void *)address, size};
+  return process_vm_readv(memory->process, &local, 1, &remote, 1, 0) ==
+         (ssize_t)size;
+}
+
+static const struct page *page_at(struct memory *memory, uint64_t address) {
+  if (!memory->copy && !(memory->copy = calloc(PAGES, sizeof *memory->copy)))
+    fail("out of memory");
+  struct page *page = &memory->copy[address / PAGE % PAGES];
+  if (page->moment == memory->moment && page->address == address)
+    return page;
+  page->address = address;
+  page->moment = memory->moment;
+  page->is_there = memory->requests < 0
+                       ? read_fresh(memory, address, page->bytes, PAGE)
+                       : ask_debugger(memory, address, page->bytes, PAGE);
   return page;
 }
 
 bool read_memory(struct memory *memory, uint64_t address, void *bytes,
                  size_t size) {
-  if (memory->requests < 0) {
-    struct iovec local = {bytes, size}, remote = {(void *)address, size};
-    return process_vm_readv(memory->process, &local, 1, &remote, 1, 0) ==
-           (ssize_t)size;
-  }
   for (char *next = bytes; size > 0;) {
     size_t offset = address % PAGE;
     size_t part = size < PAGE - offset ? size : PAGE - offset;
-    const struct page *page = page_of_debugger(memory, address - offset);
+    const struct page *page = page_at(memory, address - offset);
     if (!page->is_there)
       return false;
     memcpy(next, page->bytes + offset, part);
@@ -76,6 +88,12 @@ bool read_memory(struct memory *memory, uint64_t address, void *bytes,
     size -= part;
   }
   return true;
+}
+
+void forget_pages(struct memory *memory) {
+  // What is debugged stands still.
+  if (memory->requests < 0 || memory->moment == 0)
+    memory->moment++;
 }
 
 bool read_text(struct memory *memory, uint64_t address, char *text,
@@ -107,7 +125,7 @@ static uint64_t find_in(struct memory *memory, uint64_t begin, uint64_t end) {
   static const char mark[16] = INTURN_LAYOUT_MARK;
   for (uint64_t at = begin; at < end; at += sizeof bytes) {
     size_t size = end - at < sizeof bytes ? end - at : sizeof bytes;
-    if (!read_memory(memory, at, bytes, size))
+    if (!read_fresh(memory, at, bytes, size))
       return 0;
     for (size_t i = 0; i + sizeof mark <= size; i += sizeof mark)
       if (memcmp(bytes + i, mark, sizeof mark) == 0)
@@ -132,7 +150,7 @@ static uint64_t find_in_files(struct memory *memory, const char *maps) {
       uint64_t mark = find_in(memory, begin, end);
       struct inturn_layout_process process;
       bool has_engine = mark &&
-                        read_memory(memory, mark, &process, sizeof process) &&
+                        read_fresh(memory, mark, &process, sizeof process) &&
                         process.engine;
       if (has_engine)
         return mark;
@@ -153,7 +171,7 @@ enum finding find_mark(struct memory *memory, uint64_t *out_address) {
   uint64_t begin = strtoull(maps, NULL, 16);
   char byte;
   bool is_forbidden =
-      !*out_address && !read_memory(memory, begin, &byte, 1) && errno != EFAULT;
+      !*out_address && !read_fresh(memory, begin, &byte, 1) && errno != EFAULT;
   int error = errno;
   free(maps);
   errno = error;

@@ -9,16 +9,26 @@
 
 // Memory of another process
 
-/// Where memory is read from. `copy` has pages of a process that is stopped.
+/// Where memory is read from. `copy` has pages that have been read.
 struct memory {
   pid_t process;
   int requests, answers; // to and from a debugger, if not -1
   struct page *copy;
+  uint32_t moment; // Pages that were read at another one are read again.
 };
 
-/// Reads from an address. False if it cannot be read.
+/// Reads from an address, by pages, each once until they are forgotten: what
+/// comes of two of them may not be of the same moment. False if it cannot be
+/// read.
 bool read_memory(struct memory *memory, uint64_t address, void *bytes,
                  size_t size);
+
+/// Has pages read again from now on.
+void forget_pages(struct memory *memory);
+
+/// Reads what is there now.
+bool read_fresh(struct memory *memory, uint64_t address, void *bytes,
+                size_t size);
 
 /// Reads a text up to its zero, cut at the end of a character if it is too
 /// long. False, and the text is empty, if it cannot be read.
@@ -42,6 +52,7 @@ struct thing {
   uint64_t id, queue, operation, other, batch, owner, executor, clock, token;
   uint64_t count, pending, running, ended;
   int64_t enqueued_ns, started_ns, at_ns;
+  uint64_t address; // of an operation that has a slot
   const char *file;
   uint32_t line;
   char label[64];
@@ -57,6 +68,9 @@ struct picture {
   struct thing *things; // what follows belongs to it, as in a dump
   size_t count, room;
   int64_t now_ns; // 0 if unknown
+  // How many are read of each list of pending operations; others are missing.
+  uint64_t most;
+  uint64_t missing; // the first operation that was looked for and is not there
   // A hash table of the things by id; NULL until it is first needed.
   size_t *places;
   size_t place_count;
@@ -67,6 +81,13 @@ struct picture {
 bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
                   char fault[256]);
 
+/// Whether a handle is an operation's.
+bool is_of_operation(uint64_t id);
+
+/// Adds the operation with this id, or that it is not there any more.
+void read_operation(struct memory *memory, uint64_t mark,
+                    struct picture *picture, uint64_t id);
+
 void free_picture(struct picture *picture);
 
 /// Reads a process's engine. The picture and the memory stay the program's.
@@ -75,6 +96,9 @@ struct picture *read_process(pid_t process, struct memory **out_memory);
 
 /// The thing with this id. NULL if there is none.
 const struct thing *find_thing(struct picture *picture, uint64_t id);
+
+/// Whether a running operation still waits for its token.
+bool waits_for_token(struct memory *memory, const struct thing *thing);
 
 /// Writes the name of an operation or a queue, as in a message.
 void write_thing(struct picture *picture, const struct thing *thing,

@@ -341,27 +341,30 @@ static char *answer_by_socket(pid_t process, const char *request,
 
 static struct memory memory = {.requests = -1, .answers = -1};
 
-/// The address at which a debugger has found the mark.
-static uint64_t mark_of_debugger;
+/// The address of the mark, and whether a debugger has found it.
+static uint64_t mark;
+static bool has_debugger;
 
 /// The last picture.
 static struct picture picture;
 static bool has_picture;
 
+void read_first_ones(void) { picture.most = 1000; }
+
 pid_t use_debugger(const char *how) {
   char kind[8];
   if (sscanf(how, "%d,%d,%" SCNx64 ",%7s", &memory.answers, &memory.requests,
-             &mark_of_debugger, kind) != 4)
+             &mark, kind) != 4)
     fail("@%s is not how a debugger calls this", how);
+  has_debugger = true;
   has_no_now = strcmp(kind, "core") == 0;
   return 0;
 }
 
 /// Reads the whole engine. False if it cannot be read: `fault` says why.
 static bool take_picture(pid_t process, char fault[256]) {
-  uint64_t mark = mark_of_debugger;
-  memory.process = mark ? process : living_thread(process);
-  enum finding finding = mark ? FOUND : find_mark(&memory, &mark);
+  memory.process = has_debugger ? process : living_thread(process);
+  enum finding finding = has_debugger ? FOUND : find_mark(&memory, &mark);
   if (finding == FORBIDDEN)
     snprintf(
         fault, 256,
@@ -389,23 +392,40 @@ struct picture *read_process(pid_t process, struct memory **out_memory) {
   return &picture;
 }
 
+/// Whether what was written of the picture misses an operation, which is there
+/// now.
+static bool takes_missing(void) {
+  uint64_t id = picture.missing;
+  picture.missing = 0;
+  if (picture.most == 0 || !is_of_operation(id))
+    return false;
+  read_operation(&memory, mark, &picture, id);
+  return true;
+}
+
 /// Answers a request from the last picture.
 static char *answer_of_picture(const char *request, char why[256]) {
-  char *text = NULL;
+  char *text;
   size_t length;
-  FILE *file = open_memstream(&text, &length);
-  bool has = false;
-  if (!file)
-    fail("out of memory");
-  if (strncmp(request, "dump ", 5) == 0) {
-    has = write_picture(&picture, request + 5, file);
-    snprintf(why, 256, "a dump is text, json, dot or html");
-  } else {
-    has = write_reason(&picture, strtoull(request + 4, NULL, 16), file);
-    snprintf(why, 256, "there is no such operation");
-  }
-  if (fclose(file) != 0)
-    fail("out of memory");
+  bool has;
+  do {
+    text = NULL;
+    FILE *file = open_memstream(&text, &length);
+    if (!file)
+      fail("out of memory");
+    if (strncmp(request, "dump ", 5) == 0) {
+      has = write_picture(&picture, request + 5, file);
+      snprintf(why, 256, "a dump is text, json, dot or html");
+    } else {
+      has = write_reason(&picture, strtoull(request + 4, NULL, 16), file);
+      snprintf(why, 256, "there is no such operation");
+    }
+    if (fclose(file) != 0)
+      fail("out of memory");
+    if (!takes_missing())
+      break;
+    free(text);
+  } while (true);
   if (has)
     return text;
   free(text);
@@ -418,7 +438,7 @@ char *answer_to(pid_t process, const char *request, char why[256]) {
   bool is_dump = strncmp(request, "dump ", 5) == 0;
   if ((has_picture && !is_dump) || take_picture(process, fault))
     return answer_of_picture(request, why);
-  if (mark_of_debugger)
+  if (has_debugger)
     fail("%s", fault);
   return answer_by_socket(process, request, fault, why);
 }

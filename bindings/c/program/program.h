@@ -36,6 +36,10 @@ pid_t living_thread(pid_t process);
 /// Returns the number that stands for its process.
 pid_t use_debugger(const char *how);
 
+/// From now on, only the first ones are read of each list of pending
+/// operations, and of the others those that an answer is about.
+void read_first_ones(void);
+
 /// The whole answer to a request, such as "dump text", for the caller to free:
 /// from the process's memory, or by its socket if the memory cannot be read.
 /// NULL if there is none: `why` says why.

@@ -33,7 +33,7 @@ void free_picture(struct picture *picture) {
   cut(picture, 0);
   free(picture->things);
   free(picture->places);
-  *picture = (struct picture){0};
+  *picture = (struct picture){.most = picture->most};
 }
 
 char *text(const char *format, ...) {
@@ -76,9 +76,28 @@ void take_site(struct reader *reader, uint32_t number, const char **out_file,
   *out_line = lines[number];
 }
 
+bool is_of_operation(uint64_t id) { return id >> 60 == OPERATION; }
+
+void read_operation(struct memory *memory, uint64_t mark,
+                    struct picture *picture, uint64_t id) {
+  struct reader reader = {.memory = memory, .picture = picture};
+  // Found only if the operation does not come after it.
+  struct thing *absent = add_thing(picture, "absent");
+  absent->id = id;
+  absent->is_hidden = true;
+  forget_pages(memory);
+  if (read_at(&reader, mark, &reader.process, sizeof reader.process) &&
+      read_at(&reader, reader.process.engine, &reader.engine,
+              sizeof reader.engine))
+    add_operation(&reader, id);
+  free(picture->places);
+  picture->places = NULL;
+}
+
 bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
                   char fault[256]) {
   struct reader reader = {.memory = memory, .picture = picture};
+  forget_pages(memory);
   if (!read_at(&reader, mark, &reader.process, sizeof reader.process)) {
     snprintf(fault, 256, "its memory cannot be read");
     return false;

@@ -130,6 +130,7 @@ add_table(struct reader *reader, const struct inturn_layout_table *table,
     return;
   for (uint64_t i = 0; i < array.count && i < array.capacity && i < MOST; i++) {
     uint64_t at = table->entries + sizeof array + i * sizeof entry;
+    forget_pages(reader->memory);
     if (!read_at(reader, at, &entry, sizeof entry) || !entry.object)
       continue;
     size_t count = picture->count, ranges = reader->range_count;
@@ -139,7 +140,7 @@ add_table(struct reader *reader, const struct inturn_layout_table *table,
     add_range(reader, thing->id, entry.object, 1);
     // Its data belong to it for as long as it is in the table.
     if (!read(reader, entry.object, thing) ||
-        !read_at(reader, at, &again, sizeof again) ||
+        !read_fresh(reader->memory, at, &again, sizeof again) ||
         again.object != entry.object || again.generation != entry.generation) {
       cut(picture, count);
       reader->range_count = ranges;

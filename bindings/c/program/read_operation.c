@@ -20,6 +20,9 @@ uint64_t element(struct reader *reader, const struct inturn_layout_slab *slab,
 
 bool read_slot(struct queue *queue, uint64_t address, slot *slot) {
   struct reader *reader = queue->reader;
+  // What belongs to it must not be older than it.
+  if (queue->never_stands_still)
+    forget_pages(reader->memory);
   return read_at(reader, address, slot, sizeof *slot) &&
          slot->lane == queue->address &&
          slot->lane_generation == queue->lane.generation &&
@@ -226,6 +229,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
       handle(reader, OPERATION, slot->index, first_generation(word, &plan));
   struct thing *thing = add_thing(reader->picture, "operation");
   thing->id = id;
+  thing->address = address;
   thing->queue = queue->id;
   thing->state = is_running ? "running" : "pending";
   thing->is_hidden = is_ended(word);
@@ -260,16 +264,45 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
     add_names(queue, id, &plan);
     add_leader(queue, id, &groups);
   }
-  // Its data belong to it for as long as it is not over.
+  // Its data belong to it for as long as it is not over, and it is not unless
+  // the queue has changed.
   struct inturn_layout_slot again;
-  if (!read_at(reader, address, &again, sizeof again) || is_over(again.word) ||
-      is_ended(again.word) != is_ended(word) ||
-      again.word >> 32 != word >> 32 || again.details != slot->details) {
+  if (queue->never_stands_still &&
+      (!read_fresh(reader->memory, address, &again, sizeof again) ||
+       is_over(again.word) || is_ended(again.word) != is_ended(word) ||
+       again.word >> 32 != word >> 32 || again.details != slot->details)) {
     cut(reader->picture, count);
     queue->has_changed = true;
     return 0;
   }
   return id;
+}
+
+bool waits_for_token(struct memory *memory, const struct thing *thing) {
+  slot slot;
+  return read_fresh(memory, thing->address, &slot, sizeof slot) &&
+         slot.word >> 32 == (thing->token & GENERATIONS) &&
+         !has(slot.word, CLAIMED);
+}
+
+void add_operation(struct reader *reader, uint64_t id) {
+  slot slot;
+  struct inturn_layout_details details;
+  struct inturn_layout_plan plan;
+  uint64_t address = element(reader, &reader->engine.operations,
+                             id >> 30 & (MOST - 1), sizeof slot);
+  if (!read_at(reader, address, &slot, sizeof slot))
+    return;
+  struct queue queue = {.reader = reader,
+                        .address = slot.lane,
+                        .index = index_of(reader, slot.lane),
+                        .never_stands_still = true};
+  if (!read_lane(&queue) || !read_slot(&queue, address, &slot))
+    return;
+  read_plan(reader, &slot, &details, &plan);
+  if (handle(reader, OPERATION, slot.index,
+             first_generation(slot.word, &plan)) == id)
+    add_slot(&queue, address, &slot, has(slot.word, STARTED));
 }
 
 // Lists
@@ -326,10 +359,16 @@ static void add_plain(struct queue *queue, uint64_t context) {
   queue->listed++;
 }
 
+/// Whether so many of a list are enough.
+static bool is_enough(const struct queue *queue, uint64_t count) {
+  uint64_t most = queue->reader->picture->most;
+  return most > 0 && count >= most;
+}
+
 void add_jobs(struct queue *queue, jobs jobs, uint32_t taken) {
   struct reader *reader = queue->reader;
-  uint64_t next = jobs.head, anchor = 0;
-  for (uint64_t number = 1; next; number++) {
+  uint64_t next = jobs.head, anchor = 0, read = 0;
+  for (uint64_t number = 1; next && !is_enough(queue, read); number++) {
     struct inturn_layout_chunk chunk;
     static struct inturn_layout_job content[4096];
     if (!read_at(reader, next, &chunk, sizeof chunk) || next == anchor ||
@@ -350,7 +389,8 @@ void add_jobs(struct queue *queue, jobs jobs, uint32_t taken) {
       queue->has_changed = true;
       return;
     }
-    for (uint32_t i = 0; start + i < count; i++) {
+    for (uint32_t i = 0; start + i < count && !is_enough(queue, read); i++) {
+      read++;
       if (content[i].work)
         add_plain(queue, content[i].context);
       else
@@ -390,7 +430,8 @@ void add_levels(struct queue *queue) {
 
 void add_blocked(struct queue *queue) {
   uint32_t index = queue->order.first_blocked;
-  for (uint64_t left = queue->order.blocked; index && left > 0; left--) {
+  uint64_t all = queue->order.blocked;
+  for (uint64_t i = 0; index && i < all && !is_enough(queue, i); i++) {
     slot slot;
     uint64_t address = slot_at(queue, index);
     if (!read_slot(queue, address, &slot)) {

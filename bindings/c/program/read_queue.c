@@ -166,9 +166,9 @@ static void set_cause(struct queue *queue, struct thing *thing) {
             : text("the body that its caller runs has not returned");
 }
 
-/// Reads the queue's own memory, and how far a burst has come.
-static bool read_lane(struct queue *queue) {
+bool read_lane(struct queue *queue) {
   struct reader *reader = queue->reader;
+  forget_pages(reader->memory);
   if (!read_at(reader, queue->address, &queue->lane, sizeof queue->lane) ||
       queue->lane.generation == 0 || queue->lane.generation & GONE)
     return false;
@@ -273,7 +273,8 @@ static bool add_queue_once(struct queue *queue) {
   thing->cause = cause.cause;
   thing->predicate = cause.predicate;
   thing->keeper = cause.keeper;
-  if (!read_at(queue->reader, queue->address, &before, sizeof before) ||
+  if (!read_fresh(queue->reader->memory, queue->address, &before,
+                  sizeof before) ||
       before.generation != queue->lane.generation) {
     cut(queue->reader->picture, queue->thing);
     return false;
@@ -289,23 +290,44 @@ static bool add_queue_once(struct queue *queue) {
 /// consistent, and its operations nearly so.
 static void add_queue(struct reader *reader, uint64_t address, uint32_t index) {
   size_t count = reader->picture->count;
-  for (int attempt = 0; attempt < 5; attempt++) {
+  const int attempts = 5;
+  for (int attempt = 1; attempt <= attempts; attempt++) {
     cut(reader->picture, count);
-    struct queue queue = {.reader = reader, .address = address, .index = index};
+    struct queue queue = {.reader = reader,
+                          .address = address,
+                          .index = index,
+                          .never_stands_still = attempt == attempts};
     if (add_queue_once(&queue))
       return;
     sched_yield();
   }
 }
 
-void add_queues(struct reader *reader) {
+/// The next index after one, and its address. 0 if there is none.
+static uint32_t next_lane(struct reader *reader, uint32_t index,
+                          uint64_t *out_address) {
   const struct inturn_layout_slab *lanes = &reader->engine.lanes;
   struct inturn_layout_indices indices;
   if (!read_at(reader, lanes->indices, &indices, sizeof indices))
-    return;
-  for (uint32_t i = indices.begin; i < indices.unused && i < MOST; i++) {
-    uint64_t address = element(reader, lanes, i, sizeof(lane));
-    if (address)
-      add_queue(reader, address, i);
-  }
+    return 0;
+  if (index < indices.begin)
+    index = indices.begin - (indices.begin > 0);
+  while (++index < indices.unused && index < MOST)
+    if ((*out_address = element(reader, lanes, index, sizeof(lane))))
+      return index;
+  return 0;
+}
+
+uint32_t index_of(struct reader *reader, uint64_t address) {
+  uint64_t found;
+  uint32_t index = 0;
+  while ((index = next_lane(reader, index, &found)) && found != address)
+    continue;
+  return index;
+}
+
+void add_queues(struct reader *reader) {
+  uint64_t address;
+  for (uint32_t i = 0; (i = next_lane(reader, i, &address));)
+    add_queue(reader, address, i);
 }

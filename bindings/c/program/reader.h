@@ -55,6 +55,9 @@ enum {
 /// Set in the generation of a lane whose queue is gone.
 static const uint32_t GONE = UINT32_C(1) << 31;
 
+/// The bits of a handle that are the generation.
+static const uint32_t GENERATIONS = (1 << 30) - 1;
+
 /// The number of possible indices.
 static const uint32_t MOST = 1 << 26;
 
@@ -94,6 +97,7 @@ struct queue {
   uint64_t listed;                 // how many of these have been listed
   size_t thing;                    // its index in the picture
   bool has_changed;                // while it was read
+  bool never_stands_still;         // so that each operation is checked
   uint64_t oldest, oldest_in_call; // of running operations
 };
 
@@ -185,11 +189,21 @@ void add_levels(struct queue *queue);
 /// Operations that wait for others, for names or for another attempt.
 void add_blocked(struct queue *queue);
 
+/// The operation with this id, if it is there.
+void add_operation(struct reader *reader, uint64_t id);
+
 /// Operations that batches hold back, which have no slots, as one thing for
 /// each batch.
 void add_held(struct queue *queue);
 
 // read_queue.c
+
+/// Reads the queue's own memory, and how far a burst has come. False if it is
+/// gone.
+bool read_lane(struct queue *queue);
+
+/// The index of the queue with this address. 0 if there is none.
+uint32_t index_of(struct reader *reader, uint64_t address);
 
 /// Adds all queues, each with its operations.
 void add_queues(struct reader *reader);

@@ -270,6 +270,7 @@ static void select_next(const struct table *table, bool is_down) {
 }
 
 int show_top(pid_t process, double interval) {
+  read_first_ones();
   struct table table = take_table(process);
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
     write_table(process, &table, 0, 0);

@@ -51,7 +51,13 @@ const struct thing *find_thing(struct picture *picture, uint64_t id) {
   if (!picture->places)
     make_places(picture);
   size_t place = id ? *place_of(picture, id) : 0;
-  return place ? &picture->things[place - 1] : NULL;
+  if (place == 0) {
+    if (!picture->missing)
+      picture->missing = id;
+    return NULL;
+  }
+  const struct thing *thing = &picture->things[place - 1];
+  return is(thing->kind, "absent") ? NULL : thing;
 }
 
 /// What a pending operation comes after, or whose name it waits for. NULL if
