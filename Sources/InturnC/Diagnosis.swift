@@ -204,7 +204,6 @@ extension Report {
       next.operation_label = copy(link.operationLabel)
       next.is_operation = link.isOperation
       if let line = link.site.line { (next.file, next.function, next.line) = line.inC }
-      next.token = inturn_token(bits: link.token)
       chain.append(next)
     }
     var told = inturn_report()
@@ -216,12 +215,15 @@ extension Report {
     told.stalled_ns = stall?.nanoseconds ?? 0
     told.waiting = stall?.waiting ?? 0
     if let line = site.line { (told.file, told.function, told.line) = line.inC }
-    chain.withUnsafeBufferPointer { links in
-      told.chain = links.isEmpty ? nil : links.baseAddress
+    chain.withUnsafeMutableBufferPointer { links in
+      told.chain = links.isEmpty ? nil : UnsafePointer(links.baseAddress)
       told.chain_count = links.count
       let steps = stall.flatMap { Trace.lastSteps(of: $0) }
       told.steps = UnsafePointer(steps)
+      // No copy of a token is left behind: see `StallLink`.
+      for place in links.indices { links[place].token.bits = stall?.links[place].token ?? 0 }
       body(&told)
+      for place in links.indices { links[place].token.bits = 0 }
       free(steps)
     }
     for text in texts { text.deallocate() }

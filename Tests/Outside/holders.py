@@ -39,6 +39,7 @@ PLACES = {
     "overwritten": NOWHERE,
     "freed": NOWHERE,
     "dead stack": NOWHERE,
+    "reported": NOWHERE,
     # What the program cannot see, as its manual page says.
     "encoded": NOWHERE,
     "pipe": NOWHERE,
@@ -61,6 +62,21 @@ def test_each_place_of_a_token_is_found(bench: Bench) -> None:
             )
             assert len(places) == 1, (sort, places)
             assert re.fullmatch(f"    {place}", places[0]), (sort, places)
+
+
+def test_a_report_leaves_no_copy(bench: Bench) -> None:
+    """The line that is written by default, which names this command."""
+    command = [str(bench.tokens), "dropped"]
+    settings = {**os.environ, "INTURN_STALL": "10ms"}
+    with subprocess.Popen(
+        command, env=settings, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as it:
+        assert it.stderr is not None
+        assert it.stderr.readline().startswith("inturn: stuck for ")
+        assert it.stderr.readline() == f"  inturn holders {it.pid} says who has the token\n"
+        said = bench.answer("holders", it.pid)
+        it.kill()
+    assert said.splitlines()[1:] == [f"    {NOWHERE}"], said
 
 
 def test_the_threads_are_stopped_only_to_look_for_copies(bench: Bench) -> None:

@@ -250,6 +250,33 @@ static void stay_for_signals(void) {
   stay();
 }
 
+static pthread_barrier_t has_told;
+
+static void meet_reporter(void *unused, const inturn_report *report) {
+  (void)unused;
+  if (report->chain_count > 0 && report->chain[0].token.bits != 0)
+    pthread_barrier_wait(&has_told);
+}
+
+/* The handler's call has returned. */
+static void leave_reporter(void *unused) {
+  (void)unused;
+  be_ready();
+}
+
+static void stay_after_report(void) {
+  pthread_barrier_init(&has_told, NULL, 2);
+  check(inturn_report_set_handler(meet_reporter, NULL, leave_reporter) ==
+            INTURN_OK,
+        "there is a handler");
+  check(inturn_report_set_stall_limit(10000000) == INTURN_OK, "it is told");
+  pthread_barrier_wait(&has_told);
+  check(inturn_report_set_handler(NULL, NULL, NULL) == INTURN_OK, "it is gone");
+  check(inturn_report_set_stall_limit(-1) == INTURN_OK, "nothing is told");
+  for (;;)
+    pause();
+}
+
 static const struct sort {
   const char *name;
   void (*keep)(inturn_token token);
@@ -275,6 +302,7 @@ static const struct sort {
     {"overwritten", overwrite, NULL, NULL},
     {"freed", free_and_overwrite, NULL, NULL},
     {"dead stack", leave_on_dead_stack, NULL, NULL},
+    {"reported", drop, NULL, stay_after_report},
     {"encoded", encode, NULL, NULL},
     {"pipe", send_to_pipe, NULL, NULL},
     {"file", write_to_file, NULL, NULL},

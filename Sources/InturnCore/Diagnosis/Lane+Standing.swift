@@ -157,7 +157,7 @@ extension UnsafeMutablePointer<Lane> {
     StallLink(
       cause: cause, queueLabel: label.map { String(cString: $0) },
       operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
-      site: slot.map(siteLocked) ?? site, token: slot?.startedToken ?? 0,
+      site: slot.map(siteLocked) ?? site, invertedToken: ~(slot?.startedToken ?? 0),
       traceKey: traceKey, predicate: predicate)
   }
 

@@ -21,7 +21,9 @@ package struct StallLink {
   /// Where the operation was enqueued, or the queue suspended.
   package let site: Site
   /// The token of the operation's present attempt; 0 before it has started.
-  package let token: UInt64
+  package var token: UInt64 { ~invertedToken }
+  /// What is left in memory of a report is no copy of the token, which `inturn holders` would find.
+  let invertedToken: UInt64
   /// By which the recorder knows the queue.
   let traceKey: UInt64
   /// What a message says about it after its name; empty if the next link explains it.
