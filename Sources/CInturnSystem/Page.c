@@ -43,7 +43,7 @@ const char *inturn_system_page_after(void) {
     "const says = {after: \"waits for another one\", name: \"waits for a name\", turn: \"waits for its turn\",\n"
     "  token: \"its token is out\", call: \"in its call\", task: \"in its task\", place: \"was cut off\",\n"
     "  callback: \"a callback goes on\", suspended: \"suspended\", view: \"its view is not visible\",\n"
-    "  clock: \"waits for its clock\", delay: \"waits for a delay\", executor: \"nobody drains its executor\",\n"
+    "  clock: \"waits for its clock\", delay: \"waits for a delay\", executor: \"nobody is draining its executor\",\n"
     "  pool: \"all threads are in calls\"};\n"
     "const buttons = new Map(), arrows = [], things = new Map();\n"
     "for (const entry of all.entries) if (entry.id && entry.kind !== \"wait\") things.set(entry.id, entry);\n"

@@ -361,7 +361,7 @@ static void an_executor_that_nobody_drains_is_told(void) {
   stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
   enqueue_one(stage.queue, NULL);
   stall told = STALL("executor @frames");
-  CHECK(stall_says(&told, "nobody drains its executor. 1 waits in it."));
+  CHECK(stall_says(&told, "nobody is draining its executor. 1 waits in it."));
   stage_drain(&stage);
   stage_destroy(&stage);
   stalls_end();
@@ -428,7 +428,7 @@ static void the_main_thread_is_told_of_its_own_executor_only(void) {
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
   enqueue_one(queue, NULL);
   stall told = STALL("executor @windows");
-  CHECK(stall_says(&told, "the main thread does not drain its executor."));
+  CHECK(stall_says(&told, "the main thread is not draining its executor."));
   CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
   CHECK_OK(inturn_queue_destroy(queue));
   stalls_end();

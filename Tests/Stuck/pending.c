@@ -232,20 +232,20 @@ NEW(next_attempt_is_of_a_manual_clock,
 
 /* Work that may start is not called ---------------------------------------- */
 
-STUCK(nobody_drains_the_executor, "@frames: nobody drains its executor") {
+STUCK(nobody_drains_the_executor, "@frames: nobody is draining its executor") {
   inturn_queue frames = QUEUE(FIFO, "frames", .executor = executor_of(0));
   ADD(frames, "draw", finish, NULL);
   drain(frames);
 }
 
 STUCK(one_waits_for_an_executor_that_nobody_drains,
-      "@frames: nobody drains its executor") {
+      "@frames: nobody is draining its executor") {
   inturn_queue frames = QUEUE(CONCURRENT, "frames", .executor = executor_of(0));
   wait_on(KEPT(frames, "draw", finish, NULL));
 }
 
 NEW(queue_is_moved_to_an_executor_that_nobody_drains,
-    "@frames: nobody drains its executor") {
+    "@frames: nobody is draining its executor") {
   inturn_queue frames = QUEUE(FIFO, "frames");
   OK(inturn_queue_set_executor(frames, executor_of(0)));
   ADD(frames, "draw", finish, NULL);
@@ -265,7 +265,7 @@ STUCK(executors_thread_is_in_a_call,
 }
 
 STUCK(main_thread_does_not_drain_its_executor,
-      "@windows: the main thread does not drain its executor") {
+      "@windows: the main thread is not draining its executor") {
   inturn_executor executor;
   OK(inturn_executor_main(&executor));
   inturn_queue windows = QUEUE(FIFO, "windows", .executor = executor);
@@ -280,7 +280,8 @@ STUCK(main_thread_waits_for_its_own_executor, REFUSED) {
   drain(windows);
 }
 
-NEW(stopped_executor_is_not_run_again, "@frames: nobody drains its executor") {
+NEW(stopped_executor_is_not_run_again,
+    "@frames: nobody is draining its executor") {
   static inturn_executor loop;
   loop = executor_of(0);
   inturn_queue frames = QUEUE(FIFO, "frames", .executor = loop);

@@ -312,13 +312,13 @@ def next_attempt_is_far_away() -> None:
 # Work that may start is not called ------------------------------------------------------
 
 
-@stuck("@frames: nobody drains its executor")
+@stuck("@frames: nobody is draining its executor")
 def nobody_drains_the_executor() -> None:
     frames = inturn.FIFOQueue("frames", executor=inturn.Executor())
     frames.submit(int).result()
 
 
-@stuck("@dialogs: the main thread does not drain its executor")
+@stuck("@dialogs: the main thread is not draining its executor")
 def main_thread_does_not_drain_its_executor() -> None:
     dialogs = inturn.InteractionQueue("dialogs", settle=0)
     dialogs.view_did_appear()
@@ -343,7 +343,7 @@ def executors_thread_is_in_a_call() -> None:
     other.submit(int).result()
 
 
-@new("@frames: nobody drains its executor")
+@new("@frames: nobody is draining its executor")
 def stopped_executor_is_not_run_again() -> None:
     loop = inturn.Executor()
     frames = inturn.FIFOQueue("frames", executor=loop)

@@ -202,7 +202,8 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if drainers > 0 {
       return "who drains its executor" + name + " is in a call that has not returned"
     }
-    return (isMain ? "the main thread does not drain" : "nobody drains") + " its executor" + name
+    // It may have been drained a moment ago, by who polls it.
+    return (isMain ? "the main thread is not" : "nobody is") + " draining its executor" + name
   }
 
   /// Whether the calling thread may never drain it.

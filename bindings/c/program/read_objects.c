@@ -197,8 +197,8 @@ char *standing(struct queue *queue) {
     return text("who drains its executor%s is in a call that has not returned",
                 name);
   return text("%s its executor%s",
-              host.is_main == 1 ? "the main thread does not drain"
-                                : "nobody drains",
+              host.is_main == 1 ? "the main thread is not draining"
+                                : "nobody is draining",
               name);
 }
 

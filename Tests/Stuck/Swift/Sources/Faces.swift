@@ -46,7 +46,7 @@ let interactions = [
   },
   stuck(
     "the main thread is blocked, and a dialog is next",
-    "@dialogs: nobody drains its executor \"main\""
+    "@dialogs: nobody is draining its executor \"main\""
   ) {
     let dialogs = visible()
     Task.detached { try await dialogs.drain() }
