@@ -1890,7 +1890,8 @@ typedef enum inturn_stall_cause {
   INTURN_STALL_TURN = 3,  /* its turn has not come */
   /* What runs does not end. */
   INTURN_STALL_TOKEN = 4,    /* its call has returned, its token is out */
-  INTURN_STALL_CALL = 5,     /* its call has not returned */
+  INTURN_STALL_CALL = 5,     /* its call has not returned, or, once it has
+                                ended, its context's destroy callback */
   INTURN_STALL_TASK = 6,     /* its Swift task has not ended it, or not begun */
   INTURN_STALL_PLACE = 7,    /* it was cut off, and keeps its place: see 8 */
   INTURN_STALL_CALLBACK = 8, /* another callback has not returned */

@@ -72,13 +72,33 @@ static void a_call_that_goes_on_after_its_end_is_told(void) {
   job_enqueue(queue, &job, finish_and_block);
   enqueue_one(queue, NULL);
   stall told = STALL("call compute@slow");
-  CHECK(stall_says(&told, "it has ended, its call has not returned. 1 waits"));
+  CHECK(stall_says(&told, "it has ended, its call or the destroy callback of "
+                          "its context has not returned. 1 waits"));
   gate_pass(&job.go);
   drain_and_destroy(queue);
   stalls_end();
 }
 
-/* Its queue has continued, and has nothing else to do. */
+static void block_until_passed(void *go) { GATE_WAIT((gate *)go, 1); }
+
+/* Plain operations that are started one after the other without the lock. */
+static void a_destroy_callback_that_blocks_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "plain");
+  gate go = GATE_INIT;
+  CHECK_OK(inturn_queue_suspend(queue));
+  CHECK_OK(
+      inturn_queue_enqueue(queue, just_finish, &go, block_until_passed, NULL));
+  enqueue_one(queue, NULL);
+  CHECK_OK(inturn_queue_resume(queue));
+  stall told = STALL("call ?@plain");
+  CHECK(stall_says(&told, "it has ended, its call or the destroy callback of "
+                          "its context has not returned. 1 waits"));
+  gate_pass(&go);
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
 static void a_call_that_was_cut_off_is_told_later(void) {
   stalls_begin(STALL_NS);
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
@@ -467,6 +487,7 @@ static void a_pool_whose_threads_are_all_in_calls_is_told_once(void) {
 PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_call_that_does_not_return_is_told),
         TEST(a_call_that_goes_on_after_its_end_is_told),
+        TEST(a_destroy_callback_that_blocks_is_told),
         TEST(a_call_that_was_cut_off_is_told_later),
         TEST(plain_work_is_told_without_a_label),
         TEST(plain_work_in_its_call_is_told_with_its_site),

@@ -370,9 +370,12 @@ extension UnsafeMutablePointer<Lane> {
     case .token:
       return standing(cause, "its call has returned, its token has not been finished")
     case .call:
-      // Work may end its operation and keep running.
-      let beginning = word.contains(.claimed) ? "it has ended, " : ""
-      return standing(cause, beginning + "its call has not returned")
+      // Work may end its operation and keep running; and a burst destroys what was its context.
+      return standing(
+        cause,
+        word.contains(.claimed)
+          ? "it has ended, its call or the destroy callback of its context has not returned"
+          : "its call has not returned")
     default:
       if let standing = executorLocked() { return standing }
       // The decision on another attempt is under way.

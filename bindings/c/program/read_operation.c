@@ -85,7 +85,8 @@ static void set_running_cause(struct queue *queue, struct thing *thing,
   } else if (has(word, CLAIMED)) {
     if (!has(word, RETURNED)) {
       thing->cause = "call";
-      predicate = "it has ended, its call has not returned";
+      predicate = "it has ended, its call or the destroy callback of its "
+                  "context has not returned";
     }
   } else if (queue->executor.handle == 0 || has(word, IS_TASK)) {
     thing->cause = "task";
