@@ -51,36 +51,10 @@ void inturn_trace_put_microseconds(struct writer *w, uint64_t ns) {
   inturn_trace_put_digits(w, ns % 1000, 10, 3);
 }
 
-// How many bytes the character takes that begins here; 0 when it is not UTF-8,
-// as at the end of a label that was cut.
-static int length_of_character(const unsigned char *text) {
-  unsigned first = text[0], least = 0x80, most = 0xbf;
-  if (first < 0x80)
-    return 1;
-  int length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4)
-    return 0;
-  if (first == 0xe0)
-    least = 0xa0;
-  else if (first == 0xed)
-    most = 0x9f;
-  else if (first == 0xf0)
-    least = 0x90;
-  else if (first == 0xf4)
-    most = 0x8f;
-  for (int place = 1; place < length; place++) {
-    if (text[place] < least || text[place] > most)
-      return 0;
-    least = 0x80;
-    most = 0xbf;
-  }
-  return length;
-}
-
 // What is between the quotes.
 static void put_text(struct writer *w, const char *text) {
   while (*text != 0) {
-    int length = length_of_character((const unsigned char *)text);
+    int length = inturn_system_character(text);
     if (length == 0) {
       inturn_trace_put(w, "\xef\xbf\xbd"); // U+FFFD
       text++;

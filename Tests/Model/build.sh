@@ -67,13 +67,13 @@ if [[ $stamp != "$(cat "$output/stamp" 2>/dev/null)" ]]; then
     -c "${exports[@]}" -o "$output/exports.o"
   echo "$stamp" >"$output/stamp"
 fi
-objects=("$output"/{core,exports,atomic,system,shipped-{Page,Trace,TraceOrder,TraceEvents,TraceSteps}}.o)
+objects=("$output"/{core,exports,atomic,system,shipped-{Page,Text,Trace,TraceOrder,TraceEvents,TraceSteps}}.o)
 "$clang" -std=c11 "${instrumented[@]}" -c "$model/seam/atomic.c" \
   -o "$output/atomic.o"
 "$clang" -std=c11 "${c_flags[@]}" ${sanitizer:+-DSANITIZED} \
   -c "$model/seam/system.c" -o "$output/system.o"
 # What shares nothing is the shipping files'.
-for file in Page Trace TraceOrder TraceEvents TraceSteps; do
+for file in Page Text Trace TraceOrder TraceEvents TraceSteps; do
   "$clang" -std=c11 "${c_flags[@]}" -ISources/CInturnSystem/include \
     -c "Sources/CInturnSystem/$file.c" -o "$output/shipped-$file.o"
 done

@@ -9,6 +9,7 @@
  *     process deep     three queues of 5,000 operations, and one after these
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
+ *     process odd      texts that a terminal or JSON could not have as they are
  *
  * It prints "ready" when everything is in place, and runs for ever.
  */
@@ -386,6 +387,15 @@ static void split(void) {
   }
 }
 
+/* A control character of two bytes, and a file's name in another encoding. */
+static void say_oddly(void) {
+  static inturn_site site = {"caf\xe9 \"<\x1b.c", NULL, 7, 0};
+  inturn_queue queue = make_named(INTURN_QUEUE_FIFO, "\xc2\x9b"
+                                                     "31m red");
+  check(inturn_queue_enqueue_at(&site, queue, block, NULL, NULL, NULL));
+  await_calls(1);
+}
+
 int main(int count, char **arguments) {
   const char *what = count == 2 ? arguments[1] : "";
   if (strcmp(what, "still") == 0)
@@ -398,6 +408,8 @@ int main(int count, char **arguments) {
     wait_in_depth();
   else if (strcmp(what, "fork") == 0)
     split();
+  else if (strcmp(what, "odd") == 0)
+    say_oddly();
   else if (strcmp(what, "busy") == 0)
     hurry();
   puts("ready");

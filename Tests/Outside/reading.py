@@ -95,6 +95,23 @@ def test_each_format_is_read(bench: Bench) -> None:
         assert html.endswith("</html>\n")
 
 
+def test_odd_texts_are_written_so_that_all_can_read_them(bench: Bench) -> None:
+    with bench.of_sort("odd", INTURN_SOCKET="socket") as it:
+        for may_read in (True, False):
+            for words in (("dump",), ("dump", "dot"), ("why",), ("top",)):
+                command, *more = words
+                said = bench.answer(command, it.pid, *more, may_read=may_read)
+                assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", said), (words, said)
+                assert " 31m red" in said or command == "why"
+            text = bench.answer("dump", it.pid, may_read=may_read)
+            assert ' file="caf\ufffd \\"< .c" line=7' in text, text
+            dump = json.loads(bench.answer("dump", it.pid, "json", may_read=may_read))
+            [queue] = [each for each in dump["entries"] if each["kind"] == "queue"]
+            [operation] = [each for each in dump["entries"] if each["kind"] == "operation"]
+            assert queue["label"] == "\x9b31m red"
+            assert operation["file"] == 'caf\ufffd "<\x1b.c'
+
+
 def test_a_process_that_is_stopped_is_read(bench: Bench) -> None:
     with bench.of_sort("still") as it:
         it.send_signal(signal.SIGSTOP)

@@ -194,6 +194,13 @@ bool inturn_system_error_is_terminal(void);
 bool inturn_system_write(int descriptor, const char *_Nonnull bytes,
                          uintptr_t count);
 
+/// How many bytes the character takes that begins here; 0 if it is not UTF-8,
+/// as at the end of a label that was cut.
+int inturn_system_character(const char *_Nonnull text);
+
+/// Whether a control character begins here, which a terminal may obey.
+bool inturn_system_is_control(const char *_Nonnull text);
+
 /// The parts of the HTML page before and after a dump in JSON.
 const char *_Nonnull inturn_system_page_before(void);
 const char *_Nonnull inturn_system_page_after(void);

@@ -64,22 +64,23 @@ struct DumpWriter {
     var next = text
     while next.pointee != 0 {
       let byte = UInt8(bitPattern: next.pointee)
-      next += 1
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        put(UInt8(ascii: "\\"))
-        put(byte)
-      // A control character, or the beginning of a tag.
-      case 0..<0x20, 0x7f, UInt8(ascii: "<"):
-        if !forScript {
-          put(byte == UInt8(ascii: "<") ? byte : UInt8(ascii: " "))
-          continue
-        }
+      let length = Int(inturn_system_character(next))
+      let isControl = inturn_system_is_control(next)
+      if length == 0 {
+        write("\u{fffd}")
+      } else if isControl && !forScript {
+        put(UInt8(ascii: " "))
+      } else if forScript && (isControl || byte == UInt8(ascii: "<")) {
+        // The last byte of those that have two is the character's number.
+        let number = UInt64(UInt8(bitPattern: next[length - 1]))
         write("\\u00")
-        put(digit(UInt64(byte >> 4)))
-        put(digit(UInt64(byte & 15)))
-      default: put(byte)
+        put(digit(number >> 4))
+        put(digit(number & 15))
+      } else {
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { put(UInt8(ascii: "\\")) }
+        for place in 0..<length { put(UInt8(bitPattern: next[place])) }
       }
+      next += max(length, 1)
     }
     put(UInt8(ascii: "\""))
   }

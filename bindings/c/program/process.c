@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "CInturnSystem.h"
 #include "picture.h"
 #include "program.h"
 
@@ -58,9 +59,13 @@ char *read_file(pid_t process, const char *name, size_t *out_length) {
 /// Replaces what a terminal might obey, as others choose the names that are
 /// shown.
 static void clean(char *text) {
-  for (; *text; text++)
-    if ((unsigned char)*text < 0x20 || *text == 0x7f)
-      *text = ' ';
+  for (int length; *text; text += length ? length : 1) {
+    length = inturn_system_character(text);
+    if (length == 0)
+      *text = '?';
+    else if (inturn_system_is_control(text))
+      memset(text, ' ', (size_t)length);
+  }
 }
 
 /// The library's file in the process's maps, cut to the room. False if none.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "CInturnSystem.h"
 #include "picture.h"
 #include "program.h"
 
@@ -75,8 +76,16 @@ static const struct thing *earlier(struct picture *picture,
 }
 
 void write_text(const char *text, FILE *file) {
-  for (; *text; text++)
-    putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, file);
+  while (*text) {
+    int length = inturn_system_character(text);
+    if (length == 0)
+      fputs("\xef\xbf\xbd", file); // U+FFFD
+    else if (inturn_system_is_control(text))
+      putc(' ', file);
+    else
+      fwrite(text, 1, (size_t)length, file);
+    text += length ? length : 1;
+  }
 }
 
 static void write_label(const char *label, FILE *file) {

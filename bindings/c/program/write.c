@@ -7,16 +7,23 @@
 
 static void write_quoted(const char *text, bool is_for_script, FILE *file) {
   putc('"', file);
-  for (; *text; text++) {
-    unsigned char byte = (unsigned char)*text;
-    // A control character, or the beginning of a tag.
-    bool is_special = byte < 0x20 || byte == 0x7f || byte == '<';
-    if (is_special && is_for_script)
-      fprintf(file, "\\u%04x", byte);
-    else if (is_special && byte != '<')
+  while (*text) {
+    int length = inturn_system_character(text);
+    bool is_control = inturn_system_is_control(text);
+    if (length == 0) {
+      fputs("\xef\xbf\xbd", file); // U+FFFD
+      length = 1;
+    } else if (is_control && !is_for_script) {
       putc(' ', file);
-    else
-      fprintf(file, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+    } else if (is_for_script && (is_control || *text == '<')) {
+      // The last byte of those that have two is the character's number.
+      fprintf(file, "\\u%04x", (unsigned char)text[length - 1]);
+    } else {
+      if (*text == '"' || *text == '\\')
+        putc('\\', file);
+      fwrite(text, 1, (size_t)length, file);
+    }
+    text += length;
   }
   putc('"', file);
 }
