@@ -10,11 +10,13 @@
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *     process odd      texts that a terminal or JSON could not have as they are
+ *     process PATH     uses the library at that path, too
  *
  * It prints "ready" when everything is in place, and runs for ever.
  */
 #include "inturn.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,6 +398,22 @@ static void say_oddly(void) {
   await_calls(1);
 }
 
+static void use_copy(const char *path) {
+  void *copy = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_status (*create)(inturn_queue_kind, const inturn_queue_options *,
+                          inturn_queue *);
+  inturn_queue queue;
+  if (copy == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(1);
+  }
+  *(void **)&create = dlsym(copy, "inturn_queue_create");
+  options.label = "of the copy";
+  check(create(INTURN_QUEUE_FIFO, &options, &queue));
+  make_named(INTURN_QUEUE_FIFO, "of the library");
+}
+
 int main(int count, char **arguments) {
   const char *what = count == 2 ? arguments[1] : "";
   if (strcmp(what, "still") == 0)
@@ -410,6 +428,8 @@ int main(int count, char **arguments) {
     split();
   else if (strcmp(what, "odd") == 0)
     say_oddly();
+  else if (what[0] == '/')
+    use_copy(what);
   else if (strcmp(what, "busy") == 0)
     hurry();
   puts("ready");

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -110,6 +112,25 @@ def test_odd_texts_are_written_so_that_all_can_read_them(bench: Bench) -> None:
             [operation] = [each for each in dump["entries"] if each["kind"] == "operation"]
             assert queue["label"] == "\x9b31m red"
             assert operation["file"] == 'caf\ufffd "<\x1b.c'
+
+
+def test_each_copy_of_the_library_is_read(bench: Bench) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(bench.prefix / "lib" / "libinturn.so", folder)
+        with bench.of_sort(copy) as it:
+            assert re.search(rf"^ *{it.pid} .* \(and 1 more\) ", bench.answer("ps"), re.MULTILINE)
+            status, said, complaint = bench.ask("dump", it.pid)
+            assert status == 0
+            assert complaint == (
+                f"inturn: process {it.pid} uses 2 copies of the library; this is of the first: "
+                f"{it.pid}.2 is the second\n"
+            )
+            both = [said, bench.answer("dump", f"{it.pid}.2")]
+            assert NOW.sub("", said) == NOW.sub("", bench.answer("dump", f"{it.pid}.1"))
+            labels = [re.findall('^queue "(.*)"', each, re.MULTILINE) for each in both]
+            assert sorted(labels) == [["of the copy"], ["of the library"]]
+            refusal = bench.refusal("dump", f"{it.pid}.3")
+            assert refusal == f"process {it.pid} uses 2 copies of the library"
 
 
 def test_a_process_that_is_stopped_is_read(bench: Bench) -> None:

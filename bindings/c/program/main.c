@@ -22,7 +22,9 @@ static const char usage[] =
     "What a process does is read from its memory, also while it is stopped. "
     "Where\n"
     "the system forbids that, a process answers that was started with\n"
-    "INTURN_SOCKET=PATH in its environment; %p in it is replaced by its ID.\n";
+    "INTURN_SOCKET=PATH in its environment; %p in it is replaced by its ID. "
+    "Of a\n"
+    "process that uses several copies of the library, PID.2 is the second.\n";
 
 void (*before_failure)(void);
 
@@ -149,6 +151,10 @@ static pid_t process_of(const char *text) {
   if (text[0] == '@')
     return use_debugger(text + 1);
   long number = strtol(text, &end, 10);
+  if (*end == '.' && isdigit((unsigned char)end[1])) {
+    long copy = strtol(end + 1, &end, 10);
+    read_copy(copy < 1 || copy > 1000 ? 1000 : (unsigned)copy);
+  }
   if (*end || !isdigit((unsigned char)*text) || number < 1 ||
       number > INT32_MAX)
     fail("%s is not the number of a process", text);

@@ -135,11 +135,14 @@ static uint64_t find_in(struct memory *memory, uint64_t begin, uint64_t end) {
 }
 
 /// The mark is in data that was loaded from a file, the library's or the
-/// program's. If several files have it, one with an engine is taken.
-static uint64_t find_in_files(struct memory *memory, const char *maps) {
+/// program's. If several files have it, one with an engine is taken: the first
+/// or a further one. They are counted.
+static uint64_t find_in_files(struct memory *memory, const char *maps,
+                              unsigned copy, unsigned *out_copies) {
   // More than the data of any program file; larger mappings are something else.
   static const uint64_t most = 64 << 20;
   uint64_t found = 0;
+  *out_copies = 0;
   for (const char *line = maps; line && *line;) {
     uint64_t begin, end;
     char rights[5], path[2] = "";
@@ -152,9 +155,10 @@ static uint64_t find_in_files(struct memory *memory, const char *maps) {
       bool has_engine = mark &&
                         read_fresh(memory, mark, &process, sizeof process) &&
                         process.engine;
-      if (has_engine)
-        return mark;
-      found = found ? found : mark;
+      if (has_engine && ++*out_copies == copy)
+        found = mark;
+      else if (copy == 1 && *out_copies == 0 && !found)
+        found = mark;
     }
     line = strchr(line, '\n');
     line += line != NULL;
@@ -162,11 +166,12 @@ static uint64_t find_in_files(struct memory *memory, const char *maps) {
   return found;
 }
 
-enum finding find_mark(struct memory *memory, uint64_t *out_address) {
+enum finding find_mark(struct memory *memory, unsigned copy,
+                       uint64_t *out_address, unsigned *out_copies) {
   char *maps = read_file(memory->process, "maps", NULL);
   if (!maps)
     return FORBIDDEN;
-  *out_address = find_in_files(memory, maps);
+  *out_address = find_in_files(memory, maps, copy, out_copies);
   // If nothing at all can be read, reading may be forbidden.
   uint64_t begin = strtoull(maps, NULL, 16);
   char byte;

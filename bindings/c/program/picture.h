@@ -35,9 +35,11 @@ bool read_fresh(struct memory *memory, uint64_t address, void *bytes,
 bool read_text(struct memory *memory, uint64_t address, char *text,
                size_t room);
 
-/// Finds the mark of a process's library; if forbidden, `errno` says why.
+/// Finds the mark of a process's library, or of a further copy that it uses,
+/// and counts these; if forbidden, `errno` says why.
 enum finding { FOUND, NO_LIBRARY, FORBIDDEN };
-enum finding find_mark(struct memory *memory, uint64_t *out_address);
+enum finding find_mark(struct memory *memory, unsigned copy,
+                       uint64_t *out_address, unsigned *out_copies);
 
 // The picture
 

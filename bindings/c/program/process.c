@@ -68,17 +68,30 @@ static void clean(char *text) {
   }
 }
 
-/// The library's file in the process's maps, cut to the room. False if none.
-static bool find_library(const char *maps, char *path, size_t room) {
-  const char *name = strstr(maps, "/libinturn.so");
+/// The next file of the library in a process's maps, cut to the room, of which
+/// each has several lines one after the other. False if none.
+static bool find_library(const char **maps, char *path, size_t room) {
+  const char *name = strstr(*maps, "/libinturn.so");
   if (!name)
     return false;
   const char *begin = name;
-  while (begin > maps && begin[-1] != '\n')
+  while (begin > *maps && begin[-1] != '\n')
     begin--;
   begin = strchr(begin, '/');
-  snprintf(path, room, "%.*s", (int)strcspn(begin, "\n"), begin);
+  int length = (int)strcspn(begin, "\n");
+  snprintf(path, room, "%.*s", length, begin);
+  *maps = begin + length;
   return true;
+}
+
+/// How many files more of the library are in a process's maps.
+static int count_libraries(const char *maps, const char *first) {
+  char before[512], path[512];
+  int count = 0;
+  snprintf(before, sizeof before, "%s", first);
+  for (; find_library(&maps, path, sizeof path); strcpy(before, path))
+    count += strcmp(before, path) != 0;
+  return count;
 }
 
 /// Whether the library is linked into a program: one of its threads has a name
@@ -182,7 +195,8 @@ int list_processes(void) {
     char library[512] = "in the program", path[256] = "-", command[512];
     // Maps of other users' processes cannot be read.
     char *maps = read_file(living_thread(process), "maps", NULL);
-    if (maps && (find_library(maps, library, sizeof library) ||
+    const char *rest = maps;
+    if (maps && (find_library(&rest, library, sizeof library) ||
                  has_threads_of_library(process))) {
       size_t length;
       char *environment = read_file(living_thread(process), "environ", &length);
@@ -193,8 +207,12 @@ int list_processes(void) {
       clean(library);
       clean(path);
       const char *name = strrchr(library, '/');
-      printf("%8d  %-20s  %-24s  %s\n", (int)process, name ? name + 1 : library,
-             path, command);
+      char more[32] = "";
+      int others = count_libraries(rest, library);
+      if (others > 0)
+        snprintf(more, sizeof more, " (and %d more)", others);
+      printf("%8d  %-20s%s  %-24s  %s\n", (int)process,
+             name ? name + 1 : library, more, path, command);
     }
     free(maps);
   }
@@ -261,7 +279,8 @@ static void fail_without_library(pid_t process) {
   if (!maps)
     fail("process %d cannot be looked into: %s", number, strerror(errno));
   char path[256];
-  if (!find_library(maps, path, sizeof path) &&
+  const char *rest = maps;
+  if (!find_library(&rest, path, sizeof path) &&
       !has_threads_of_library(process))
     fail("process %d has not loaded libinturn", number);
   free(maps);
@@ -350,6 +369,25 @@ static struct memory memory = {.requests = -1, .answers = -1};
 static uint64_t mark;
 static bool has_debugger;
 
+/// Which copy of the library is read, of those in a process. 0: the first, and
+/// it is said that there are others.
+static unsigned copy;
+
+void read_copy(unsigned number) { copy = number; }
+
+static void choose_copy(pid_t process, unsigned copies) {
+  int number = (int)process;
+  if (copy > 1 && copy > copies)
+    fail("process %d uses %u %s of the library", number, copies,
+         copies == 1 ? "copy" : "copies");
+  if (copy == 0 && copies > 1)
+    fprintf(stderr,
+            "inturn: process %d uses %u copies of the library; this is of the "
+            "first: %d.2 is the second\n",
+            number, copies, number);
+  copy = copy ? copy : 1;
+}
+
 /// The last picture.
 static struct picture picture;
 static bool has_picture;
@@ -369,7 +407,12 @@ pid_t use_debugger(const char *how) {
 /// Reads the whole engine. False if it cannot be read: `fault` says why.
 static bool take_picture(pid_t process, char fault[256]) {
   memory.process = has_debugger ? process : living_thread(process);
-  enum finding finding = has_debugger ? FOUND : find_mark(&memory, &mark);
+  unsigned copies = 1;
+  enum finding finding =
+      has_debugger ? FOUND
+                   : find_mark(&memory, copy ? copy : 1, &mark, &copies);
+  if (finding != FORBIDDEN)
+    choose_copy(process, copies);
   if (finding == FORBIDDEN)
     snprintf(
         fault, 256,

@@ -36,6 +36,9 @@ pid_t living_thread(pid_t process);
 /// Returns the number that stands for its process.
 pid_t use_debugger(const char *how);
 
+/// From now on, the process's copy of the library that has this number is read.
+void read_copy(unsigned number);
+
 /// From now on, only the first ones are read of each list of pending
 /// operations, and of the others those that an answer is about.
 void read_first_ones(void);
