@@ -1988,7 +1988,8 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    500ms, 2s or off) comes before the default, and this call before both. A
    report has the chain from what is stuck to its cause. There is one for each
    cause, then again after 10 seconds, after a minute, and every 10 minutes;
-   never more than 10 in a minute. What was stopped on purpose (a suspend, a
+   never more than 10 in a minute: that there is more, a line on the standard
+   error says then, without a handler. What was stopped on purpose (a suspend, a
    hidden view, a manual clock), what is running with nothing behind it, and
    what an interaction queue shows, as people take their time, is reported after
    ten times as long, unless somebody waits for it: a thread in the library, or

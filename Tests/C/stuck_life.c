@@ -264,6 +264,37 @@ static void the_environment_says_after_how_long(void) {
   CHECK(stood >= 30 && stood < 10000);
 }
 
+/* No more than ten are told in a minute. */
+static void the_default_says_that_there_is_more(void) {
+  enum { QUEUES = 16 };
+  if (!is_alone(__func__, "INTURN_STALL", "30ms"))
+    return;
+  int ends[2];
+  CHECK_INT(pipe(ends), 0);
+  redirect_standard_error(ends[1]);
+  inturn_queue queues[QUEUES];
+  inturn_token tokens[QUEUES];
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = labelled_queue(INTURN_QUEUE_FIFO, "network");
+    hold(queues[i], "load", &tokens[i]);
+    enqueue_one(queues[i], NULL);
+  }
+  char line[512], expected[64];
+  int told = 0;
+  do {
+    read_line(ends[0], line, sizeof line);
+    told += strncmp(line, "inturn: stuck for ", 18) == 0;
+  } while (strncmp(line, "inturn: more ", 13) != 0);
+  CHECK_INT(told, 10);
+  snprintf(expected, sizeof expected,
+           "inturn: more is stuck; inturn why %d tells all\n", (int)getpid());
+  CHECK_TEXT(line, expected);
+  for (int i = 0; i < QUEUES; i++) {
+    CHECK_OK(inturn_token_finish(tokens[i]));
+    drain_and_destroy(queues[i]);
+  }
+}
+
 static void what_the_environment_says_in_vain_is_told(void) {
   if (!is_alone(__func__, "INTURN_STALL", "1.5s"))
     return;
@@ -412,6 +443,7 @@ PROGRAM(stuck_life, TEST(nobody_looks_while_nothing_is_there),
         TEST(a_process_exits_while_the_handler_blocks),
         TEST(the_default_prints_a_line_after_a_second_on_a_terminal),
         TEST(the_environment_says_after_how_long),
+        TEST(the_default_says_that_there_is_more),
         TEST(what_the_environment_says_in_vain_is_told),
         TEST(the_environment_turns_it_off), TEST(what_reports_progress_moves),
         TEST(a_process_that_was_stopped_has_its_time_anew),

@@ -31,6 +31,18 @@ import Testing
     #expect(inTheNext)
   }
 
+  @Test func `the first that is left out is known once in a minute`() {
+    var episodes = Episodes()
+    var first: [Int64] = []
+    for moment in 0..<120 as Range<Int64> {
+      for key in 1...12 as ClosedRange<UInt64> {
+        let isTold = episodes.tells(of: UInt64(moment) * 100 + key, at: moment * Self.second)
+        if !isTold && episodes.isFirstLeftOut() { first.append(moment) }
+      }
+    }
+    #expect(first == [0, 60])
+  }
+
   @Test func `it keeps no more than it needs`() {
     var episodes = Episodes()
     for key in 1...2000 as ClosedRange<UInt64> {

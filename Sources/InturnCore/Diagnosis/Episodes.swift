@@ -11,6 +11,7 @@ struct Episodes {
   private var episodes: [Episode] = []
   private var minuteBegin = Int64.min
   private var toldInMinute = 0
+  private var hasLeftOut = false
 
   static var second: Int64 { 1_000_000_000 }
   static var mostInMinute: Int { 10 }
@@ -22,7 +23,7 @@ struct Episodes {
   /// Whether the stall is reported now. If so, this counts as its report.
   mutating func tells(of key: UInt64, at now: Int64) -> Bool {
     if minuteBegin == Int64.min || now - minuteBegin >= 60 * Self.second {
-      (minuteBegin, toldInMinute) = (now, 0)
+      (minuteBegin, toldInMinute, hasLeftOut) = (now, 0, false)
     }
     if toldInMinute == Self.mostInMinute { return false }
     toldInMinute += 1
@@ -35,6 +36,12 @@ struct Episodes {
       default: now + 600 * Self.second
       }
     return true
+  }
+
+  /// Whether this is the first one of a minute that is not reported.
+  mutating func isFirstLeftOut() -> Bool {
+    defer { hasLeftOut = true }
+    return !hasLeftOut
   }
 
   private mutating func add(_ key: UInt64, at now: Int64) -> Int {

@@ -130,10 +130,21 @@ package struct Report {
       if let stall, stall.links[stall.links.count - 1].cause == .token {
         line += "  inturn holders " + String(getpid()) + " says who has the token\n"
       }
-      line.withUTF8 { bytes in
-        bytes.withMemoryRebound(to: CChar.self) {
-          inturn_system_write_error($0.baseAddress!, UInt($0.count))
-        }
+      Self.write(&line)
+    }
+  }
+
+  /// Says where all that is stuck is told, if who reads the standard error is told only a part.
+  static func sayThatMoreIsStuck() {
+    if Engine.current.pointee.reportHandler.current != nil { return }
+    var line = "inturn: more is stuck; inturn why " + String(getpid()) + " tells all\n"
+    write(&line)
+  }
+
+  private static func write(_ line: inout String) {
+    line.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) {
+        inturn_system_write_error($0.baseAddress!, UInt($0.count))
       }
     }
   }

@@ -85,7 +85,10 @@ struct Survey: ~Copyable {
     let begin = inturn_system_now()
     let process = ProcessState.current
     for finding in findings where ProcessState.current == process {
-      guard episodes.tells(of: finding.stall.key, at: inturn_system_now()) else { continue }
+      guard episodes.tells(of: finding.stall.key, at: inturn_system_now()) else {
+        if episodes.isFirstLeftOut() { Report.sayThatMoreIsStuck() }
+        continue
+      }
       for stand in finding.stands { stand.pointee.isTold = true }
       finding.stall.report.send()
     }
