@@ -12,7 +12,7 @@ readonly venv=$inturn_root/.build/venv
 # is, and the parts that need it.
 readonly lacking=$inturn_root/.build/lacking
 # The parts that use what comes from PyPI.
-readonly python_parts=format,docs,python,readme,examples,windows,arm,trace
+readonly python_parts=format,docs,python,readme,examples,windows,arm,outside,trace
 
 # is_there KIND NAME: see packages.txt.
 is_there() {

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import debugger
 import holders
+import pyte
 import reading
 from bench import LIMIT, Bench
 
@@ -101,13 +102,15 @@ def test_top_is_written_once_to_a_pipe(bench: Bench) -> None:
 
 
 class Screen:
-    """A terminal with 24 lines and 100 columns, in which the program runs."""
+    """A terminal of 100 columns, in which the program runs, and what a user would see there."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], lines: int = 24) -> None:
         self.text = ""
+        self.seen = pyte.Screen(100, lines)
+        self.stream = pyte.Stream(self.seen)
         pid, self.end = pty.fork()
         if pid == 0:
-            termios.tcsetwinsize(0, (24, 100))
+            termios.tcsetwinsize(0, (lines, 100))
             os.execv(command[0], command)
         self.pid = pid
 
@@ -118,8 +121,17 @@ class Screen:
             readable, _, _ = select.select([self.end], [], [], 1)
             if readable:
                 self.text += os.read(self.end, 65536).decode()
+        self.stream.feed(self.text[: found.end()])
         self.text = self.text[found.end() :]
         return found
+
+    def settled(self) -> list[str]:
+        """The lines of the screen that are not empty, when the next frame begins."""
+        self.read_until("(?=\033\\[H\033\\[J)")
+        return [line.rstrip() for line in self.seen.display if line.strip()]
+
+    def is_echoing(self) -> bool:
+        return bool(termios.tcgetattr(self.end)[3] & termios.ECHO)
 
     def frame(self, key: str = "") -> list[str]:
         """The rows of the table that is drawn after a key."""
@@ -177,6 +189,62 @@ def test_top_looks_into_a_queue(bench: Bench) -> None:
         assert "its call has not returned" in why.replace("\r\n", "")
         os.write(screen.end, b"b")
         screen.read_until("OPERATION\r\n")
+        os.write(screen.end, b"q")
+        assert screen.end_status() == 0
+
+
+def test_top_fits_into_each_terminal(bench: Bench) -> None:
+    with bench.process() as it:
+        for lines in range(1, 12):
+            screen = Screen([str(bench.program), "top", str(it.pid), "0.05"], lines)
+            table = [r"stuck, process ", "QUEUE ", "network ", "disk |idle ", "disk |idle "]
+            screen.read_until("\033\\[H\033\\[J")
+            shown = screen.settled()
+            expected = table[: lines - 1]
+            assert len(shown) == len(expected), (lines, shown)
+            assert all(map(re.match, expected, shown)), (lines, shown)
+            os.write(screen.end, b"nj\033[B\033[B\r")
+            screen.read_until("network: fifo" if lines > 1 else "\033\\[J(?=\033)")
+            shown = screen.settled()
+            assert len(shown) <= max(0, lines - 1), (lines, shown)
+            assert lines == 1 or shown[0].startswith("network: fifo"), (lines, shown)
+            # Why comes before the operations.
+            assert lines < 4 or "waits for" in "".join(shown), (lines, shown)
+            assert lines < 9 or any("  running call" in line for line in shown), (lines, shown)
+            os.write(screen.end, b"q")
+            assert screen.end_status() == 0
+
+
+def test_top_knows_the_keys_of_terminals(bench: Bench) -> None:
+    with bench.process() as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "60"])
+        screen.read_until("OPERATION\r\n")
+        # Arrows of both sorts; and keys that mean nothing: home, page up, delete, a function key.
+        os.write(screen.end, b"n\033OB")
+        screen.read_until("\033\\[7mdisk ")
+        os.write(screen.end, b"\033[H\033[5~\033[3~\033OP\033[1;5B")
+        screen.read_until("\033\\[7midle ")
+        os.write(screen.end, b"\033OA")
+        screen.read_until("\033\\[7mdisk ")
+        os.write(screen.end, b"q")
+        assert screen.end_status() == 0
+
+
+def test_top_is_stopped_and_goes_on(bench: Bench) -> None:
+    with bench.process() as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.1"])
+        screen.frame()
+        assert not screen.is_echoing()
+        for _ in range(2):
+            os.write(screen.end, b"\x1a")
+            _, status = os.waitpid(screen.pid, os.WUNTRACED)
+            assert os.WIFSTOPPED(status)
+            assert screen.is_echoing()
+            screen.read_until("\033\\[\\?25h\033\\[\\?1049l$")
+            os.kill(screen.pid, signal.SIGCONT)
+            screen.read_until("^\033\\[\\?1049h\033\\[\\?25l")
+            check_table(screen.frame())
+            assert not screen.is_echoing()
         os.write(screen.end, b"q")
         assert screen.end_status() == 0
 

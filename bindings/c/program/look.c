@@ -42,8 +42,11 @@ static void write_operation(const struct entry *entry, size_t width) {
 
 void write_queue(pid_t process, const char *queue, size_t width,
                  size_t height) {
-  // The screen's last lines are for why.
-  const size_t lines_of_why = height / 3, rows = height - lines_of_why - 4;
+  // Without the first line, and the last, where the cursor is. The last of
+  // these are for why, after an empty one.
+  const size_t lines = height > 2 ? height - 2 : 0;
+  const size_t lines_of_why = height / 3 < lines ? height / 3 : lines;
+  const size_t rows = lines - lines_of_why;
   char fault[256], line[512], id[24] = "";
   char *dump = answer_to(process, "dump text", fault);
   if (!dump)
@@ -62,14 +65,15 @@ void write_queue(pid_t process, const char *queue, size_t width,
            entry.label[0] ? entry.label : entry.id, entry.words,
            (unsigned long long)entry.pending, (unsigned long long)entry.running,
            (unsigned long long)entry.ended);
-  write_line(line, width);
+  if (height > 1)
+    write_line(line, width);
   if (is_there)
     is_decided = ask_about(&entry, id);
   for (size_t written = 0; is_there && next_entry(&rest, &entry) &&
                            strcmp(entry.kind, "queue") != 0;) {
     if (strcmp(entry.kind, "operation") != 0)
       continue;
-    if (written++ < rows)
+    if (++written < rows)
       write_operation(&entry, width);
     if (!is_decided)
       is_decided = ask_about(&entry, id);
@@ -79,7 +83,8 @@ void write_queue(pid_t process, const char *queue, size_t width,
     return;
   snprintf(line, sizeof line, "why %s", id);
   char *why = answer_to(process, line, fault);
-  putchar('\n');
+  if (rows > 0)
+    putchar('\n');
   write_lines(why ? why : fault, width, lines_of_why);
   free(why);
 }

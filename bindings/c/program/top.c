@@ -158,14 +158,16 @@ static void write_table(pid_t process, struct table *table, size_t width,
            about, table->count, (unsigned long long)pending,
            (unsigned long long)running,
            width ? "   keys: p r e o n, arrows, enter, q" : "");
-  write_line(line, width);
+  // The cursor is in the last line.
+  if (height != 1)
+    write_line(line, width);
   snprintf(line, sizeof line, "%-20s %7s %7s %7s %7s  %-9s %s", "QUEUE",
            "PENDING", "RUNNING", "ENDS/S", "OLDEST", "WHY",
            "RUNNING OPERATION");
-  write_line(line, width);
+  if (height == 0 || height > 2)
+    write_line(line, width);
   for (size_t i = 0; i < table->count; i++) {
     const struct row *row = &table->rows[i];
-    // The cursor is in the last line.
     if (height && i + 3 >= height)
       break;
     char oldest[24] = "-", rate[24] = "-";
@@ -248,10 +250,16 @@ static char next_byte(double seconds) {
 /// The same for a key.
 static char next_key(double seconds) {
   char key = next_byte(seconds);
-  // An arrow key is three bytes, which arrive together.
-  if (key == '\033' && next_byte(0.02) == '[')
-    key = next_byte(0.02) == 'A' ? 'k' : 'j';
-  return key;
+  if (key != '\033')
+    return key;
+  // The bytes of a key such as an arrow arrive together. The last is a letter
+  // or a tilde.
+  char byte = next_byte(0.02);
+  if (byte == '[' || byte == 'O')
+    do
+      byte = next_byte(0.02);
+    while (byte && (byte < '@' || byte > '~'));
+  return byte == 'A' ? 'k' : byte == 'B' ? 'j' : key;
 }
 
 /// Selects the next queue of the table, or the one before; at first, the first.
@@ -284,7 +292,7 @@ int show_top(pid_t process, double interval) {
     struct winsize size = {0};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
     size_t width = size.ws_col ? size.ws_col : 80;
-    size_t height = size.ws_row > 8 ? size.ws_row : 8;
+    size_t height = size.ws_row ? size.ws_row : 24;
     fputs("\033[H\033[J", stdout);
     if (looks)
       write_queue(process, selected, width, height);
