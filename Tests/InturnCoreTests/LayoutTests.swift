@@ -265,6 +265,12 @@ import Testing
     let pool = UnsafePointer<inturn_layout_pool>(bitPattern: UInt(entries[0].object))!
     #expect(pool.pointee.executor.handle == engine.pointee.poolHandle.bits)
     #expect(pool.pointee.threads <= UInt64(engine.pointee.pool.size + 64))
+    let clock = Clock(isManual: true)
+    let fresh = WorkerPool(target: 3, maximum: 5, label: nil, clock: clock)
+    let unused = self.read(fresh, as: inturn_layout_pool.self)
+    let workers = UnsafePointer<inturn_layout_array>(bitPattern: UInt(unused.workers))!
+    #expect((unused.threads, workers.pointee.count) == (0, 0))
+    #expect(workers.pointee.capacity >> 1 >= 5)
     #expect(read.pointee.system_clock == bits(engine.pointee.systemClockReference.toOpaque()))
     let tables = [
       objects.pointee.executors, objects.pointee.clocks, objects.pointee.owners,

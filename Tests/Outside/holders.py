@@ -47,8 +47,14 @@ PLACES = {
 }
 
 
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+def state_of(pid: int, folder: Path = Path("/proc")) -> str:
+    text = (folder / str(pid) / "stat").read_text(encoding="utf-8")
+    return text.rpartition(")")[2].split()[0]
+
+
+def threads_named(pid: int, name: str) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(task.name) for task in tasks if (task / "comm").read_text() == name + "\n"]
 
 
 def test_each_place_of_a_token_is_found(bench: Bench) -> None:
@@ -77,6 +83,19 @@ def test_a_report_leaves_no_copy(bench: Bench) -> None:
         said = bench.answer("holders", it.pid)
         it.kill()
     assert said.splitlines()[1:] == [f"    {NOWHERE}"], said
+
+
+def test_an_idle_worker_is_no_holder(bench: Bench) -> None:
+    """Where it sleeps, memory of its last call is left over."""
+    with bench.started([str(bench.tokens), "plain"]) as it:
+        end = time.monotonic() + LIMIT
+        while " running token " not in bench.answer("dump", it.pid):
+            assert time.monotonic() < end
+        [worker] = threads_named(it.pid, "inturn-worker")
+        while state_of(worker, Path(f"/proc/{it.pid}/task")) != "S":
+            assert time.monotonic() < end
+        said = bench.answer("holders", it.pid)
+        assert said.splitlines()[1:] == [f"    {NOWHERE}"], said
 
 
 def test_the_threads_are_stopped_only_to_look_for_copies(bench: Bench) -> None:

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  *
  *     tokens SORT     such as "heap"; "sorts" lists them
+ *     tokens plain    an operation without options, whose token is lost
  *
  * It prints "ready" when the work's call has returned, and runs for ever.
  */
@@ -329,6 +330,21 @@ static void meet(void *unused, inturn_token token) {
   pthread_barrier_wait(&has_returned);
 }
 
+static void lose(void *unused, inturn_token token) {
+  (void)unused;
+  volatile inturn_token local = token;
+  (void)local;
+}
+
+static void lose_plainly(void) {
+  inturn_queue queue;
+  check(inturn_queue_create(INTURN_QUEUE_ACTOR, NULL, &queue) == INTURN_OK,
+        "there is a queue");
+  check(inturn_queue_enqueue(queue, lose, NULL, NULL, NULL) == INTURN_OK,
+        "it is enqueued");
+  stay();
+}
+
 int main(int count, char **arguments) {
   const char *name = count > 1 ? arguments[1] : "sorts";
   const struct sort *sort = NULL;
@@ -338,6 +354,8 @@ int main(int count, char **arguments) {
     if (strcmp(name, sorts[i].name) == 0)
       sort = &sorts[i];
   }
+  if (strcmp(name, "plain") == 0)
+    lose_plainly();
   if (sort == NULL)
     return strcmp(name, "sorts") != 0;
   check(pipe(pipe_ends) == 0, "there is a pipe");

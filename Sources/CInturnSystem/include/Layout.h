@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 4
+#define INTURN_LAYOUT_NUMBER 5
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -91,6 +91,15 @@ struct inturn_layout_pool {
   struct inturn_layout_executor executor;
   uint64_t unread[5];
   uint64_t threads, coming, parked;
+  uint8_t also_unread[5];
+  uint64_t looks;
+  inturn_layout_address sleepers, workers; // arrays
+};
+
+/// A thread of a pool.
+struct inturn_layout_worker {
+  inturn_layout_address parker; // where it sleeps when it has nothing to do
+  uint64_t unread[3];
 };
 
 /// `HostExecutor`, likewise.

@@ -11,8 +11,17 @@
 // The most copies that are listed, and how much memory is read at a time.
 enum { COPIES = 8, STEP = 1 << 20, PAGE = 4096 };
 
-/// Of the memory below a stack pointer, only this much is in use.
+#ifdef __x86_64__
+/// Of the memory below a stack pointer, only this much is in use, and only by
+/// code that calls nothing.
 static const uint64_t red_zone = 128;
+#else
+static const uint64_t red_zone = 0;
+#endif
+
+/// The functions in which an idle thread of a pool sleeps have less than this
+/// on its stack. What they have not written to was left behind, too.
+static const uint64_t idle_depth = 512;
 
 /// An operation that waits for its token, and where copies of that are.
 struct wanted {
@@ -58,6 +67,23 @@ static bool is_stack_of(const struct region *region,
           thread->locals < region->end);
 }
 
+/// Whether it is a thread of a pool that has nothing to do.
+static bool is_idle(const struct search *search, const struct thread *thread) {
+  const struct picture *picture = search->picture;
+  for (size_t i = 0; i < picture->parker_count; i++)
+    if (picture->parkers[i] == thread->sleeps_at)
+      return true;
+  return false;
+}
+
+/// Where what a thread has on its stack begins.
+static uint64_t begin_of_stack(const struct search *search,
+                               const struct thread *thread) {
+  if (is_idle(search, thread))
+    return thread->stack + idle_depth;
+  return thread->stack - (thread->is_in_call ? 0 : red_zone);
+}
+
 static void add_copy_at(struct search *search, struct wanted *wanted,
                         const struct region *region, uint64_t address,
                         const char *how) {
@@ -67,7 +93,7 @@ static void add_copy_at(struct search *search, struct wanted *wanted,
     if (!is_stack_of(region, thread))
       continue;
     // What is below was left behind by calls that have returned.
-    if (address + red_zone < thread->stack)
+    if (address < begin_of_stack(search, thread))
       return;
     snprintf(where, sizeof where,
              "on the stack of thread %d (%s), at 0x%" PRIx64 "%s",
@@ -161,6 +187,8 @@ static void search_region(struct search *search, const struct region *region) {
 static void search_registers(struct search *search) {
   for (size_t i = 0; i < search->threads->count; i++) {
     const struct thread *thread = &search->threads->all[i];
+    if (is_idle(search, thread))
+      continue;
     char where[96];
     snprintf(where, sizeof where, "in a register of thread %d (%s)",
              (int)thread->id, thread->name);

@@ -73,6 +73,9 @@ struct picture {
   // How many are read of each list of pending operations; others are missing.
   uint64_t most;
   uint64_t missing; // the first operation that was looked for and is not there
+  // Where threads of pools sleep when they have nothing to do.
+  uint64_t *parkers;
+  size_t parker_count, parker_room;
   // A hash table of the things by id; NULL until it is first needed.
   size_t *places;
   size_t place_count;

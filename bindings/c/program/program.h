@@ -101,9 +101,11 @@ bool is_id(const char *text);
 struct thread {
   pid_t id;
   char name[16];
-  uint64_t stack;  // the stack pointer
-  uint64_t locals; // where its thread-local data are, on its own stack
-  int signal;      // that it gets once it is let go of; 0 if none
+  uint64_t stack;     // the stack pointer
+  uint64_t locals;    // where its thread-local data are, on its own stack
+  uint64_t sleeps_at; // the word, if it is in such a call of the system
+  bool is_in_call;    // of the system
+  int signal;         // that it gets once it is let go of; 0 if none
   size_t register_size;
   unsigned char registers[1024];
 };

@@ -32,6 +32,7 @@ void cut(struct picture *picture, size_t count) {
 void free_picture(struct picture *picture) {
   cut(picture, 0);
   free(picture->things);
+  free(picture->parkers);
   free(picture->places);
   *picture = (struct picture){.most = picture->most};
 }

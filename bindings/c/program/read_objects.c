@@ -60,6 +60,23 @@ static void take_string(struct reader *reader, const uint64_t words[2],
   label[length] = '\0';
 }
 
+static void add_parkers(struct reader *reader, uint64_t workers) {
+  struct picture *picture = reader->picture;
+  struct inturn_layout_array array;
+  struct inturn_layout_worker worker;
+  if (!read_at(reader, workers, &array, sizeof array))
+    return;
+  for (uint64_t i = 0; i < array.count && i < MOST; i++) {
+    if (!read_at(reader, workers + sizeof array + i * sizeof worker, &worker,
+                 sizeof worker))
+      return;
+    picture->parkers =
+        with_room(picture->parkers, picture->parker_count,
+                  &picture->parker_room, sizeof *picture->parkers);
+    picture->parkers[picture->parker_count++] = worker.parker;
+  }
+}
+
 static bool read_executor(struct reader *reader, uint64_t address,
                           struct thing *thing) {
   struct inturn_layout_executor executor;
@@ -71,8 +88,10 @@ static bool read_executor(struct reader *reader, uint64_t address,
   take_string(reader, executor.label, thing->label, sizeof thing->label);
   if (executor.type == reader->pool_type) {
     thing->is_pool = true;
-    if (read_at(reader, address, &pool, sizeof pool))
+    if (read_at(reader, address, &pool, sizeof pool)) {
       thing->running = pool.threads;
+      add_parkers(reader, pool.workers);
+    }
   } else if (read_at(reader, address, &host, sizeof host)) {
     thing->is_main = host.is_main == 1;
     thing->running = host.drainers;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +60,14 @@ static bool take_registers(struct thread *thread) {
 #if defined(__x86_64__)
   thread->stack = general.rsp;
   thread->locals = general.fs_base;
+  thread->is_in_call = (int64_t)general.orig_rax >= 0;
+  thread->sleeps_at =
+      (general.rsi & FUTEX_CMD_MASK) == FUTEX_WAIT ? general.rdi : 0;
   return true;
 #elif defined(__aarch64__)
   thread->stack = general.sp;
+  thread->sleeps_at =
+      (general.regs[1] & FUTEX_CMD_MASK) == FUTEX_WAIT ? general.regs[0] : 0;
   // Code may keep a number in a register for fractions across a call.
   size_t more = read_registers(thread->id, NT_PRFPREG, thread->registers + size,
                                sizeof thread->registers - size);
