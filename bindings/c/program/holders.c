@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "picture.h"
 #include "program.h"
@@ -140,12 +141,20 @@ static void search_bytes(struct search *search, const struct region *region,
       add_copy_at(search, found, region, address + (uint64_t)(next - 7 - bytes),
                   "");
   }
-  // A number of Python's has 30 bits in each of its words.
-  uint32_t words[3], top = (uint32_t)(first >> 60);
-  for (size_t i = 0; i < count && i + sizeof words <= size; i += 4) {
-    memcpy(&words[2], bytes + i + 8, sizeof words[2]);
-    if (words[2] != top)
-      continue;
+  // A number of Python's has 30 bits in each of its words. wmemchr finds the
+  // third, as memchr does a byte.
+  uint32_t words[3];
+  if (size < sizeof words)
+    return;
+  const wchar_t *begin = (const wchar_t *)(const void *)(bytes + 8), *word;
+  const wchar_t *beyond = begin + (size - sizeof words) / 4 + 1;
+  if (beyond - begin > (ptrdiff_t)(count + 3) / 4)
+    beyond = begin + (count + 3) / 4;
+  for (word = begin;
+       word < beyond &&
+       (word = wmemchr(word, (wchar_t)(first >> 60), (size_t)(beyond - word)));
+       word++) {
+    size_t i = (size_t)(word - begin) * 4;
     memcpy(words, bytes + i, sizeof words);
     token = words[0] | (uint64_t)words[1] << 30 | (uint64_t)words[2] << 60;
     if (token - first <= range && (words[0] | words[1]) >> 30 == 0 &&
@@ -174,7 +183,7 @@ static size_t read_step(struct search *search, uint64_t at, uint64_t left,
 }
 
 static void search_region(struct search *search, const struct region *region) {
-  static unsigned char bytes[STEP + 16];
+  static _Alignas(16) unsigned char bytes[STEP + 16];
   for (uint64_t at = region->begin; at < region->end;) {
     size_t size;
     size_t step = read_step(search, at, region->end - at, bytes, &size);
