@@ -277,6 +277,11 @@
  * writes what inturn_trace_write does to that file as the process exits; not
  * when it is killed, or ends by _exit. A file that is there is replaced.
  *
+ * Two more are for all programs: INTURN_STALL says after how long something is
+ * reported as stuck, or that nothing is (inturn_report_set_stall_limit), and
+ * INTURN_WORKERS how many threads the library's pool has
+ * (inturn_executor_pool).
+ *
  * %p in a path stands for the process's number. A forked child answers once it
  * uses the library itself, and has a socket or a trace only where its path has
  * %p.

@@ -1,7 +1,8 @@
 """Checks what README.md and the pages beside it say without running anything.
 
 README is short, its badges are true, and the tests that it names for what it promises exist; links
-lead somewhere; and CONTRIBUTING names each folder of the source tree.
+lead somewhere, also in the guide, which links to each program that it shows; and CONTRIBUTING names
+each folder of the source tree.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ BADGES = (
     ("wheel under {} kB", "bindings/python/tests/test_package.py", r"st_size < (\d+)_000$"),
     ("{parts} parts of tests", "Tests/run", r"^  \[(?!setup)([\w-]+)\]=\""),
 )
+GUIDE = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/guide/*/*.md"))
+INCLUDED = re.compile(r"^```\{literalinclude\} (?!.*/expected/)(\S+)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")
 LINES = 250
 NAMED = ("Sources/*", "Sources/InturnCore/*", "Tests/*", "bindings/*", "examples/*")
@@ -73,6 +76,14 @@ def links(page: str) -> Iterator[str]:
                 yield f"{page}: {file} has no heading #{anchor}"
 
 
+def unlinked(page: str) -> Iterator[str]:
+    """The programs that a page of the guide shows on the site, and does not link to."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for program in dict.fromkeys(INCLUDED.findall(text)):
+        if f"]({program})" not in text:
+            yield f"{page} has no link to {program}"
+
+
 def unnamed() -> Iterator[str]:
     """The folders that CONTRIBUTING does not name, and those that it names and nobody has."""
     text = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -103,7 +114,8 @@ def main() -> int:
     faults = [
         *promises(readme),
         *badges(readme),
-        *(fault for page in PAGES for fault in links(page)),
+        *(fault for page in (*PAGES, *GUIDE) for fault in links(page)),
+        *(fault for page in GUIDE for fault in unlinked(page)),
         *unnamed(),
     ]
     print("\n".join(faults) or "the pages: promises, links and folders are as they say")

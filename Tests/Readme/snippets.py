@@ -5,8 +5,9 @@
 A snippet is a fenced block whose info string is its language and its name.  The shell's run first,
 in README's order, in the repository; then the programs, with what those have installed.  A program
 that is not whole is put into snippets/NAME.LANGUAGE, where a comment says ``SNIPPET``; #includes
-go where one says ``INCLUDES``.  What is printed must be snippets/NAME.LANGUAGE.out; the end of
-it, of a shell's.  In shell snippets, the home directory is one of the test's own.
+and Swift's imports go where one says ``INCLUDES``.  What is printed must be
+snippets/NAME.LANGUAGE.out; the end of it, of a shell's.  In shell snippets, the home directory is
+one of the test's own.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ class Snippet:
             return self.text
         frame = self.beside().read_text(encoding="utf-8")
         lines = self.text.splitlines(keepends=True)
-        includes = "".join(line for line in lines if line.startswith("#include"))
-        rest = "".join(line for line in lines if not line.startswith("#include"))
+        first = "import " if self.language == "swift" else "#include"
+        includes = "".join(line for line in lines if line.startswith(first))
+        rest = "".join(line for line in lines if not line.startswith(first))
         mark = "# SNIPPET\n" if self.language == "python" else "// SNIPPET\n"
         if frame.count(mark) != 1 or ("// INCLUDES\n" in frame) != bool(includes):
             raise ValueError(f"{self.beside()} has no place for the snippet")

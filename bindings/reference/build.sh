@@ -104,6 +104,9 @@ find_library() {
 # The pages quote the examples, so these are there, too.
 cp -R examples "$work/examples"
 rm -rf "$work"/examples/*/.build "$output"
+# What the guide links to in the repository are pages of the reference here.
+sed -i -E 's@\.\./\.\./\.\./Sources/(\w+)/\1\.docc/\1\.md@../reference/swift/\1.md@g
+  s@\.\./\.\./\.\./Sources/(\w+)/\1\.docc/@../reference/swift/\1/@g' "$work"/examples/guide/*/*.md
 read_c
 read_cpp
 read_swift

@@ -1,4 +1,4 @@
-import AsyncQueue
+// INCLUDES
 
 func save(_ text: String) async {
   await Task.yield()

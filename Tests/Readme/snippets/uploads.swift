@@ -1,4 +1,4 @@
-import AsyncOperation
+// INCLUDES
 
 @Sendable func startUpload(_ photo: Int, then arrived: @escaping @Sendable () -> Void) {
   Task {

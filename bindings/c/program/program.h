@@ -124,7 +124,7 @@ void let_threads_go(struct threads *threads);
 
 /// Shows where copies are of the tokens that operations wait for: of the one
 /// with this id, of those with this label, or of all. The process is stopped
-/// meanwhile. Returns the exit status.
+/// while its memory is searched. Returns the exit status.
 int show_holders(pid_t process, const char *what);
 
 /// Shows a table of a process's queues: on a terminal, again and again until
