@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import functools
 import gc
 import sys
 import threading
@@ -13,7 +14,7 @@ import pytest
 
 import inturn
 from inturn._asyncio_home import Home
-from support import LIMIT, Gate, finish, join, run
+from support import LIMIT, Gate, each, finish, join, run
 
 
 def test_loops_of_several_threads_share_an_order() -> None:
@@ -345,4 +346,40 @@ def test_a_coroutine_that_a_stopped_loop_was_to_begin_is_cancelled_when_that_clo
     run(behind)
     with pytest.raises(concurrent.futures.CancelledError):
         future.result(LIMIT)
+    queue.destroy()
+
+
+def test_a_loop_that_stands_still_keeps_no_function_from_others() -> None:
+    queue = inturn.FIFOQueue()
+    tokens: list[inturn.Token] = []
+
+    async def number() -> int:
+        return 1
+
+    async def leave_a_function() -> concurrent.futures.Future[int]:
+        begun = Gate("the operation")
+        queue.enqueue(each(tokens.append, begun.open))
+        begun.wait()
+        future = queue.submit(int)
+        queue.run(number)  # so that the queue comes to this loop
+        return future
+
+    async def by_enqueuing(_: object) -> None:
+        assert await asyncio.wrap_future(queue.submit(int)) == 0
+
+    async def by_running(left: concurrent.futures.Future[int]) -> None:
+        queue.run(number).cancel()
+        assert await asyncio.wrap_future(left) == 0
+
+    async def by_waiting(left: concurrent.futures.Future[int]) -> None:
+        assert await asyncio.to_thread(left.result, LIMIT) == 0
+
+    for way in (by_enqueuing, by_running, by_waiting):
+        stopped = asyncio.new_event_loop()
+        left = stopped.run_until_complete(leave_a_function())
+        if way is by_enqueuing:
+            queue.cancel_all()  # the coroutine, too, which nobody would run
+        tokens.pop().finish()
+        run(functools.partial(way, left))
+        stopped.close()
     queue.destroy()

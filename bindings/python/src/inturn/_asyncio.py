@@ -153,6 +153,9 @@ def tokens_here() -> list[int]:
 
 def look(queue: Queue, awaited: Callable[[], int | None]) -> Callable[[], Await] | None:
     """`Queue._look`."""
+    home = queue._home
+    if home is not None and home.stands_still():
+        queue._leave_home()  # what waits for no task of that loop goes on
     if not homes_here():
         return None
     leave_loops()  # also before a wait without time, which only asks

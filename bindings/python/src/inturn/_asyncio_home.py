@@ -126,6 +126,10 @@ class Home:
         loop = self.reference()
         return self.closed or loop is None or loop.is_closed()
 
+    def stands_still(self) -> bool:
+        loop = self.reference()
+        return loop is None or not loop.is_running()
+
     def open(self) -> None:
         """On the loop's thread: drains from now on, until the loop closes."""
         self.thread = get_ident()
@@ -162,6 +166,16 @@ class Home:
                     queue._leave_home()
         self.drain(0)
 
+    def let_go(self) -> None:
+        """A queue has left it: what it was given before must not wait for a loop that stands still.
+
+        On any thread; if the loop begins to run meanwhile, one of the two finds the other there.
+        """
+        if self.is_gone():
+            self.close()
+        elif self.stands_still():
+            self.drain(0)
+
     def take_over(self, queue: Queue) -> None:
         """The queue's turns come to this loop's thread from now on."""
         if _executors.exiting:
@@ -169,9 +183,11 @@ class Home:
         if queue._home is self or not queue._is_movable or self.closed:
             return
         must(quick.queue_set_executor, queue._prepared, self.prepared)
-        queue._home = self
+        last, queue._home = queue._home, self
         with self._lock:
             self._queues.add(queue)
+        if last is not None:
+            last.let_go()
 
     def add(self, queue: Queue, entry: object, caller: FrameType, structure: Any = None) -> int:
         """Enqueues an entry, from any thread, and returns the operation's handle."""
@@ -194,16 +210,17 @@ class Home:
         return self._take(call, site, self.prepared, *arguments, self._given_at)
 
     def drain(self, calls: int = _CALLS) -> None:
-        """On the loop's thread: lets the library call what waits, which grants turns."""
+        """Lets the library call what waits, which grants turns: on the loop's thread, or on any
+        while the loop stands still."""
         if self.is_draining:
             return
         self.is_draining = not self.closed
-        thread = get_ident()
-        borrowed.add(thread)
+        begun = {get_ident()} - borrowed  # none inside another loop's drain
+        borrowed.update(begun)
         try:
             let_call(quick.executor_drain, self.prepared, calls, None)
         finally:
-            borrowed.discard(thread)
+            borrowed.difference_update(begun)
             self.is_draining = False
         raise_interrupt()
 

@@ -84,8 +84,8 @@ class TurnTaker(NotCopied):
         home, self._home = self._home, None
         assert self._pool is not None
         quick.queue_set_executor(self._prepared, self._pool._prepared)
-        if home is not None and home.is_gone():
-            home.close()
+        if home is not None:
+            home.let_go()
 
     def _ask_holders(self) -> None:
         """Cancels the coroutines whose operations the library has cancelled."""
