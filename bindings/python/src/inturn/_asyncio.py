@@ -107,8 +107,8 @@ async def enter(queue: Queue) -> Queue:
         turn._operation = home.enqueue(queue, turn, sys._getframe(1))
         turn._say_awaited()  # by who is in the block, too
         if not turn._token:
-            if task is not None and (task in home.turns or task in inside):
-                wait = begin(turn._operation, tokens_in(home, task))
+            if task is not None and (tokens := tokens_in(home, task)):
+                wait = begin(turn._operation, tokens)
             waiter = turn._wait()
             turn._keep(waiter)
             await waiter

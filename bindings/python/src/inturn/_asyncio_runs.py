@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Coroutine, Generator
 from concurrent.futures._base import RUNNING
 from contextvars import copy_context
 from inspect import CORO_CREATED, getcoroutinestate
+from threading import get_ident
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._asyncio_turns import Turn, tokens_in
 from ._asyncio_turns import inside as inside_blocks
 from ._awaits import Await, begin
+from ._callbacks import calling
 from ._errors import DeadlockError
 from ._futures import Future
 from ._library import quick
@@ -103,7 +105,8 @@ def awaited(turn: Turn | Actor, steps: Generator[Any, None, Any]) -> Generator[A
     :raises DeadlockError: it could never end.
     """
     home, task = turn._home, asyncio.current_task()
-    if task is None or (task not in home.turns and task not in inside_blocks):
+    is_inside = task in home.turns or task in inside_blocks or get_ident() in calling
+    if task is None or not is_inside:
         turn._say_awaited()
         return steps
 

@@ -8,6 +8,7 @@ from ctypes import byref, c_bool
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from ._awaits import tokens_around
 from ._errors import DeadlockError
 from ._handles import NotCopied
 from ._library import quick
@@ -27,9 +28,11 @@ inside: dict[asyncio.Task[Any] | None, list[Turn]] = {}
 
 
 def tokens_in(home: Home, task: asyncio.Task[Any]) -> list[int]:
-    """The tokens of the turns that a task is in, the innermost first."""
+    """The tokens of what ends only when the calling task goes on, the innermost first: the turns
+    that it is in, and the work that its loop is run in."""
     turns = [*reversed(inside.get(task, ())), home.turns.get(task)]
-    return [turn._token for turn in turns if turn is not None and turn._token]
+    tokens = [turn._token for turn in turns if turn is not None and turn._token]
+    return tokens + tokens_around()
 
 
 def is_cancelled(token: int) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from ctypes import byref
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._bells import running_trio
+from ._callbacks import calling
 from ._errors import AlreadyFinishedError, StaleError
 from ._library import quick, refusal
 
@@ -42,7 +45,33 @@ class Await(c.inturn_await):
 def tokens_here() -> Sequence[int]:
     """The tokens of the turns that the calling task is in, the innermost first."""
     part = asyncio_part if trio_part is None or running_trio() is None else trio_part
-    tokens: Sequence[int] = () if part is None else part.tokens_here()
+    tokens: Sequence[int] = tokens_around() if part is None else part.tokens_here()
+    return tokens
+
+
+# What calls work has its token in one of these.
+_STARTS = {"_start", "_start_where_it_may_stay", "_post", "_post_here"}
+_NAMES = "token", "bits", "_bits"
+
+
+def tokens_around() -> list[int]:
+    """The tokens of the work that runs a loop until the calling task has ended."""
+    tokens: list[int] = []
+    frame = sys._getframe(1) if get_ident() in calling else None
+    is_awaited = False
+    while frame is not None:
+        name, module = frame.f_code.co_name, frame.f_globals.get("__name__")
+        if name == "run_until_complete" and module == "asyncio.base_events":
+            told = frame.f_locals
+            current = sys.modules["asyncio"].current_task(told["self"])
+            is_awaited = told["future"] is current
+        elif name == "unrolled_run" and module == "trio._core._run":
+            told = frame.f_locals
+            is_awaited = told["runner"].main_task is told["task"]
+        elif is_awaited and name in _STARTS and frame.f_globals.get("__package__") == __package__:
+            told = frame.f_locals
+            tokens += [told[each] for each in _NAMES if isinstance(told.get(each), int)]
+        frame = frame.f_back
     return tokens
 
 

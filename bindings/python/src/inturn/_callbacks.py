@@ -84,6 +84,10 @@ give_back: Callable[[tuple[Any, c_void_p]], None] = _outs.append
 borrowed: set[int] = set()
 
 
+# Threads that let the library call work.
+calling: set[int] = set()
+
+
 # Threads that wait inside a callback for an event loop.
 waits_for_loop: set[int] = set()
 

@@ -280,7 +280,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             ``on_end`` for coroutines, and takes none under trio.  Raised by the await if the loop's
             own thread calls an actor queue's executor, which calls that wait for the loop.
         :raises DeadlockError: raised by the await inside a coroutine that has the turn itself; if a
-            task factory of the loop makes the task, a moment later.
+            task factory of the loop makes the task, a moment later.  And by that of the main task
+            of a loop that the queue's own work runs, as by ``asyncio.run``.
         """
         if not callable(fn):
             raise self._queue._refused_function(fn)

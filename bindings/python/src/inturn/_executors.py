@@ -18,7 +18,7 @@ from ._arguments import checked, label_of, whole
 from ._callbacks import HandedOn, drop, register, start_anywhere, wait
 from ._errors import ClosedError, Error, NoMemoryError, TimedOutError
 from ._handles import Closing
-from ._interrupts import ask_for_room, let_call
+from ._interrupts import let_work
 from ._library import NOTHING, lib, must, prepared, quick, waiting
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ class Executor(Closing):
         """
         checked(self, "max_calls", max_calls, "a number of calls, 0 or more", whole(0, 2**32))
         calls = c_uint32()
-        ask_for_room()
-        let_call(lib.inturn_executor_drain, self._handle, max_calls, byref(calls))
+        let_work(lib.inturn_executor_drain, self._handle, max_calls, byref(calls))
         return calls.value
 
     def wait(self, timeout: float | None = None) -> None:
@@ -115,8 +114,7 @@ class Executor(Closing):
 
         :raises WrongThreadError: as many threads as are allowed drain it already.
         """
-        ask_for_room()
-        let_call(lib.inturn_executor_run, self._handle)
+        let_work(lib.inturn_executor_run, self._handle)
 
     def stop(self) -> None:
         """Makes `run` return after its current call; if none is active, the next one."""
@@ -203,6 +201,7 @@ class Pool:
         if not self._is_daemon:
             # Inherited by threads that work starts: they are waited for, as work is.
             threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
+        _callbacks.calling.add(threading.get_ident())
         self._starting = False
         while not self._stopping:
             status = wait_for_work(executor, _IDLE_NS, out)
@@ -214,6 +213,7 @@ class Pool:
                 drain(executor, _CALLS, None)
             elif status != TimedOutError.status or others.value:
                 break  # the executor is a forked parent's, or this thread is not needed
+        _callbacks.calling.discard(threading.get_ident())
         with self._lock:
             self._threads.discard(threading.current_thread())
         if self.is_single:
@@ -386,8 +386,8 @@ def _renew_after_fork() -> None:
     _main_loops.clear()
     _pools.clear()
     _single_pools.clear()
-    _callbacks.borrowed.clear()
-    _callbacks.waits_for_loop.clear()
+    for threads in (_callbacks.borrowed, _callbacks.calling, _callbacks.waits_for_loop):
+        threads.clear()
 
 
 atexit.register(_stop_at_exit)

@@ -9,10 +9,11 @@ again, and the interrupt is raised by the call into the library.
 from __future__ import annotations
 
 import sys
+from threading import get_ident
 from types import CodeType
 from typing import Any, Callable, TypeVar
 
-from ._callbacks import first_called
+from ._callbacks import calling, first_called
 from ._library import interrupts, on_main_thread
 from ._tokens import Token
 
@@ -67,3 +68,17 @@ def let_call(function: Callable[..., T], *arguments: Any) -> T:
     finally:
         if sys.unraisablehook is _call_again:
             sys.unraisablehook = usual
+
+
+def let_work(function: Callable[..., T], *arguments: Any) -> T:
+    """The same for an executor's function, which calls work.
+
+    :raises RecursionError: there is no room for it.
+    """
+    ask_for_room()
+    begun = {get_ident()} - calling  # none inside another executor's work
+    calling.update(begun)
+    try:
+        return let_call(function, *arguments)
+    finally:
+        calling.difference_update(begun)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import trio
 
 from ._asyncio_runs import called
-from ._awaits import awaiting, begin
+from ._awaits import awaiting, begin, tokens_around
 from ._bells import Bell
 from ._callbacks import start_again
 from ._ends import End, error_of
@@ -43,7 +43,8 @@ _turns: dict[Any, list[Turn]] = {}
 def tokens_here() -> list[int]:
     """`_awaits.tokens_here`."""
     turns = _turns.get(trio.lowlevel.current_task(), ())
-    return [turn._token._bits for turn in reversed(turns) if turn._token is not None]
+    tokens = [turn._token._bits for turn in reversed(turns) if turn._token is not None]
+    return tokens + tokens_around()
 
 
 def _tokens_of_thread() -> list[int]:
