@@ -199,7 +199,9 @@ def wait_for_end(queue: inturn.FIFOQueue) -> None:
 
 
 @pytest.mark.parametrize("wait", [wait_for_drain, wait_for_result, wait_for_end])
-@pytest.mark.parametrize("where", ["in a run", "in a block", "beside a block"])
+@pytest.mark.parametrize(
+    "where", ["in a run", "in a block", "beside a block", "before one", "in none"]
+)
 def test_a_blocking_wait_that_keeps_a_turn_from_its_end_is_refused(
     wait: Callable[[inturn.FIFOQueue], None], where: str
 ) -> None:
@@ -219,6 +221,19 @@ def test_a_blocking_wait_that_keeps_a_turn_from_its_end_is_refused(
             elif where == "in a block":
                 async with queue:
                     await refused()
+            elif where == "in none":
+                left = queue.run(give)  # its turn comes, and no task is there
+                await refused()
+                await left
+            elif where == "before one":
+                queue.suspend()
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(stay)
+                    while queue.statistics().pending == 0:
+                        await trio.sleep(0)
+                    queue.resume()  # the turn comes now, or while the thread waits
+                    await refused()
+                    nursery.cancel_scope.cancel()
             else:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(stay)

@@ -21,7 +21,7 @@ import trio
 from ._asyncio_runs import called
 from ._awaits import awaiting, begin, tokens_around
 from ._bells import Bell
-from ._callbacks import start_again
+from ._callbacks import register, start_again
 from ._ends import End, error_of
 from ._errors import AlreadyFinishedError, UnsupportedError
 from ._handles import NotCopied
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # The turns that tasks have, each task's innermost last; of the runs of all threads.
 _turns: dict[Any, list[Turn]] = {}
+# All turns, also those that no task has, or has yet; looked through as `homes` of asyncio are.
+_all: weakref.WeakValueDictionary[int, Turn] = weakref.WeakValueDictionary()
 
 
 def tokens_here() -> list[int]:
@@ -47,16 +49,21 @@ def tokens_here() -> list[int]:
     return tokens + tokens_around()
 
 
+def _turns_of_thread() -> list[Turn]:
+    """The turns that go on only on the calling thread."""
+    turns = [turn for each in _all.valuerefs() if (turn := each()) is not None]
+    return [turn for turn in turns if turn._home.is_here() and not turn._over.is_set()]
+
+
 def _tokens_of_thread() -> list[int]:
-    """The tokens of the turns that go on only on the calling thread."""
-    turns = [turn for each in list(_turns.values()) for turn in each if turn._home.is_here()]
-    return [token._bits for turn in turns if (token := turn._token) is not None]
+    """Their tokens, also of those that have come and that no task has seen yet."""
+    told = [each for turn in _turns_of_thread() for each in (turn._token, *turn._news)]
+    return [each._bits for each in told if each is not None and not isinstance(each, End)]
 
 
 def look(awaited: Callable[[], int | None]) -> Callable[[], Await] | None:
     """`Queue._look`: while this thread waits, no turn of its tasks goes on, whoever has it."""
-    tokens = _tokens_of_thread()
-    return (lambda: begin(awaited(), tokens)) if tokens else None
+    return (lambda: begin(awaited(), _tokens_of_thread())) if _turns_of_thread() else None
 
 
 class Turn(NotCopied):
@@ -93,6 +100,7 @@ class Turn(NotCopied):
             finally:
                 come(end)
 
+        register(self, _all)
         self._operation = face._enqueue(come, end, caller, start_again)
 
     def _tell(self, news: Token | End) -> None:
