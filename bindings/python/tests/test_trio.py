@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import types
 import warnings
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
 from typing import Any
 
 import anyio
@@ -181,6 +182,33 @@ def test_a_turn_that_nobody_awaits_is_lost_and_said_to_be() -> None:
     run(main)
 
 
+def test_a_run_goes_on_like_a_coroutine_and_is_closed_like_one() -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+            by_hand = queue.run(give, 1)
+            closed, unbegun = queue.run(give, 2), queue.run(give, 3)
+
+            @types.coroutine
+            def drive() -> Generator[Any, Any, Any]:
+                sent = None
+                while True:
+                    try:
+                        waited = by_hand.send(sent)
+                    except StopIteration as stop:
+                        return stop.value
+                    sent = yield waited
+
+            assert await drive() == 1
+            unbegun.close()
+            closed.close()
+            with pytest.raises(RuntimeError):
+                await closed
+            assert await queue.run(give, 4) == 4
+            assert queue.statistics().cancelled == 2
+
+    run(main)
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_anyio_runs_on_either(backend: str) -> None:
     log: list[int] = []
@@ -199,16 +227,18 @@ def test_anyio_runs_on_either(backend: str) -> None:
             async with anyio.create_task_group() as group:
                 for number in range(10):
                     group.start_soon(one, number)
-            assert sorted(log) == list(range(10))
+                for number in range(10, 20):
+                    group.start_soon(queue.run, note, number)
+            assert sorted(log) == list(range(20))
             with anyio.move_on_after(0.02) as scope:
                 await queue.run(anyio.sleep, LIMIT)
             assert scope.cancelled_caught
             async with queue:
-                log.append(10)
+                log.append(20)
             await queue.drained()
 
     anyio.run(main, backend=backend)
-    assert log[-1] == 10
+    assert log[-1] == 20
 
 
 async def limited_by(limiter: Any, log: list[str]) -> None:

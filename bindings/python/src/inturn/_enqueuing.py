@@ -266,7 +266,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         is suspended, and the coroutine continues in a later turn.
 
         Under trio, only a nursery could make a task.  So the coroutine runs in the task that awaits
-        the result, once, and waits for its turn until then.
+        the result, once, and waits for its turn until then; ``nursery.start_soon(queue.run, fn)``
+        starts one that does.
 
         Under asyncio, the result is also accepted as a coroutine, by ``asyncio.create_task`` and
         ``TaskGroup.create_task``.  ``asyncio.wait`` accepts only what these return.  What a task

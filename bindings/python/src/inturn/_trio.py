@@ -10,6 +10,7 @@ import sys
 import threading
 import weakref
 from collections import deque
+from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 from threading import get_ident
@@ -171,12 +172,32 @@ class Turn(NotCopied):
         """Nothing to do: nobody waits for it."""
 
 
-class Run(NotCopied):
-    """What `Queue.run` returns under trio: it has its place, and runs in the task that awaits."""
+class Run(NotCopied, Coroutine[Any, Any, Any]):
+    """What `Queue.run` returns under trio: it has its place, and runs in the task that awaits.
+
+    It is a coroutine, so a nursery starts `Queue.run` like any other coroutine function.
+    """
+
+    _steps: Generator[Any, Any, Any] | None = None  # of the wait for it, once that has begun
 
     def __init__(self, turn: Turn, call: Callable[[], Any]) -> None:
         self._turn = turn
         self._call: Callable[[], Any] | None = call
+
+    def send(self, value: Any) -> Any:
+        """Goes on with the wait for it."""
+        if self._steps is None:
+            self._steps = self.__await__()
+        return self._steps.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Ends the wait for it, or gives up its place before that has begun."""
+        if self._steps is None:
+            self._turn._give_up()
+            self._steps = self.__await__()
+        return self._steps.throw(*error)
+
+    close = Coroutine.close  # by throwing
 
     def __await__(self) -> Generator[Any, Any, Any]:
         call, self._call = self._call, None
