@@ -117,3 +117,28 @@ def test_an_attempt_whose_time_is_over_before_it_begins_is_followed_by_another()
             assert await task == 1
 
     run(main)
+
+
+@pytest.mark.parametrize("kind", [LookupError, BaseException, SystemExit])
+def test_an_end_has_what_the_coroutine_raised(kind: type[BaseException]) -> None:
+    raised = kind("raised")
+    ends: list[inturn.End] = []
+
+    async def fail() -> None:
+        raise raised
+
+    async def main() -> None:
+        task = queue.options(on_end=ends.append, retry=inturn.Retry(3, decide=decide)).run(fail)
+        await asyncio.wait([asyncio.create_task(task)])
+
+    def decide(error: BaseException, _: int) -> bool:
+        return not isinstance(error, Exception)  # which is not asked about another one
+
+    queue = inturn.FIFOQueue()
+    with contextlib.suppress(SystemExit):
+        run(main)
+    queue.drain(LIMIT)
+    queue.destroy()
+    assert [(end.outcome.name, end.exception, end.attempts) for end in ends] == [
+        ("FAILED", raised, 1)
+    ]

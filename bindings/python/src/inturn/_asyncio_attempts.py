@@ -131,8 +131,13 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
                     if not turn._takes_cancel_back():
                         raise
                     attempt.cancel()  # the operation's end says why
-                except Exception as error:
-                    attempt.fail(error)
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    with suppress(AlreadyFinishedError):
+                        attempt.fail(error)
+                    if not isinstance(error, Exception):
+                        raise
                 else:
                     attempt.finish(result)
             if turn._has_cancelled:  # and the coroutine may have ended without seeing it
