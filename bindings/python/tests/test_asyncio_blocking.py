@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import sys
 import threading
 import weakref
@@ -214,3 +215,39 @@ def test_a_blocking_wait_copes_with_loops_and_turns_that_come_and_go_meanwhile(
             queue.resume()
 
     run(main)
+
+
+def test_a_thread_with_the_ident_of_one_that_ran_a_loop_may_wait_for_its_coroutines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    queue = inturn.FIFOQueue()
+    loop = asyncio.new_event_loop()
+
+    async def begin() -> asyncio.Future[None]:
+        over = loop.create_future()
+
+        async def stay() -> None:
+            await over
+
+        queue.run(stay)
+        while queue.statistics().running == 0:
+            await asyncio.sleep(0)
+        return over
+
+    def wait() -> None:
+        with pytest.raises(concurrent.futures.TimeoutError):
+            queue.submit(int).result(0.01)
+
+    def on_a_thread(function: Callable[[], Any]) -> Any:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(function).result(LIMIT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_asyncio_home, "get_ident", lambda: 1)  # as the system may have it
+        over = on_a_thread(lambda: loop.run_until_complete(begin()))
+        on_a_thread(wait)
+    over.set_result(None)
+    last = asyncio.wrap_future(queue.submit(int), loop=loop)
+    assert loop.run_until_complete(asyncio.wait_for(last, LIMIT)) == 0
+    loop.close()
+    queue.destroy()

@@ -21,7 +21,7 @@ from ._asyncio_attempts import AttemptsTurn, in_turns
 from ._asyncio_home import home_here, home_of, homes_here, leave_loops, tokens_of_thread
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
 from ._asyncio_turns import Turn, closing, inside, tokens_in
-from ._awaits import begin
+from ._awaits import begin, here
 from ._errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(
     queue, caller = face._queue, sys._getframe(2)
     loop = get_running_loop()
     home = queue._home
-    if home is None or home.reference() is not loop or home.thread != get_ident():
+    if home is None or home.reference() is not loop or home.thread is not here.mark:
         home = home_here()
     if queue._is_actor:
         return act(face, home, function, arguments, keywords)
@@ -97,7 +97,7 @@ async def enter(queue: Queue) -> Queue:
     """``async with queue`` begins."""
     loop = get_running_loop()
     home = queue._home
-    if home is None or home.reference() is not loop or home.thread != get_ident():
+    if home is None or home.reference() is not loop or home.thread is not here.mark:
         home = home_here()
     turn = Turn(queue, home)
     turn._is_block = True

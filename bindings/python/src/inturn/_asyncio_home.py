@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _executors
 from ._asyncio_turns import inside
-from ._awaits import begin
+from ._awaits import begin, here
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import DeadlockError, Error
 from ._executors import Executor, give_back_at_exit, once
@@ -60,7 +60,7 @@ class Home:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.reference = weakref.ref(loop)
-        self.thread = 0
+        self.thread: object = None  # the mark of that which runs it, or has run it last
         try:
             self.executor = _spare_executors.pop()
         except IndexError:
@@ -120,7 +120,7 @@ class Home:
         loop = self.reference()
         if loop is not None and loop.is_running():
             return _get_running_loop() is loop
-        return self.thread == get_ident()
+        return self.thread is here.mark
 
     def is_gone(self) -> bool:
         loop = self.reference()
@@ -132,7 +132,7 @@ class Home:
 
     def open(self) -> None:
         """On the loop's thread: drains from now on, until the loop closes."""
-        self.thread = get_ident()
+        self.thread = here.mark
         loop = self.reference()
         if loop is not None and not self.is_open:
             self.is_open = True
@@ -235,7 +235,8 @@ class Home:
         """Makes a call that takes what has started, which has its turn then; returns the status."""
         given = self._given  # has an old key and is in no table, where the call refuses
         self.is_draining = True
-        borrowed.add(self.thread)
+        thread = get_ident()
+        borrowed.add(thread)
         try:
             status = call(*arguments)
             token = given[1]
@@ -247,7 +248,7 @@ class Home:
                 entries.pop(given[0])._start(given[1])
             raise
         finally:
-            borrowed.discard(self.thread)
+            borrowed.discard(thread)
             self.is_draining = False
         return status
 

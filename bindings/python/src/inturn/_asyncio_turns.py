@@ -8,7 +8,7 @@ from ctypes import byref, c_bool
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from ._awaits import tokens_around
+from ._awaits import here, tokens_around
 from ._errors import DeadlockError
 from ._handles import NotCopied
 from ._library import quick
@@ -80,7 +80,7 @@ class Turn(NotCopied):
         queue._holders[self] = None
         if queue._is_cut:
             self._heed()
-        if home.is_draining and home.thread == get_ident():  # then there is a loop
+        if home.is_draining and home.thread is here.mark:  # then there is a loop
             self._wake()
         else:
             self._tell()
@@ -168,7 +168,7 @@ class Turn(NotCopied):
             self._token = 0
         try:
             self._let_go_of(token)
-            is_here = home.thread == get_ident() and not home.closed
+            is_here = home.thread is here.mark and not home.closed
             if error is None:
                 if is_here:
                     home.advance(token)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from ctypes import byref
-from threading import get_ident
+from threading import get_ident, local
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
@@ -21,6 +21,15 @@ _OVER = AlreadyFinishedError.status, StaleError.status
 # The parts for asyncio and trio, once those are used.
 asyncio_part: Any = None
 trio_part: Any = None
+
+
+class _Thread(local):
+    def __init__(self) -> None:
+        # Only this thread has it. Its ident goes to another thread once it has ended.
+        self.mark = object()
+
+
+here = _Thread()
 
 
 class Await(c.inturn_await):

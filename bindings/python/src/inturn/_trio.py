@@ -13,14 +13,13 @@ from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
-from threading import get_ident
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Callable
 
 import trio
 
 from ._asyncio_runs import called
-from ._awaits import awaiting, begin, tokens_around
+from ._awaits import awaiting, begin, here, tokens_around
 from ._bells import Bell
 from ._callbacks import register, start_again
 from ._ends import End, error_of
@@ -76,8 +75,8 @@ class Turn(NotCopied):
 
     def __init__(self, face: Enqueuing, caller: FrameType) -> None:
         self._queue = face._queue
-        thread = get_ident()
-        self._home = SimpleNamespace(is_here=lambda: get_ident() == thread)
+        mark = here.mark
+        self._home = SimpleNamespace(is_here=lambda: here.mark is mark)
         self._bell = Bell()
         self._news: deque[Token | End] = deque()
         # If nobody awaits a turn, it is collected, and its token is lost.
