@@ -165,6 +165,45 @@ assert 20 < refused < 60, refused
 """)
 
 
+def test_a_loop_that_is_too_deep_for_what_it_would_call_calls_it_later() -> None:
+    passes("""
+import asyncio, contextlib, inturn, sys
+limit = sys.getrecursionlimit()
+def deep(depth, function):
+    return function() if depth == 0 else deep(depth - 1, function)
+async def number():
+    return 1
+async def go_on(act, depth):
+    queue, tokens = inturn.FIFOQueue(), []
+    queue.enqueue(tokens.append)
+    while not tokens:
+        await asyncio.sleep(0)
+    future = queue.submit(int)
+    task = queue.run(number)
+    tokens.pop().finish()
+    with contextlib.suppress(RecursionError, TimeoutError):
+        deep(depth, lambda: act(future, task))
+    await asyncio.wait_for(queue.drained(), 10)
+    assert future.result(0) == 0
+    queue.destroy()
+def wait(future, _):
+    with contextlib.suppress(inturn.TimedOutError):
+        future.exception(0)
+def cancel(_, task):
+    task.cancel()
+async def main():
+    for depth in range(limit - 60, limit - 18):
+        await go_on(wait, depth)
+        await go_on(cancel, depth)
+        with contextlib.suppress(Exception):
+            queue = inturn.FIFOQueue()
+            deep(depth, lambda: queue.run(number))
+    with inturn.FIFOQueue() as queue:
+        assert await asyncio.wait_for(queue.run(number), 30) == 1
+asyncio.run(main())
+""")
+
+
 def test_a_signal_handler_may_change_a_value_whose_changes_are_read() -> None:
     for latest in (False, True):
         passes(f"""

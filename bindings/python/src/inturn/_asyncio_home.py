@@ -19,7 +19,7 @@ from ._awaits import begin, here
 from ._callbacks import borrowed, entries, start_anywhere
 from ._errors import DeadlockError, Error
 from ._executors import Executor, give_back_at_exit, once
-from ._interrupts import let_call
+from ._interrupts import ask_for_room, let_call
 from ._library import must, prepared, quick, raise_interrupt
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ class Home:
         """The loop goes: its queues go on without it."""
         if self.closed:
             return
+        ask_for_room()  # else it is closed when a queue has left it
         self.closed = True
         loop = self.reference()
         if loop is not None:
@@ -158,6 +159,7 @@ class Home:
 
     def leave(self) -> None:
         """On the loop's thread: lets its queues go on without it, and calls what it was given."""
+        ask_for_room()
         with self._lock:
             queues, self._queues = self._queues, weakref.WeakSet()
         for queue in queues:
@@ -214,6 +216,7 @@ class Home:
         while the loop stands still."""
         if self.is_draining:
             return
+        ask_for_room()
         self.is_draining = not self.closed
         begun = {get_ident()} - borrowed  # none inside another loop's drain
         borrowed.update(begun)
@@ -234,10 +237,10 @@ class Home:
     def _take(self, call: Callable[..., int], *arguments: Any) -> int:
         """Makes a call that takes what has started, which has its turn then; returns the status."""
         given = self._given  # has an old key and is in no table, where the call refuses
-        self.is_draining = True
         thread = get_ident()
-        borrowed.add(thread)
         try:
+            self.is_draining = True
+            borrowed.add(thread)
             status = call(*arguments)
             token = given[1]
             if token and (key := given[0]) in entries:
@@ -248,8 +251,8 @@ class Home:
                 entries.pop(given[0])._start(given[1])
             raise
         finally:
+            self.is_draining = False  # first, as nothing can keep this from being done
             borrowed.discard(thread)
-            self.is_draining = False
         return status
 
 
