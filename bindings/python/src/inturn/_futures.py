@@ -132,6 +132,9 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[T]], object]) -> None:
         """Calls a function with this future when it has ended, or at once if it has ended already.
 
+        It is called on whichever thread ends the future.  That may be an event loop's, even for a
+        plain function, so it must not block.
+
         :raises DeadlockError: asyncio waits for it, in ``run_in_executor`` or ``wrap_future``,
             inside a coroutine that has the turn itself.  The future is cancelled then.
         """
