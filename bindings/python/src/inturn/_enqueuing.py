@@ -283,6 +283,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         :raises DeadlockError: raised by the await inside a coroutine that has the turn itself; if a
             task factory of the loop makes the task, a moment later.  And by that of the main task
             of a loop that the queue's own work runs, as by ``asyncio.run``.
+            Not by ``asyncio.gather`` and others that wait by a callback, as they may be called long
+            before anybody waits: such a wait is reported when the queue is stuck.
         """
         if not callable(fn):
             raise self._queue._refused_function(fn)
