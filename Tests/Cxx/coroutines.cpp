@@ -5,6 +5,8 @@
  */
 #include "harness.hpp"
 
+#include <dlfcn.h>
+
 using namespace inturn;
 
 /* A coroutine that nobody awaits. */
@@ -336,6 +338,50 @@ static task<> wait_for(operation_ref operation, bool &is_refused) {
   } catch (const error &refusal) {
     is_refused = refusal.code() == errc::deadlock;
   }
+}
+
+/* Is called once, before the next operation is cancelled. */
+static std::function<void()> before_cancel;
+
+extern "C" inturn_status inturn_operation_cancel(inturn_operation operation) {
+  if (const auto call = std::exchange(before_cancel, nullptr))
+    call();
+  const auto cancel = reinterpret_cast<decltype(&inturn_operation_cancel)>(
+      dlsym(RTLD_NEXT, "inturn_operation_cancel"));
+  return cancel(operation);
+}
+
+static task<> expect_refusal(queue_ref queue, stop &stop, gate &refused) {
+  co_await stop;
+  try {
+    const auto turn = co_await queue.turn();
+    FAIL("the turn is not refused");
+  } catch (const error &error) {
+    CHECK_EQUAL(error.status(), errc::deadlock);
+    refused.pass();
+  }
+}
+
+TEST(a_refused_turn_that_comes_before_it_is_cancelled_holds_up_nobody) {
+  reports reports;
+  gate refused;
+  stop stop;
+  stage stage;
+  token_ref waiting;
+  stage.queue.enqueue([&](token_ref token) {
+    waiting = token;
+    return expect_refusal(stage.queue, stop, refused);
+  });
+  stage.drain();
+  before_cancel = [&] {
+    waiting.finish();
+    stage.drain();
+  };
+  stop.waiting.resume();
+  CHECK_EQUAL(refused.count(), 1);
+  stage.drain();
+  CHECK(stage.queue.drain_for(nanoseconds(0)));
+  CHECK_EQUAL(stage.queue.statistics().cancelled, 1u);
 }
 
 TEST(a_ring_of_tasks_is_refused_to_the_last) {

@@ -140,9 +140,12 @@ public:
     };
     work come(
         [state, waiting](token token) {
+          if (state->is_resumed.exchange(true)) {
+            token.cancel(); /* the turn was refused, and comes all the same */
+            return;
+          }
           state->token = token.release();
-          if (!state->is_resumed.exchange(true))
-            waiting.resume();
+          waiting.resume();
         },
         state->site.file, state->site.line, state->site.function);
     if (!inside.bits)
