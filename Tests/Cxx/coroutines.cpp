@@ -292,6 +292,46 @@ TEST(what_a_coroutine_has_captured_is_there_until_it_is_over) {
   check_coroutine_that_outlasts_its_queue(true);
 }
 
+TEST(what_a_coroutine_has_captured_is_gone_before_the_next_operation_begins) {
+  gate destroyed, stopped, woken, drained, begun;
+  stop stop;
+  executor executor;
+  queue_options options;
+  options.executor = executor;
+  queue queue(fifo, std::move(options));
+  operation_options told;
+  told.on_end = [counted = counted(destroyed)](const end &) {};
+  queue.post(
+      [counted = counted(destroyed), &stop]() -> task<> {
+        auto &until = stop; /* see above */
+        co_await until;
+      },
+      std::move(told));
+  queue.post([&] {
+    CHECK_EQUAL(destroyed.count(), 2);
+    begun.pass();
+  });
+  std::thread host([&] {
+    executor.drain();
+    stopped.pass();
+    woken.wait();
+    executor.drain();
+    drained.pass();
+  });
+  stopped.wait();
+  /* Holds this thread in the call that finishes the token. */
+  executor.set_wake([&, here = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() != here)
+      return;
+    woken.pass();
+    drained.wait();
+  });
+  stop.waiting.resume();
+  CHECK_EQUAL(begun.count(), 1);
+  executor.set_wake({});
+  host.join();
+}
+
 static task<> count_up(queue_ref queue, int &count) {
   for (int i = 0; i < 100; i++) {
     const auto turn = co_await queue.turn();

@@ -411,19 +411,23 @@ struct held_sink {
 };
 
 /* Performs the task that work gives, and ends its operation, unless that was
-   cut off meanwhile. The function stays until then. */
+   cut off meanwhile. The function and the sink stay until the task is over, and
+   not until the end: what they hold is the operation's, which destroys it. */
 template <class F>
 on_its_own perform(std::shared_ptr<F> function, inturn_token token,
                    thrown_sink sink, place from) {
-  const held_sink held(sink);
-  std::exception_ptr thrown;
-  try {
-    co_await call_with(*function, token_ref(token));
-  } catch (...) {
-    thrown = std::current_exception();
+  std::optional<std::int32_t> failed;
+  {
+    const held_sink held(sink);
+    try {
+      co_await call_with(*function, token_ref(token));
+    } catch (...) {
+      failed = give_thrown(std::current_exception(), sink, from);
+    }
+    function.reset();
   }
-  if (thrown)
-    fail(token, thrown, sink, from);
+  if (failed)
+    inturn_token_fail(token, *failed);
   else
     inturn_token_finish(token);
 }

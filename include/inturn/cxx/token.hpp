@@ -159,15 +159,15 @@ inline void report_thrown(const std::exception_ptr &thrown,
   }
 }
 
-/* Ends an operation whose work has thrown. The sink, or a report, gets the
-   exception before the end. */
-inline void fail(inturn_token token, const std::exception_ptr &thrown,
-                 thrown_sink sink, place from) noexcept {
+/* Gives the sink, or a report, what work has thrown, before its operation ends.
+   Returns the code with which that fails. */
+inline std::int32_t give_thrown(const std::exception_ptr &thrown,
+                                thrown_sink sink, place from) noexcept {
   if (sink.take != nullptr)
     sink.take(sink.context, thrown);
   else
     report_thrown(thrown, from);
-  inturn_token_fail(token, failure_code(thrown));
+  return failure_code(thrown);
 }
 
 /* Whether work of this result is a coroutine; see coroutine.hpp. */
@@ -390,7 +390,8 @@ private:
         inturn_token_finish(raw);
       }
     } catch (...) {
-      detail::fail(raw, std::current_exception(), thrown, from);
+      inturn_token_fail(
+          raw, detail::give_thrown(std::current_exception(), thrown, from));
     }
   }
 
