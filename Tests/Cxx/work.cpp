@@ -278,6 +278,25 @@ TEST(run_throws_what_the_function_throws) {
   }
 }
 
+TEST(run_throws_what_moving_the_result_throws) {
+  struct fragile {
+    bool is_kept;
+    explicit fragile(bool is_kept) : is_kept(is_kept) {}
+    fragile(fragile &&other) : is_kept(true) {
+      if (other.is_kept)
+        throw std::length_error("moved twice");
+    }
+  };
+  queue queue;
+  auto future = queue.run([] { return fragile(false); });
+  try {
+    future.get();
+    FAIL("nothing is thrown");
+  } catch (const std::length_error &error) {
+    CHECK_EQUAL(std::string(error.what()), "moved twice");
+  }
+}
+
 TEST(run_says_why_an_operation_did_not_finish) {
   stage stage;
   gate told;

@@ -63,7 +63,13 @@ template <class Result> struct run_state {
 
   template <class Call> void keep(Call call) { result.emplace(call()); }
   bool is_kept() const noexcept { return result.has_value(); }
-  void deliver() { promise.set_value(std::move(*result)); }
+  void deliver() {
+    try {
+      promise.set_value(std::move(*result));
+    } catch (...) { /* the move */
+      promise.set_exception(std::current_exception());
+    }
+  }
 };
 
 template <> struct run_state<void> {
