@@ -56,13 +56,32 @@ TEST(work_may_be_any_callable) {
   CHECK_EQUAL(stage.queue.statistics().finished, 6u);
 }
 
+TEST(a_callback_or_work_may_be_a_member_or_give_what_nobody_wants) {
+  stage stage;
+  int called = 0;
+  operation_options options;
+  options.on_end = [&](const end &) { return ++called; };
+  stage.queue.post(&token::finish, std::move(options));
+  stage.queue.run(&token_ref::is_cancelled);
+  stage.queue.post([&] { return ++called; });
+  callback<bool(token_ref)> finish(&token_ref::finish);
+  stage.queue.post([&](token token) { finish(token); });
+  stage.drain();
+  CHECK_EQUAL(called, 2);
+  CHECK_EQUAL(stage.queue.statistics().finished, 4u);
+}
+
 TEST(a_callable_that_is_none_is_no_callback_and_no_work) {
   void (*const null)() = nullptr;
   stage stage;
   CHECK_REFUSED(invalid_argument, stage.queue.enqueue(null));
   CHECK_REFUSED(invalid_argument,
                 stage.queue.enqueue(std::function<void(token)>()));
+  CHECK_REFUSED(invalid_argument, stage.queue.post(callback<void()>()));
+  CHECK_REFUSED(invalid_argument, (void)stage.queue.run(null));
   CHECK(!callback<void()>(null));
+  CHECK(!callback<void()>(nullptr));
+  CHECK(!callback<void(int)>(callback<void(long)>()));
   work given([] { FAIL("it runs"); });
   const work taken(std::move(given));
   CHECK_REFUSED(invalid_argument, stage.queue.post(std::move(given)));

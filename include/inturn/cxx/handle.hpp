@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -96,7 +97,8 @@ struct may_be_null<F,
                    std::void_t<decltype(std::declval<const F &>() == nullptr)>>
     : std::is_constructible<F, std::nullptr_t> {};
 
-/* Whether a callable is none: a null pointer, an empty std::function. */
+/* Whether a callable is none: a null pointer, an empty callback or
+   std::function. */
 template <class F> bool is_nothing(const F &function) noexcept {
   if constexpr (may_be_null<F>::value)
     return function == nullptr;
@@ -108,7 +110,7 @@ template <class F> bool is_nothing(const F &function) noexcept {
 
 /* A callable of any type with this signature, move-only ones included; itself
    move-only. Empty when it is made of nothing, of a null pointer, or of an
-   empty std::function. */
+   empty callback or std::function; then it is not to be called. */
 template <class Signature> class callback;
 
 template <class Result, class... Arguments>
@@ -120,6 +122,7 @@ class callback<Result(Arguments...)> {
 
 public:
   callback() noexcept = default;
+  callback(std::nullptr_t) noexcept {}
 
   template <class F, class = if_callable<F>> callback(F &&function) {
     using function_type = std::decay_t<F>;
@@ -127,8 +130,11 @@ public:
       return;
     context_ = new function_type(std::forward<F>(function));
     call_ = [](void *context, Arguments... arguments) -> Result {
-      return (*static_cast<function_type *>(context))(
-          std::forward<Arguments>(arguments)...);
+      auto &callee = *static_cast<function_type *>(context);
+      if constexpr (std::is_void_v<Result>)
+        std::invoke(callee, std::forward<Arguments>(arguments)...);
+      else
+        return std::invoke(callee, std::forward<Arguments>(arguments)...);
     };
     destroy_ = [](void *context) {
       delete static_cast<function_type *>(context);
@@ -151,6 +157,9 @@ public:
   }
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
+  friend bool operator==(const callback &one, std::nullptr_t) noexcept {
+    return !one;
+  }
 
   Result operator()(Arguments... arguments) {
     return call_(context_, std::forward<Arguments>(arguments)...);

@@ -119,6 +119,8 @@ auto queue_ref::run(F &&function, operation_options options, const char *file,
   using result_type = typename detail::result_of<given_type>::type;
   using state_type = detail::run_state<result_type>;
 
+  if (detail::is_nothing<function_type>(function))
+    throw error(errc::invalid_argument, "work");
   const auto state = std::make_shared<state_type>();
   std::future<result_type> future = state->promise.get_future();
   options.on_end = [state,
@@ -172,10 +174,11 @@ inline batch queue_ref::enqueue_batch(std::vector<work> works,
   raw.policy = static_cast<inturn_batch_policy>(options.policy);
   raw.enough = options.enough;
   raw.operation = &each.raw;
-  raw.on_end = c.function(+[](void *context, const inturn_batch_end *end) {
-    (*static_cast<end_callback *>(context))(batch_ref(end->batch),
-                                            batch_end(*end));
-  });
+  raw.on_end =
+      c.function(+[](void *context, const inturn_batch_end *end) noexcept {
+        (*static_cast<end_callback *>(context))(batch_ref(end->batch),
+                                                batch_end(*end));
+      });
   raw.end_context = c.context;
   raw.end_destroy = c.destroy;
   raw.edges = options.edges.data();

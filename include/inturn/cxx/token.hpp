@@ -179,7 +179,7 @@ template <class T> struct result_of { using type = T; };
 /* Calls work that is a whole operation: it may ask its token when to stop. */
 template <class F> decltype(auto) call_with(F &function, token_ref token) {
   if constexpr (std::is_invocable_v<F &, token_ref>)
-    return function(token);
+    return std::invoke(function, token);
   else
     return (void)token, function();
 }
@@ -310,7 +310,7 @@ private:
    the place.
 
    Callables that can only be moved are fine. A null pointer and an empty
-   std::function are refused, and so is work that was moved from:
+   callback or std::function are refused, and so is work that was moved from:
    error(invalid_argument). The callable is destroyed exactly once, after its
    last call; when it is refused, before the call that takes it returns. `file`,
    `line` and `caller` say where it was written, for reports; leave them
@@ -382,7 +382,7 @@ private:
         static_assert(
             !detail::is_task<std::invoke_result_t<F &, token>>::value,
             "work that gives a task ends with it: it takes a token_ref");
-        function(token(raw, from));
+        std::invoke(function, token(raw, from));
         if (running.lost)
           detail::abandon(raw, from);
       } else {
