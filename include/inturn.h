@@ -302,6 +302,14 @@
 #endif
 
 #ifdef __cplusplus
+/* No value of an enum, in the initialisers below. */
+#define INTURN_ZERO(enum_type) static_cast<enum_type>(0)
+#else
+/* The same in C. */
+#define INTURN_ZERO(enum_type) (enum_type)0
+#endif
+
+#ifdef __cplusplus
 extern "C" {
 #endif
 
@@ -435,8 +443,8 @@ typedef struct inturn_end {
 
 #define INTURN_END_INIT                                                        \
   {                                                                            \
-    sizeof(inturn_end), (inturn_outcome)0, INTURN_CAUSE_NONE, 0, 0, NULL,      \
-        NULL, 0, 0, 0                                                          \
+    sizeof(inturn_end), INTURN_ZERO(inturn_outcome), INTURN_CAUSE_NONE, 0, 0,  \
+        NULL, NULL, 0, 0, 0                                                    \
   }
 
 /* Work: starts an operation, or continues one (inturn_token_resume). Called
@@ -1308,7 +1316,7 @@ typedef struct inturn_batch_end {
 } inturn_batch_end;
 
 #define INTURN_BATCH_END_INIT                                                  \
-  { sizeof(inturn_batch_end), 0, {0}, (inturn_outcome)0, 0, 0, 0 }
+  { sizeof(inturn_batch_end), 0, {0}, INTURN_ZERO(inturn_outcome), 0, 0, 0 }
 
 /* Tells a batch's end, when each of its operations has ended and its context is
    destroyed. Called exactly once for each accepted batch, by the queue's
@@ -1817,7 +1825,10 @@ typedef struct inturn_operation_info {
 } inturn_operation_info;
 
 #define INTURN_OPERATION_INFO_INIT                                             \
-  { sizeof(inturn_operation_info), (inturn_operation_state)0, false, {0}, 0, 0 }
+  {                                                                            \
+    sizeof(inturn_operation_info), INTURN_ZERO(inturn_operation_state), false, \
+        {0}, 0, 0                                                              \
+  }
 
 /* Lists operations that have not ended: running ones first, then pending ones
    in order, at most `room` of them. The size that the first of infos says is
@@ -1958,8 +1969,8 @@ typedef struct inturn_report {
 
 #define INTURN_REPORT_INIT                                                     \
   {                                                                            \
-    sizeof(inturn_report), (inturn_report_kind)0, "", NULL, NULL, 0, 0, NULL,  \
-        0, NULL, NULL, 0, NULL                                                 \
+    sizeof(inturn_report), INTURN_ZERO(inturn_report_kind), "", NULL, NULL, 0, \
+        0, NULL, 0, NULL, NULL, 0, NULL                                        \
   }
 
 /* Reports something: for bindings to other languages, where there is more to

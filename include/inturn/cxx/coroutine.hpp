@@ -94,7 +94,7 @@ inline inturn_await begin_task_await(std::uint64_t awaited,
   }
   const inturn_status status = inturn_await_begin(awaited, &inside, 1, &begun);
   if (status == INTURN_E_DEADLOCK)
-    check(status, "co_await");
+    detail::check(status, "co_await");
   return begun; /* null where the wait is over, or holds nothing up */
 }
 
@@ -108,7 +108,7 @@ class turn_awaiter {
 public:
   turn_awaiter(queue_ref queue, operation_options &&options, const char *file,
                unsigned line, const char *caller)
-      : state_(std::make_shared<state>()) {
+      : state_(std::make_shared<shared>()) {
     /* A coroutine does not go through its turn again. */
     if (options.retry)
       throw error(errc::invalid_argument, "turn");
@@ -122,7 +122,7 @@ public:
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> suspended) {
     const std::coroutine_handle<> waiting = suspended;
-    const inturn_token inside = work_of(suspended);
+    const inturn_token inside = detail::work_of(suspended);
     /* The coroutine may have gone on, and this be gone, before the queue's
        function has returned. */
     const auto state = state_;
@@ -153,10 +153,11 @@ public:
     const operation made =
         state->queue.enqueue(std::move(come), std::move(state->options));
     try {
-      const inturn_await begun = begin_task_await(made.raw().bits, inside);
+      const inturn_await begun =
+          detail::begin_task_await(made.raw().bits, inside);
       /* If it has gone on since, nobody else ends the wait. */
-      if (state->begun.exchange(begun.bits) == state::over)
-        end_await(begun);
+      if (state->begun.exchange(begun.bits) == shared::over)
+        detail::end_await(begun);
     } catch (const error &) {
       if (!state->is_resumed.exchange(true)) { /* it is not to go on */
         made.cancel();
@@ -167,14 +168,14 @@ public:
 
   /* Throws not_finished: it was cancelled, was too late, has joined another. */
   inturn::turn await_resume() {
-    end_await({state_->begun.exchange(state::over)});
+    detail::end_await({state_->begun.exchange(shared::over)});
     if (state_->end)
       throw not_finished(*state_->end);
     return inturn::turn(state_->token);
   }
 
 private:
-  struct state {
+  struct shared {
     queue_ref queue;
     operation_options options;            /* until it waits */
     inturn_site site{};                   /* of the turn */
@@ -187,13 +188,13 @@ private:
   };
 
   /* All of it: awaiters are moved by their bytes by some compilers. */
-  std::shared_ptr<state> state_;
+  std::shared_ptr<shared> state_;
 };
 
 /* What co_await of an operation waits with. */
 class end_awaiter {
 public:
-  explicit end_awaiter(operation_ref operation) : operation_(operation) {}
+  explicit end_awaiter(operation_ref awaited) : operation_(awaited) {}
 
   bool await_ready() {
     return (end_ = operation_.wait_for(nanoseconds(0))).has_value();
@@ -201,17 +202,18 @@ public:
 
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> waiting) {
-    begun_ = begin_task_await(operation_.raw().bits, work_of(waiting));
+    begun_ = detail::begin_task_await(operation_.raw().bits,
+                                      detail::work_of(waiting));
     try {
       watch(waiting);
     } catch (...) {
-      end_await(begun_);
+      detail::end_await(begun_);
       throw;
     }
   }
 
   end await_resume() {
-    end_await(begun_);
+    detail::end_await(begun_);
     return end_ ? *end_ : operation_.wait();
   }
 
@@ -222,13 +224,14 @@ private:
     watch->waiting = waiting;
     inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
     options.initial = true;
-    check(inturn_executor_pool(&options.executor), "co_await");
+    detail::check(inturn_executor_pool(&options.executor), "co_await");
     const inturn_value value = watch->state.raw();
     /* The observation is over once it has told that the operation has ended; or
        when this fails, and throws. */
-    check(inturn_value_observe(value, &options, watcher::tell, watch.release(),
-                               destroy<watcher>, nullptr),
-          "co_await");
+    detail::check(inturn_value_observe(value, &options, watcher::tell,
+                                       watch.release(), destroy<watcher>,
+                                       nullptr),
+                  "co_await");
   }
 
   struct watcher {
@@ -249,8 +252,8 @@ private:
 } // namespace detail
 
 /* Waits until the operation has ended, and gives its end. */
-inline detail::end_awaiter operator co_await(operation_ref operation) {
-  return detail::end_awaiter(operation);
+inline detail::end_awaiter operator co_await(operation_ref awaited) {
+  return detail::end_awaiter(awaited);
 }
 
 inline detail::turn_awaiter queue_ref::turn(const char *file, unsigned line,
@@ -318,7 +321,7 @@ template <class Promise> struct task_awaiter {
   std::coroutine_handle<>
   await_suspend(std::coroutine_handle<Waiting> waiting) {
     coroutine.promise().continuation = waiting;
-    coroutine.promise().inside = work_of(waiting);
+    coroutine.promise().inside = detail::work_of(waiting);
     return coroutine;
   }
   auto await_resume() {
@@ -368,12 +371,13 @@ template <class T> struct result_of<task<T>> { using type = T; };
    stay until the operation has ended. */
 template <class State, class F>
 task<void> keep(State &state, F &function, token_ref token) {
-  using result = typename result_of<decltype(call_with(function, token))>::type;
+  using result =
+      typename result_of<decltype(detail::call_with(function, token))>::type;
   if constexpr (std::is_void_v<result>) {
-    co_await call_with(function, token);
+    co_await detail::call_with(function, token);
     state.keep([] {});
   } else {
-    result value = co_await call_with(function, token);
+    result value = co_await detail::call_with(function, token);
     state.keep([&]() -> result && { return std::move(value); });
   }
 }
@@ -420,7 +424,7 @@ on_its_own perform(std::shared_ptr<F> function, inturn_token token,
   {
     const held_sink held(sink);
     try {
-      co_await call_with(*function, token_ref(token));
+      co_await detail::call_with(*function, token_ref(token));
     } catch (...) {
       failed = give_thrown(std::current_exception(), sink, from);
     }

@@ -122,7 +122,7 @@ inline bool succeeded(inturn_status status, inturn_status expected,
                       const char *call) {
   if (status == expected)
     return false;
-  check(status, call);
+  detail::check(status, call);
   return true;
 }
 

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -178,7 +177,7 @@ public:
   template <class Rep, class Period>
   constexpr time_limit(std::chrono::duration<Rep, Period> time) noexcept {
     using seconds = std::chrono::duration<double>;
-    constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t longest = INT64_MAX;
     if (time <= time.zero())
       ns_ = 0;
     else if (std::chrono::duration_cast<seconds>(time).count() >=

@@ -198,7 +198,7 @@ template <class F>
 using boxed = std::conditional_t<gives_task<F>::value, std::shared_ptr<F>, F>;
 
 template <class F, class From> boxed<F> put_in_box(From &&function) {
-  if (is_nothing<F>(function))
+  if (detail::is_nothing<F>(function))
     throw error(errc::invalid_argument, "work");
   if constexpr (gives_task<F>::value)
     return std::make_shared<F>(std::forward<From>(function));

@@ -373,7 +373,7 @@ namespace detail {
 template <class T>
 observed<T> state_of(inturn_queue queue, inturn_queue_aspect aspect) {
   inturn_value raw{};
-  check(inturn_queue_create_value(queue, aspect, &raw), "observed");
+  detail::check(inturn_queue_create_value(queue, aspect, &raw), "observed");
   return observed<T>::adopt(raw);
 }
 
