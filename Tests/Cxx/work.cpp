@@ -215,6 +215,29 @@ TEST(the_end_callback_gets_the_exception) {
   CHECK_EQUAL(told, "the disk is full");
 }
 
+TEST(the_end_callback_gets_no_exception_of_an_attempt_before) {
+  stage stage;
+  gate told;
+  operation_options options;
+  options.retry = retry();
+  options.retry->max_attempts = 2;
+  options.on_end = [&](const end &end) {
+    CHECK_EQUAL(end.code, 2);
+    CHECK(!end.exception);
+    told.pass();
+  };
+  int attempts = 0;
+  stage.queue.post(
+      [&](token token) {
+        if (++attempts == 1)
+          throw failure(1);
+        token.fail(2);
+      },
+      std::move(options));
+  stage.drain();
+  CHECK_EQUAL(told.count(), 1);
+}
+
 TEST(the_end_callback_of_a_finished_operation_gets_no_exception) {
   stage stage;
   gate told;

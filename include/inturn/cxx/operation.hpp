@@ -76,8 +76,8 @@ struct end {
   void *result = nullptr;     /* of token::finish_with */
   std::string_view label;     /* empty when it has none */
   nanoseconds enqueued{}, started{}, ended{};
-  /* What the work threw, for on_end of an operation that has failed; null when
-     it threw nothing. */
+  /* What the work threw, in its last attempt, for on_end of an operation that
+     has failed; null when it threw nothing. */
   std::exception_ptr exception;
 
   end() noexcept = default;
@@ -243,6 +243,7 @@ struct equipped_work {
 
   static void run(void *context, inturn_token token) noexcept {
     auto *self = static_cast<equipped_work *>(context);
+    keep(self, nullptr); /* what an attempt before has thrown */
     self->work(token, self->on_end ? thrown_sink{keep, self, hold, let_go}
                                    : thrown_sink{});
   }
@@ -293,7 +294,7 @@ struct equipped_work {
   callback<void(const end &)> on_end;
   std::atomic<unsigned> holders = 1; /* the operation, and coroutines */
   std::mutex lock;                   /* protects `thrown` */
-  std::exception_ptr thrown;         /* by the last attempt that threw */
+  std::exception_ptr thrown;         /* by the last attempt */
 };
 
 /* operation_options as C takes them; refers to them, and to itself. The
