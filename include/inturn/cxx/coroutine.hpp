@@ -14,7 +14,9 @@
  * a call of the queue's executor, so that it blocks on nothing there that the
  * queue has to do first (see section 9 of inturn.h); an operation's end on the
  * library's pool. A coroutine that waits for one of the two is resumed in any
- * case, and must not be destroyed before that.
+ * case, and must not be destroyed before that. Tasks that are over without a
+ * wait, one after another in a loop, take no more stack than one; with GCC from
+ * -O2 on (or -foptimize-sibling-calls), below which some 50,000 overflow it.
  *
  * Deadlock: inside of a task that is work, and of the tasks that it awaits,
  * both throw errc::deadlock when the wait could never end, also round a ring of
