@@ -2160,6 +2160,8 @@ typedef enum inturn_dump_format {
    tells, and takes no memory but 40 KB of the stack. When the recorder has been
    started, a copy of what it has is taken, too; the last steps of all queues
    follow, as in inturn_report, but in DOT.
+   A descriptor that does not block is waited for as one that does. A pipe that
+   nobody reads any more raises SIGPIPE, as for write.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to; an unknown format),
    E_NO_MEMORY (of the first call of all).
    Threads: any, but not in a signal handler: it takes locks. See section 14. */
@@ -2211,7 +2213,8 @@ inturn_status inturn_trace_stop(void);
    segments and handlers have no slices. An operation that a host takes
    (inturn_executor_take) is called after its slice on the thread. Labels of
    operations are cut to 31 bytes.
-   Meanwhile, it takes up to five times as much memory as the records.
+   Meanwhile, it takes up to five times as much memory as the records. The
+   descriptor is written to as by inturn_dump.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_NO_MEMORY.
    Threads: any, but not in a signal handler. */
 inturn_status inturn_trace_write(int fd);

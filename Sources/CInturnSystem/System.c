@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,10 +39,20 @@ void inturn_system_stay_loaded(void) {
 
 bool inturn_system_error_is_terminal(void) { return isatty(STDERR_FILENO); }
 
+// Waits until there is room. False if it is not that which a write lacked: one
+// that waits by itself has reached a limit of time.
+static bool wait_for_room(int descriptor) {
+  if ((fcntl(descriptor, F_GETFL) & O_NONBLOCK) == 0)
+    return false;
+  struct pollfd room = {.fd = descriptor, .events = POLLOUT};
+  return poll(&room, 1, -1) > 0 || errno == EINTR;
+}
+
 bool inturn_system_write(int descriptor, const char *bytes, uintptr_t count) {
   while (count > 0) {
     ssize_t written = write(descriptor, bytes, count);
-    if (written < 0 && errno == EINTR)
+    if (written < 0 &&
+        (errno == EINTR || (errno == EAGAIN && wait_for_room(descriptor))))
       continue;
     if (written <= 0)
       return false;

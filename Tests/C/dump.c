@@ -5,7 +5,11 @@
  */
 #include "stuck.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* A dump as a string, which the caller frees. */
@@ -128,6 +132,13 @@ static void a_page_has_all_that_it_shows(void) {
   scene_end(&scene);
 }
 
+static volatile sig_atomic_t broken_pipes;
+
+static void count_broken_pipe(int signal) {
+  (void)signal;
+  broken_pipes++;
+}
+
 static void where_nothing_can_be_written_it_says_so(void) {
   int ends[2];
   CHECK_INT(pipe(ends), 0);
@@ -139,10 +150,53 @@ static void where_nothing_can_be_written_it_says_so(void) {
   CHECK_STATUS(inturn_dump(ends[1], (inturn_dump_format)5),
                INTURN_E_INVALID_ARGUMENT);
   close(ends[0]);
+  signal(SIGPIPE, count_broken_pipe);
+  CHECK_STATUS(inturn_dump(ends[1], INTURN_DUMP_TEXT),
+               INTURN_E_INVALID_ARGUMENT);
+  signal(SIGPIPE, SIG_DFL);
+  CHECK_INT(broken_pipes, 1);
   close(ends[1]);
+}
+
+static int slow_pipe[2];
+
+/* Makes room in the pipe, for as much as it holds at most. */
+static void read_some(int signal) {
+  static char some[65536];
+  const int error = errno;
+  (void)signal;
+  CHECK(read(slow_pipe[0], some, sizeof some) != 0);
+  errno = error;
+}
+
+static void one_that_does_not_block_is_waited_for(void) {
+  enum { COUNT = 2000 }; /* several times what the pipe holds */
+  const struct itimerval often = {{0, 1000}, {0, 1000}},
+                         never = {{0, 0}, {0, 0}};
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
+  CHECK_OK(inturn_queue_suspend(queue));
+  for (int i = 0; i < COUNT; i++) {
+    inturn_operation_options options = labelled("photo");
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                       NULL));
+  }
+  CHECK_INT(pipe(slow_pipe), 0);
+  for (int i = 0; i < 2; i++)
+    CHECK_INT(fcntl(slow_pipe[i], F_SETFL, O_NONBLOCK), 0);
+  const struct sigaction reading = {.sa_handler = read_some};
+  CHECK_INT(sigaction(SIGALRM, &reading, NULL), 0);
+  CHECK_INT(setitimer(ITIMER_REAL, &often, NULL), 0);
+  CHECK_OK(inturn_dump(slow_pipe[1], INTURN_DUMP_TEXT));
+  CHECK_INT(setitimer(ITIMER_REAL, &never, NULL), 0);
+  signal(SIGALRM, SIG_IGN);
+  close(slow_pipe[0]);
+  close(slow_pipe[1]);
+  CHECK_OK(inturn_queue_resume(queue));
+  drain_and_destroy(queue);
 }
 
 PROGRAM(dump, TEST(text_has_a_line_for_each), TEST(json_has_an_object_for_each),
         TEST(dot_has_an_arrow_for_each_that_waits),
         TEST(a_page_has_all_that_it_shows),
-        TEST(where_nothing_can_be_written_it_says_so))
+        TEST(where_nothing_can_be_written_it_says_so),
+        TEST(one_that_does_not_block_is_waited_for))

@@ -190,7 +190,8 @@ static inline void inturn_system_with_room(
 /// Whether the standard error is a terminal.
 bool inturn_system_error_is_terminal(void);
 
-/// Writes all bytes. False when that fails.
+/// Writes all bytes, and waits for room where a descriptor does not. False when
+/// that fails.
 bool inturn_system_write(int descriptor, const char *_Nonnull bytes,
                          uintptr_t count);
 
