@@ -131,7 +131,7 @@ public func inturn_report_set_handler(
   }
   Engine.setReportHandler(
     ReportHandler(
-      call: { report in report.withC { handler(callback.context, $0) } },
+      call: { report in report.tell(handler, callback.context) },
       onRelease: { callback.release() }))
   return INTURN_OK
 }
@@ -174,24 +174,20 @@ public func inturn_why(
   let (status, report) = Engine.reason(for: Handle(operation))
   if !status.isOK { return inturn_status(status) }
   guard let tell else { return refuse("tell") }
-  report?.withC { tell(context, $0) }
+  report?.tell(tell, context)
   return INTURN_OK
 }
 
 extension Report {
-  /// Calls `body` with the report in C's form, whose texts are copies that live during the call.
+  /// Calls the function with the report in C's form, whose texts are copies that live during the call.
   @inline(never)
-  fileprivate func withC(_ body: (UnsafePointer<inturn_report>) -> Void) {
+  fileprivate func tell(_ function: inturn_report_fn, _ context: UnsafeMutableRawPointer?) {
     var texts: [UnsafeMutablePointer<CChar>] = []
     func copy(_ text: String?) -> UnsafePointer<CChar>? {
       guard let text else { return nil }
-      let memory = UnsafeMutablePointer<CChar>.allocate(capacity: text.utf8.count + 1)
-      var next = memory
-      for byte in text.utf8 {
-        next.initialize(to: CChar(bitPattern: byte))
-        next += 1
-      }
-      next.initialize(to: 0)
+      let bytes = text.utf8CString
+      let memory = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+      bytes.withUnsafeBufferPointer { memory.initialize(from: $0.baseAddress!, count: $0.count) }
       texts.append(memory)
       return UnsafePointer(memory)
     }
@@ -222,7 +218,7 @@ extension Report {
       told.steps = UnsafePointer(steps)
       // No copy of a token is left behind: see `StallLink`.
       for place in links.indices { links[place].token.bits = stall?.links[place].token ?? 0 }
-      body(&told)
+      function(context, &told)
       for place in links.indices { links[place].token.bits = 0 }
       free(steps)
     }

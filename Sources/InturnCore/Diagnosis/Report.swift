@@ -67,10 +67,9 @@ package struct Report {
   /// `site`: where the work whose wait is refused was enqueued.
   package static func deadlock(ring: [String], at site: Site = .unknown) -> Report {
     let origin = site.line.map { "; the work that waits was enqueued at " + $0.text } ?? ""
-    return Report(
-      kind: .deadlock,
-      message: "a wait was refused because it could never end: "
-        + ring.joined(separator: " waits for ") + origin, site: site)
+    var message = "a wait was refused because it could never end: "
+    for (place, name) in ring.enumerated() { message += (place > 0 ? " waits for " : "") + name }
+    return Report(kind: .deadlock, message: message + origin, site: site)
   }
 
   private init(

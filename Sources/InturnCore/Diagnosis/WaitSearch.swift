@@ -370,14 +370,14 @@ struct WaitSearch {
       if let name = details[origin.hindrance].name.text { names.append(name) }
       if case .queue(let lane)? = nodes[origin.node].wait?.target {
         let name = lane.describedForReports
-        if !Self.isSame(names.last, name) { names.append(name) }
+        if names.last?.isSame(as: name) != true { names.append(name) }
       }
       place = origin.node
       if place == lastNode { break }
     }
     let caller = nameOfWaiter
     names.reverse()
-    if !Self.isSame(names.last, caller) { names.append(caller) }
+    if names.last?.isSame(as: caller) != true { names.append(caller) }
     let left = names.count - 2 * Self.namesAtAnEnd
     if left > 1 {
       names.removeSubrange(Self.namesAtAnEnd..<Self.namesAtAnEnd + left)
@@ -392,11 +392,6 @@ struct WaitSearch {
     // The operation through which the path has come, which need not be the innermost.
     let operation = nodes[lastNode].origin.flatMap { Lane.Pointer(bitPattern: nodes[$0.node].lane) }
     return operation?.describedForReports ?? "an operation"
-  }
-
-  /// Compares bytes: see `Bytes`.
-  private static func isSame(_ left: String?, _ right: String) -> Bool {
-    left?.utf8.elementsEqual(right.utf8) == true
   }
 }
 

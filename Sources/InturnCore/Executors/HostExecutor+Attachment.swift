@@ -11,7 +11,7 @@ extension HostExecutor {
     let data: UnsafeMutableRawPointer?
 
     /// Compares bytes: see `Bytes`.
-    func isOf(_ loop: String) -> Bool { self.loop.utf8.elementsEqual(loop.utf8) }
+    func isOf(_ loop: String) -> Bool { self.loop.isSame(as: loop) }
   }
 
   /// Attaches a loop on the calling thread. Refused if a loop is attached, if another thread

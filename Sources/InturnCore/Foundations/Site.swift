@@ -75,7 +75,6 @@ package struct Site: Sendable {
   /// The same after a label; empty if the label ends with the line, as labels in Swift may.
   func inBrackets(after label: String?) -> String {
     guard let text = line?.text else { return "" }
-    return label?.utf8.suffix(text.utf8.count).elementsEqual(text.utf8) == true
-      ? "" : inBrackets
+    return label?.ends(with: text) == true ? "" : inBrackets
   }
 }
