@@ -39,7 +39,8 @@ def set_stall_limit(seconds: float | None) -> None:
     0 is the default: one second if the standard error is a terminal, otherwise ten.  None turns
     these reports off.  The environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``)
     overrides the default, and this call overrides both.  What may be meant to stand still, such as
-    a suspended queue, is reported after ten times as long, unless a thread or a task waits for it.
+    a suspended queue, is reported after ten times as long, unless a thread or a task waits for it;
+    so is what these wait for in a queue that gets on with other operations.
 
     :raises TypeError: it is not a number.
     :raises ValueError: it is negative or not a number.
