@@ -52,33 +52,35 @@ inline bool has_callbacks(const operation_options &options) noexcept {
          (options.retry && options.retry->decide);
 }
 
-/* What queue_ref::run shares between the work and its end. */
+/* What queue_ref::run shares between the work and its end, which delivers it. A
+   task, not a promise: that bears what moving the result throws. */
 template <class Result> struct run_state {
   using kept_type = std::conditional_t<
       std::is_lvalue_reference_v<Result>,
       std::reference_wrapper<std::remove_reference_t<Result>>, Result>;
 
-  std::promise<Result> promise;
   std::optional<kept_type> result;
+  std::exception_ptr thrown;
+  std::packaged_task<Result()> deliver{[this]() -> Result {
+    if (thrown)
+      std::rethrow_exception(thrown);
+    return std::move(*result);
+  }};
 
   template <class Call> void keep(Call call) { result.emplace(call()); }
   bool is_kept() const noexcept { return result.has_value(); }
-  void deliver() {
-    try {
-      promise.set_value(std::move(*result));
-    } catch (...) { /* the move */
-      promise.set_exception(std::current_exception());
-    }
-  }
 };
 
 template <> struct run_state<void> {
-  std::promise<void> promise;
   bool kept = false;
+  std::exception_ptr thrown;
+  std::packaged_task<void()> deliver{[this] {
+    if (thrown)
+      std::rethrow_exception(thrown);
+  }};
 
   template <class Call> void keep(Call call) { call(), kept = true; }
   bool is_kept() const noexcept { return kept; }
-  void deliver() { promise.set_value(); }
 };
 
 } // namespace detail
@@ -122,18 +124,17 @@ auto queue_ref::run(F &&function, operation_options options, const char *file,
   if (detail::is_nothing<function_type>(function))
     throw error(errc::invalid_argument, "work");
   const auto state = std::make_shared<state_type>();
-  std::future<result_type> future = state->promise.get_future();
+  std::future<result_type> future = state->deliver.get_future();
   options.on_end = [state,
                     also = std::move(options.on_end)](const end &end) mutable {
     if (also)
       also(end);
     /* One that was skipped, or has joined another, finished without a call. */
-    if (end.outcome == outcome::finished && state->is_kept())
-      state->deliver();
-    else if (end.exception != nullptr)
-      state->promise.set_exception(end.exception);
-    else
-      state->promise.set_exception(std::make_exception_ptr(not_finished(end)));
+    if (end.outcome != outcome::finished || !state->is_kept())
+      state->thrown = end.exception != nullptr
+                          ? end.exception
+                          : std::make_exception_ptr(not_finished(end));
+    state->deliver();
   };
   auto kept = [state, function = function_type(std::forward<F>(function))](
                   token_ref token) mutable {
