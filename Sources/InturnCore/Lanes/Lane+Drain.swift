@@ -279,7 +279,8 @@ extension UnsafeMutablePointer<Lane> {
   /// Ends a drainer's turn. Releases the lock.
   @_optimize(speed)
   func leaveLocked(_ outbox: inout Outbox) {
-    if pointee.pending == 0 && !pointee.machine.flags.contains(.destroyed) {
+    // While this one delivered, another may have begun a burst, and reads the buffer.
+    if pointee.pending == 0 && pointee.machine.flags.isDisjoint(with: [.destroyed, .bursting]) {
       pointee.buffer.release()
       order?.pointee.front.releaseLarge()
     }
