@@ -51,7 +51,7 @@ static void finish_and_block(void *context, inturn_token token) {
   block(context, token);
 }
 
-STUCK(call_goes_on_after_its_end, "compute@slow: it has ended, " IN_CALL) {
+STUCK(call_goes_on_after_its_end, "compute@slow: " IN_CALL_OR_DESTROY) {
   inturn_queue slow = QUEUE(FIFO, "slow");
   ADD(slow, "compute", finish_and_block, NULL);
   drain(slow);

@@ -50,6 +50,9 @@ extern scenario *scenarios;
 
 #define NOT_FINISHED "its call has returned, its token has not been finished"
 #define IN_CALL "its call has not returned"
+#define IN_CALL_OR_DESTROY                                                     \
+  "it has ended, its call or the destroy callback of its context has not "     \
+  "returned"
 #define REFUSED "refused: a wait was refused because it could never end"
 
 /* Adding ------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ NEW(batch_is_waited_for_by_one_before_it, REFUSED) {
   OK(inturn_queue_resume(uploads));
 }
 
-STUCK(destroy_waits_for_a_call, "compute@slow: it has ended, " IN_CALL) {
+STUCK(destroy_waits_for_a_call, "compute@slow: " IN_CALL_OR_DESTROY) {
   inturn_queue slow = QUEUE(FIFO, "slow");
   ADD(slow, "compute", block, NULL);
   started(slow, 1);
@@ -281,7 +281,7 @@ static void destroy_it(void *context, inturn_token token) {
 }
 
 NEW(queue_is_destroyed_by_work_that_waits_for_its_call,
-    "compute@slow: it has ended, " IN_CALL) {
+    "compute@slow: " IN_CALL_OR_DESTROY) {
   static inturn_queue slow;
   slow = QUEUE(FIFO, "slow");
   inturn_queue other = QUEUE(FIFO, "other");
