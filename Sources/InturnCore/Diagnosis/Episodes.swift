@@ -11,7 +11,6 @@ struct Episodes {
   private var episodes: [Episode] = []
   private var minuteBegin = Int64.min
   private var toldInMinute = 0
-  private var hasLeftOut = false
 
   static var second: Int64 { 1_000_000_000 }
   static var mostInMinute: Int { 10 }
@@ -23,9 +22,9 @@ struct Episodes {
   /// Whether the stall is reported now. If so, this counts as its report.
   mutating func tells(of key: UInt64, at now: Int64) -> Bool {
     if minuteBegin == Int64.min || now - minuteBegin >= 60 * Self.second {
-      (minuteBegin, toldInMinute, hasLeftOut) = (now, 0, false)
+      (minuteBegin, toldInMinute) = (now, 0)
     }
-    if toldInMinute == Self.mostInMinute { return false }
+    if toldInMinute >= Self.mostInMinute { return false }
     toldInMinute += 1
     let place = episodes.firstIndex { $0.key == key } ?? add(key, at: now)
     episodes[place].told += 1
@@ -38,10 +37,11 @@ struct Episodes {
     return true
   }
 
-  /// Whether this is the first one of a minute that is not reported.
+  /// Whether this is the first one of a minute that is not reported. It counts as reported then.
   mutating func isFirstLeftOut() -> Bool {
-    defer { hasLeftOut = true }
-    return !hasLeftOut
+    if toldInMinute > Self.mostInMinute { return false }
+    toldInMinute += 1
+    return true
   }
 
   private mutating func add(_ key: UInt64, at now: Int64) -> Int {

@@ -228,17 +228,20 @@ extension UnsafeMutablePointer<Lane> {
     var left = 64
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
-    func look(_ slot: OperationSlot.Pointer, _ begin: Int64?, _ isAwaited: Bool) {
+    // What a burst calls has no times, and is not looked at: its drainer may change it just now.
+    func look(_ slot: OperationSlot.Pointer, _ begin: Int64?, _ isAwaited: () -> Bool) {
       left -= 1
-      guard isAwaited, let begin, begin <= moment else { return }
+      guard let begin, begin <= moment, isAwaited() else { return }
       slot.addReference()
       found.append(slot)
     }
     forEachRunningLocked(while: left > 0 && found.count < 4) {
-      look($0, startedAt($0), isAwaited(running: $0))
+      let slot = $0
+      look(slot, startedAt(slot)) { isAwaited(running: slot) }
     }
     _ = order?.forEachBlocked {
-      look($0, enqueuedAt($0), isAwaited(Job(slot: $0)))
+      let slot = $0
+      look(slot, enqueuedAt(slot)) { isAwaited(Job(slot: slot)) }
       return left > 0 && found.count < 4
     }
     return found

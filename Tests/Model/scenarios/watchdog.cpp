@@ -51,6 +51,26 @@ SCENARIO(a_chain_meets_destruction_and_finish) {
             [&] { database.add("other", finishes); }});
 }
 
+// What is awaited is asked by itself while its queue gets on, and so is what it
+// waits for: while that ends and its queue is destroyed.
+SCENARIO(a_look_at_what_is_awaited_meets_destruction_and_finish) {
+  Queue network(INTURN_QUEUE_CONCURRENT);
+  Queue database(INTURN_QUEUE_CONCURRENT);
+  Watched watched(1);
+  Operation &load = network.add("load", keeps, {.handle = true, .onEnd = true});
+  Operation &save = database.add("save", finishes, after(load));
+  save.mayBeCutOff = true;
+  load.awaitCall();
+  for (const Operation *awaited : {&load, &save})
+    expect("awaited", inturn_report_set_awaited(awaited->handle.bits),
+           {INTURN_OK});
+  together({[&] { network.destroy(); }, [&] { load.finish(); },
+            [&] {
+              database.add("other", finishes);
+              database.add("another", finishes);
+            }});
+}
+
 // A question why follows the same chain, at any time.
 SCENARIO(a_question_why_meets_destruction_and_finish) {
   Queue network(INTURN_QUEUE_FIFO);

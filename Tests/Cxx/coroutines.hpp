@@ -1,0 +1,22 @@
+/*
+ * coroutines.hpp - what tests of coroutines wait for; with C++20.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef COROUTINES_HPP
+#define COROUTINES_HPP
+
+#include "harness.hpp"
+
+/* What a coroutine waits for until the test lets it go on. */
+struct stop {
+  std::coroutine_handle<> waiting;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) { waiting = coroutine; }
+  void await_resume() const noexcept {}
+};
+
+inline inturn::task<> let_go(stop &stop) { co_await stop; }
+
+#endif
