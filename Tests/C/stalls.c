@@ -165,7 +165,7 @@ int stalls_of(const char *chain) {
   int result = 0;
   pthread_mutex_lock(&mutex);
   for (int i = 0; i < count; i++)
-    result += strcmp(all[i].chain, chain) == 0;
+    result += chain == NULL || strcmp(all[i].chain, chain) == 0;
   pthread_mutex_unlock(&mutex);
   return result;
 }

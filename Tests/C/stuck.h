@@ -52,7 +52,7 @@ stall reason_of(inturn_operation operation);
     CHECK_TEXT(reason_.chain, expected);                                       \
   } while (0)
 
-/* The number of reports with this chain. */
+/* The number of reports with this chain, or of all. */
 int stalls_of(const char *chain);
 
 /* Called with each report, on the watchdog's thread, unless NULL. */
