@@ -77,17 +77,19 @@ static bool take_registers(struct thread *thread) {
 #endif
 }
 
-/// Whether a thread has ended: the one that a process began with stays until
-/// the others have, too.
+/// Whether a thread has ended, or is about to and has no memory any more: the
+/// one that a process began with stays until the others have ended, too.
 static bool has_ended(pid_t process, pid_t id) {
+  enum { EXITING = 4 }; // of its flags: the kernel's PF_EXITING
   char path[48];
   snprintf(path, sizeof path, "task/%d/stat", (int)id);
   char *text = read_file(process, path, NULL);
   const char *state = text ? strrchr(text, ')') : NULL;
-  bool has_ended =
-      !state || strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0;
+  unsigned flags = EXITING;
+  if (state)
+    sscanf(state, ") %*c %*d %*d %*d %*d %*d %u", &flags);
   free(text);
-  return has_ended;
+  return (flags & EXITING) != 0;
 }
 
 pid_t living_thread(pid_t process) {
