@@ -277,10 +277,12 @@
  * writes what inturn_trace_write does to that file as the process exits; not
  * when it is killed, or ends by _exit. A file that is there is replaced.
  *
- * Two more are for all programs: INTURN_STALL says after how long something is
- * reported as stuck, or that nothing is (inturn_report_set_stall_limit), and
- * INTURN_WORKERS how many threads the library's pool has
- * (inturn_executor_pool).
+ * Three more are for all programs: INTURN_STALL says after how long something
+ * is reported as stuck, or that nothing is (inturn_report_set_stall_limit);
+ * INTURN_SEARCH=off, that memory is not searched for copies of the token that
+ * keeps it (see token_copy of inturn_report), which takes a thread of its own
+ * up to a second for a gigabyte, and two at the most; and INTURN_WORKERS how
+ * many threads the library's pool has (inturn_executor_pool).
  *
  * %p in a path stands for the process's number. A forked child answers once it
  * uses the library itself, and has a socket or a trace only where its path has
@@ -1965,12 +1967,18 @@ typedef struct inturn_report {
      suspensions, and the ends of these. For people: the form may change. Else
      NULL. */
   const char *INTURN_NULLABLE steps;
+  /* Of what a token keeps, when that is reported first: where a copy of the
+     token is, such as "on the stack of thread 71 (net), at 0x7fa90c8f1ec8".
+     Empty: none is in the memory of the process, so the token was lost, unless
+     it is only in a register, or in another form or place than memory: see
+     inturn(1), `holders`. Else, and where not all memory was searched, NULL. */
+  const char *INTURN_NULLABLE token_copy;
 } inturn_report;
 
 #define INTURN_REPORT_INIT                                                     \
   {                                                                            \
     sizeof(inturn_report), INTURN_ZERO(inturn_report_kind), "", NULL, NULL, 0, \
-        0, NULL, 0, NULL, NULL, 0, NULL                                        \
+        0, NULL, 0, NULL, NULL, 0, NULL, NULL                                  \
   }
 
 /* Reports something: for bindings to other languages, where there is more to
@@ -1989,9 +1997,9 @@ typedef void (*inturn_report_fn)(void *INTURN_NULLABLE context,
 
 /* Sets the process's report handler, in place of the one it had. NULL: the
    default, which writes the message as one line to the standard error, and
-   where it ends at a token that is out, a second line: the command that finds
-   who has it. The old context is destroyed when no call uses it any more.
-   Statuses: E_NO_MEMORY. */
+   where it ends at a token that is out, a second line: where a copy of it is
+   (token_copy), and the command that finds all. The old context is destroyed
+   when no call uses it any more. Statuses: E_NO_MEMORY. */
 inturn_status
 inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
                           void *INTURN_NULLABLE context,

@@ -216,6 +216,7 @@ extension Report {
       told.chain_count = links.count
       let steps = stall.flatMap { Trace.lastSteps(of: $0) }
       told.steps = UnsafePointer(steps)
+      told.token_copy = stall?.copyOfToken
       // No copy of a token is left behind: see `StallLink`.
       for place in links.indices { links[place].token.bits = stall?.links[place].token ?? 0 }
       function(context, &told)

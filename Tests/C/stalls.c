@@ -78,6 +78,8 @@ static stall copy(const inturn_report *report) {
   remove_sites(report, result.message);
   snprintf(result.queue_label, sizeof result.queue_label, "%s",
            report->queue_label ? report->queue_label : "(none)");
+  snprintf(result.token_copy, sizeof result.token_copy, "%s",
+           report->token_copy ? report->token_copy : "(unknown)");
   result.stalled_ns = report->stalled_ns;
   result.waiting = report->waiting;
   return result;

@@ -19,6 +19,7 @@ typedef struct stall {
   char sites[1024];
   char message[2048];
   char queue_label[64];
+  char token_copy[160]; /* "(unknown)" for NULL */
   int64_t stalled_ns;
   uint64_t waiting;
   inturn_token first, last; /* the links' tokens */

@@ -216,12 +216,13 @@ static void read_line_of_stall(int end, char *line, size_t room) {
   do
     read_line(end, line, room);
   while (strncmp(line, "inturn: no thread can be started", 32) == 0);
-  char way_out[128], expected[128];
+  char way_out[256], expected[128];
   read_line(end, way_out, sizeof way_out);
   snprintf(expected, sizeof expected,
-           "  inturn holders %d says who has the token", (int)getpid());
-  way_out[strcspn(way_out, "\r\n")] = '\0';
-  CHECK_TEXT(way_out, expected);
+           "inturn holders %d says who has the token\n", (int)getpid());
+  CHECK(strncmp(way_out, "  a copy of the token is ", 25) == 0 ||
+        way_out[2] == 'i'); /* where memory is not searched */
+  CHECK_HAS(way_out, expected);
   CHECK_OK(inturn_token_finish(load));
   drain_and_destroy(queue);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from pathlib import Path
 from bench import LIMIT, Bench
 
 NOWHERE = "nowhere in the process: nothing in it can finish the operation"
+NO_COPY = "no copy of the token is in the memory of this process"
 AT = r", at 0x[0-9a-f]+"
 THREAD = r"thread [0-9]+ \(tokens\)"
 PLACES = {
@@ -70,6 +72,36 @@ def test_each_place_of_a_token_is_found(bench: Bench) -> None:
             assert re.fullmatch(f"    {place}", places[0]), (sort, places)
 
 
+def test_the_first_report_says_where_a_copy_is(bench: Bench) -> None:
+    """The same places, found by the process itself. Registers it cannot see."""
+    settings = {**os.environ, "INTURN_STALL": "100ms"}
+    # That one has a handler of reports.
+    sorts = {sort: place for sort, place in PLACES.items() if sort != "reported"}
+    with contextlib.ExitStack() as all_of_them:
+        started = {}
+        for sort in sorts:
+            command = [str(bench.tokens), sort]
+            it = all_of_them.enter_context(
+                subprocess.Popen(
+                    command,
+                    env=settings,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            all_of_them.callback(it.kill)
+            started[sort] = it
+        for sort, it in started.items():
+            assert it.stderr is not None
+            assert it.stderr.readline().startswith("inturn: stuck for ")
+            said = it.stderr.readline()
+            rest = rf"inturn holders {it.pid} (says who has the token|looks into registers, too)"
+            is_found = sorts[sort] != NOWHERE and sort != "register"
+            copy = rf"a copy of the token is {sorts[sort]}" if is_found else NO_COPY
+            assert re.fullmatch(f"  {copy}; {rest}\n", said), (sort, said)
+
+
 def test_a_report_leaves_no_copy(bench: Bench) -> None:
     """The line that is written by default, which names this command."""
     command = [str(bench.tokens), "dropped"]
@@ -79,7 +111,7 @@ def test_a_report_leaves_no_copy(bench: Bench) -> None:
     ) as it:
         assert it.stderr is not None
         assert it.stderr.readline().startswith("inturn: stuck for ")
-        assert it.stderr.readline() == f"  inturn holders {it.pid} says who has the token\n"
+        assert it.stderr.readline().startswith(f"  {NO_COPY}; inturn holders {it.pid} ")
         said = bench.answer("holders", it.pid)
         it.kill()
     assert said.splitlines()[1:] == [f"    {NOWHERE}"], said

@@ -142,7 +142,7 @@ compile_embedded() {
   for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
     flags=()
     # Dumps and traces are written seldom.
-    if [[ $configuration == release && $file =~ /(Answers|Page|Text|Trace[A-Z].*)\.c$ ]]; then
+    if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace[A-Z].*)\.c$ ]]; then
       flags+=(-Os)
     fi
     compile_c static_objects "$file" "${flags[@]}"
@@ -220,7 +220,7 @@ build_with_run_time() {
 build_program() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Oz \
     -fno-asynchronous-unwind-tables -Wall -Wextra -Werror \
-    -ISources/CInturnSystem/include bindings/c/program/*.c Sources/CInturnSystem/{Page,Text}.c \
+    -ISources/CInturnSystem/include bindings/c/program/*.c Sources/CInturnSystem/{Copies,Page,Text}.c \
     -Wl,--wrap=__libc_start_main -Wl,-O2 -Wl,--gc-sections -Wl,--icf=all -Wl,-z,now -s \
     -o "$output/inturn"
   install -m 644 bindings/c/program/inturn-gdb.py "$output"

@@ -202,6 +202,47 @@ int inturn_system_character(const char *_Nonnull text);
 /// Whether a control character begins here, which a terminal may obey.
 bool inturn_system_is_control(const char *_Nonnull text);
 
+/// Calls `take` with each number from `first` to `last` that begins in the
+/// first `count` of `size` bytes, at any address, also with one in the form
+/// that Python has for numbers. The bytes are aligned to 16.
+typedef void (*inturn_system_copy_fn)(void *_Nonnull context, uint64_t number,
+                                      uintptr_t at, bool is_of_python);
+void inturn_system_find_copies(const unsigned char *_Nonnull bytes,
+                               uintptr_t size, uintptr_t count, uint64_t first,
+                               uint64_t last,
+                               inturn_system_copy_fn _Nonnull take,
+                               void *_Nonnull context);
+
+/// Mapped memory.
+struct inturn_system_region {
+  uint64_t begin, end;
+  char name[64];      // such as "the heap"
+  bool is_main_stack; // of the thread that the process began with
+  bool is_guarded;    // memory that nobody may use lies before it
+};
+
+/// Takes the next region from a line of a process's maps. The one before is in
+/// `region`; the first is to have the name "memory". False if it cannot be
+/// written to.
+bool inturn_system_take_region(const char *_Nonnull line,
+                               struct inturn_system_region *_Nonnull region);
+
+/// Has a token looked for in the process's memory: only who has a copy of it
+/// can finish its operation. It is given with its bits inverted, which is no
+/// copy. These functions are for the watchdog alone.
+void inturn_system_seek_none(void);
+void inturn_system_seek(uint64_t inverted);
+
+/// Searches all memory that the process can write to, but not registers. Copies
+/// that calls have left behind when they returned do not count, where that is
+/// known: on the stacks of the main thread and of threads that sleep at a
+/// parker. It takes a second for a gigabyte at most, and gives up after two.
+void inturn_system_search(bool (*_Nonnull is_parker)(uintptr_t));
+
+/// Where a copy of the token was then, such as "in the heap, at 0x10"; empty:
+/// none is there; NULL: that is not known.
+const char *_Nullable inturn_system_found(uint64_t inverted);
+
 /// The parts of the HTML page before and after a dump in JSON.
 const char *_Nonnull inturn_system_page_before(void);
 const char *_Nonnull inturn_system_page_after(void);

@@ -64,12 +64,23 @@ package struct Report {
       message: "no thread can be started for \(name): its work waits until one can")
   }
 
-  /// `site`: where the work whose wait is refused was enqueued.
+  /// How many names a report has at each end of a long ring.
+  private static var namesAtAnEnd: Int { 6 }
+
+  /// `ring`: who waits, and what each one waits for. `site`: where the work whose wait is refused was
+  /// enqueued.
   package static func deadlock(ring: [String], at site: Site = .unknown) -> Report {
-    let origin = site.line.map { "; the work that waits was enqueued at " + $0.text } ?? ""
     var message = "a wait was refused because it could never end: "
-    for (place, name) in ring.enumerated() { message += (place > 0 ? " waits for " : "") + name }
-    return Report(kind: .deadlock, message: message + origin, site: site)
+    let left = ring.count - 1 - 2 * namesAtAnEnd
+    var place = 0
+    while place < ring.count {
+      if place > 0 { message.add(" waits for ") }
+      let isGap = left > 1 && place == 1 + namesAtAnEnd
+      message.add(isGap ? String(left) + " more" : ring[place])
+      place += isGap ? left : 1
+    }
+    if let line = site.line { message.add("; the work that waits was enqueued at " + line.text) }
+    return Report(kind: .deadlock, message: message, site: site)
   }
 
   private init(
@@ -126,11 +137,21 @@ package struct Report {
       handler.handle(self)
     } else {
       var line = "inturn: " + message + "\n"
-      if let stall, stall.links[stall.links.count - 1].cause == .token {
-        line += "  inturn holders " + String(getpid()) + " says who has the token\n"
-      }
+      if let stall, stall.isKeptByToken { Self.add(whereTokenIs: stall.copyOfToken, to: &line) }
       Self.write(&line)
     }
+  }
+
+  private static func add(whereTokenIs copy: UnsafePointer<CChar>?, to lines: inout String) {
+    lines.add("  ")
+    let isNowhere = copy?.pointee == 0
+    if let copy {
+      lines.add(isNowhere ? "no copy of the token is in the memory" : "a copy of the token is ")
+      lines.add(isNowhere ? " of this process" : String(cString: copy))
+      lines.add("; ")
+    }
+    lines.add("inturn holders " + String(getpid()))
+    lines.add(isNowhere ? " looks into registers, too\n" : " says who has the token\n")
   }
 
   /// Says where all that is stuck is told, if who reads the standard error is told only a part.

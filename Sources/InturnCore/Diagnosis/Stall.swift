@@ -43,13 +43,14 @@ package struct StallLink {
   }
 
   /// Adds its name as it appears in a message.
+  @inline(never)
   fileprivate func addName(to message: inout String) {
     if isOperation {
-      message += operationLabel.map { Report.quoted($0) } ?? "an operation"
-      message += site.inBrackets(after: operationLabel)
-      message += " of "
+      message.add(operationLabel.map { Report.quoted($0) } ?? "an operation")
+      message.add(site.inBrackets(after: operationLabel))
+      message.add(" of ")
     }
-    message += queueLabel.map { "queue " + Report.quoted($0) } ?? "an unnamed queue"
+    message.add(queueLabel == nil ? "an unnamed queue" : Report.quoted(queueLabel, after: "queue "))
   }
 }
 
@@ -64,6 +65,9 @@ package struct Stall {
   /// The stall may well be intended: nobody waits for it, and it was stopped on purpose, it just keeps
   /// running, or it is shown to a person.
   private(set) var isPatient = false
+  /// Where a copy of the token is that keeps it; empty if none is in memory, nil if that is not known.
+  /// Valid while it is reported.
+  package var copyOfToken: UnsafePointer<CChar>?
 
   /// How many links were left out before the last one.
   private var skipped = 0
@@ -136,6 +140,10 @@ package struct Stall {
     nanoseconds = time ?? 0
   }
 
+  /// Whether what it ends with is a token that has not been finished.
+  var isKeptByToken: Bool { last.cause == .token }
+  var last: StallLink { links[links.count - 1] }
+
   private var length: Int { links.count + skipped }
 
   private mutating func add(_ link: StallLink) {
@@ -167,21 +175,24 @@ package struct Stall {
   }
 
   private func report(_ beginning: String, waitingWhere place: String) -> Report {
-    let last = links[links.count - 1]
     var message = beginning
     for number in links.indices {
       if number > 0 {
         let isAfterGap = skipped > 0 && number == links.count - 1
-        message +=
-          isAfterGap ? " waits, by way of " + String(skipped) + " more, for " : " waits for "
+        message.add(" waits")
+        if isAfterGap { message.add(", by way of " + String(skipped) + " more,") }
+        message.add(" for ")
       }
       links[number].addName(to: &message)
     }
-    message += ": " + (last.predicate.isEmpty ? "it waits for others" : last.predicate) + "."
+    message.add(": ")
+    message.add(last.predicate.isEmpty ? "it waits for others" : last.predicate)
+    message.add(".")
     if waiting > 0 {
-      message += " " + String(waiting)
-      if links.count > 1 { message += " more" }
-      message += (waiting == 1 ? " waits" : " wait") + place
+      message.add(" " + String(waiting))
+      if links.count > 1 { message.add(" more") }
+      message.add(waiting == 1 ? " waits" : " wait")
+      message.add(place)
     }
     var report = Report(
       kind: .stall, message: message, queueLabel: last.queueLabel,

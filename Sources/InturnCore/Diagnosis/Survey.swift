@@ -79,17 +79,31 @@ struct Survey: ~Copyable {
     }
   }
 
+  /// Looks where the tokens are that keep something: only who has a copy can finish the operation.
+  /// Before the first report of it, as who is told one may have a copy from then on.
+  private mutating func searchTokens() {
+    inturn_system_seek_none()
+    for finding in findings
+    where finding.stall.isKeptByToken && episodes.nextTelling(of: finding.stall.key) == nil {
+      inturn_system_seek(finding.stall.last.invertedToken)
+    }
+    inturn_system_search { WorkerPool.isParker($0) }
+  }
+
   /// Reports the findings. Returns how long that took. No lock is held.
   mutating func tell() -> Int64 {
     if findings.isEmpty { return 0 }
     let begin = inturn_system_now()
     let process = ProcessState.current
-    for finding in findings where ProcessState.current == process {
+    searchTokens()
+    for place in findings.indices where ProcessState.current == process {
+      var finding = findings[place]
       guard episodes.tells(of: finding.stall.key, at: inturn_system_now()) else {
         if episodes.isFirstLeftOut() { Report.sayThatMoreIsStuck() }
         continue
       }
       for stand in finding.stands { stand.pointee.isTold = true }
+      finding.stall.copyOfToken = inturn_system_found(finding.stall.last.invertedToken)
       finding.stall.report.send()
     }
     findings.removeAll()

@@ -346,9 +346,6 @@ struct WaitSearch {
 
   // MARK: Telling
 
-  /// How many names a report has at each end of a long ring.
-  private static var namesAtAnEnd: Int { 6 }
-
   /// Names a path: from the last wait to what it is for, to the holder of that, and so back to itself.
   mutating func report() -> Report {
     var next = [lastNode]
@@ -376,14 +373,11 @@ struct WaitSearch {
       if place == lastNode { break }
     }
     let caller = nameOfWaiter
+    let isClosed = names.first?.isSame(as: caller) == true
+    names.append(caller)
     names.reverse()
-    if names.last?.isSame(as: caller) != true { names.append(caller) }
-    let left = names.count - 2 * Self.namesAtAnEnd
-    if left > 1 {
-      names.removeSubrange(Self.namesAtAnEnd..<Self.namesAtAnEnd + left)
-      names.insert("\(left) more", at: Self.namesAtAnEnd)
-    }
-    return .deadlock(ring: [caller] + names, at: last.site)
+    if !isClosed { names.append(caller) }
+    return .deadlock(ring: names, at: last.site)
   }
 
   /// The queue or value that the last wait is inside of.

@@ -262,6 +262,20 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     }
   }
 
+  /// Whether a thread of a pool sleeps at this address when it has nothing to do.
+  static func isParker(_ address: UInt) -> Bool {
+    Engine.withObjects { objects in
+      for place in 0..<objects.executors.room {
+        guard let pool = objects.executors.object(at: place)?.object as? WorkerPool else { continue }
+        let isThere = pool.lock.withLock {
+          pool.workers.contains { UInt(bitPattern: $0.parker) == address }
+        }
+        if isThere { return true }
+      }
+      return false
+    }
+  }
+
   /// Sleeps until the word is set. False on a time-out.
   private func sleep(_ parker: Parker, isSurplus: Bool) -> Bool {
     let limit = WaitLimit(timeoutNanoseconds: isSurplus ? Self.surplusIdle : -1)

@@ -8,4 +8,8 @@ extension String {
     }
     return String(line)
   }
+
+  /// Appends a text. Messages are put together of many; `+=` is much code in each place.
+  @inline(never)
+  mutating func add(_ text: String) { self += text }
 }

@@ -27,6 +27,15 @@ void inturn_system_event_close(int descriptor, int write_end) {
   (void)write_end;
 }
 
+// No memory is searched.
+void inturn_system_seek_none(void) {}
+void inturn_system_seek(uint64_t inverted) { (void)inverted; }
+void inturn_system_search(bool (*is_parker)(uintptr_t)) { (void)is_parker; }
+const char *inturn_system_found(uint64_t inverted) {
+  (void)inverted;
+  return NULL;
+}
+
 // Nothing asks from outside.
 void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
                                  inturn_system_why_fn why) {

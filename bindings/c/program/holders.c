@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
+#include "CInturnSystem.h"
 #include "picture.h"
 #include "program.h"
 
@@ -32,14 +32,6 @@ struct wanted {
   size_t count;
 };
 
-/// Mapped memory that can be written to.
-struct region {
-  uint64_t begin, end;
-  char name[64];      // such as "the heap"
-  bool is_main_stack; // of the thread that the process began with
-  bool is_guarded;    // memory that nobody may use lies before it
-};
-
 struct search {
   struct memory *memory;
   struct picture *picture;
@@ -59,7 +51,7 @@ static void add_copy(struct wanted *wanted, const char *where) {
 /// Whether a region has nothing but a thread's stack below its stack pointer:
 /// one that the system or the C library has made, and no other that the thread
 /// is running on, such as a coroutine's.
-static bool is_stack_of(const struct region *region,
+static bool is_stack_of(const struct inturn_system_region *region,
                         const struct thread *thread) {
   if (thread->stack < region->begin || thread->stack >= region->end)
     return false;
@@ -86,8 +78,8 @@ static uint64_t begin_of_stack(const struct search *search,
 }
 
 static void add_copy_at(struct search *search, struct wanted *wanted,
-                        const struct region *region, uint64_t address,
-                        const char *how) {
+                        const struct inturn_system_region *region,
+                        uint64_t address, const char *how) {
   char where[160];
   for (size_t i = 0; i < search->threads->count; i++) {
     const struct thread *thread = &search->threads->all[i];
@@ -119,49 +111,20 @@ static struct wanted *find(const struct search *search, uint64_t token) {
   return bsearch(&key, search->wanted, search->count, sizeof key, compare);
 }
 
-/// Searches memory for copies that begin in its first `count` bytes, wherever
-/// they begin.
-static void search_bytes(struct search *search, const struct region *region,
-                         uint64_t address, const unsigned char *bytes,
-                         size_t size, size_t count) {
-  // Nearly no number is between the first token and the last, and all tokens of
-  // a process have the same highest byte, which memchr finds faster than this
-  // could.
-  uint64_t first = search->wanted[0].token, token;
-  uint64_t range = search->wanted[search->count - 1].token - first;
-  struct wanted *found;
-  const unsigned char *next = bytes + 7, *end = bytes + size;
-  if (end - next > (ptrdiff_t)count)
-    end = next + count;
-  for (; next < end &&
-         (next = memchr(next, (int)(first >> 56), (size_t)(end - next)));
-       next++) {
-    memcpy(&token, next - 7, sizeof token);
-    if (token - first <= range && (found = find(search, token)))
-      add_copy_at(search, found, region, address + (uint64_t)(next - 7 - bytes),
-                  "");
-  }
-  // A number of Python's has 30 bits in each of its words. wmemchr finds the
-  // third, as memchr does a byte.
-  uint32_t words[3];
-  if (size < sizeof words)
-    return;
-  const wchar_t *begin = (const wchar_t *)(const void *)(bytes + 8), *word;
-  const wchar_t *beyond = begin + (size - sizeof words) / 4 + 1;
-  if (beyond - begin > (ptrdiff_t)(count + 3) / 4)
-    beyond = begin + (count + 3) / 4;
-  for (word = begin;
-       word < beyond &&
-       (word = wmemchr(word, (wchar_t)(first >> 60), (size_t)(beyond - word)));
-       word++) {
-    size_t i = (size_t)(word - begin) * 4;
-    memcpy(words, bytes + i, sizeof words);
-    token = words[0] | (uint64_t)words[1] << 30 | (uint64_t)words[2] << 60;
-    if (token - first <= range && (words[0] | words[1]) >> 30 == 0 &&
-        (found = find(search, token)))
-      add_copy_at(search, found, region, address + i,
-                  ", as a number of Python's");
-  }
+/// Where copies are looked for.
+struct part {
+  struct search *search;
+  const struct inturn_system_region *region;
+  uint64_t address;
+};
+
+static void take_copy(void *context, uint64_t number, uintptr_t at,
+                      bool is_of_python) {
+  const struct part *part = context;
+  struct wanted *found = find(part->search, number);
+  if (found)
+    add_copy_at(part->search, found, part->region, part->address + at,
+                is_of_python ? ", as a number of Python's" : "");
 }
 
 /// Reads memory from an address on, and a little more, as a copy may begin in
@@ -182,12 +145,16 @@ static size_t read_step(struct search *search, uint64_t at, uint64_t left,
   return step;
 }
 
-static void search_region(struct search *search, const struct region *region) {
+static void search_region(struct search *search,
+                          const struct inturn_system_region *region) {
   static _Alignas(16) unsigned char bytes[STEP + 16];
   for (uint64_t at = region->begin; at < region->end;) {
     size_t size;
     size_t step = read_step(search, at, region->end - at, bytes, &size);
-    search_bytes(search, region, at, bytes, size, step);
+    struct part part = {search, region, at};
+    inturn_system_find_copies(bytes, size, step, search->wanted[0].token,
+                              search->wanted[search->count - 1].token,
+                              take_copy, &part);
     search->has_unread |= size == 0;
     at += step;
   }
@@ -211,40 +178,10 @@ static void search_registers(struct search *search) {
   }
 }
 
-/// Takes the next region from a line of a process's maps. False if it cannot
-/// be written to.
-static bool take_region(const char *line, struct region *region) {
-  uint64_t end = region->end;
-  bool was_forbidden = region->name[0] == '\0';
-  char before[sizeof region->name];
-  strcpy(before, region->name);
-  bool was_file = strncmp(before, "the data of ", 12) == 0;
-  char rights[5], path[256] = "";
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s%*[ ]%255[^\n]",
-             &region->begin, &region->end, rights, path) < 3)
-    return false;
-  const char *file = strrchr(path, '/');
-  region->is_guarded = was_forbidden && region->begin == end;
-  region->is_main_stack = strcmp(path, "[stack]") == 0;
-  if (strncmp(rights, "---", 3) == 0)
-    region->name[0] = '\0';
-  else if (rights[3] == 's')
-    strcpy(region->name, "shared memory");
-  else if (file)
-    snprintf(region->name, sizeof region->name, "the data of %.50s", file + 1);
-  else if (strcmp(path, "[heap]") == 0)
-    strcpy(region->name, "the heap");
-  else if (path[0] || region->begin != end || !was_file)
-    strcpy(region->name, "memory");
-  else // the zeros of its data, and maybe more
-    snprintf(region->name, sizeof region->name, "memory after %.46s", before);
-  return strncmp(rights, "rw", 2) == 0;
-}
-
 static void search_memory(struct search *search, const char *maps) {
-  struct region region = {.name = "memory"};
+  struct inturn_system_region region = {.name = "memory"};
   for (const char *line = maps; line && *line;) {
-    if (take_region(line, &region))
+    if (inturn_system_take_region(line, &region))
       search_region(search, &region);
     line = strchr(line, '\n');
     line += line != NULL;

@@ -244,7 +244,7 @@ class inturn_report(t.Structure):
     _fields_ = _fields(
         "size:u32 kind:int message:string queue_label:string operation_label:string "
         "stalled_ns:i64 waiting:u64 chain:*stall_link chain_count:size "
-        "file:string function:string line:u32 steps:string"
+        "file:string function:string line:u32 steps:string token_copy:string"
     )
 
 
