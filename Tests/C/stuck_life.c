@@ -379,7 +379,9 @@ static void a_process_that_was_stopped_has_its_time_anew(void) {
   CHECK(child >= 0);
   if (child == 0)
     work_with_pauses(ends[1]);
-  CHECK_INT(read(ends[0], &byte, 1), 1);
+  CHECK_INT(close(ends[1]), 0);
+  if (read(ends[0], &byte, 1) != 1)
+    FAIL("it has ended: %d", wait_for_child(child));
   CHECK_INT(kill(child, SIGSTOP), 0);
   int status;
   CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
@@ -390,7 +392,6 @@ static void a_process_that_was_stopped_has_its_time_anew(void) {
   CHECK(waitpid(child, &status, 0) == child);
   CHECK_INT(status, 0);
   CHECK_INT(close(ends[0]), 0);
-  CHECK_INT(close(ends[1]), 0);
 }
 
 /* Races ------------------------------------------------------------------- */
