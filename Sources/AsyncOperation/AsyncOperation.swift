@@ -49,15 +49,11 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     // There will be no further state. If it has ended, this changes nothing.
     storage.observedState?.finish()
     if storage.withLinks({ $0.hasDependencies }) {
-      let dependencies = super.dependencies
-      #if !canImport(Darwin)
-        // Foundation on Linux keeps bare pointers to dependents. A dependent that goes away before
-        // its dependencies have finished has to be removed, or Foundation would use it afterwards.
-        for dependency in dependencies where !dependency.isFinished {
-          super.removeDependency(dependency)
-        }
+      #if canImport(Darwin)
+        remains = Remains(super.dependencies)
+      #else
+        remains = Remains(takeLinks())
       #endif
-      remains = Remains(dependencies)
     }
   }
 
@@ -151,12 +147,26 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   /// then everything that the other one waits for is examined.
   open override func addDependency(_ operation: Operation) {
     if storage.state == .pending && closesRing(operation) { return }
-    super.addDependency(operation)
+    #if canImport(Darwin)
+      super.addDependency(operation)
+    #else
+      if let link = makeLink(to: operation) { super.addDependency(link) }
+    #endif
     withdraw(operation)
     if !(operation is AsyncOperation) {
       storage.withLinks { $0.hasPlainDependencies = true }
     }
   }
+
+  #if !canImport(Darwin)
+    /// Makes the operation wait no longer for another one's end.
+    open override func removeDependency(_ operation: Operation) { removeLink(to: operation) }
+
+    /// What was added with `addDependency(_:)`, and not removed.
+    open override var dependencies: [Operation] {
+      storage.withLinks { $0.made.map(\.dependency) }
+    }
+  #endif
 
   /// Whether all dependencies have finished, or the operation has been cancelled.
   open override var isReady: Bool {
@@ -180,7 +190,11 @@ open class AsyncOperation: Operation, @unchecked Sendable {
   /// The operation has its end. It leaves a ring, whose members would retain each other for ever,
   /// and waits for nothing more before it is started.
   func leaveRing(_ next: Operation) {
-    super.removeDependency(next)
+    #if canImport(Darwin)
+      super.removeDependency(next)
+    #else
+      removeLink(to: next)
+    #endif
     super.cancel()
   }
 

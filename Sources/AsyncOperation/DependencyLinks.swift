@@ -5,6 +5,10 @@ struct DependencyLinks {
   /// Dependencies that are about to be added. Searches for rings see them already, so that of two
   /// threads that close a ring together, at least one finds it.
   var announced: [Operation] = []
+  #if !canImport(Darwin)
+    /// What is added to Foundation's list, in the order of the dependencies.
+    var made: [DependencyLink] = []
+  #endif
   /// Whether an operation of this class has ever depended on this one.
   var hasDependents = false
   /// Whether this operation has ever depended on one of ours, or on one of Foundation's.

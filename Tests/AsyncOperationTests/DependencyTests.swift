@@ -260,6 +260,56 @@ import Testing
     }
   }
 
+  /// Each dependency is released by one thread while it ends on another.
+  @Test(arguments: [true, false])
+  func `an operation may go away while what it depends on ends`(isOurs: Bool) async {
+    for _ in 0..<scaled(5_000) {
+      let dependency = isOurs ? Subclass { $0.finish() } : BlockOperation {}
+      var dependents = (0..<4).map { _ in Subclass() }
+      for dependent in dependents { dependent.addDependency(dependency) }
+      let begun = DispatchSemaphore(value: 0)
+      let done = Signal()
+      DispatchQueue.global().async {
+        begun.signal()
+        dependency.start()
+        done.raise()
+      }
+      begun.wait()
+      dependents = []
+      #expect(await done.wait())
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `an operation does not wait for a dependency that was removed`(isInQueue: Bool) async throws
+  {
+    let operation = Subclass { $0.finish() }
+    let (removed, kept) = (Subclass { $0.finish() }, Subclass { $0.finish() })
+    operation.addDependency(removed)
+    operation.addDependency(kept)
+    let queue = OperationQueue()
+    if isInQueue { queue.addOperation(operation) }
+    operation.removeDependency(removed)
+    #expect(operation.dependencies == [kept] && !operation.isReady)
+    if !isInQueue { queue.addOperation(operation) }
+    queue.addOperation(kept)
+    #expect(try await operation.endInTime() == "finished")
+    #expect(removed.state == .pending)
+  }
+
+  @Test func `a cancelled operation ends although a dependency that has ended is removed`()
+    async throws
+  {
+    let (operation, ended) = (Subclass(), Subclass { $0.finish() })
+    operation.addDependency(ended)
+    ended.start()
+    operation.cancel()
+    operation.removeDependency(ended)
+    let queue = OperationQueue()
+    queue.addOperation(operation)
+    #expect(try await operation.endInTime() == "cancelled(request)")
+  }
+
   @Test func `a chain that was never started is let go of without using the stack up`() async {
     weak var first: Subclass?
     do {
