@@ -75,9 +75,9 @@ enum TaskWaits {
   /// Once there is a queue, waits for other modules' operations also see the operations of this one
   /// that contain a task, and progress reports reach them.
   static let areSeenByOthers: Void = {
-    OperationFrame.otherHolders.withLock { $0 = { holdersOfCurrentFrame } }
-    OperationFrame.otherReport.withLock {
-      $0 = { progress in Frame.current.map { ($0 as? Turn)?.report(progress) ?? false } }
+    OperationFrame.others.withLock {
+      $0.holders = { holdersOfCurrentFrame }
+      $0.report = { progress in Frame.current.map { ($0 as? Turn)?.report(progress) ?? false } }
     }
   }()
 }

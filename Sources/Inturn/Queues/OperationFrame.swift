@@ -53,16 +53,10 @@ package final class OperationFrame: Sendable {
 
   /// Reports the progress of the operation that contains the current task.
   static func report(_ progress: InturnCore.Progress) -> Bool {
-    if let isTold = otherReport.withLock({ $0 })?(progress) { return isTold }
+    if let isTold = others.withLock({ $0 }).report?(progress) { return isTold }
     guard let token = current?.token else { return false }
     return token.setProgress(progress)
   }
-
-  /// The same in another module; nil when the current task is not in an operation of that module's
-  /// queues. If it is, that operation is the innermost one: this module's work begins in a task of
-  /// its own.
-  package typealias OtherReport = @Sendable (InturnCore.Progress) -> Bool?
-  package static let otherReport = Locked<OtherReport?>(nil)
 
   // MARK: Waiting
 
@@ -72,7 +66,7 @@ package final class OperationFrame: Sendable {
     needing needs: @escaping () -> [TaskWait.Need]
   ) throws(QueueError) -> WaitGraph.Entry {
     let own = holdersOfCurrent
-    let others = otherHolders.withLock { $0 }?()
+    let others = Self.others.withLock({ $0 }).holders?()
     guard let holders = TaskWait.joined(own, others) else { return .none }
     do {
       return try WaitGraph.enter(TaskWait(inside: holders, needing: needs))
@@ -87,9 +81,19 @@ package final class OperationFrame: Sendable {
     current.map { frame in { frame.holders } }
   }
 
-  /// What another module knows of the current task: the operations of its queues that contain it.
-  package typealias OtherHolders = @Sendable () -> (() -> [TaskWait.Holder])?
-  package static let otherHolders = Locked<OtherHolders?>(nil)
+  /// What another module knows of the current task.
+  ///
+  /// A structure: a function that is by itself the value of a generic type is wrapped once more
+  /// each time that it is read.
+  package struct Others: Sendable {
+    /// The operations of its queues that contain the task; nil where there is none.
+    package var holders: (@Sendable () -> (() -> [TaskWait.Holder])?)?
+    /// Reports the progress of the innermost of them; nil where there is none. It is also the
+    /// innermost one of both modules: this module's work begins in a task of its own.
+    package var report: (@Sendable (InturnCore.Progress) -> Bool?)?
+  }
+
+  package static let others = Locked(Others())
 
   /// The operations that contain the current task and keep their places.
   private var holders: [TaskWait.Holder] {
