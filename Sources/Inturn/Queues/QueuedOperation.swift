@@ -298,7 +298,12 @@ extension QueuedOperation: FinishTarget {
   package final func giveIn(_ token: Handle) -> Bool { Engine.end(token, as: .cancelled) == .ok }
   package final func yield(_ token: Handle) -> Bool { Engine.yield(token) == .ok }
   package final func abandon(_ token: Handle) { _ = Engine.abandon(token) }
-  package final func isAskedToEnd(_ token: Handle) -> Bool { Engine.isCancelled(token).1 }
+
+  package final func isAskedToEnd(_ token: Handle) -> Bool {
+    let (status, isAsked) = Engine.isCancelled(token)
+    // What has an end that its token did not give has been cut off.
+    return isAsked || status == .alreadyFinished
+  }
 
   package final func onCancel(_ token: FinishToken, _ handler: @escaping @Sendable () -> Void) {
     let handler = TokenHandler(handler)

@@ -49,7 +49,11 @@ public final class FinishToken: @unchecked Sendable {
 
   /// Whether the operation was asked to end, or has been cut off by a deadline. False
   /// once the token has been used.
-  public var isCancelled: Bool { operation?.isAskedToEnd(token) ?? false }
+  public var isCancelled: Bool {
+    guard let operation, operation.isAskedToEnd(token) else { return false }
+    // Another thread may have used it meanwhile.
+    return self.operation != nil
+  }
 
   /// Sets the function that is called when the operation is asked to end, or cut off by a deadline.
   /// If that has happened already, it is called soon, or within this call. A later handler replaces

@@ -110,6 +110,29 @@ import Testing
     next.token.finish()
   }
 
+  @Test(arguments: [false, true])
+  func `an attempt that has run too long finds that out from its token`(isFreed: Bool) async throws
+  {
+    let stage = QueueStage()
+    let running = stage.hold(
+      "running",
+      .with {
+        $0.retry = Retry(maxAttempts: 2)
+        $0.maxRun = .seconds(5)
+        $0.freesPlaceAtMaxRun = isFreed
+      })
+    #expect(await running.hasStarted())
+    let first = running.token!
+    #expect(!first.isCancelled)
+    stage.advance(5_000)
+    if isFreed { #expect(await running.hasStarted()) }
+    #expect(await comesTrue { first.isCancelled })
+    #expect(!first.finish() && !first.isCancelled)
+    if !isFreed { #expect(await running.hasStarted()) }
+    #expect(!running.token.isCancelled && running.token.finish())
+    #expect(await running.operation.endInTime() == "finished")
+  }
+
   @Test func `a deadline cancels the task of an operation`() async throws {
     let stage = QueueStage()
     let (begun, ended) = (Signal(), Signal())
