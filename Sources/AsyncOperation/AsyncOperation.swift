@@ -170,9 +170,11 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
   /// Whether all dependencies have finished, or the operation has been cancelled.
   open override var isReady: Bool {
-    let isReady = super.isReady
-    if !isReady { searchLater() }
-    return isReady
+    if super.isReady { return true }
+    searchLater()
+    // Asked again, as Foundation's queues take the answer for the latest one: if the last dependency
+    // ended before they note it, nothing would start the operation.
+    return super.isReady
   }
 
   /// Waits until the operation has finished, blocking the thread.

@@ -280,6 +280,29 @@ import Testing
     }
   }
 
+  /// A queue that noted an older answer would never start the operation.
+  @Test func `an operation is ready if its dependency ends while that is being asked`() async {
+    for _ in 0..<scaled(200) {
+      let (dependency, dependent) = (BlockOperation {}, Subclass())
+      dependent.addDependency(dependency)
+      let (answer, done) = (Protected(false), Signal())
+      // Holds up whoever has just found that it is not ready.
+      dependent.storage.withLinks { _ in
+        let begun = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+          begun.signal()
+          answer.withLock { $0 = dependent.isReady }
+          done.raise()
+        }
+        begun.wait()
+        for _ in 0..<100 { sched_yield() }
+        dependency.start()
+      }
+      #expect(await done.wait())
+      #expect(answer.withLock { $0 })
+    }
+  }
+
   @Test(arguments: [true, false])
   func `an operation does not wait for a dependency that was removed`(isInQueue: Bool) async throws
   {
