@@ -924,10 +924,11 @@ typedef struct inturn_operation_options {
      this one joins it. Its work is never called; it ends when the other one
      ends and in the same way, with the same result and INTURN_CAUSE_JOINED. But
      if the other one was cancelled by its own caller, owner or grace time, the
-     first that joined it takes over, with its own work. It starts next if the
-     other one had started. If not, a FIFO or actor queue starts it in the place
-     in which it was enqueued, and other queues at the end of its priority.
-     Barriers go by the order of the enqueues, whoever has joined whom. */
+     first that joined it takes over, with its own work. A FIFO or actor queue
+     starts it in the place in which it was enqueued, or next if its turn has
+     passed; others next if the other one had started, else at the end of its
+     priority. Barriers go by the order of the enqueues, whoever has joined
+     whom. */
   bool join;
   /* Operations, of any queue, that must end before this one starts. It waits in
      its place: in a FIFO or actor queue those behind it wait too (but in an

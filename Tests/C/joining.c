@@ -182,6 +182,29 @@ static void a_stand_in_whose_turn_has_passed_comes_next(void) {
   stage_destroy(&stage);
 }
 
+/* It had started once. */
+static void a_stand_in_for_one_between_attempts_comes_next(void) {
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
+  job first = JOB("first"), between = JOB("between"), second = JOB("second");
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = 1;
+  inturn_operation_options options = job_options(&first);
+  options.retry = &retry;
+  options.key = "k";
+  inturn_operation a =
+      job_enqueue_with(stage.queue, &first, work_fail, &options);
+  stage_drain(&stage);
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  job_enqueue(stage.queue, &between, work_finish);
+  release(enqueue_of_key(stage.queue, &second, "k", true, work_finish));
+  CHECK_OK(inturn_operation_cancel(a));
+  stage_resume(&stage);
+  CHECK_TRACE("work first, end first cancelled, work second, "
+              "end second finished, work between, end between finished");
+  release(a);
+  stage_destroy(&stage);
+}
+
 static void one_that_has_joined_can_be_cancelled_alone(void) {
   stage stage = stage_create(INTURN_QUEUE_INTERACTION);
   job jobs[4] = {JOB("a"), JOB("b"), JOB("c"), JOB("d")};
@@ -272,6 +295,7 @@ PROGRAM(joining, TEST(a_result_stays_as_long_as_one_that_joined),
         TEST(a_stand_in_starts_in_its_own_place_in_a_fifo_queue),
         TEST(a_stand_in_starts_in_its_own_place_in_an_actor_queue),
         TEST(a_stand_in_whose_turn_has_passed_comes_next),
+        TEST(a_stand_in_for_one_between_attempts_comes_next),
         TEST(one_that_has_joined_can_be_cancelled_alone),
         TEST(destroying_and_cancelling_all_reach_those_that_have_joined),
         TEST(attempts_are_its_own_or_with_joined_its_leaders))

@@ -126,7 +126,7 @@ extension UnsafeMutablePointer<Lane> {
     party.promote(slot)
     slot.groups!.pointee.hasBeenJoined = party.firstFollower != nil
     plan.pointee.comesNext =
-      old.loadWord().contains(.started)
+      old.countOfAttempts > 0
       || (!isSelective && slot.pointee.flags.contains(.isBlocked))
     unblockLocked(slot, plan, &outbox)
   }

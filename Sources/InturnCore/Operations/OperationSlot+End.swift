@@ -197,7 +197,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return before
   }
 
-  private var countOfAttempts: UInt32 {
+  var countOfAttempts: UInt32 {
     // The leader has ended and is kept.
     if pointee.cause == .joined { return groups!.pointee.party!.leader.countOfAttempts }
     return plan?.pointee.attempts ?? attemptsWithoutPlan
