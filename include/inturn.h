@@ -1276,7 +1276,9 @@ inturn_status inturn_owner_destroy(inturn_owner owner);
 
 /* A batch is a list of operations of one queue with one completion. The queue
    runs them like any others; the batch looks after the end. Its own end is
-   FINISHED, or the end of the operation that decided it. */
+   FINISHED, or the end of the operation that decided it. For the batch, an
+   operation has ended when its context is destroyed: one that timed out and
+   keeps its place (INTURN_MAX_RUN_HOLD), when its token is finished. */
 
 /* When the rest is cancelled, and which operation's end is the batch's. */
 typedef enum inturn_batch_policy {
