@@ -26,6 +26,34 @@ static void an_urgent_one_comes_before_all_that_are_not(void) {
   stage_destroy(&stage);
 }
 
+/* Both have failed and wait for their next attempts, the urgent one for less
+   long. */
+static void an_urgent_one_stays_before_the_others_between_attempts(void) {
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  job plain = JOB("plain"), urgent = JOB("urgent"), later = JOB("later");
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.max_attempts = 2;
+  retry.delay_ns = 1000;
+  inturn_operation_options options = job_options(&plain);
+  options.retry = &retry;
+  job_enqueue_as(stage.queue, &plain, work_fail, &options);
+  stage_drain(&stage);
+  retry.delay_ns = 10;
+  options = urgent_options(&urgent);
+  options.retry = &retry;
+  job_enqueue_as(stage.queue, &urgent, work_fail, &options);
+  stage_drain(&stage);
+  enqueue_urgent(stage.queue, &later, work_finish);
+  stage_drain(&stage);
+  CHECK_TRACE("work plain, work urgent");
+  stage_advance(&stage, 10);
+  CHECK_TRACE("work urgent, end urgent failed, work later, "
+              "end later finished");
+  stage_advance(&stage, 1000);
+  CHECK_TRACE("work plain, end plain failed");
+  stage_destroy(&stage);
+}
+
 static void the_running_one_is_asked_to_give_way(void) {
   job running = JOB("running"), urgent = JOB("urgent");
   asked asked = ASKED_INIT;
@@ -262,6 +290,7 @@ static void it_is_asked_when_it_runs_in_the_gap_too(void) {
 }
 
 PROGRAM(preemption, TEST(an_urgent_one_comes_before_all_that_are_not),
+        TEST(an_urgent_one_stays_before_the_others_between_attempts),
         TEST(the_running_one_is_asked_to_give_way),
         TEST(one_that_gives_way_is_presented_again_before_the_others),
         TEST(one_may_go_on_or_end_instead),

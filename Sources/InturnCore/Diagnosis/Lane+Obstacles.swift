@@ -34,7 +34,7 @@ extension UnsafeMutablePointer<Lane> {
   private var firstBlockedLocked: OperationSlot.Pointer? {
     if let order, let blocked = order.firstBlocked { return blocked }
     if let fence = order?.pointee.fence, fence.blockers > 0 { return fence }
-    let first = isSelective ? order?.pointee.front.first()?.slot : firstSlotLocked()
+    let first = isSelective ? order?.firstBeforeLevels()?.slot : firstSlotLocked()
     return first.flatMap { $0.blockers > 0 ? $0 : nil }
   }
 

@@ -244,8 +244,7 @@ extension UnsafeMutablePointer<Lane> {
     if pointee.machine.traits.contains(.segments) { return isActorBlockedLocked() }
     let slot: OperationSlot.Pointer?
     if isSelective {
-      guard let order, !order.pointee.hasUrgent else { return false }
-      slot = order.pointee.front.first()?.slot
+      slot = order?.firstBeforeLevels()?.slot
     } else {
       slot = firstSlotLocked()
     }

@@ -85,7 +85,7 @@ extension UnsafeMutablePointer<Lane> {
       order.pointee.isFenceRunning = false
     } else if pointee.machine.traits.contains(.oneAtATime) {
       // An urgent operation stays before those that came after it.
-      if slot.level == OperationPlan.urgentLevel && delay == 0 {
+      if slot.level == OperationPlan.urgentLevel {
         order.pushFirst(Job(slot: slot), priority: OperationPlan.urgentLevel)
       } else {
         _ = order.pointee.front.append(Job(slot: slot), isOwed: true)

@@ -65,7 +65,7 @@ extension UnsafeMutablePointer<OperationSlot> {
         && !loadWord().flags.isDisjoint(with: [.cancelRequested, .cutOff])
     case .preempt:
       return details.pointee.onPreempt.function != nil && details.pointee.isPreempted
-        && lane.order?.pointee.hasLiveUrgent == true
+        && lane.hasUrgentLocked
     }
   }
 
@@ -146,9 +146,20 @@ extension UnsafeMutablePointer<Lane> {
     outbox.addNotice(of: slot, details)
   }
 
+  /// Whether an urgent operation can start. Drops those before it that were cancelled, so that each
+  /// is passed once.
+  fileprivate var hasUrgentLocked: Bool {
+    guard let order else { return false }
+    while let slot = order.popDeadUrgent() {
+      pointee.extra!.pointee.backlog.tombstones -= 1
+      slot.dropReference()
+    }
+    return order.pointee.hasUrgent
+  }
+
   /// Tells the running interaction if an urgent one could start in its place.
   func askToGiveWayLocked(_ outbox: inout Outbox) {
-    guard let order, order.pointee.hasLiveUrgent, pointee.firstRunning != 0,
+    guard pointee.firstRunning != 0, hasUrgentLocked,
       pointee.machine.flags.isDisjoint(with: [.suspended, .destroyed]),
       pointee.extra!.pointee.pace!.pointee.isVisible
     else { return }

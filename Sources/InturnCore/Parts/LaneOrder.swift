@@ -208,6 +208,20 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   // MARK: Out
 
+  /// Takes out the first urgent operation if it was cancelled.
+  func popDeadUrgent() -> OperationSlot.Pointer? {
+    guard pointee.hasUrgent, let slot = pointee.heap[0].pointee.jobs.first()?.slot,
+      slot.loadWord().contains(.claimed)
+    else { return nil }
+    _ = pop(ages: false)
+    return slot
+  }
+
+  /// The first urgent job or, if there is none, the first of the front.
+  func firstBeforeLevels() -> Job? {
+    pointee.hasUrgent ? pointee.heap[0].pointee.jobs.first() : pointee.front.first()
+  }
+
   /// Takes out the job to start next, or nil. `ages`: no priority waits for ever.
   func pop(ages: Bool) -> Job? {
     if !pointee.hasUrgent, let job = pointee.front.pop() { return job }
@@ -322,12 +336,6 @@ extension LaneOrder {
   var isEmpty: Bool { heap.isEmpty && front.isEmpty && fence == nil }
 
   var hasUrgent: Bool { heap.first?.pointee.priority == OperationPlan.urgentLevel }
-
-  /// Whether an urgent operation can start, not counting cancelled ones.
-  var hasLiveUrgent: Bool {
-    guard hasUrgent, let level = heap.first else { return false }
-    return !level.pointee.jobs.forEach { $0.slot?.loadWord().contains(.claimed) == true }
-  }
 
   /// The level of a priority, to which something is about to be added. Nil when memory runs out,
   /// except for something owed.
