@@ -159,6 +159,53 @@ static void attempts_and_not_segments_are_starts(void) {
   end(&rated);
 }
 
+/* It is dropped, rather than waited for. */
+static void a_segment_passes_a_cancelled_attempt(void) {
+  rated rated;
+  begin(&rated, INTURN_QUEUE_ACTOR, rate_of(1, SECOND, 2));
+  inturn_retry retry = INTURN_RETRY_INIT;
+  job job = JOB("job"), flaky = JOB("flaky");
+  inturn_operation_options options = job_options(&flaky);
+  options.retry = &retry;
+  job_enqueue(rated.queue, &job, work_hold);
+  inturn_operation operation =
+      job_enqueue_with(rated.queue, &flaky, work_hold, &options);
+  drain(&rated);
+  CHECK_OK(inturn_token_fail(flaky.token, 1));
+  drain(&rated);
+  CHECK_OK(inturn_operation_cancel(operation));
+  CHECK_OK(inturn_token_resume(job.token, work_finish, &job, NULL));
+  drain(&rated);
+  CHECK_INT(gate_count(&job.ended), 1);
+  CHECK_OK(inturn_operation_release(operation));
+  end(&rated);
+}
+
+/* A segment has the queue look at what is next. */
+static void what_a_rate_holds_back_has_no_names(void) {
+  static const char *const name[] = {"one"};
+  rated rated;
+  begin(&rated, INTURN_QUEUE_ACTOR, rate_of(1, SECOND, 1));
+  stage other = stage_create(INTURN_QUEUE_FIFO);
+  job running = JOB("running"), held = JOB("held"), free = JOB("free");
+  job_enqueue(rated.queue, &running, work_hold);
+  inturn_operation_options options = job_options(&held);
+  options.exclusive = name;
+  options.exclusive_count = 1;
+  job_enqueue_as(rated.queue, &held, work_finish, &options);
+  drain(&rated);
+  CHECK_OK(inturn_token_resume(running.token, work_hold, &running, NULL));
+  drain(&rated);
+  CHECK_INT(gate_count(&running.started), 2);
+  options.end_context = &free;
+  job_enqueue_as(other.queue, &free, work_finish, &options);
+  stage_drain(&other);
+  CHECK_INT(gate_count(&free.ended), 1);
+  CHECK_INT(gate_count(&held.started), 0);
+  stage_destroy(&other);
+  end(&rated);
+}
+
 static void what_is_cancelled_takes_nothing_from_the_bucket(void) {
   rated rated;
   begin(&rated, INTURN_QUEUE_FIFO, rate_of(1, SECOND, 1));
@@ -240,6 +287,8 @@ static void one_with_a_condition_starts_once(void) {
 PROGRAM(rates, TEST(one_with_a_condition_starts_once),
         TEST(a_rate_holds_in_each_kind_of_queue), TEST(fractions_are_not_lost),
         TEST(a_rate_can_be_changed), TEST(attempts_and_not_segments_are_starts),
+        TEST(a_segment_passes_a_cancelled_attempt),
+        TEST(what_a_rate_holds_back_has_no_names),
         TEST(what_is_cancelled_takes_nothing_from_the_bucket),
         TEST(a_rate_makes_sense),
         TEST(a_rate_needs_nobody_to_look_at_the_clock),

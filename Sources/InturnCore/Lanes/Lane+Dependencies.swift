@@ -257,7 +257,8 @@ extension UnsafeMutablePointer<Lane> {
   private func isActorBlockedLocked() -> Bool {
     let isHeld = isHeldByPaceLocked
     while let slot = order?.pointee.front.first()?.slot {
-      if isHeld && !slot.loadWord().contains(.segment) { return true }
+      // One that has ended only waits to be dropped.
+      if isHeld && slot.loadWord().flags.isDisjoint(with: [.segment, .claimed]) { return true }
       if !mustWaitLocked(slot, asksForNames: true) { return false }
       // A further attempt waits for its names; the jobs behind it need not.
       _ = order!.pointee.front.pop()
@@ -265,8 +266,9 @@ extension UnsafeMutablePointer<Lane> {
     }
     let slot = firstSlotLocked()
     let isSegment = slot?.loadWord().contains(.segment) == true
-    let mustWait = slot.map { mustWaitLocked($0, asksForNames: true) } ?? false
-    if isSegment || !(isHeld || mustWait) { return false }
+    // While it is held, it must not have names that others need.
+    let mustWait = isHeld || slot.map { mustWaitLocked($0, asksForNames: true) } ?? false
+    if isSegment || !mustWait { return false }
     return !bringBegunForwardLocked() || isActorBlockedLocked()
   }
 
