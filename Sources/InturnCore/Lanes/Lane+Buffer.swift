@@ -134,6 +134,14 @@ extension UnsafeMutablePointer<Lane> {
     return frontLocked()?.first
   }
 
+  /// This pending operation has ended, or nothing blocks it any more. If it stands first, the lane
+  /// is not blocked by it; what stands behind a blocked one changes nothing.
+  func headMayGoOnLocked(_ slot: OperationSlot.Pointer) {
+    if pointee.machine.flags.contains(.headBlocked), isSelective || firstSlotLocked() == slot {
+      pointee.machine.flags.remove(.headBlocked)
+    }
+  }
+
   /// The next job's slot, if it has one.
   func firstSlotLocked() -> OperationSlot.Pointer? { firstJobLocked()?.slot }
 
@@ -189,7 +197,8 @@ extension UnsafeMutablePointer<Lane> {
   func removePendingLocked(_ slot: OperationSlot.Pointer) {
     pointee.pending -= 1
     // It may be the operation that was offered.
-    pointee.machine.flags.subtract([.headBlocked, .offered])
+    pointee.machine.flags.remove(.offered)
+    headMayGoOnLocked(slot)
     if let groups = slot.groups, groups.pointee.isFollowing {
       groups.pointee.party!.remove(slot)
     }

@@ -71,7 +71,7 @@ extension UnsafeMutablePointer<Lane> {
       cause == .request
       && ((extra?.pointee.backlog.segments ?? 0) > 0 || extra?.pointee.backlog.hasObstinate == true)
     let isRead = pointee.machine.flags.contains(.bursting)
-    pointee.machine.flags.remove(.offered)
+    pointee.machine.flags.subtract([.headBlocked, .offered])
     while let graph = extra?.pointee.graphs.first { cancelLocked(graph) }
     if Recorder.isOn { traceLocked(.moved) }
     let jobs = pointee.buffer.takeAll(isRead: isRead)

@@ -210,8 +210,10 @@ extension UnsafeMutablePointer<Lane> {
   private func becameReadyLocked(
     _ slot: OperationSlot.Pointer, _ plan: OperationPlan.Pointer, _ outbox: inout Outbox
   ) {
+    guard let order, slot.pointee.flags.contains(.isBlocked) else {
+      return headMayGoOnLocked(slot)
+    }
     pointee.machine.flags.remove(.headBlocked)
-    guard let order, slot.pointee.flags.contains(.isBlocked) else { return }
     order.unblock(slot)
     let job = Job(slot: slot)
     let hasNames = plan.pointee.names?.pointee.isMade == true && !plan.pointee.isUrgent
