@@ -19,12 +19,12 @@ static double thread_seconds(void) {
 
 /* `seconds` tells how long FEW rounds take beside so many operations. They may
    miss the caches, but not be looked at. */
-static void check_does_not_grow(double (*seconds)(int count)) {
+static void check_does_not_grow(double (*seconds)(int count), int many) {
   seconds(FEW);
-  double least = seconds(FEW), most = seconds(MANY);
+  double least = seconds(FEW), most = seconds(many);
   if (most > 8 * least + 0.001)
     FAIL("%.0f us beside %d, %.0f us beside %d", least * 1e6, FEW, most * 1e6,
-         MANY);
+         many);
 }
 
 static void hold_on(void *context, inturn_token token) {
@@ -86,13 +86,38 @@ static double resume_before_a_blocked_one(int count) {
   return result;
 }
 
+/* Cancels batches of one operation, the last one first. */
+static double cancel_small_batches(int count) {
+  stage stage = stage_create(INTURN_QUEUE_CONCURRENT);
+  inturn_batch *batches = malloc((size_t)count * sizeof *batches);
+  inturn_batch_item item = {never_work, NULL, NULL};
+  CHECK_OK(inturn_queue_suspend(stage.queue));
+  for (int i = 0; i < count; i++)
+    CHECK_OK(
+        inturn_queue_enqueue_batch(stage.queue, NULL, &item, 1, &batches[i]));
+  double begin = thread_seconds();
+  for (int i = count - 1; i >= 0; i--)
+    CHECK_OK(inturn_batch_cancel(batches[i]));
+  double result = (thread_seconds() - begin) / count * FEW;
+  for (int i = 0; i < count; i++)
+    CHECK_OK(inturn_batch_release(batches[i]));
+  free(batches);
+  stage_destroy(&stage);
+  return result;
+}
+
 static void a_cancelled_urgent_one_costs_nothing_later(void) {
-  check_does_not_grow(cancel_urgent_ones);
+  check_does_not_grow(cancel_urgent_ones, MANY);
 }
 
 static void a_segment_costs_the_same_whatever_waits(void) {
-  check_does_not_grow(resume_before_a_blocked_one);
+  check_does_not_grow(resume_before_a_blocked_one, MANY);
 }
 
-PROGRAM(costs, TEST(a_cancelled_urgent_one_costs_nothing_later),
+static void a_small_batch_costs_the_same_whatever_waits(void) {
+  check_does_not_grow(cancel_small_batches, 8 * MANY);
+}
+
+PROGRAM(costs, TEST(a_small_batch_costs_the_same_whatever_waits),
+        TEST(a_cancelled_urgent_one_costs_nothing_later),
         TEST(a_segment_costs_the_same_whatever_waits))

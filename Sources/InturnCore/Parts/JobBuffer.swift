@@ -140,20 +140,24 @@ struct JobBuffer {
 
   /// Removes the jobs for which `isDead` is true from chunks that this round has not visited, or
   /// from all if `round` is nil. The other jobs keep their order; a chunk that is being read is
-  /// left alone. `budget` limits roughly how many jobs are examined. True when the round is
-  /// complete.
+  /// left alone. `budget` limits roughly how many jobs are examined; a call that has to pass many
+  /// chunks of this round examines as much more, and goes into debt for both. True when the round
+  /// is complete.
   mutating func squeeze(
     _ round: UInt32?, isRead: Bool, _ budget: inout Int, where isDead: (Job) -> Bool
   ) -> Bool {
     var before: Chunk.Pointer?
     var next = isRead ? head?.pointee.next : head
+    var passed = 0
+    defer { budget -= passed }
     while let chunk = next {
       next = chunk.pointee.next
       if chunk.pointee.round == round {
         before = chunk
+        passed += 1
         continue
       }
-      if budget <= 0 { return false }
+      if budget + passed <= 0 { return false }
       budget -= Int(chunk.pointee.count - chunk.pointee.start) + 1
       if let round { chunk.pointee.round = round }
       var end = Int(chunk.pointee.start)
