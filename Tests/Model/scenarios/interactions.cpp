@@ -112,6 +112,19 @@ SCENARIO(an_urgent_one_meets_cancel) {
             }});
 }
 
+// What was cancelled is dropped by whoever asks for the next urgent one.
+SCENARIO(a_cancelled_urgent_one_meets_the_next) {
+  Stage stage;
+  Queue &queue = stage.queue;
+  queue.add("x", mayGiveWay);
+  With with = urgent();
+  with.handle = true;
+  Operation &first = queue.add("first", finishes, with);
+  queue.appear();
+  together({[&] { first.cancel(); },
+            [&] { queue.add("next", finishes, urgent()); }});
+}
+
 SCENARIO(an_urgent_one_meets_the_destruction) {
   Stage stage;
   Queue &queue = stage.queue;
