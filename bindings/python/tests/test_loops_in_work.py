@@ -67,11 +67,29 @@ def by_a_loop_that_has_run_before(way: Way, queue: Queue) -> None:
         loop.close()
 
 
+def by_uvloop(way: Way, queue: Queue) -> None:
+    pytest.importorskip("uvloop").run(way(queue))
+
+
+def by_a_loop_of_uvloop(way: Way, queue: Queue) -> None:
+    loop = pytest.importorskip("uvloop").new_event_loop()
+    try:
+        loop.run_until_complete(way(queue))
+    finally:
+        loop.close()
+
+
 def by_trio(way: Way, queue: Queue) -> None:
     trio.run(way, queue)
 
 
-RUNNERS = [by_asyncio, by_a_loop_that_has_run_before, by_trio]
+RUNNERS = [
+    by_asyncio,
+    by_a_loop_that_has_run_before,
+    by_uvloop,
+    by_a_loop_of_uvloop,
+    by_trio,
+]
 CASES = [(runner, way) for way in WAYS for runner in RUNNERS] + [
     (by_asyncio, way) for way in ASYNCIO
 ]

@@ -61,19 +61,37 @@ def tokens_here() -> Sequence[int]:
 # What calls work has its token in one of these.
 _STARTS = {"_start", "_start_where_it_may_stay", "_post", "_post_here"}
 _NAMES = "token", "bits", "_bits"
+# What asyncio's loops and uvloop's have called when the task has ended that they are run for.
+_STOPS = ("asyncio.base_events", "_run_until_complete_cb"), ("uvloop.loop", "done_cb")
+
+
+def _asyncio_task() -> tuple[object, bool]:
+    """The frame that the calling task of asyncio begins with, and whether its loop is run for it.
+
+    Not all loops have frames, but all tasks have coroutines.
+    """
+    asyncio: Any = sys.modules.get("asyncio")
+    loop = asyncio and asyncio._get_running_loop()
+    task = loop and asyncio.current_task(loop)
+    if task is None:
+        return None, False
+    called = [function for function, _ in getattr(task, "_callbacks", None) or ()]
+    names = [(each.__module__, getattr(each, "__name__", "")) for each in called]
+    return getattr(task.get_coro(), "cr_frame", None), any(name in _STOPS for name in names)
 
 
 def tokens_around() -> list[int]:
     """The tokens of the work that runs a loop until the calling task has ended."""
     tokens: list[int] = []
-    frame = sys._getframe(1) if get_ident() in calling else None
+    if get_ident() not in calling:
+        return tokens
+    first, is_run_for = _asyncio_task()
+    frame: Any = sys._getframe(1)
     is_awaited = False
     while frame is not None:
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__")
-        if name == "run_until_complete" and module == "asyncio.base_events":
-            told = frame.f_locals
-            current = sys.modules["asyncio"].current_task(told["self"])
-            is_awaited = told["future"] is current
+        if frame is first:
+            is_awaited = is_run_for
         elif name == "unrolled_run" and module == "trio._core._run":
             told = frame.f_locals
             is_awaited = told["runner"].main_task is told["task"]
