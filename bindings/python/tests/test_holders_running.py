@@ -124,6 +124,24 @@ def test_the_task_that_has_entered_a_queue_is_named() -> None:
     run(main)
 
 
+@pytest.mark.parametrize("package", ["asyncio", "uvloop"])
+def test_a_task_of_a_loop_that_was_stopped_is_named_as_such(package: str) -> None:
+    async def leaves_it() -> asyncio.Task[None]:
+        task = queue.run(waits_for, loop.create_future())
+        await asyncio.sleep(0)
+        task.set_name("left")
+        return task
+
+    loop: asyncio.AbstractEventLoop = pytest.importorskip(package).new_event_loop()
+    with inturn.FIFOQueue("saves") as queue:
+        loop.run_until_complete(leaves_it())
+        behind = queue.submit(int)
+        place = f'task "left" at {at(waits_for, 1)}'
+        assert holders(behind) == (f"{place}, of a loop that does not run",)
+        loop.close()
+        assert behind.result(LIMIT) == 0
+
+
 @contextmanager
 def worker(name: str) -> Iterator[inturn.Executor]:
     with inturn.Executor() as executor:

@@ -262,8 +262,9 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
 
         This call enqueues it, not the await.  It is a task of the loop, and its first step waits
         for the turn.  So it runs in a copy of the caller's context, and is cancelled like any other
-        task.  Its turn lasts until it ends.  On an actor queue the turn lasts until the coroutine
-        is suspended, and the coroutine continues in a later turn.
+        task.  Its turn lasts until it ends, also while its loop is stopped; a loop that is closed
+        ends it.  On an actor queue the turn lasts until the coroutine is suspended, and the
+        coroutine continues in a later turn.
 
         Under trio, only a nursery could make a task.  So the coroutine runs in the task that awaits
         the result, once, and waits for its turn until then; ``nursery.start_soon(queue.run, fn)``

@@ -195,7 +195,18 @@ def _task(task: Any) -> str:
         inner = getattr(inner, "gi_yieldfrom" if begin == "gi" else f"{begin}_await")
     if _prefix(outer) == "cr" and outer.cr_running:
         places = next((its for _, its in _stacks(lambda at, _: at is outer.cr_frame)), places)
-    return _stands(f'task "{_text(_of_asyncio("Task").get_name(task))}"', places)
+    stands = _stands(f'task "{_text(_of_asyncio("Task").get_name(task))}"', places)
+    return stands if _is_run(task) else f"{stands}, of a loop that does not run"
+
+
+def _is_run(task: Any) -> bool:
+    """Whether somebody runs the task's loop, as far as that is known."""
+    loop = _of_asyncio("Task").get_loop(task)
+    uvloop: Any = getattr(sys.modules.get("uvloop.loop"), "Loop", type(None))
+    for kind in (_of_asyncio("BaseEventLoop"), uvloop):
+        if issubclass(type(loop), kind):
+            return bool(kind.is_running(loop))
+    return True
 
 
 def _prefix(one: object) -> str:
