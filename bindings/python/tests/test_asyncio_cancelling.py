@@ -55,6 +55,27 @@ def test_a_cancelled_caller_cancels_the_coroutine_and_waits_for_its_end() -> Non
     run(main)
 
 
+def test_what_is_cancelled_before_there_is_a_task_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = Turn._start
+
+    def cancel_first(turn: Turn, token: int) -> None:
+        turn._queue.cancel_all()  # as another thread might
+        start(turn, token)
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue:
+            with monkeypatch.context() as patch:
+                patch.setattr(Turn, "_start", cancel_first)
+                task = queue.run(asyncio.sleep, 0)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await queue.run(asyncio.sleep, 0, "after") == "after"
+
+    run(main)
+
+
 def test_a_coroutine_may_refuse_to_be_cancelled() -> None:
     async def main() -> None:
         begun = asyncio.Event()

@@ -181,7 +181,7 @@ async def go_on(act, depth):
     future = queue.submit(int)
     task = queue.run(number)
     tokens.pop().finish()
-    with contextlib.suppress(RecursionError, TimeoutError):
+    with contextlib.suppress(Exception):
         deep(depth, lambda: act(future, task))
     await asyncio.wait_for(queue.drained(), 10)
     assert future.result(0) == 0
@@ -192,7 +192,7 @@ def wait(future, _):
 def cancel(_, task):
     task.cancel()
 async def main():
-    for depth in range(limit - 60, limit - 18):
+    for depth in range(limit - 60, limit):
         await go_on(wait, depth)
         await go_on(cancel, depth)
         with contextlib.suppress(Exception):
@@ -201,6 +201,47 @@ async def main():
     with inturn.FIFOQueue() as queue:
         assert await asyncio.wait_for(queue.run(number), 30) == 1
 asyncio.run(main())
+""")
+
+
+def test_no_turn_is_lost_near_the_recursion_limit() -> None:
+    passes("""
+import asyncio, inturn, sys
+limit = sys.getrecursionlimit()
+def deep(depth, function):
+    return function() if depth == 0 else deep(depth - 1, function)
+def step(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return True
+async def number():
+    return 1
+async def main(depth):
+    queue, made, left = inturn.FIFOQueue(), [], False
+    await queue.__aenter__()
+    waiting = asyncio.create_task(queue.__aenter__())
+    waits = queue.run(number)
+    await asyncio.sleep(0)
+    try:
+        deep(depth, lambda: made.append(queue.run(number)))
+    except Exception:
+        pass
+    try:
+        left = deep(depth, lambda: step(queue.__aexit__(None, None, None)))
+    except Exception:
+        pass
+    if not left and queue._holders:
+        await queue.__aexit__(None, None, None)
+    await asyncio.wait_for(waiting, 10)
+    await queue.__aexit__(None, None, None)
+    for task in [waits, *made, queue.run(number)]:
+        assert await asyncio.wait_for(task, 10) == 1
+    assert not queue._holders
+    queue.destroy()
+    return left
+results = [asyncio.run(main(depth)) for depth in range(limit - 60, limit)]
+assert results.count(True) > 20
 """)
 
 

@@ -58,10 +58,12 @@ def run(
     turn._token = 0
     turn._steps = None
     turn._operation = 0
-    home.turns[turn] = turn
     try:
         turn._operation = home.enqueue(queue, turn, caller)
+        home.turns[turn] = turn
         make_task(turn, in_turn(turn, function, arguments, keywords), loop=loop)
+        if queue._is_cut:  # perhaps a moment ago
+            turn._heed()
         created: Any = turn
         if created._source_traceback:  # in debug mode; it is to end with the caller's line
             del created._source_traceback[-2:]

@@ -35,6 +35,10 @@ _CALLS = 32
 # How often it looks whether it awaits what can never be, where a factory makes its tasks.
 _LOOK_SECONDS = 0.05
 
+# Where Python's frames are less than this part of the recursion limit, that is far away: calls in C
+# count as well, but there are not so many.
+_SHALLOW = 4
+
 # Executors of loops that have gone. They are used again, since a queue that had one keeps it.
 _spare_executors: list[Executor] = []
 
@@ -202,7 +206,7 @@ class Home:
         zero where it has come."""
         if queue._home is not self or _executors.exiting:
             self.take_over(queue)
-        may_come = not self.is_draining and len(queue._holders) < queue._places
+        may_come = not self.is_draining and len(queue._holders) < queue._places and _has_room()
         taker = self if may_come else None
         return queue._add(start_anywhere, turn, None, queue._site_of(caller), taker)
 
@@ -229,9 +233,8 @@ class Home:
 
     def advance(self, token: int) -> None:
         """On the loop's thread: finishes an operation, and lets the next have its turn."""
-        if self.is_draining or self._take(
-            quick.executor_take, self.prepared, start_anywhere, token, self._given_at
-        ):
+        take = quick.executor_take, self.prepared, start_anywhere, token, self._given_at
+        if self.is_draining or not _has_room() or self._take(*take):
             quick.token_finish(token)
 
     def _take(self, call: Callable[..., int], *arguments: Any) -> int:
@@ -248,12 +251,32 @@ class Home:
                 del entries[key]
         except BaseException:  # what interrupts that
             if given[0] in entries:
-                entries.pop(given[0])._start(given[1])
+                try:
+                    entries.pop(given[0])._start(given[1])
+                except BaseException:  # there is no room for it: nobody would end it
+                    quick.token_cancel(given[1])
+                    raise
             raise
         finally:
             self.is_draining = False  # first, as nothing can keep this from being done
             borrowed.discard(thread)
         return status
+
+
+def _has_room() -> bool:
+    """Whether what waits may be called here. Near the recursion limit it comes later, from the
+    loop: it might take a token there, and get no further."""
+    if not entries:  # nothing waits
+        return True
+    try:
+        sys._getframe(sys.getrecursionlimit() // _SHALLOW)
+    except ValueError:  # there are not as many
+        return True
+    try:
+        ask_for_room()
+    except RecursionError:
+        return False
+    return True
 
 
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()

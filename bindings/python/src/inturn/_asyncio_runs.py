@@ -73,20 +73,20 @@ class Run(Turn, CoroutineTask):
     __slots__ = ("_home", "_is_over", "_operation", "_queue", "_steps", "_token", "_waiter")
 
     @property
-    def _task(self) -> asyncio.Task[Any]:  # type: ignore[override]
-        return self
+    def _task(self) -> asyncio.Task[Any] | None:  # type: ignore[override]
+        return None if self._loop is None else self  # a task that is not made yet has no coroutine
 
     def cancel(self, msg: Any = None) -> bool:
         """A pending one never runs, and leaves its queue; into a running one, `CancelledError` is
         raised."""
-        if not super().cancel(msg):
-            return False
-        coroutine: Any = self.get_coro()
-        if getcoroutinestate(coroutine) == CORO_CREATED:  # which it stays
-            self._end(asyncio.CancelledError())
-        elif not self._token:
-            quick.operation_cancel(self._operation)
-        return True
+        if not self.done():
+            coroutine: Any = self.get_coro()
+            # First, since nobody else would do it; and this raises where there is no room for it.
+            if getcoroutinestate(coroutine) == CORO_CREATED:  # which it stays
+                self._end(asyncio.CancelledError())
+            elif not self._token:
+                quick.operation_cancel(self._operation)
+        return super().cancel(msg)
 
     def __await__(self) -> Generator[Any, None, Any]:
         if self.done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import get_running_loop
+from contextlib import suppress
 from ctypes import byref, c_bool
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -179,12 +180,18 @@ class Turn(NotCopied):
                 quick.token_cancel(token)
             else:
                 quick.token_fail(token, 1)
-            if is_here:
-                home.drain()
         except BaseException:  # what interrupts that
-            quick.token_cancel(token)
+            try:
+                quick.token_cancel(token)
+            except BaseException:
+                if token:  # there is no room for that call: it may be ended again, further up
+                    self._token, self._is_over, self._queue._holders[self] = token, False, None
+                raise
             self._let_go_of(token)
             raise
+        if is_here:
+            with suppress(RecursionError):  # the loop does it later
+                home.drain()
         return True
 
     def _lose(self) -> None:
@@ -212,8 +219,7 @@ class Turn(NotCopied):
                 del closing[thread]
                 if outer is not None:
                     closing[thread] = outer
-        if not self._is_over:  # it had not begun, or does not leave by itself
-            self._lose()
+        self._lose()  # it had not begun, or does not leave by itself
 
     def _let_go_of(self, token: int) -> None:
         """It is over. Where there is no token, the operation is cancelled."""
@@ -226,14 +232,14 @@ class Turn(NotCopied):
             quick.operation_release(operation)
 
     def _leave_home(self) -> None:
-        # What a task raises leads to this, and this is not to lead to the task.
-        future, self._future, task, self._task = self._future, None, self._task, None
-        self._home.turns.pop(future, None)
-        if self._is_block and (entered := inside.get(task)) is not None:
+        self._home.turns.pop(self._future, None)
+        if self._is_block and (entered := inside.get(self._task)) is not None:
             if self in entered:
                 entered.remove(self)
             if not entered:
-                del inside[task]
+                del inside[self._task]
+        # What a task raises leads to this, and this is not to lead to the task.
+        self._future = self._task = None
 
     # What a queue asks of its holders --------------------------------------------------------
 
