@@ -94,16 +94,12 @@ class Hub:
             reader._end()
         return reader
 
-    def leave(self, reader: Events) -> None:
-        with self._lock:
-            self._readers.discard(reader)
-
 
 class Events(NotCopied, AsyncIterator[Event]):
     """The events of a queue from a certain moment on, for one task; see `Queue.events`."""
 
     def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+        self._hub = hub  # alive, to tell of the end
         self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
         self._events: deque[Event] = deque()
         self._waiter: Bell | None = None
@@ -147,7 +143,6 @@ class Events(NotCopied, AsyncIterator[Event]):
 
     async def aclose(self) -> None:
         """Stops reading.  A task that waits for the next event gets the end."""
-        self._hub.leave(self)
         with self._lock:
             self._events.clear()
             self._end()

@@ -66,20 +66,6 @@ class _Pooled(Queue):
             self._close_thread()
             raise
 
-    def _close_thread(self) -> None:
-        if self._pool is not None and self._pool.is_single:
-            self._pool.close()
-
-    def destroy(self) -> None:
-        """Cancels what has not ended, and ends the queue; a second call does nothing.
-
-        A coroutine that runs is cancelled as by `cancel_all`.
-
-        :raises DeadlockError: it would wait for itself, round a ring.
-        """
-        super().destroy()
-        self._close_thread()
-
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if error is None:
             self.close()
@@ -99,7 +85,7 @@ class FIFOQueue(_Pooled):
 
     ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
     interpreter waits for the operations that can still get their turn, unless the queue is a
-    ``daemon``.
+    ``daemon``.  All kinds but `InteractionQueue` do so.
 
     >>> with FIFOQueue("sums") as queue:
     ...     future = queue.submit(sum, [1, 2, 3])
@@ -112,10 +98,6 @@ class FIFOQueue(_Pooled):
 
 class OperationQueue(_Pooled):
     """At most ``max_concurrent`` operations run at a time.  They start in order.
-
-    ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
-    interpreter waits for the operations that can still get their turn, unless the queue is a
-    ``daemon``.
 
     >>> with OperationQueue(max_concurrent=4) as queue:
     ...     list(queue.map(abs, [-1, 2, -3]))
@@ -168,9 +150,6 @@ class ActorQueue(_Pooled):
     Further segments (`Token.resume`) run in the order of the resumes.  Segments never overlap.
     A coroutine is made of segments too, from one await to the next; under asyncio, not under trio.
     So there is no ``async with``: other segments would run at each await of its block.
-    ``with`` waits for all operations, or cancels them if its block raises.  At exit, the
-    interpreter waits for the operations that can still get their turn, unless the queue is a
-    ``daemon``.
     """
 
     _kind = c.INTURN_QUEUE_ACTOR

@@ -303,14 +303,9 @@ class Extras:
             1 if self.key is None else peers.add(self.key, self, bool(options.get("join")))
         )
 
-    @staticmethod
-    def are_needed(options: OperationOptions) -> bool:
-        """Whether an operation with these options needs extras."""
-        return (
-            options.get("retry") is not None
-            or options.get("key") is not None
-            or options.get("condition") is not None
-        )
+    def latest(self) -> Token | None:
+        """The latest attempt's token."""
+        return None if self.token is None else self.token()
 
     def ask(self) -> int:
         """The condition's verdict. If it raises, `begin` fails the attempt with the exception."""
@@ -327,7 +322,7 @@ class Extras:
     def begin(self, operation: Operation, token: Token, work: Work | None) -> Work | None:
         """An attempt begins with this work, which its token keeps for the next attempt."""
         if self.restarts:
-            last = None if self.token is None else self.token()
+            last = self.latest()
             if work is None and last is not None:  # it was timed out
                 last._give_work_back()
                 work, operation._work = operation._work, None
@@ -378,6 +373,7 @@ class Extras:
 
 def extras_of(queue: Queue, options: OperationOptions) -> Extras | None:
     """What an operation of the queue needs beyond what the library does for it, if anything."""
-    if not queue._may_yield and not (options and Extras.are_needed(options)):
+    is_needed = any(options.get(name) is not None for name in ("retry", "key", "condition"))
+    if not (queue._may_yield or is_needed):
         return None
     return Extras(queue._may_yield, queue.__dict__.setdefault("_peers", Peers()), options)

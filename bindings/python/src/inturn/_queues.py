@@ -330,6 +330,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         with suppress(StaleError):
             let_call(lib.inturn_queue_destroy, self._handle)
         self._ask_holders()
+        self._close_thread()
 
     @property
     def states(self) -> QueueStates:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Callable
 
@@ -10,7 +9,6 @@ from ._errors import AlreadyFinishedError
 
 if TYPE_CHECKING:
     from ._ends import Work
-    from ._operations import Operation
     from ._tokens import Token
 
 
@@ -30,20 +28,6 @@ class Handler:
 
     def _end(self) -> None:
         """The handler will not be called any more."""
-
-
-class LatestToken:
-    """Finds the token of an operation's latest attempt; keeps neither alive."""
-
-    __slots__ = ("_operation",)
-
-    def __init__(self, operation: Operation) -> None:
-        self._operation = weakref.ref(operation)
-
-    def __call__(self) -> Token | None:
-        operation = self._operation()
-        extras = None if operation is None else operation._extras
-        return None if extras is None or extras.token is None else extras.token()
 
 
 class Segment:

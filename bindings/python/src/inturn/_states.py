@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctypes import byref
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _prototypes as c
@@ -43,12 +44,8 @@ class ObservedState(Observed[T]):
         return self._reader(datum)
 
 
-def _number(datum: c.inturn_datum) -> int:
-    return datum.integer  # type: ignore[no-any-return]
-
-
-def _truth(datum: c.inturn_datum) -> bool:
-    return datum.boolean  # type: ignore[no-any-return]
+_number: Callable[[c.inturn_datum], int] = attrgetter("integer")
+_truth: Callable[[c.inturn_datum], bool] = attrgetter("boolean")
 
 
 def _progress(datum: c.inturn_datum) -> Progress:

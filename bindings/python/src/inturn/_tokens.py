@@ -22,7 +22,7 @@ from ._callbacks import (
 from ._errors import AlreadyFinishedError, WrongKindError
 from ._handles import NotCopied
 from ._library import NOTHING, must, quick, refusal
-from ._segments import Handler, LatestToken, Segment
+from ._segments import Handler, Segment
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -124,8 +124,9 @@ class Token(NotCopied):
         :raises TypeError: the handler is not callable.
         """
         current: Callable[[], Token | None] = weakref.ref(self)  # it does not keep a token
-        if self._operation._extras is not None and self._operation._extras.restarts:
-            current = LatestToken(self._operation)
+        extras = self._operation._extras
+        if extras is not None and extras.restarts:
+            current = extras.latest
         self._listen(quick.token_on_cancel, current, handler)
 
     def progress(self, completed: int, total: int = 0) -> None:

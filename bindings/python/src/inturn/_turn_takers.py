@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# The part for asyncio, imported when first needed, as importing asyncio takes long.
-_asyncio: Any = None
-
-
 def loop_part() -> Any:
     """The part for asyncio or, when called by a trio task, for trio."""
     if "trio" in sys.modules and running_trio() is not None:
@@ -40,17 +36,16 @@ def loop_part() -> Any:
 
         _awaits.trio_part = _trio
         return _trio
-    return _asyncio or asyncio_part()
+    return _awaits.asyncio_part or asyncio_part()
 
 
 def asyncio_part() -> Any:
-    """The part for asyncio."""
-    global _asyncio
-    if _asyncio is None:
-        from . import _asyncio as module
+    """The part for asyncio, imported when first needed, as importing asyncio takes long."""
+    if _awaits.asyncio_part is None:
+        from . import _asyncio
 
-        _asyncio = _awaits.asyncio_part = module
-    return _asyncio
+        _awaits.asyncio_part = _asyncio
+    return _awaits.asyncio_part
 
 
 class TurnTaker(NotCopied):
@@ -87,6 +82,11 @@ class TurnTaker(NotCopied):
         if home is not None:
             home.let_go()
 
+    def _close_thread(self) -> None:
+        """The queue's own thread ends, if it has one."""
+        if self._pool is not None and self._pool.is_single:
+            self._pool.close()
+
     def _ask_holders(self) -> None:
         """Cancels the coroutines whose operations the library has cancelled."""
         for holder in list(self._holders):
@@ -95,10 +95,10 @@ class TurnTaker(NotCopied):
     def _look(self, awaited: Callable[[], int | None]) -> Callable[[], _awaits.Await] | None:
         """For a blocking wait on a loop's thread, for what has these bits: what begins it, as
         `_awaits.begin` does.  Otherwise None."""
-        trio = _awaits.trio_part
+        trio, asyncio = _awaits.trio_part, _awaits.asyncio_part
         if trio is not None and (look := trio.look(awaited)) is not None:
             return look  # type: ignore[no-any-return]
-        return None if _asyncio is None else _asyncio.look(self, awaited)
+        return None if asyncio is None else asyncio.look(self, awaited)
 
     # What users call -------------------------------------------------------------------------
 
