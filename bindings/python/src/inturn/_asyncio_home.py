@@ -206,8 +206,8 @@ class Home:
         zero where it has come."""
         if queue._home is not self or _executors.exiting:
             self.take_over(queue)
-        may_come = not self.is_draining and len(queue._holders) < queue._places and _has_room()
-        taker = self if may_come else None
+        may_come = not self.is_draining and len(queue._holders) < queue._places
+        taker = self if may_come and not (entries and _is_deep()) else None
         return queue._add(start_anywhere, turn, None, queue._site_of(caller), taker)
 
     def enqueue_and_take(self, site: Site, *arguments: Any) -> int:
@@ -233,8 +233,11 @@ class Home:
 
     def advance(self, token: int) -> None:
         """On the loop's thread: finishes an operation, and lets the next have its turn."""
-        take = quick.executor_take, self.prepared, start_anywhere, token, self._given_at
-        if self.is_draining or not _has_room() or self._take(*take):
+        if (
+            self.is_draining
+            or (entries and _is_deep())
+            or self._take(quick.executor_take, self.prepared, start_anywhere, token, self._given_at)
+        ):
             quick.token_finish(token)
 
     def _take(self, call: Callable[..., int], *arguments: Any) -> int:
@@ -263,20 +266,18 @@ class Home:
         return status
 
 
-def _has_room() -> bool:
-    """Whether what waits may be called here. Near the recursion limit it comes later, from the
-    loop: it might take a token there, and get no further."""
-    if not entries:  # nothing waits
-        return True
+def _is_deep() -> bool:
+    """Whether the recursion limit is near. What waits is called later then, from the loop: here it
+    might take a token, and get no further."""
     try:
         sys._getframe(sys.getrecursionlimit() // _SHALLOW)
     except ValueError:  # there are not as many
-        return True
+        return False
     try:
         ask_for_room()
     except RecursionError:
-        return False
-    return True
+        return True
+    return False
 
 
 _homes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Home] = weakref.WeakKeyDictionary()
