@@ -11,6 +11,7 @@ from typing import Any, Callable
 import anyio
 import pytest
 import trio
+import trio.testing
 
 import inturn
 from inturn import _trio as inturn_trio
@@ -49,9 +50,22 @@ def test_a_task_that_leaves_for_good_gives_its_turn_to_the_next(
 
     async def main() -> None:
         queue = inturn.FIFOQueue()
-        left = queue.options(retry=retry, on_end=ends.append).run(leave)
-        with trio.move_on_after(0.02), suppress(SystemExit):
-            await left
+        begun = trio.Event()
+
+        async def begin() -> None:
+            begun.set()
+            await leave()
+
+        async def cancel(scope: trio.CancelScope) -> None:
+            await begun.wait()
+            await trio.testing.wait_all_tasks_blocked()
+            scope.cancel()
+
+        left = queue.options(retry=retry, on_end=ends.append).run(begin)
+        async with trio.open_nursery() as nursery:
+            with trio.move_on_after(LIMIT) as scope, suppress(SystemExit):
+                nursery.start_soon(cancel, scope)
+                await left
         with trio.move_on_after(LIMIT / 3) as scope:
             assert await queue.run(give, "next") == "next"
         assert not scope.cancelled_caught, f"the next waits for its turn: {queue.statistics()}"
