@@ -231,11 +231,11 @@ class Home:
             self.is_draining = False
         raise_interrupt()
 
-    def advance(self, token: int) -> None:
+    def advance(self, token: int, may_be_deep: bool) -> None:
         """On the loop's thread: finishes an operation, and lets the next have its turn."""
         if (
             self.is_draining
-            or (entries and _is_deep())
+            or (may_be_deep and entries and _is_deep())
             or self._take(quick.executor_take, self.prepared, start_anywhere, token, self._given_at)
         ):
             quick.token_finish(token)

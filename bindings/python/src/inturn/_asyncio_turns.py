@@ -172,7 +172,7 @@ class Turn(NotCopied):
             is_here = home.thread is here.mark and not home.closed
             if error is None:
                 if is_here:
-                    home.advance(token)
+                    home.advance(token, self._is_block)  # a coroutine ends where it began
                 else:
                     quick.token_finish(token)
                 return True

@@ -373,7 +373,11 @@ class Extras:
 
 def extras_of(queue: Queue, options: OperationOptions) -> Extras | None:
     """What an operation of the queue needs beyond what the library does for it, if anything."""
-    is_needed = any(options.get(name) is not None for name in ("retry", "key", "condition"))
-    if not (queue._may_yield or is_needed):
+    if not (
+        queue._may_yield
+        or options.get("retry") is not None
+        or options.get("key") is not None
+        or options.get("condition") is not None
+    ):
         return None
     return Extras(queue._may_yield, queue.__dict__.setdefault("_peers", Peers()), options)
