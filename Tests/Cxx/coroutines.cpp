@@ -253,6 +253,33 @@ TEST(run_gives_what_a_coroutine_gives_or_throws) {
   nothing.get();
 }
 
+static task<const std::string &> name_of(const std::string &kept, stop &stop) {
+  co_await stop;
+  co_return kept;
+}
+
+TEST(a_task_gives_a_reference_to_what_is_elsewhere) {
+  stage stage;
+  stop stop;
+  const std::string kept = "kept";
+  std::future<const std::string &> name =
+      stage.queue.run([&]() -> task<const std::string &> {
+        const std::string &name = co_await name_of(kept, stop);
+        co_return name;
+      });
+  stage.drain();
+  stop.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(&name.get(), &kept);
+}
+
+static task<std::pair<int, std::string>> pair() { co_return {7, "seven"}; }
+
+TEST(a_task_gives_what_is_made_in_braces) {
+  queue queue;
+  CHECK_EQUAL(queue.run(pair).get().second, "seven");
+}
+
 /* Its queue goes while it waits, and then it throws. */
 static void check_coroutine_that_outlasts_its_queue(bool has_callbacks) {
   reports reports;

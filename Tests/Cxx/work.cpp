@@ -56,6 +56,19 @@ TEST(work_may_be_any_callable) {
   CHECK_EQUAL(stage.queue.statistics().finished, 6u);
 }
 
+TEST(work_for_tokens_of_any_type_owns_the_one_that_it_gets) {
+  stage stage;
+  const operation by_c = stage.queue.enqueue(
+      [](auto token) { inturn_token_finish(token.release()); });
+  const operation moved = stage.queue.enqueue([](auto &&given) {
+    token own(std::move(given));
+    own.fail(3);
+  });
+  stage.drain();
+  CHECK_EQUAL(by_c.wait().outcome, outcome::finished);
+  CHECK_EQUAL(moved.wait().code, 3);
+}
+
 TEST(a_callback_or_work_may_be_a_member_or_give_what_nobody_wants) {
   stage stage;
   int called = 0;

@@ -269,9 +269,9 @@ inline detail::turn_awaiter queue_ref::turn(operation_options &&options,
   return {*this, std::move(options), file, line, caller};
 }
 
-/* A coroutine that begins when it is awaited, and gives what it returns or
-   throws to the one that awaits it. As work, it is an operation that lasts
-   until it is over. Move-only; awaited once. */
+/* A coroutine that begins when it is awaited, and gives what it returns, which
+   may be a reference, or throws to the one that awaits it. As work, it is an
+   operation that lasts until it is over. Move-only; awaited once. */
 template <class T = void> class [[nodiscard]] task;
 
 namespace detail {
@@ -299,10 +299,12 @@ struct task_promise_base : work_promise {
 };
 
 template <class T> struct task_promise : task_promise_base {
-  std::optional<T> result;
+  static_assert(!std::is_rvalue_reference_v<T>,
+                "a task gives a T or a T &, as a std::future does");
+  std::optional<kept<T>> result;
 
   task<T> get_return_object();
-  template <class U> void return_value(U &&value) {
+  template <class U = T> void return_value(U &&value) {
     result.emplace(std::forward<U>(value));
   }
   T take() { return std::move(*result); }
@@ -326,7 +328,7 @@ template <class Promise> struct task_awaiter {
     coroutine.promise().inside = detail::work_of(waiting);
     return coroutine;
   }
-  auto await_resume() {
+  decltype(auto) await_resume() {
     if (coroutine.promise().thrown)
       std::rethrow_exception(coroutine.promise().thrown);
     return coroutine.promise().take();
@@ -380,7 +382,7 @@ task<void> keep(State &state, F &function, token_ref token) {
     state.keep([] {});
   } else {
     result value = co_await detail::call_with(function, token);
-    state.keep([&]() -> result && { return std::move(value); });
+    state.keep([&]() -> result && { return static_cast<result &&>(value); });
   }
 }
 

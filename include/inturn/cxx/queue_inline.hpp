@@ -52,14 +52,16 @@ inline bool has_callbacks(const operation_options &options) noexcept {
          (options.retry && options.retry->decide);
 }
 
+/* A result as it is kept: a reference is not an object. */
+template <class T>
+using kept =
+    std::conditional_t<std::is_lvalue_reference_v<T>,
+                       std::reference_wrapper<std::remove_reference_t<T>>, T>;
+
 /* What queue_ref::run shares between the work and its end, which delivers it. A
    task, not a promise: that bears what moving the result throws. */
 template <class Result> struct run_state {
-  using kept_type = std::conditional_t<
-      std::is_lvalue_reference_v<Result>,
-      std::reference_wrapper<std::remove_reference_t<Result>>, Result>;
-
-  std::optional<kept_type> result;
+  std::optional<kept<Result>> result;
   std::exception_ptr thrown;
   std::packaged_task<Result()> deliver{[this]() -> Result {
     if (thrown)

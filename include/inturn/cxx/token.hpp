@@ -184,28 +184,6 @@ template <class F> decltype(auto) call_with(F &function, token_ref token) {
     return (void)token, function();
 }
 
-template <class F, bool = std::is_invocable_v<F &, token_ref> ||
-                          std::is_invocable_v<F &>>
-struct gives_task : std::false_type {};
-template <class F>
-struct gives_task<F, true>
-    : is_task<decltype(call_with(std::declval<F &>(),
-                                 std::declval<token_ref>()))> {};
-
-/* Work as its box has it. A coroutine shares it with that, as it may outlast
-   its operation. */
-template <class F>
-using boxed = std::conditional_t<gives_task<F>::value, std::shared_ptr<F>, F>;
-
-template <class F, class From> boxed<F> put_in_box(From &&function) {
-  if (detail::is_nothing<F>(function))
-    throw error(errc::invalid_argument, "work");
-  if constexpr (gives_task<F>::value)
-    return std::make_shared<F>(std::forward<From>(function));
-  else
-    return std::forward<From>(function);
-}
-
 /* A call of work that is under way on this thread. A token that is lost while
    an exception leaves the work is left to this, so that the operation fails by
    the exception. */
@@ -299,15 +277,53 @@ private:
   detail::place from_;
 };
 
+namespace detail {
+
+/* Whether a callable gives a task. One for tokens of any type gets a token if
+   it gives none, and is not looked at with another. */
+template <class F> constexpr bool gives_task() {
+  if constexpr (!std::is_invocable_v<F &, token>)
+    return is_task<std::invoke_result_t<F &>>::value;
+  else if constexpr (is_task<std::invoke_result_t<F &, token>>::value)
+    return std::is_invocable_v<F &, token_ref>;
+  else
+    return false;
+}
+
+/* Whether it takes a token_ref, by the one signature that it has. */
+template <class F, class = void> struct takes_ref : std::false_type {};
+template <class F>
+struct takes_ref<F, std::void_t<decltype(&F::operator())>>
+    : std::is_invocable<F &, token_ref> {};
+template <class F>
+struct takes_ref<F *, std::void_t<>> : std::is_invocable<F *, token_ref> {};
+
+/* Work as its box has it. A coroutine shares it with that, as it may outlast
+   its operation. */
+template <class F>
+using boxed = std::conditional_t<gives_task<F>(), std::shared_ptr<F>, F>;
+
+template <class F, class From> boxed<F> put_in_box(From &&function) {
+  if (detail::is_nothing<F>(function))
+    throw error(errc::invalid_argument, "work");
+  if constexpr (gives_task<F>())
+    return std::make_shared<F>(std::forward<From>(function));
+  else
+    return std::forward<From>(function);
+}
+
+} // namespace detail
+
 /* What an operation does: any callable that takes a token, or nothing.
 
    One that takes a token starts the operation, which lasts until the token is
    finished. One that takes nothing is the whole operation: it has finished when
    it returns; with C++20 it may take a token_ref and give an inturn::task, and
-   has finished when that has. When any of them throws, the operation fails,
-   with the exception's code (see failure); the token may have gone elsewhere
-   already. An exception that no on_end, future or task gets is reported, with
-   the place.
+   has finished when that has. (What takes a token_ref and gives no task does
+   not compile, as nothing would own the token.) When any of them throws, the
+   operation fails, with the exception's code (see failure); the token may have
+   gone elsewhere already. An exception that no on_end, future or task gets is
+   reported, with the place.
 
    Callables that can only be moved are fine. A null pointer and an empty
    callback or std::function are refused, and so is work that was moved from:
@@ -376,12 +392,16 @@ private:
     auto &[function, from] = *static_cast<box<F> *>(context);
     detail::running_work running(raw);
     try {
-      if constexpr (detail::gives_task<F>::value) {
+      if constexpr (detail::gives_task<F>()) {
         perform(function, raw, thrown, from);
       } else if constexpr (takes_token<F>) {
         static_assert(
             !detail::is_task<std::invoke_result_t<F &, token>>::value,
             "work that gives a task ends with it: it takes a token_ref");
+        static_assert(
+            !detail::takes_ref<F>::value,
+            "a token_ref does not own the operation's end: work takes "
+            "a token, or nothing; run takes a token_ref");
         std::invoke(function, token(raw, from));
         if (running.lost)
           detail::abandon(raw, from);
