@@ -7,6 +7,14 @@
 
 #include "program.h"
 
+static void copy_part(const char *text, size_t length, char *copy,
+                      size_t room) {
+  if (length >= room)
+    length = room - 1;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+}
+
 /// Takes a quoted text from a line, cut to the room.
 static void take_quoted(const char **line, char *text, size_t room) {
   size_t used = 0;
@@ -60,7 +68,7 @@ bool next_entry(const char **dump, struct entry *entry) {
   for (bool is_first = true; *next && *next != '\n'; is_first = false) {
     char word[64], text[4096];
     size_t length = strcspn(next, " \n\"=");
-    snprintf(word, sizeof word, "%.*s", (int)length, next);
+    copy_part(next, length, word, sizeof word);
     next += length;
     if (*next == '=' && next[1] == '"') {
       next++;
@@ -68,7 +76,7 @@ bool next_entry(const char **dump, struct entry *entry) {
       take_file(entry, text);
     } else if (*next == '=') {
       length = strcspn(++next, " \n");
-      snprintf(text, sizeof text, "%.*s", (int)length, next);
+      copy_part(next, length, text, sizeof text);
       next += length;
       take_value(entry, word, text);
     } else if (*next == '"') {
@@ -96,9 +104,7 @@ bool has_word(const struct entry *entry, const char *word) {
 }
 
 void copy_text(const char *text, char *copy, size_t room) {
-  size_t length = strnlen(text, room - 1);
-  memcpy(copy, text, length);
-  copy[length] = '\0';
+  copy_part(text, strnlen(text, room), copy, room);
 }
 
 bool has_no_now;

@@ -28,7 +28,9 @@ static void add_link(struct chain *chain, const struct thing *link) {
 /// The place in the hash table: 0 if there is none, else one more than the
 /// thing's index.
 static size_t *place_of(const struct picture *picture, uint64_t id) {
-  size_t place = (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+  // In the uppermost bits of the product, each bit of the id has a part.
+  size_t place = id * UINT64_C(0x9e3779b97f4a7c15) >>
+                 __builtin_clzll(picture->place_count - 1);
   for (;; place++) {
     size_t *found = &picture->places[place & (picture->place_count - 1)];
     if (*found == 0 || picture->things[*found - 1].id == id)
