@@ -10,6 +10,7 @@
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *     process odd      texts that a terminal or JSON could not have as they are
+ *     process wide     labels of wide characters, and of some that combine
  *     process PATH     uses the library at that path, too
  *
  * It prints "ready" when everything is in place, and runs for ever.
@@ -398,6 +399,18 @@ static void say_oddly(void) {
   await_calls(1);
 }
 
+/* Characters of two columns, and letters with an accent of none. */
+static void say_widely(void) {
+  char wide[64] = "", accented[64] = "";
+  for (int i = 0; i < 20; i++) {
+    strcat(wide, "\xe6\xbc\xa2");
+    strcat(accented, "e\xcc\x81");
+  }
+  add_named(make_named(INTURN_QUEUE_FIFO, wide), accented, keep);
+  add_named(make_named(INTURN_QUEUE_FIFO, accented), wide, keep);
+  await_calls(2);
+}
+
 static void use_copy(const char *path) {
   void *copy = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
@@ -428,6 +441,8 @@ int main(int count, char **arguments) {
     split();
   else if (strcmp(what, "odd") == 0)
     say_oddly();
+  else if (strcmp(what, "wide") == 0)
+    say_widely();
   else if (what[0] == '/')
     use_copy(what);
   else if (strcmp(what, "busy") == 0)

@@ -20,6 +20,7 @@ import sys
 import termios
 import time
 import traceback
+import unicodedata
 from pathlib import Path
 
 import debugger
@@ -213,6 +214,22 @@ def test_top_fits_into_each_terminal(bench: Bench) -> None:
             assert lines < 9 or any("  running call" in line for line in shown), (lines, shown)
             os.write(screen.end, b"q")
             assert screen.end_status() == 0
+
+
+def test_top_counts_columns_and_not_characters(bench: Bench) -> None:
+    wide, accented = "\u6f22", "e\u0301"
+    with bench.of_sort("wide") as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.05"])
+        os.write(screen.end, b"n")
+        screen.read_until(f"\r\n{accented}.*\r\n{wide}")
+        rows = [unicodedata.normalize("NFD", row) for row in screen.settled()[2:]]
+        # A table of two rows, each of which fits into its line.
+        assert len(rows) == 2, rows
+        counts = r" +0 +1 +\S+ +\d+ ms +token +"
+        assert re.match(f"(?:{accented}){{20}}{counts}{wide}{{13}}", rows[0]), rows
+        assert re.match(f"{wide}{{10}}{counts}(?:{accented}){{20}} ", rows[1]), rows
+        os.write(screen.end, b"q")
+        assert screen.end_status() == 0
 
 
 def test_top_knows_the_keys_of_terminals(bench: Bench) -> None:

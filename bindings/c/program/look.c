@@ -1,30 +1,49 @@
 // Shows one queue: what is in it, and what blocks the first pending operation.
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "program.h"
 
-void write_line(const char *line, size_t width) {
-  size_t characters = 0;
-  for (; *line && *line != '\n'; line++) {
-    // Further bytes of a character begin with the bits 10.
-    if ((*line & 0xc0) != 0x80 && width && ++characters > width)
+/// Takes a character. Returns how many columns it has on a terminal: none if it
+/// combines with the one before, two if it is a wide one.
+static size_t take_character(const char **text) {
+  wchar_t character;
+  int length = mbtowc(&character, *text, MB_CUR_MAX);
+  int columns = length > 0 ? wcwidth(character) : -1;
+  *text += length > 0 ? length : 1;
+  while (length <= 0 && (**text & 0xc0) == 0x80)
+    ++*text;
+  return columns < 0 ? 1 : (size_t)columns;
+}
+
+size_t fitting(const char *text, size_t *columns) {
+  const char *end = text;
+  size_t taken = 0;
+  for (const char *next = text; *next && *next != '\n'; end = next) {
+    size_t more = take_character(&next);
+    if (taken + more > *columns)
       break;
-    putchar(*line);
+    taken += more;
   }
+  *columns -= taken;
+  return (size_t)(end - text);
+}
+
+size_t write_line(const char *line, size_t width) {
+  size_t columns = width ? width : SIZE_MAX;
+  size_t length = fitting(line, &columns);
+  fwrite(line, 1, length, stdout);
   putchar('\n');
+  return length;
 }
 
 /// Writes a text in as many lines as it needs, but at most `most`.
 static void write_lines(const char *text, size_t width, size_t most) {
-  for (; *text && *text != '\n' && most > 0; most--) {
-    write_line(text, width);
-    for (size_t i = 0; i < width && *text && *text != '\n'; i++)
-      do
-        text++;
-      while ((*text & 0xc0) == 0x80);
-  }
+  for (; *text && *text != '\n' && most > 0; most--)
+    text += write_line(text, width);
 }
 
 static void write_operation(const struct entry *entry, size_t width) {

@@ -1,5 +1,6 @@
 // inturn: asks running processes what their queues do, and what blocks them.
 #include <ctype.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,9 @@ int main(int count, char **arguments) {
   const char *command = count > 1 ? arguments[1] : "";
   const char *third = count > 3 ? arguments[3] : NULL;
   int status = 2;
+  // All texts are UTF-8, wherever the user is.
+  if (!setlocale(LC_CTYPE, "C.UTF-8"))
+    setlocale(LC_CTYPE, "");
   if (strcmp(command, "--help") == 0) {
     fputs(usage, stdout);
     status = 0;

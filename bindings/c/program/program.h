@@ -87,8 +87,13 @@ void write_time(int64_t nanoseconds, char *text, size_t room);
 /// Writes a text without control characters.
 void write_text(const char *text, FILE *file);
 
-/// Writes one line, cut to `width` characters; 0 means uncut.
-void write_line(const char *line, size_t width);
+/// How many bytes of a text fit into so many columns of a terminal, which are
+/// then those that are left.
+size_t fitting(const char *text, size_t *columns);
+
+/// Writes one line, cut to `width` columns; 0 means uncut. Returns how many
+/// bytes of it are written.
+size_t write_line(const char *line, size_t width);
 
 /// Writes what is in the queue with this name, and what blocks its first
 /// pending operation.

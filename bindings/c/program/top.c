@@ -175,16 +175,13 @@ static void write_table(pid_t process, struct table *table, size_t width,
       write_time(row->oldest_ns, oldest, sizeof oldest);
     if (row->rate >= 0)
       snprintf(rate, sizeof rate, "%.0f", row->rate);
-    // Characters of several bytes make a column of 20 longer in bytes.
     const char *label = row->label[0] ? row->label : row->id;
-    int bytes = 0, characters = 0;
-    for (; label[bytes]; bytes++)
-      if ((label[bytes] & 0xc0) != 0x80 && ++characters > 20)
-        break;
-    snprintf(line, sizeof line, "%-*.*s %7llu %7llu %7s %7s  %-9s %s",
-             20 + bytes - (characters > 20 ? 20 : characters), bytes, label,
-             (unsigned long long)row->pending, (unsigned long long)row->running,
-             rate, oldest, row->cause[0] ? row->cause : "-", row->holder);
+    size_t left = 20;
+    int bytes = (int)fitting(label, &left);
+    snprintf(line, sizeof line, "%.*s%*s %7llu %7llu %7s %7s  %-9s %s", bytes,
+             label, (int)left, "", (unsigned long long)row->pending,
+             (unsigned long long)row->running, rate, oldest,
+             row->cause[0] ? row->cause : "-", row->holder);
     bool is_selected = strcmp(row->id, selected) == 0;
     if (is_selected)
       fputs("\033[7m", stdout);
