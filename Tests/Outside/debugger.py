@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -54,6 +55,26 @@ def test_gdb_reads_a_core_file(bench: Bench) -> None:
         # The time of the core is not known.
         assert re.search(r"^holds the pool +0 +1 +- +- +call +process\.c:\d+$", said, re.MULTILINE)
         assert "its call has returned, its token has not been finished. 1 waits" in said
+
+
+def test_gdb_reads_each_copy_of_the_library(bench: Bench) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(bench.prefix / "lib" / "libinturn.so", folder)
+        with bench.of_sort(copy) as it:
+            live: list[object] = ["-p", it.pid]
+            first, second, third = (f"set $inturn_copy = {number}" for number in (1, 2, 3))
+            unasked = gdb(bench, live, "inturn dump")
+            assert (
+                "inturn: it uses 2 copies of the library; this is of the first: "
+                "set $inturn_copy = 2 is for the second\n"
+            ) in unasked
+            both = [gdb(bench, live, choice, "inturn dump") for choice in (first, second)]
+            assert queues(unasked) == queues(both[0])
+            labels = [re.findall('^queue "(.*)"', each, re.MULTILINE) for each in both]
+            assert sorted(labels) == [["of the copy"], ["of the library"]]
+            assert not any("copies" in each for each in both)
+            said = gdb(bench, live, third, "inturn dump")
+            assert "inturn: it uses 2 copies of the library\n" in said
 
 
 def test_gdb_says_that_there_is_no_library(bench: Bench) -> None:

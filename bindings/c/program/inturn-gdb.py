@@ -7,6 +7,7 @@
     (gdb) inturn dump [FORMAT]      everything: text, json, dot or html
     (gdb) inturn why [ID | LABEL]   what keeps an operation
 
+Of a process that uses several copies of the library, ``set $inturn_copy = 2`` chooses the second.
 No code runs in the process. The work is done by the program ``inturn``, which is installed with
 this file: it asks for memory through a pipe.
 """
@@ -39,29 +40,48 @@ def find_program() -> str:
     raise gdb.GdbError("inturn: there is no program inturn here or in the PATH")
 
 
-def find_mark(files: str) -> int:
-    """The mark is in the data of a file; if several have it, one with an engine is taken."""
-    inferior, found = gdb.selected_inferior(), 0
+def find_marks(files: str) -> list[int]:
+    """Those with an engine, in the order of addresses; without any, one of the others.
+
+    They are in the data of files.
+    """
+    inferior, unused = gdb.selected_inferior(), 0
+    found = []
     for line in re.finditer(r"^\s*(0x\w+) - (0x\w+) is \.data\b", files, re.MULTILINE):
         begin, end = (int(number, 16) for number in line.groups())
         try:
-            mark = inferior.search_memory(begin, end - begin, MARK)
-            if mark is not None:
-                found = found or mark
-                if any(inferior.read_memory(mark + ENGINE_AT, 8).tobytes()):
-                    return mark
+            if (mark := inferior.search_memory(begin, end - begin, MARK)) is None:
+                continue
+            if any(inferior.read_memory(mark + ENGINE_AT, 8).tobytes()):
+                found.append(mark)
+            unused = unused or mark
         except gdb.MemoryError:
             continue
-    if not found:
+    if not unused:
         raise gdb.GdbError("inturn: it has not loaded libinturn, or none that can be read")
-    return found
+    return sorted(found) or [unused]
+
+
+def chosen(marks: list[int]) -> int:
+    """The mark of the copy of the library that the user has chosen; else of the first."""
+    number, count = int(gdb.convenience_variable("inturn_copy") or 0), len(marks)
+    if number > count:
+        raise gdb.GdbError(
+            f"inturn: it uses {count} {'copy' if count == 1 else 'copies'} of the library"
+        )
+    if number < 1 and count > 1:
+        gdb.write(
+            f"inturn: it uses {count} copies of the library; this is of the first: "
+            "set $inturn_copy = 2 is for the second\n"
+        )
+    return marks[max(number, 1) - 1]
 
 
 def ask(*words: str) -> None:
     """Runs the program, and serves the memory that it asks for."""
     files = gdb.execute("info files", to_string=True)
     kind = "core" if "core dump file" in files else "live"
-    mark = find_mark(files)
+    mark = chosen(find_marks(files))
     inferior = gdb.selected_inferior()
     (asked, asks), (gets, given) = os.pipe(), os.pipe()
     command = [find_program(), words[0], f"@{gets},{asks},{mark:x},{kind}", *words[1:]]
