@@ -12,6 +12,7 @@ package struct EngineStorage: ~Copyable {
   let objects: EngineObjects
   let pool: WorkerPool
   let systemClock: Clock
+  let waits = WaitGraph.Storage()
   let values: ObjectSlab<ValueObject>
   let observations: ObjectSlab<ObservationObject>
   let chunks = ChunkPool()
@@ -19,7 +20,6 @@ package struct EngineStorage: ~Copyable {
   let batchMemory = BatchMemory()
   /// How many slots are gates rather than operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
-  let waits = WaitGraph.Storage()
   let names = NameRegistry()
   let reportHandler = ReportHandler.Holder()
   let watchdog = Watchdog(.ofEnvironment)

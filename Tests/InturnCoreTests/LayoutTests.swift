@@ -229,6 +229,73 @@ import Testing
     #expect((lying.held, lying.batch, lying.next) == (1, address(batch), bits(graph)))
   }
 
+  /// The elements of an array of objects.
+  private func elements(at array: UInt64) -> [UInt64] {
+    let header = UnsafePointer<inturn_layout_array>(bitPattern: UInt(array))!
+    let first = UnsafeRawPointer(header + 1).assumingMemoryBound(to: UInt64.self)
+    return Array(UnsafeBufferPointer(start: first, count: Int(header.pointee.count)))
+  }
+
+  @Test func `waits lie as they are read`() throws {
+    let engine = UnsafeRawPointer(Engine.current).assumingMemoryBound(
+      to: inturn_layout_engine.self)
+    let storage = UnsafePointer<inturn_layout_waits>(bitPattern: UInt(engine.pointee.waits))!
+    let queues = (0..<2).map { _ in
+      Engine.createQueue(.init(kind: .fifo), executor: .init(bits: 0), clock: .init(bits: 0)).1
+    }
+    defer { for queue in queues { #expect(Engine.destroy(queue: queue) == .ok) } }
+    let lanes = queues.map { Engine.lane($0)! }
+
+    var frame = CallFrame(lane: lanes[0])
+    let entered = withUnsafeMutablePointer(to: &frame) { frame in
+      frame.push()
+      defer { frame.pop() }
+      return WaitGraph.enter(.queue(lanes[1]))
+    }
+    let entry = try #require(entered)
+    let waiting = try #require(entry.wait)
+    let wait = read(waiting, as: inturn_layout_wait.self)
+    #expect((wait.number, wait.thread) == (waiting.number, UInt64(waiting.thread)))
+    #expect((wait.target, wait.target_kind >> 5) == (bits(lanes[1]), 0))
+    #expect((wait.storage, wait.is_decided, wait.is_there) == (engine.pointee.waits, 1, 1))
+    #expect(elements(at: storage.pointee.threads).contains(address(waiting)))
+    let frames = UnsafePointer<inturn_layout_array>(bitPattern: UInt(wait.frames))!
+    let first = UnsafeRawPointer(frames + 1).assumingMemoryBound(to: inturn_layout_frame.self)
+    #expect((frames.pointee.count, first.pointee.lane) == (1, bits(lanes[0])))
+    #expect(MemoryLayout<CallFrame>.stride == MemoryLayout<inturn_layout_frame>.stride)
+    WaitGraph.leave(entry)
+    #expect(read(waiting, as: inturn_layout_wait.self).is_there == 0)
+
+    let task = TaskWait(
+      inside: { [TaskWait.Holder(lanes[0], 8)] }, needing: { [.quiet(queues[1])] },
+      awaiting: queues[1])
+    #expect(read(task, as: inturn_layout_task.self).awaited == queues[1].bits)
+    let begun = try WaitGraph.enter(task)
+    let ofTask = try #require(begun.wait)
+    let told = read(ofTask, as: inturn_layout_wait.self)
+    #expect((told.target, told.target_kind >> 5) == (address(task), 4))
+    let places = elements(at: told.places)
+    let place = UnsafePointer<inturn_layout_task_place>(bitPattern: UInt(places[0]))!.pointee
+    #expect((place.lane, place.wait, place.next) == (bits(lanes[0]), address(ofTask), 0))
+    #expect(elements(at: storage.pointee.tasks).contains(places[0]))
+    WaitGraph.leave(begun)
+
+    let trail = TrailBase(word: 1, label: "a label that is longer")
+    let lying = read(trail, as: inturn_layout_trail.self)
+    #expect((lying.word, lying.label.0 & 0xffff) == (1, 22))
+    let slot = OperationSlot.Pointer(bitPattern: 128)!
+    let targets: [(WaitGraph.Target, UInt64)] = [
+      (.calls(of: lanes[0]), bits(lanes[0])), (.operation(slot), 128),
+      (.observers(of: trail, .mail), address(trail)),
+    ]
+    for (number, (target, expected)) in zip(1..., targets) {
+      withUnsafeBytes(of: target) {
+        #expect($0.load(as: UInt64.self) == expected)
+        #expect(Int($0[16] >> 5) == number)
+      }
+    }
+  }
+
   @Test func `the engine is found by its mark, and its tables lie as they are read`() {
     let engine = Engine.current
     let process = UnsafeRawPointer(inturn_system_state()).advanced(by: -20)

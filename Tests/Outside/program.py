@@ -290,7 +290,7 @@ def test_where_memory_cannot_be_read_the_process_answers(bench: Bench) -> None:
     with bench.process(INTURN_SOCKET="socket") as it:
         for words in (("dump", it.pid), ("dump", it.pid, "dot"), ("top", it.pid)):
             said = [bench.answer(*words, may_read=may) for may in (True, False)]
-            # The process itself also tells of clocks and waits.
+            # The process itself also tells the present time.
             assert '"network"' in said[1] or "network " in said[1]
             queues = [re.findall("^queue .*", text, re.MULTILINE) for text in said]
             assert queues[0] == queues[1]

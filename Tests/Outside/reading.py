@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import BinaryIO
 
 from bench import LIMIT, Bench
 
@@ -63,6 +64,34 @@ def test_what_is_read_is_what_the_process_tells_of_itself(bench: Bench) -> None:
             read = bench.answer("why", it.pid, asked)
             own = bench.answer("why", it.pid, asked, may_read=False)
             assert without_times(read) == without_times(own)
+
+
+def test_who_waits_for_what_is_read(bench: Bench) -> None:
+    with bench.of_sort("waits", INTURN_SOCKET="socket") as it:
+        limit = time.monotonic() + LIMIT
+        while (both := what_both_tell(bench, it.pid))[0] != both[1] or both[0].count("wait ") < 5:
+            assert time.monotonic() < limit, both
+        ids = dict(
+            re.findall(r'^ *(?:queue|operation) "(.*?)" .* id=(0x\w+)', both[0], re.MULTILINE)
+        )
+        waits = re.findall(r"^wait (.*)$", both[0], re.MULTILINE)
+        awaited, never = ids["awaited"], ids["never ends"]
+        for expected in (
+            rf"id=0x\w+ operation={never} other={ids['for an end']}",
+            rf"id=0x\w+ queue={awaited} other={ids['for a queue']}",
+            rf'"a value with a long name" id=0x\w+ other={ids["told"]}',
+            rf"operation={never} other={ids['of tasks']}",
+            rf"queue={awaited} other={ids['of tasks']}",
+        ):
+            assert any(re.fullmatch(expected, wait) for wait in waits), (expected, waits)
+        dumps = [
+            json.loads(bench.answer("dump", it.pid, "json", may_read=may)) for may in (True, False)
+        ]
+        told = [[entry for entry in dump["entries"] if entry["kind"] == "wait"] for dump in dumps]
+        assert (len(told[0]), told[0]) == (5, told[1])
+        arrows = [bench.answer("dump", it.pid, "dot", may_read=may) for may in (True, False)]
+        assert f'"{ids["for an end"]}" -> "{never}"' in arrows[0]
+        assert sorted(arrows[0].splitlines()) == sorted(arrows[1].splitlines())
 
 
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
@@ -244,34 +273,53 @@ def test_another_layout_is_refused(bench: Bench) -> None:
         assert '\nqueue "network" ' in bench.answer("dump", other.pid)
 
 
+def overwrite(bench: Bench, pid: int, memory: BinaryIO, begin: int, words: int, *also: int) -> None:
+    """Puts wrong words in each one's place, one after the other, and has all read each time."""
+    for place, word in enumerate(read_words(memory, begin, words)):
+        for wrong in (2**64 - 1, begin, begin + 64, word ^ 0x5A5A5A5A, *also):
+            memory.seek(begin + 8 * place)
+            memory.write(wrong.to_bytes(8, sys.byteorder))
+            status, _, complaint = bench.ask("dump", pid)
+            assert (status, complaint) == (0, ""), (place, wrong)
+        memory.seek(begin + 8 * place)
+        memory.write(word.to_bytes(8, sys.byteorder))
+
+
+def read_words(memory: BinaryIO, address: int, count: int) -> list[int]:
+    memory.seek(address)
+    content = memory.read(8 * count)
+    return [int.from_bytes(content[i : i + 8], sys.byteorder) for i in range(0, len(content), 8)]
+
+
 def test_whatever_is_in_the_memory_the_reader_ends(bench: Bench) -> None:
     """Bytes of the engine's memory are overwritten with what a program may leave there."""
-    with bench.of_sort("still") as it:
-        it.send_signal(signal.SIGSTOP)
-        os.waitpid(it.pid, os.WUNTRACED)
-        mark = address_of_mark(it.pid)
-        with Path(f"/proc/{it.pid}/mem").open("r+b", buffering=0) as memory:
+    for sort in ("still", "waits"):
+        with bench.of_sort(sort) as it:
+            it.send_signal(signal.SIGSTOP)
+            os.waitpid(it.pid, os.WUNTRACED)
+            mark = address_of_mark(it.pid)
+            with Path(f"/proc/{it.pid}/mem").open("r+b", buffering=0) as memory:
 
-            def read(address: int, count: int) -> list[int]:
-                memory.seek(address)
-                content = memory.read(8 * count)
-                return [
-                    int.from_bytes(content[i : i + 8], sys.byteorder)
-                    for i in range(0, len(content), 8)
-                ]
+                def pointer(address: int) -> int:
+                    return read_words(memory, address, 1)[0]
 
-            engine = read(mark + len(MARK) + 8, 1)[0]
-            # The two slabs' first segments: lanes of 64 bytes, and slots of 128.
-            slots, lanes = (read(read(engine + 8 * i, 1)[0], 1)[0] for i in (2, 5))
-            for begin, words in ((lanes, 8 * 16), (slots, 16 * 20)):
-                for place, word in enumerate(read(begin, words)):
-                    for wrong in (2**64 - 1, begin, begin + 64, word ^ 0x5A5A5A5A, slots + 8):
-                        memory.seek(begin + 8 * place)
-                        memory.write(wrong.to_bytes(8, sys.byteorder))
-                        status, _, complaint = bench.ask("dump", it.pid)
-                        assert (status, complaint) == (0, ""), (place, wrong)
-                    memory.seek(begin + 8 * place)
-                    memory.write(word.to_bytes(8, sys.byteorder))
+                engine = pointer(mark + len(MARK) + 8)
+                if sort == "still":
+                    # The two slabs' first segments: lanes of 64 bytes, and slots of 128.
+                    slots, lanes = (pointer(pointer(engine + 8 * i)) for i in (2, 5))
+                    overwrite(bench, it.pid, memory, lanes, 8 * 16, slots + 8)
+                    overwrite(bench, it.pid, memory, slots, 16 * 20, slots + 8)
+                    continue
+                # Those of threads, in an array, and of tasks, in an array of lists.
+                waits = pointer(engine + 8 * 9)
+                overwrite(bench, it.pid, memory, waits, 7)
+                threads, tasks = read_words(memory, waits + 32, 2)
+                overwrite(bench, it.pid, memory, threads, 7, tasks)
+                overwrite(bench, it.pid, memory, pointer(threads + 32), 13, tasks)
+                lines = read_words(memory, tasks + 32, 256)
+                of_task = next(line for line in lines if line)
+                overwrite(bench, it.pid, memory, of_task, 6, of_task)
+                overwrite(bench, it.pid, memory, pointer(of_task + 24), 13, of_task)
 
 
 def test_a_forked_child_is_read(bench: Bench) -> None:

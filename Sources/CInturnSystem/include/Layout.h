@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 5
+#define INTURN_LAYOUT_NUMBER 6
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -49,7 +49,58 @@ struct inturn_layout_slab {
 /// `EngineStorage`
 struct inturn_layout_engine {
   struct inturn_layout_slab operations, lanes;
-  inturn_layout_address objects, pool, system_clock;
+  inturn_layout_address objects, pool, system_clock, waits;
+};
+
+/// `WaitGraph.Storage`: the waits of threads, in an array, and those of tasks,
+/// in an array of lists.
+struct inturn_layout_waits {
+  uint64_t unread[2];
+  uint32_t lock;
+  uint64_t attachments;
+  inturn_layout_address threads, tasks;
+};
+
+/// `WaitGraph.Wait`; the upper three bits of `target_kind` are the case.
+struct inturn_layout_wait {
+  uint64_t unread[2];
+  uint64_t number;
+  inturn_layout_address frames; // an array
+  uint64_t thread;
+  uint8_t is_on_main_thread;
+  inturn_layout_address target;
+  uint64_t observation;
+  uint8_t target_kind;
+  inturn_layout_address storage;
+  uint8_t is_decided, is_there;
+  inturn_layout_address places; // an array
+};
+
+/// `CallFrame`
+struct inturn_layout_frame {
+  inturn_layout_address outer, lane;
+  uint64_t unread[7];
+};
+
+/// `TaskWait`
+struct inturn_layout_task {
+  uint64_t unread[6];
+  uint32_t site;
+  uint64_t awaited;
+};
+
+/// `WaitGraph.TaskPlace`
+struct inturn_layout_task_place {
+  uint64_t unread[2];
+  inturn_layout_address lane, wait, next;
+};
+
+/// `TrailBase`
+struct inturn_layout_trail {
+  uint64_t unread[2];
+  uint32_t lock;
+  uint64_t word;
+  uint64_t label[2];
 };
 
 /// `ObjectTable`: the entries come after an array's header.

@@ -24,10 +24,11 @@ extension Engine {
     }
     let noted = setAwaited(awaited)
     // It may have gone since.
-    guard noted == .ok, let need = need(of: awaited, kept) else { return (noted, none) }
+    guard noted == .ok, let told = told(by: awaited, kept) else { return (noted, none) }
+    let need = told.isOf(.queue) ? TaskWait.Need.quiet(told) : .operation(told)
     let task = TaskWait(
       inside: { withExtendedLifetime(kept) { tokens.compactMap { TaskWait.Holder($0) } } },
-      needing: { [need] }, at: site)
+      needing: { [need] }, at: site, awaiting: told)
     do throws(WaitGraph.Deadlock) {
       guard let wait = try WaitGraph.enter(task).wait else { return (.ok, none) }
       if let handle = current.pointee.awaits.add(wait) { return (.ok, handle) }
@@ -46,15 +47,16 @@ extension Engine {
     return .ok
   }
 
-  private static func need(of awaited: Handle, _ kept: KeptSlots) -> TaskWait.Need? {
-    if awaited.isOf(.queue) { return .quiet(awaited) }
-    if awaited.isOf(.batch) { return batch(awaited).1.map { .quiet($0.queue) } }
+  /// The operation or queue whose end is waited for.
+  private static func told(by awaited: Handle, _ kept: KeptSlots) -> Handle? {
+    if awaited.isOf(.queue) { return awaited }
+    if awaited.isOf(.batch) { return batch(awaited).1?.queue }
     let (_, slot) =
       awaited.isOf(.token)
       ? OperationSlot.Pointer.find(token: awaited) : OperationSlot.Pointer.find(operation: awaited)
     guard let slot else { return nil }
     kept.slots.append(slot)
-    return .operation(Handle(.operation, index: slot.index, generation: slot.firstGeneration))
+    return Handle(.operation, index: slot.index, generation: slot.firstGeneration)
   }
 }
 

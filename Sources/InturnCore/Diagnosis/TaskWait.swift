@@ -53,13 +53,16 @@ package final class TaskWait: @unchecked Sendable {
   let needs: () -> [Need]
   /// Where the operation was enqueued that waits.
   let site: Site
+  /// The operation or queue that it needs, for readers from outside; null if that may change.
+  let awaited: Handle
 
   package init(
-    inside holders: @escaping () -> [Holder],
-    needing needs: @escaping () -> [Need], at site: Site = .unknown
+    inside holders: @escaping () -> [Holder], needing needs: @escaping () -> [Need],
+    at site: Site = .unknown, awaiting awaited: Handle = Handle(bits: 0)
   ) {
     self.holders = holders
     self.needs = needs
     self.site = site
+    self.awaited = awaited
   }
 }

@@ -119,6 +119,7 @@ bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
     return false;
   }
   add_objects(&reader);
+  add_waits(&reader);
   add_queues(&reader);
   free(reader.ranges);
   return true;

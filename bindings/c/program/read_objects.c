@@ -42,8 +42,8 @@ uint64_t id_at(const struct reader *reader, uint64_t address) {
 
 /// A Swift string of up to 15 bytes is stored in its two words, a longer one
 /// elsewhere.
-static void take_string(struct reader *reader, const uint64_t words[2],
-                        char *label, size_t room) {
+void take_string(struct reader *reader, const uint64_t words[2], char *label,
+                 size_t room) {
   uint64_t object = words[1];
   size_t length = object >> 61 == 7 ? object >> 56 & 15
                                     : words[0] & UINT64_C(0xffffffffffff);

@@ -319,11 +319,20 @@ static uint32_t next_lane(struct reader *reader, uint32_t index,
 }
 
 uint32_t index_of(struct reader *reader, uint64_t address) {
-  uint64_t found;
-  uint32_t index = 0;
-  while ((index = next_lane(reader, index, &found)) && found != address)
-    continue;
-  return index;
+  const struct inturn_layout_slab *lanes = &reader->engine.lanes;
+  struct inturn_layout_indices indices;
+  if (!read_at(reader, lanes->indices, &indices, sizeof indices))
+    return 0;
+  for (uint32_t first = indices.begin; first < indices.unused && first < MOST;
+       first += INTURN_LAYOUT_SEGMENT) {
+    // The index 0 is that of none, so that of the next is asked for.
+    uint64_t second = element(reader, lanes, first + 1, sizeof(lane));
+    uint64_t offset = address - (second - sizeof(lane));
+    if (second && offset % sizeof(lane) == 0 &&
+        offset / sizeof(lane) < INTURN_LAYOUT_SEGMENT)
+      return first + (uint32_t)(offset / sizeof(lane));
+  }
+  return 0;
 }
 
 void add_queues(struct reader *reader) {

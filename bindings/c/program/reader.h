@@ -1,5 +1,6 @@
 // How a picture is read from a process's memory: read.c begins, read_objects.c
-// reads what queues refer to, read_queue.c and read_operation.c the queues.
+// reads what queues refer to, read_waits.c who waits, read_queue.c and
+// read_operation.c the queues.
 #ifndef INTURN_READER_H
 #define INTURN_READER_H
 
@@ -50,6 +51,11 @@ enum {
   CLOCK = 5,
   BATCH = 9,
   OWNER = 10,
+
+  // Cases of `WaitGraph.Target`; those before are for queues.
+  WAITS_FOR_OPERATION = 2,
+  WAITS_FOR_OBSERVERS = 3,
+  IS_WAIT_OF_TASK = 4,
 };
 
 /// Set in the generation of a lane whose queue is gone.
@@ -132,12 +138,22 @@ void add_objects(struct reader *reader);
 /// entry there. 0 if there is none.
 uint64_t id_at(const struct reader *reader, uint64_t address);
 
+/// Takes a Swift string, cut to the room.
+void take_string(struct reader *reader, const uint64_t words[2], char *label,
+                 size_t room);
+
 /// Why an executor calls nothing, in the engine's words.
 char *standing(struct queue *queue);
 
 /// The moment before which a queue whose view is there starts nothing. 0 if it
 /// may start something.
 int64_t next_start(const struct queue *queue);
+
+// read_waits.c
+
+/// Adds the waits that the engine knows: those of threads in callbacks, and of
+/// tasks.
+void add_waits(struct reader *reader);
 
 // read_operation.c
 

@@ -104,7 +104,7 @@ static void write_item(FILE *file, const char *key, const char *name,
 static void write_line_of(const struct thing *thing, FILE *file) {
   if (thing->is_hidden)
     return;
-  bool is_inside = thing->operation != 0;
+  bool is_inside = thing->operation != 0 && strcmp(thing->kind, "wait") != 0;
   fprintf(file, "%s%s",
           is_inside                               ? "    "
           : strcmp(thing->kind, "operation") == 0 ? "  "
@@ -209,6 +209,10 @@ static void write_dot(const struct picture *picture, FILE *file) {
         write_arrow(thing->queue, thing->id, NULL, file);
       else if (thing->cause && strcmp(thing->cause, "turn") == 0)
         write_arrow(thing->id, thing->queue, NULL, file);
+    } else if (strcmp(thing->kind, "wait") == 0) {
+      uint64_t target = thing->operation ? thing->operation : thing->queue;
+      if (thing->other && target)
+        write_arrow(thing->other, target, NULL, file);
     } else if (thing->other) {
       write_arrow(thing->operation, thing->other,
                   thing->label[0] ? thing->label : NULL, file);
