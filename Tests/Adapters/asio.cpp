@@ -69,6 +69,40 @@ void a_loop_on_another_thread_calls_nothing_and_says_so() {
   end();
 }
 
+/* The strand has the wait's end behind what detaches, when that is called. */
+void a_strand_calls_nothing_once_it_is_detached() {
+  begin();
+  const auto strand = inturn_asio::make_strand(*context);
+  inturn_executor executor;
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  int calls = 0;
+  inturn_executor_create(nullptr, &executor);
+  options.executor = executor;
+  inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue);
+  inturn_queue_enqueue(
+      queue,
+      [](void *calls, inturn_token token) {
+        ++*static_cast<int *>(calls);
+        inturn_token_finish(token);
+      },
+      &calls, nullptr, nullptr);
+  bool is_refused = inturn_asio_attach(executor, strand) != INTURN_OK;
+  inturn_asio::post(*context, [&] {
+    inturn_asio::post(strand, [&] {
+      is_refused |= inturn_asio_detach(executor) != INTURN_OK;
+    });
+  });
+  run();
+  if (is_refused || calls > 0) {
+    std::fprintf(stderr, "refused: %d, calls: %d\n", is_refused, calls);
+    std::abort();
+  }
+  inturn_queue_destroy(queue);
+  inturn_executor_destroy(executor);
+  end();
+}
+
 } // namespace
 
 const host the_host = {"asio", begin, end,      attach, inturn_asio_detach,
@@ -82,6 +116,8 @@ const named_test own_tests[] = {
      a_loop_that_ends_gives_the_executor_back},
     {"a_loop_on_another_thread_calls_nothing_and_says_so",
      a_loop_on_another_thread_calls_nothing_and_says_so},
+    {"a_strand_calls_nothing_once_it_is_detached",
+     a_strand_calls_nothing_once_it_is_detached},
     {"a_detached_executor_does_not_keep_the_loop_going",
      a_detached_executor_does_not_keep_the_loop_going},
     {nullptr, nullptr}};

@@ -79,7 +79,9 @@ inturn_loop_turn(inturn_executor executor, const bool *attached) {
   inturn_clock_now(system, &start);
   do {
     uint32_t calls = 0;
-    inturn_status status = inturn_executor_drain(executor, 1, &calls);
+    /* A loop may have chosen to call this before it was detached. */
+    inturn_status status =
+        *attached ? inturn_executor_drain(executor, 1, &calls) : INTURN_OK;
     if (!*attached)
       return INTURN_LOOP_LEFT;
     if (status != INTURN_OK)
