@@ -5,6 +5,8 @@
  */
 #include "harness.hpp"
 
+#include <limits>
+
 using namespace inturn;
 using namespace std::chrono_literals;
 
@@ -62,6 +64,8 @@ TEST(waits_give_up_when_their_time_is_over) {
 TEST(a_time_limit_is_any_duration) {
   CHECK_EQUAL(time_limit(2s).nanoseconds(), 2000000000);
   CHECK_EQUAL(time_limit(-2s).nanoseconds(), 0);
+  volatile double none = std::numeric_limits<double>::quiet_NaN();
+  CHECK_EQUAL(time_limit(std::chrono::duration<double>(none)).nanoseconds(), 0);
   CHECK_EQUAL(time_limit(std::chrono::duration<double>(0.5)).nanoseconds(),
               500000000);
   CHECK_EQUAL(time_limit(std::chrono::hours::max()).nanoseconds(),

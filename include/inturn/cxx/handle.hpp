@@ -171,14 +171,14 @@ private:
 };
 
 /* How long to wait: any duration, and what is longer than 292 years is as long
-   as that. Below zero is zero, for which a wait just asks. */
+   as that. Below zero, or not a number, is zero, for which a wait just asks. */
 class time_limit {
 public:
   template <class Rep, class Period>
   constexpr time_limit(std::chrono::duration<Rep, Period> time) noexcept {
     using seconds = std::chrono::duration<double>;
     constexpr std::int64_t longest = INT64_MAX;
-    if (time <= time.zero())
+    if (!(time > time.zero()))
       ns_ = 0;
     else if (std::chrono::duration_cast<seconds>(time).count() >=
              static_cast<double>(longest) / 1e9)
