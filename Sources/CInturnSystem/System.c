@@ -20,8 +20,8 @@ int64_t inturn_system_now(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-// By the clock, as a pause takes ten times longer on some processors; but no more
-// often than a clock can be read in that time, as some move in steps of
+// By the clock, as a pause takes ten times longer on some processors; but no
+// more often than a clock can be read in that time, as some move in steps of
 // milliseconds.
 void inturn_system_spin(int64_t nanoseconds) {
   int64_t begin = inturn_system_now();

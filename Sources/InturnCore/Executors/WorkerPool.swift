@@ -266,11 +266,11 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   static func isParker(_ address: UInt) -> Bool {
     Engine.withObjects { objects in
       for place in 0..<objects.executors.room {
-        guard let pool = objects.executors.object(at: place)?.object as? WorkerPool else { continue }
-        let isThere = pool.lock.withLock {
-          pool.workers.contains { UInt(bitPattern: $0.parker) == address }
+        let pool = objects.executors.object(at: place)?.object as? WorkerPool
+        let isThere = pool?.lock.withLock {
+          pool!.workers.contains { UInt(bitPattern: $0.parker) == address }
         }
-        if isThere { return true }
+        if isThere == true { return true }
       }
       return false
     }
