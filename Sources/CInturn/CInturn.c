@@ -29,7 +29,7 @@ _Static_assert(sizeof(inturn_observe_options) == 24, "grows with a version");
 _Static_assert(sizeof(inturn_queue_statistics) == 72, "grows with a version");
 _Static_assert(sizeof(inturn_library_statistics) == 56, "grows with a version");
 _Static_assert(sizeof(inturn_operation_info) == 80, "grows with a version");
-_Static_assert(sizeof(inturn_report) == 96, "grows with a version");
+_Static_assert(sizeof(inturn_report) == 104, "grows with a version");
 _Static_assert(sizeof(inturn_stall_link) == 64, "grows with a version");
 _Static_assert(sizeof(inturn_entry) == 240, "grows with a version");
 _Static_assert(sizeof(inturn_site) == 24, "fixed: callers own it");
