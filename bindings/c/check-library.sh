@@ -34,7 +34,7 @@ for flag in NODELETE NOW; do
 done
 [[ $dynamic != *"(TEXTREL)"* ]] || problem "has text relocations"
 
-check_size 495000
+check_size 485000
 
 newest=$(readelf --version-info --wide "$library" |
   grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)

@@ -262,7 +262,8 @@ extension UnsafeMutablePointer<Lane> {
 
   private func suspendedLocked() -> Standing {
     let (reason, site) = pointee.extra?.pointee.suspensions.first ?? (nil, .unknown)
-    let text = "it is suspended" + (reason.map { " for " + Report.quoted($0) } ?? "")
+    let cause = Report.quoted(reason.map { String(cString: $0) }, after: " for ")
+    let text = "it is suspended" + cause
     return queueLocked(.suspended, at: site, text + site.inBrackets, isPatient: true)
   }
 

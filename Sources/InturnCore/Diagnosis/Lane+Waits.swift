@@ -120,7 +120,7 @@ extension UnsafeMutablePointer<Lane> {
   var describedForReports: String {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    guard let label else { return "an unnamed queue" }
-    return "queue \(Report.quoted(label))"
+    let label = label.map { String(cString: $0) }
+    return label == nil ? "an unnamed queue" : Report.quoted(label, after: "queue ")
   }
 }

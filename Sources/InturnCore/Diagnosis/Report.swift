@@ -23,12 +23,11 @@ package struct Report {
     operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, at site: Site,
     isRunning: Bool, nanoseconds: Int64
   ) -> Report {
-    let what = isRunning ? "has been running" : "has been waiting to start"
+    let what = isRunning ? " has been running for " : " has been waiting to start for "
     // Swift's formatting of floating-point numbers would be a hundredth of the library's size.
-    let time = Stall.text(nanoseconds)
     return Report(
       .stall, operation, queue, at: site,
-      "\(describe(operation, queue, at: site)) \(what) for \(time)")
+      describe(operation, queue, at: site) + what + Stall.text(nanoseconds))
   }
 
   static func lostToken(
@@ -46,22 +45,22 @@ package struct Report {
   package static func runaway(value: String?, changes: UInt32) -> Report {
     Report(
       kind: .runaway,
-      message: "\(describe(value: value)) was changed \(changes) times in a row by its own"
-        + " observers in answer to one another; they may never stop")
+      message: describe(value: value) + " was changed " + String(changes)
+        + " times in a row by its own observers in answer to one another; they may never stop")
   }
 
   static func lostObserver(value: String?) -> Report {
     Report(
       kind: .lostObserver,
-      message: "an observation of \(describe(value: value)) has ended:"
-        + " the queue that is to call its observer accepts no more operations")
+      message: "an observation of " + describe(value: value)
+        + " has ended: the queue that is to call its observer accepts no more operations")
   }
 
   static func noThread(pool: String?) -> Report {
-    let name = pool.map { "pool \(quoted($0))" } ?? "the library's pool"
+    let name = pool == nil ? "the library's pool" : quoted(pool, after: "pool ")
     return Report(
       kind: .noThread,
-      message: "no thread can be started for \(name): its work waits until one can")
+      message: "no thread can be started for " + name + ": its work waits until one can")
   }
 
   /// How many names a report has at each end of a long ring.
@@ -107,20 +106,18 @@ package struct Report {
     _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?,
     at site: Site = .unknown
   ) -> String {
-    let subject = operation.map { "operation \(quoted($0))" } ?? "an operation"
-    let place = queue.map { " of queue \(quoted($0))" } ?? ""
-    return subject + site.inBrackets(after: operation.map { String(cString: $0) }) + place
+    let name = operation.map { String(cString: $0) }
+    let subject = name == nil ? "an operation" : quoted(name, after: "operation ")
+    let place = quoted(queue.map { String(cString: $0) }, after: " of queue ")
+    return subject + site.inBrackets(after: name) + place
   }
 
+  @inline(never)
   static func describe(value: String?) -> String {
-    value.map { "value \(quoted($0))" } ?? "an unnamed value"
+    value == nil ? "an unnamed value" : quoted(value, after: "value ")
   }
 
   /// Quotes a label for a message, which stays one line whatever the label contains.
-  package static func quoted(_ label: UnsafePointer<CChar>) -> String {
-    quoted(String(cString: label))
-  }
-
   package static func quoted(_ label: String) -> String {
     "\"" + label.inOneLine + "\""
   }

@@ -86,7 +86,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
     if !areInCalls { return "no thread of its pool comes to it" }
     return machine.threads == 1
       ? "the only thread of its pool is in a call"
-      : "all \(machine.threads) threads of its pool are in calls"
+      : "all " + String(machine.threads) + " threads of its pool are in calls"
   }
 
   @_optimize(speed)
