@@ -19,7 +19,7 @@ extension Operation {
   /// The operation in a message: its name, its class, and where it was created.
   final var described: String {
     var text = "operation"
-    if let name, !name.isEmpty { text += " " + name.withCString(InturnCore.Report.quoted) }
+    if let name, !name.isEmpty { text += " " + InturnCore.Report.quoted(name) }
     text += " (\(type(of: self))"
     if let place = site.text { text += ", made at \(place)" }
     return text + ")"

@@ -65,12 +65,14 @@ static stall report_of_lost(void) {
 }
 
 static void a_lost_token_is_nowhere(void) {
-  CHECK_TEXT(report_of_lost().token_copy, is_searched() ? "" : "(unknown)");
+  stall told = report_of_lost();
+  CHECK_TEXT(told.token_copy, is_searched() ? "" : "(unknown)");
 }
 
 static void that_can_be_turned_off(void) {
   CHECK(setenv("INTURN_SEARCH", "off", 1) == 0);
-  CHECK_TEXT(report_of_lost().token_copy, "(unknown)");
+  stall told = report_of_lost();
+  CHECK_TEXT(told.token_copy, "(unknown)");
   CHECK(unsetenv("INTURN_SEARCH") == 0);
 }
 
@@ -94,7 +96,8 @@ static void what_no_token_keeps_has_no_copy(void) {
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
   CHECK_OK(inturn_queue_suspend(queue));
   enqueue_one(queue, NULL);
-  CHECK_TEXT(STALL("suspended @network").token_copy, "(unknown)");
+  stall told = STALL("suspended @network");
+  CHECK_TEXT(told.token_copy, "(unknown)");
   CHECK_OK(inturn_queue_resume(queue));
   drain_and_destroy(queue);
   stalls_end();
