@@ -216,10 +216,9 @@ build_with_run_time() {
 }
 
 # The program is C, and so small that it is built each time. It runs with all C
-# libraries that the library runs with: see program/start.c. It is as small as it
-# can be, as each wheel has it.
+# libraries that the library runs with: see program/start.c.
 build_program() {
-  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Oz -flto -fno-plt \
+  "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Oz \
     -fno-asynchronous-unwind-tables -Wall -Wextra -Werror \
     -ISources/CInturnSystem/include bindings/c/program/*.c Sources/CInturnSystem/{Copies,Page,Text}.c \
     -Wl,--wrap=__libc_start_main -Wl,-O2 -Wl,--gc-sections -Wl,--icf=all -Wl,-z,now -s \

@@ -7,6 +7,7 @@
     (gdb) inturn dump [FORMAT]      everything: text, json, dot or html
     (gdb) inturn why [ID | LABEL]   what keeps an operation
 
+Of a process that uses several copies of the library, ``set $inturn_copy = 2`` chooses the second.
 No code runs in the process. The work is done by the program ``inturn``, which is installed with
 this file: it asks for memory through a pipe.
 """
@@ -40,7 +41,10 @@ def find_program() -> str:
 
 
 def find_marks(files: str) -> list[int]:
-    """Those in files' data that have an engine, by address; without any, one of the others."""
+    """Those with an engine, in the order of addresses; without any, one of the others.
+
+    They are in the data of files.
+    """
     inferior, unused = gdb.selected_inferior(), 0
     found = []
     for line in re.finditer(r"^\s*(0x\w+) - (0x\w+) is \.data\b", files, re.MULTILINE):
