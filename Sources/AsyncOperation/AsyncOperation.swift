@@ -164,7 +164,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     /// What was added with `addDependency(_:)`, and not removed.
     open override var dependencies: [Operation] {
-      storage.withLinks { $0.made.map(\.dependency) }
+      storage.withLinks { $0.made.compactMap(\.dependency) }
     }
   #endif
 

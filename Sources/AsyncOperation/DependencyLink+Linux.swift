@@ -10,9 +10,10 @@
   /// removes its dependencies first. A link is removed while it is retained, and it ends only while
   /// it retains the dependent.
   final class DependencyLink: Operation, @unchecked Sendable {
-    // Safe to share: the references do not change, except by becoming nil, which is atomic.
+    // Safe to share: `dependency` becomes nil once no other thread finds the link any more. The weak
+    // reference becomes nil atomically.
 
-    let dependency: Operation
+    private(set) var dependency: Operation?
     private weak let dependent: AsyncOperation?
     /// Whether some thread has begun to end it. Relaxed: it only tells the first thread from others.
     private let isOpen = Atomic(false)
@@ -36,12 +37,14 @@
     }
 
     /// Foundation knows the link no longer as one that depends on the dependency.
-    func detach() { if !isFinished { removeDependency(dependency) } }
+    func detach() { if let dependency, !isFinished { removeDependency(dependency) } }
 
     /// The dependent goes on. Removing a dependency does not make an operation ready on Linux, but
     /// cancelling it does.
     func cut() {
       detach()
+      // Foundation keeps the link in the dependent's list: the two might retain each other.
+      dependency = nil
       cancel()
     }
   }
