@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -78,6 +79,7 @@ def test_the_first_report_says_where_a_copy_is(bench: Bench) -> None:
     # That one has a handler of reports.
     sorts = {sort: place for sort, place in PLACES.items() if sort != "reported"}
     with contextlib.ExitStack() as all_of_them:
+        folder = all_of_them.enter_context(tempfile.TemporaryDirectory())
         started = {}
         for sort in sorts:
             command = [str(bench.tokens), sort]
@@ -85,6 +87,7 @@ def test_the_first_report_says_where_a_copy_is(bench: Bench) -> None:
                 subprocess.Popen(
                     command,
                     env=settings,
+                    cwd=folder,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
                     text=True,
