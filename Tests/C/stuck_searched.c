@@ -22,9 +22,10 @@ static bool is_searched(void) {
          process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof other;
 }
 
-/* Until then, its stack has what its last call has left there. */
-static void await_sleeping_worker(void) {
-  for (bool sleeps = false; !sleeps;) {
+/* Until then, their stacks have what their last calls have left there. */
+static void await_sleeping_workers(void) {
+  for (int workers = 0, sleeping = -1; sleeping != workers;) {
+    workers = sleeping = 0;
     DIR *threads = opendir("/proc/self/task");
     for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
       char path[300], text[256];
@@ -32,8 +33,10 @@ static void await_sleeping_worker(void) {
       FILE *file = fopen(path, "r");
       if (file == NULL)
         continue;
-      if (fgets(text, sizeof text, file) != NULL)
-        sleeps |= strstr(text, "(inturn-worker) S") != NULL;
+      if (fgets(text, sizeof text, file) != NULL) {
+        workers += strstr(text, "(inturn-worker) ") != NULL;
+        sleeping += strstr(text, "(inturn-worker) S") != NULL;
+      }
       fclose(file);
     }
     closedir(threads);
@@ -55,7 +58,7 @@ static stall report_of_lost(void) {
       inturn_queue_enqueue_with(queue, &options, lose, &is_lost, NULL, NULL));
   GATE_WAIT(&is_lost, 1);
   enqueue_one(queue, NULL);
-  await_sleeping_worker();
+  await_sleeping_workers();
   CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
   stall told = STALL("token load@network");
   CHECK_OK(inturn_token_finish(told.last));
