@@ -41,6 +41,7 @@ static struct sought {
 } sought[16];
 static size_t sought_count;
 static bool is_known; // that what has no place is nowhere
+static bool is_off;   // written before there is a watchdog
 
 struct search {
   bool (*is_parker)(uintptr_t);
@@ -255,17 +256,12 @@ const char *inturn_system_found(uint64_t inverted) {
   return NULL;
 }
 
-static bool is_allowed(void) {
+void inturn_system_prepare_search(void) {
   static const char complaint[] = "inturn: INTURN_SEARCH: it is not off\n";
-  static bool has_complained;
   const char *setting = inturn_system_setting("INTURN_SEARCH");
-  if (!setting || !setting[0])
-    return true;
-  if (strcmp(setting, "off") == 0)
-    return false;
-  if (!has_complained)
+  is_off = setting && strcmp(setting, "off") == 0;
+  if (setting && setting[0] && !is_off)
     inturn_system_write_error(complaint, sizeof complaint - 1);
-  return has_complained = true;
 }
 
 __attribute__((noinline)) static bool
@@ -296,12 +292,13 @@ __attribute__((noinline)) static void forget(void) {
 }
 
 void inturn_system_search(bool (*is_parker)(uintptr_t)) {
-  if (sought_count == 0 || !is_allowed())
+  if (sought_count == 0 || is_off)
     return;
   is_known = search_for_tokens(is_parker);
   forget();
 }
 #else
+void inturn_system_prepare_search(void) {}
 void inturn_system_seek_none(void) {}
 void inturn_system_seek(uint64_t inverted) { (void)inverted; }
 void inturn_system_search(bool (*is_parker)(uintptr_t)) { (void)is_parker; }

@@ -482,28 +482,26 @@ static void use_copy(const char *path) {
   make_named(INTURN_QUEUE_FIFO, "of the library");
 }
 
+static const struct {
+  const char *name;
+  void (*begin)(void);
+} sorts[] = {{"still", stand_still},
+             {"plain", stand_still_plainly},
+             {"many", wait_in_great_number},
+             {"deep", wait_in_depth},
+             {"waits", wait_in_work},
+             {"busy", hurry},
+             {"fork", split},
+             {"odd", say_oddly},
+             {"wide", say_widely}};
+
 int main(int count, char **arguments) {
   const char *what = count == 2 ? arguments[1] : "";
-  if (strcmp(what, "still") == 0)
-    stand_still();
-  else if (strcmp(what, "plain") == 0)
-    stand_still_plainly();
-  else if (strcmp(what, "many") == 0)
-    wait_in_great_number();
-  else if (strcmp(what, "deep") == 0)
-    wait_in_depth();
-  else if (strcmp(what, "fork") == 0)
-    split();
-  else if (strcmp(what, "odd") == 0)
-    say_oddly();
-  else if (strcmp(what, "waits") == 0)
-    wait_in_work();
-  else if (strcmp(what, "wide") == 0)
-    say_widely();
-  else if (what[0] == '/')
+  if (what[0] == '/')
     use_copy(what);
-  else if (strcmp(what, "busy") == 0)
-    hurry();
+  for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++)
+    if (strcmp(what, sorts[i].name) == 0)
+      sorts[i].begin();
   puts("ready");
   fflush(stdout);
   for (;;)

@@ -227,6 +227,10 @@ struct inturn_system_region {
 bool inturn_system_take_region(const char *_Nonnull line,
                                struct inturn_system_region *_Nonnull region);
 
+/// Reads the environment (INTURN_SEARCH). Called as the engine is made: later,
+/// the program may be changing its environment.
+void inturn_system_prepare_search(void);
+
 /// Has a token looked for in the process's memory: only who has a copy of it
 /// can finish its operation. It is given with its bits inverted, which is no
 /// copy. These functions are for the watchdog alone.

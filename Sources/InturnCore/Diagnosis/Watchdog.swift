@@ -37,7 +37,10 @@ final class Watchdog: @unchecked Sendable {
   /// A look that is so late shows that the process was stopped, or had no processor.
   private static var leastStop: Int64 { 500_000_000 }
 
-  init(_ setting: Setting) { self.setting = setting }
+  init(_ setting: Setting) {
+    self.setting = setting
+    inturn_system_prepare_search()
+  }
 
   /// Only for a watchdog that was never used; the engine's lives as long as the process.
   deinit {

@@ -28,6 +28,7 @@ void inturn_system_event_close(int descriptor, int write_end) {
 }
 
 // No memory is searched.
+void inturn_system_prepare_search(void) {}
 void inturn_system_seek_none(void) {}
 void inturn_system_seek(uint64_t inverted) { (void)inverted; }
 void inturn_system_search(bool (*is_parker)(uintptr_t)) { (void)is_parker; }
