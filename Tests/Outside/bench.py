@@ -60,7 +60,12 @@ class Bench:
         with (
             tempfile.TemporaryDirectory() as folder,
             subprocess.Popen(
-                command, env=settings, cwd=folder, stdout=subprocess.PIPE, text=True
+                command,
+                env=settings,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
             ) as it,
         ):
             try:
@@ -94,11 +99,16 @@ class Bench:
     def reads(self, *words: object) -> tuple[int, int]:
         """How often the program reads memory, and how often of these while it stops the process."""
         with tempfile.NamedTemporaryFile("r") as counts:
-            settings = {"LD_PRELOAD": str(self.count), "COUNT_TO": counts.name}
-            status, _, complaint = self.run(self.program, *words, **settings)
-            assert (status, complaint) == (0, ""), (status, complaint)
+            self.counted(*words, COUNT_TO=counts.name)
             reads, while_stopped = map(int, counts.read().split())
         return reads, while_stopped
+
+    def counted(self, *words: object, **settings: str) -> str:
+        """What the program says with the library of `count.c`, which says what the settings do."""
+        settings = {"LD_PRELOAD": str(self.count), "COUNT_TO": os.devnull, **settings}
+        status, said, complaint = self.run(self.program, *words, **settings)
+        assert (status, complaint) == (0, ""), (settings, status, complaint)
+        return said
 
     def refusal(self, *words: object, may_read: bool = True) -> str:
         status, said, complaint = self.ask(*words, may_read=may_read)

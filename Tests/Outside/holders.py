@@ -34,6 +34,7 @@ PLACES = {
     "number of Python": f"in (the heap|memory){AT}, as a number of Python's",
     "below other stack": f"in memory{AT}",
     "first thread ended": f"in the data of tokens{AT}",
+    "first thread ends": f"in the data of tokens{AT}",
     "signals": f"in the data of tokens{AT}",
     "stack": f"on the stack of {THREAD}{AT}",
     "thread local": f"on the stack of thread [0-9]+ \\(\\){AT}",
@@ -60,17 +61,22 @@ def threads_named(pid: int, name: str) -> list[int]:
     return [int(task.name) for task in tasks if (task / "comm").read_text() == name + "\n"]
 
 
+def check(said: str, sort: str) -> None:
+    """What is said of a process of that sort."""
+    head, *places = said.splitlines()
+    assert re.fullmatch(
+        r'"load" \(.*tokens\.c:\d+\) of queue "network": its token 0x3[0-9a-f]{15} is', head
+    ), (sort, said)
+    assert len(places) == 1, (sort, said)
+    assert re.fullmatch(f"    {PLACES[sort]}", places[0]), (sort, said)
+
+
 def test_each_place_of_a_token_is_found(bench: Bench) -> None:
     sorts = subprocess.run([bench.tokens, "sorts"], capture_output=True, text=True, check=True)
     assert sorts.stdout.splitlines() == list(PLACES)
-    for sort, place in PLACES.items():
+    for sort in PLACES:
         with bench.started([str(bench.tokens), sort]) as it:
-            head, *places = bench.answer("holders", it.pid).splitlines()
-            assert re.fullmatch(
-                r'"load" \(.*tokens\.c:\d+\) of queue "network": its token 0x3[0-9a-f]{15} is', head
-            )
-            assert len(places) == 1, (sort, places)
-            assert re.fullmatch(f"    {place}", places[0]), (sort, places)
+            check(bench.answer("holders", it.pid), sort)
 
 
 def test_the_first_report_says_where_a_copy_is(bench: Bench) -> None:
@@ -157,6 +163,15 @@ def test_a_process_whose_first_thread_has_ended_is_read(bench: Bench) -> None:
         assert re.search(rf"^ *{it.pid}  libinturn", bench.answer("ps"), re.MULTILINE)
         assert '\nqueue "network" ' in bench.answer("dump", it.pid)
         assert '"load" (' in bench.answer("why", it.pid, "load")
+
+
+def test_the_first_thread_may_end_before_each_read(bench: Bench) -> None:
+    command = [str(bench.tokens), "first thread ends"]
+    with bench.started(command) as it:
+        reads, while_stopped = bench.reads("holders", it.pid)
+    for at in range(reads - while_stopped + 1):
+        with bench.started(command) as it:
+            check(bench.counted("holders", it.pid, END_AT=str(at)), "first thread ends")
 
 
 def test_the_threads_continue(bench: Bench) -> None:

@@ -241,6 +241,13 @@ static void end_thread(void) {
   pthread_exit(NULL);
 }
 
+static void end_thread_when_told(void) {
+  be_ready();
+  char byte;
+  check(read(STDIN_FILENO, &byte, 1) >= 0, "it is told");
+  pthread_exit(NULL);
+}
+
 static void count_signal(int number) {
   (void)number;
   check(write(STDOUT_FILENO, ".", 1) == 1, "it writes");
@@ -295,6 +302,7 @@ static const struct sort {
     {"number of Python", keep_as_number_of_python, NULL, NULL},
     {"below other stack", keep_below_a_stack, NULL, stay_on_other_stack},
     {"first thread ended", keep_in_data, NULL, end_thread},
+    {"first thread ends", keep_in_data, NULL, end_thread_when_told},
     {"signals", keep_in_data, NULL, stay_for_signals},
     {"stack", keep_in_thread, wait_with_local, NULL},
     {"thread local", keep_in_thread, wait_with_thread_local, NULL},

@@ -260,7 +260,7 @@ static void search_process(struct search *search, pid_t process) {
   stop_threads(process, &threads);
   keep_waiting(search);
   if (search->count > 0) {
-    char *maps = read_file(search->memory->process, "maps", NULL);
+    char *maps = read_living(process, "maps", NULL);
     if (!maps)
       fail("the memory of process %d cannot be read", (int)process);
     search_registers(search);

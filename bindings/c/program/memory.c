@@ -56,8 +56,15 @@ bool read_fresh(struct memory *memory, uint64_t address, void *bytes,
   if (memory->requests >= 0)
     return read_memory(memory, address, bytes, size);
   struct iovec local = {bytes, size}, remote = {(void *)address, size};
-  return process_vm_readv(memory->process, &local, 1, &remote, 1, 0) ==
-         (ssize_t)size;
+  for (pid_t last = 0; memory->thread != last;) {
+    ssize_t done = process_vm_readv(memory->thread, &local, 1, &remote, 1, 0);
+    if (done >= 0 || errno != ESRCH)
+      return done == (ssize_t)size;
+    last = memory->thread;
+    memory->thread = living_thread(memory->process);
+  }
+  errno = ESRCH;
+  return false;
 }
 
 static const struct page *page_at(struct memory *memory, uint64_t address) {
@@ -168,7 +175,7 @@ static uint64_t find_in_files(struct memory *memory, const char *maps,
 
 enum finding find_mark(struct memory *memory, unsigned copy,
                        uint64_t *out_address, unsigned *out_copies) {
-  char *maps = read_file(memory->process, "maps", NULL);
+  char *maps = read_living(memory->process, "maps", NULL);
   if (!maps)
     return FORBIDDEN;
   *out_address = find_in_files(memory, maps, copy, out_copies);

@@ -11,7 +11,7 @@
 
 /// Where memory is read from. `copy` has pages that have been read.
 struct memory {
-  pid_t process;
+  pid_t process, thread; // the one by which it is read, while that lives
   int requests, answers; // to and from a debugger, if not -1
   struct page *copy;
   uint32_t moment; // Pages that were read at another one are read again.

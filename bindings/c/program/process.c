@@ -54,6 +54,24 @@ char *read_file(pid_t process, const char *name, size_t *out_length) {
   return bytes;
 }
 
+char *read_living(pid_t process, const char *name, size_t *out_length) {
+  size_t length = 0;
+  char *bytes = NULL;
+  pid_t thread, next = living_thread(process);
+  do {
+    free(bytes);
+    thread = next;
+    bytes = read_file(thread, name, &length);
+    int error = errno;
+    if (length == 0) // as when the thread has ended meanwhile
+      next = living_thread(process);
+    errno = error;
+  } while (next != thread);
+  if (out_length)
+    *out_length = length;
+  return bytes;
+}
+
 // Finding processes
 
 /// Replaces what a terminal might obey, as others choose the names that are
@@ -117,7 +135,7 @@ static bool has_threads_of_library(pid_t process) {
 /// The process's command in one line.
 static void write_command(pid_t process, char *text, size_t room) {
   size_t length;
-  char *bytes = read_file(living_thread(process), "cmdline", &length);
+  char *bytes = read_living(process, "cmdline", &length);
   if (!bytes || length == 0) {
     name_process(process, text, room);
   } else {
@@ -194,12 +212,12 @@ int list_processes(void) {
     pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
     char library[512] = "in the program", path[256] = "-", command[512];
     // Maps of other users' processes cannot be read.
-    char *maps = read_file(living_thread(process), "maps", NULL);
+    char *maps = read_living(process, "maps", NULL);
     const char *rest = maps;
     if (maps && (find_library(&rest, library, sizeof library) ||
                  has_threads_of_library(process))) {
       size_t length;
-      char *environment = read_file(living_thread(process), "environ", &length);
+      char *environment = read_living(process, "environ", &length);
       if (environment)
         find_socket(process, environment, length, path, sizeof path);
       free(environment);
@@ -273,7 +291,7 @@ static int connect_to(pid_t process, const char *path) {
 /// Fails if the process is gone, or has not loaded the library.
 static void fail_without_library(pid_t process) {
   int number = (int)process;
-  char *maps = read_file(living_thread(process), "maps", NULL);
+  char *maps = read_living(process, "maps", NULL);
   if (!maps && errno == ENOENT)
     fail("there is no process %d", number);
   if (!maps)
@@ -293,7 +311,7 @@ static int ask(pid_t process, const char *request, const char *fault) {
   int number = (int)process;
   size_t length;
   fail_without_library(process);
-  char *environment = read_file(living_thread(process), "environ", &length);
+  char *environment = read_living(process, "environ", &length);
   if (!environment)
     fail("process %d cannot be looked into: %s", number, strerror(errno));
   char path[256];
@@ -406,7 +424,8 @@ pid_t use_debugger(const char *how) {
 
 /// Reads the whole engine. False if it cannot be read: `fault` says why.
 static bool take_picture(pid_t process, char fault[256]) {
-  memory.process = has_debugger ? process : living_thread(process);
+  memory.process = process;
+  memory.thread = has_debugger ? process : living_thread(process);
   unsigned copies = 1;
   enum finding finding =
       has_debugger ? FOUND

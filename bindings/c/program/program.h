@@ -32,6 +32,9 @@ char *read_file(pid_t process, const char *name, size_t *out_length);
 /// though the process goes on.
 pid_t living_thread(pid_t process);
 
+/// As `read_file`, for what only a living thread has.
+char *read_living(pid_t process, const char *name, size_t *out_length);
+
 /// Reads memory by way of a debugger from now on, as inturn-gdb.py asks.
 /// Returns the number that stands for its process.
 pid_t use_debugger(const char *how);

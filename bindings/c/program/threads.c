@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +115,14 @@ static bool stop(pid_t process, struct thread *thread) {
          strerror(errno));
   }
   int status;
-  if (ptrace(PTRACE_INTERRUPT, thread->id, 0, 0) != 0 ||
-      waitpid(thread->id, &status, __WALL) < 0 || !WIFSTOPPED(status))
+  pid_t stopped = 0;
+  if (ptrace(PTRACE_INTERRUPT, thread->id, 0, 0) != 0)
+    return false;
+  // The end of the first thread is not told before that of the others.
+  while ((stopped = waitpid(thread->id, &status, __WALL | WNOHANG)) == 0 &&
+         !has_ended(process, thread->id))
+    sched_yield();
+  if (stopped <= 0 || !WIFSTOPPED(status))
     return false;
   // It may have stopped for a signal that it was just about to get.
   thread->signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
