@@ -7,7 +7,7 @@ public func inturn_clock_create_manual(
 ) -> inturn_status {
   guard let out_clock else { return refuse("out_clock") }
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
-  out_clock.pointee.bits = Engine.createManualClock().bits
+  out_clock.pointee.bits = Engine.createManualClock().handle.bits
   return INTURN_OK
 }
 

@@ -116,6 +116,12 @@ final class EngineObjects: @unchecked Sendable {
     return executor.handle
   }
 
+  /// Removes a released clock that no queue uses, unless it is from before a fork. With the lock.
+  func removeUnused(_ clock: Clock) {
+    guard clock.isReleased, clock.users == 0, clocks.find(clock.handle).1 === clock else { return }
+    _ = clocks.remove(clock.handle)
+  }
+
   var highestIndex: UInt32 {
     max(executors.highestIndex, clocks.highestIndex, owners.highestIndex, batches.highestIndex)
   }

@@ -180,7 +180,7 @@ import Testing
       return 0
     }
     let isNeeded = Log<Bool>()
-    let verdicts: [Verdict] = [.start, .skip, .giveUp]
+    let verdicts: [OperationEnd?] = [nil, .skipped, .cancelled]
     let operations = verdicts.map { verdict in
       enqueue(
         .with {

@@ -15,7 +15,7 @@ import Testing
         $0.condition = {
           asked.up()
           if asked.value == 1 { stage.queue.onViewWillDisappear() }
-          return .start
+          return nil
         }
       })
     let behind = stage.show("behind")
@@ -51,7 +51,7 @@ import Testing
         $0.condition = {
           asked.up()
           if asked.value == 1 { stage.queue.suspend(for: "a call") }
-          return asked.value == 1 ? .start : .skip
+          return asked.value == 1 ? nil : .skipped
         }
       })
     let next = stage.show("next")
@@ -73,7 +73,7 @@ import Testing
         $0.stall = .seconds(5)
         $0.condition = {
           stage.pass(10_000)
-          return .start
+          return nil
         }
       }
     ) { _ in stage.note("blocking") }

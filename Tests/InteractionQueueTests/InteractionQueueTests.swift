@@ -218,12 +218,12 @@ import Testing
     let stage = await Stage.visible()
     let isGranted = Flag()
     let running = stage.show("running")
-    let condition: @Sendable () -> Verdict = {
+    let condition: @Sendable () -> OperationEnd? = {
       MainActor.assertIsolated()
-      return isGranted.isSet ? .skip : .start
+      return isGranted.isSet ? .skipped : nil
     }
     let second = stage.show("second", .with { $0.condition = condition })
-    let hopeless = stage.show("hopeless", .with { $0.condition = { .giveUp } })
+    let hopeless = stage.show("hopeless", .with { $0.condition = { .cancelled } })
     let last = stage.show("last")
     await Stage.settle()
     isGranted.set()

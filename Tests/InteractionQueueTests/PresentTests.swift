@@ -136,7 +136,7 @@ import Testing
     }
     let first = stage.show("first", options)
     stage.show("second", options)
-    let third = stage.show("third", .with { $0.condition = { .skip } })
+    let third = stage.show("third", .with { $0.condition = { .skipped } })
     await Stage.settle()
     await first.finish()
     await stage.advance(250)

@@ -196,8 +196,8 @@ import Testing
   func `a queue that is destroyed leaves no timer in its clock`(_ armed: Armed) {
     let executor = Engine.createHostExecutor(label: nil, waker: nil)
     let host = Engine.hostExecutor(executor).1!
-    let handle = Engine.createManualClock()
-    let clock = Engine.clock(handle).1!
+    let clock = Engine.createManualClock()
+    let handle = clock.handle
     let isInteraction = armed == .shown || armed == .settling
     var options = QueueOptions(kind: isInteraction ? .interaction : .fifo)
     options.settle = armed == .settling ? 100 : 0

@@ -27,16 +27,15 @@ extension Turn {
   /// Runs one attempt: the condition, then the body. Each attempt has its own task, because a
   /// cancelled task stays cancelled.
   nonisolated(nonsending) func performTask<Value: Sendable>(
-    _ condition: (@Sendable () -> Verdict)?,
+    _ condition: (@Sendable () -> OperationEnd?)?,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async {
     while !decide() { await wait() }
     if decidedRefusal != nil { return release() }
     begin()
-    switch condition?() ?? .start {
-    case .start: break
-    case .skip: return _ = finish(.finished, cause: .skipped)
-    case .giveUp: return _ = finish(.cancelled, cause: .condition)
+    if let end = condition?() {
+      return _ = end.skips
+        ? finish(.finished, cause: .skipped) : finish(.cancelled, cause: .condition)
     }
     do {
       try Task.checkCancellation()
@@ -52,7 +51,7 @@ extension Turn {
 extension Turn {
   /// The same on an actor.
   func performTask<ActorType: Actor, Value: Sendable>(
-    _ condition: (@Sendable () -> Verdict)?, on actor: isolated ActorType,
+    _ condition: (@Sendable () -> OperationEnd?)?, on actor: isolated ActorType,
     _ body: (isolated ActorType) async throws -> Value
   ) async {
     await performTask(condition) { try await body(actor) }

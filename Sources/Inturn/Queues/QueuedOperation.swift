@@ -11,7 +11,7 @@ public class QueuedOperation: @unchecked Sendable {
 
   private struct Closures {
     var work: Work
-    var condition: (@Sendable () -> Verdict)?
+    var condition: (@Sendable () -> OperationEnd?)?
     var decide: (@Sendable (any Error, Int) -> Bool)?
   }
 
@@ -228,11 +228,8 @@ public class QueuedOperation: @unchecked Sendable {
 
   private static let askCondition: RawCondition = { context in
     let operation = from(context)
-    switch operation.lock.withLock({ operation.closures?.condition })?() ?? .start {
-    case .start: return 0
-    case .skip: return 1
-    case .giveUp: return 2
-    }
+    guard let end = operation.lock.withLock({ operation.closures?.condition })?() else { return 0 }
+    return end.skips ? 1 : 2
   }
 
   private static let askWhetherWorthIt: RetryPolicy.RawDecide = { context, code, attempts in

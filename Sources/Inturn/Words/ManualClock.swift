@@ -2,10 +2,12 @@ import InturnCore
 
 /// A clock that stands still until it is advanced, so that time can be tested without waiting.
 public final class ManualClock: Sendable {
-  package let engineClock = Clock(isManual: true)
+  package let engineClock = Engine.createManualClock()
 
   /// A clock that stands at zero.
   public init() {}
+
+  deinit { Engine.release(engineClock) }
 
   /// The time since the clock's creation.
   public var now: Duration { .nanoseconds(engineClock.now) }

@@ -27,9 +27,9 @@ public struct OperationEnd: Sendable {
     case grace
     /// An operation that it depends on, and needs finished, did not finish.
     case dependency
-    /// Its condition said ``Verdict/giveUp``.
+    /// Its condition said that it is cancelled.
     case condition
-    /// Its condition said ``Verdict/skip``.
+    /// Its condition said that it is not needed.
     case skipped
     /// Its key was resolved before its turn.
     case resolved
@@ -111,6 +111,14 @@ extension OperationEnd {
   package init(_ outcome: InturnCore.Outcome, _ cause: InturnCore.Cause, error: (any Error)? = nil)
   {
     self.init(Outcome(outcome), Cause(cause, of: outcome), error: error)
+  }
+
+  /// Whether a condition that says this skips its operation, rather than cancels it.
+  package var skips: Bool {
+    require(
+      self == .skipped || self == .cancelled || self == .cancelled(.condition),
+      "A condition says nil, .skipped or .cancelled.")
+    return isFinished
   }
 
   /// The end of an operation that a queue has refused.

@@ -26,10 +26,14 @@ public struct OperationOptions: Sendable {
   /// one runs at a time. It gets all its names at once, or waits until it can.
   public var exclusive: [String] = []
   /// Called just before each attempt, where the queue's work is called; it takes up the operation's
-  /// place and its `maxRun`. On an interaction queue, that is the main thread, where
+  /// place and its `maxRun`. Nil starts the attempt. Otherwise it says how the operation ends
+  /// without it: ``OperationEnd/skipped`` if it is not needed any more, ``OperationEnd/cancelled`` if
+  /// it cannot be done; any other end is a programmer's error.
+  ///
+  /// On an interaction queue, that is the main thread, where
   /// `MainActor.assumeIsolated` may be used. When the view disappears or the queue is suspended
   /// before it returns, it is called again later.
-  public var condition: (@Sendable () -> Verdict)?
+  public var condition: (@Sendable () -> OperationEnd?)?
   /// Whether, and when, it is attempted again after a failure.
   public var retry: Retry?
   /// The key by which it can be found: see ``WorkQueue/cancel(key:)`` and

@@ -45,12 +45,19 @@ extension Engine {
 
   // MARK: Clocks
 
-  package static func createManualClock() -> Handle {
+  package static func createManualClock() -> Clock {
     let clock = Clock(isManual: true)
-    return withObjects {
-      clock.handle = $0.clocks.add(clock)
-      return clock.handle
-    }
+    withObjects { clock.handle = $0.clocks.add(clock) }
+    return clock
+  }
+
+  /// Its creator needs the clock no more: it goes away with the last queue that uses it.
+  package static func release(_ clock: Clock) {
+    let objects = current.pointee.objects
+    objects.lock.lock()
+    clock.isReleased = true
+    objects.removeUnused(clock)
+    objects.lock.unlock()
   }
 
   /// The clock that a handle names; the system's for a null handle.

@@ -69,7 +69,10 @@ extension Engine {
     let objects = current.pointee.objects
     objects.lock.lock()
     executor?.users -= 1
-    clock?.users -= 1
+    if let clock {
+      clock.users -= 1
+      objects.removeUnused(clock)
+    }
     objects.lock.unlock()
   }
 

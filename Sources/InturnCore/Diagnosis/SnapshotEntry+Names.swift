@@ -1,18 +1,18 @@
 /// The words that a dump uses for an entry: the names of `inturn.h` in lower case, without a prefix.
 extension SnapshotEntry {
-  enum Value {
+  package enum Value {
     case name(StaticString)
     case handle(Handle)
     case number(Int64)
   }
 
-  var hasLabel: Bool { withUnsafeBytes(of: label) { $0[0] != 0 } }
+  package var hasLabel: Bool { withUnsafeBytes(of: label) { $0[0] != 0 } }
 
-  static var fields: Int { 22 }
+  package static var fields: Int { 22 }
 
   /// One of the fields under its name in `inturn_entry`; the kind, the flags and the label are not
   /// among them. Nil if it is zero.
-  func field(_ place: Int) -> (key: StaticString, value: Value)? {
+  package func field(_ place: Int) -> (key: StaticString, value: Value)? {
     func name(_ key: StaticString, _ name: StaticString?) -> (StaticString, Value)? {
       name.map { (key, .name($0)) }
     }
@@ -50,7 +50,7 @@ extension SnapshotEntry {
 }
 
 extension SnapshotEntry.Kind {
-  var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .executor: "executor"
     case .clock: "clock"
@@ -66,7 +66,7 @@ extension SnapshotEntry.Kind {
 }
 
 extension SnapshotEntry.Flags {
-  func forEachName(_ body: (StaticString) -> Void) {
+  package func forEachName(_ body: (StaticString) -> Void) {
     func tell(_ flag: Self, _ name: StaticString) { if contains(flag) { body(name) } }
     tell(.cancelled, "cancelled")
     tell(.closed, "closed")
@@ -90,7 +90,7 @@ extension OperationState {
 }
 
 extension QueueKind {
-  var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .fifo: "fifo"
     case .actor: "actor"

@@ -1,7 +1,7 @@
 /// One entry of a snapshot; see `inturn_entry`. It is a copy, so that it stays valid when its object
 /// has changed or is gone.
-package struct SnapshotEntry {
-  package enum Kind: Int32 {
+package struct SnapshotEntry: Sendable {
+  package enum Kind: Int32, Sendable {
     case executor = 1
     case clock, owner, batch, wait, queue
     /// Follow their queue.
@@ -10,7 +10,7 @@ package struct SnapshotEntry {
     case after, name
   }
 
-  package struct Flags: OptionSet {
+  package struct Flags: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 

@@ -1,6 +1,6 @@
 extension String {
   /// The string with each control character, such as a line feed, replaced by a space.
-  var inOneLine: String {
+  package var inOneLine: String {
     var line = UnicodeScalarView()
     for scalar in unicodeScalars {
       let isControl = scalar.value < 0x20 || 0x7f..<0xa0 ~= scalar.value

@@ -34,9 +34,11 @@ package final class Clock: @unchecked Sendable {
 
   package let isManual: Bool
   /// Set before the clock is shared; null for the system's.
-  @exclusivity(unchecked) var handle = Handle(bits: 0)
+  @exclusivity(unchecked) package internal(set) var handle = Handle(bits: 0)
   /// How many queues use the clock; protected by the engine's object lock.
   @exclusivity(unchecked) var users = 0
+  /// Whether its creator needs it no more; protected by the same lock.
+  @exclusivity(unchecked) var isReleased = false
 
   package init(isManual: Bool) {
     self.isManual = isManual

@@ -202,17 +202,17 @@ import Testing
   @Test func `a condition is asked just before the start`() async throws {
     let stage = QueueStage()
     let first = stage.hold("first")
-    let verdict = Protected(Verdict.start)
+    let verdict = Protected(OperationEnd?.none)
     let operations = (0..<3).map { number in
       stage.note(
         "\(number)",
         .with {
-          $0.condition = { number == 0 ? verdict.withLock { $0 } : number == 1 ? .giveUp : .start }
+          $0.condition = { number == 0 ? verdict.withLock { $0 } : number == 1 ? .cancelled : nil }
         }
       )
     }
     #expect(await first.hasStarted())
-    verdict.withLock { $0 = .skip }
+    verdict.withLock { $0 = .skipped }
     first.token.finish()
     var ends: [String] = []
     for operation in operations { ends.append(await operation.endInTime()) }

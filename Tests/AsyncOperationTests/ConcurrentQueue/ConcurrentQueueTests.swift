@@ -349,7 +349,7 @@ import Testing
       witness = kept
       operation = stage.queue.enqueue(
         .with {
-          $0.condition = { withExtendedLifetime(kept) { .start } }
+          $0.condition = { withExtendedLifetime(kept) { nil } }
           $0.retry = Retry { _, _ in withExtendedLifetime(kept) { true } }
         }
       ) { token in
@@ -395,6 +395,11 @@ import Testing
     }
     await #expect(processExitsWith: .failure) {
       ConcurrentQueue().enqueue(.with { $0.retry = Retry(jitter: 2) }) { $0.finish() }
+    }
+    await #expect(processExitsWith: .failure) {
+      let queue = ConcurrentQueue()
+      queue.enqueue(.with { $0.condition = { .abandoned } }) { $0.finish() }
+      try await queue.drain()
     }
     await #expect(processExitsWith: .failure) {
       try await ConcurrentQueue().drain(timeout: .seconds(-1))

@@ -187,7 +187,7 @@ let features: [(name: String, use: Use)] = [
       return await waits(it, for: other) { $0.exclusive = ["the printer"] }
     }
   ),
-  ("condition", { it in await it.say("a") { $0.condition = { .skip } }.ends(.skipped) }),
+  ("condition", { it in await it.say("a") { $0.condition = { .skipped } }.ends(.skipped) }),
   (
     "retry",
     { it in

@@ -128,7 +128,7 @@ let concurrent = [
       labelled("ask") {
         $0.condition = {
           block()
-          return .start
+          return nil
         }
       }
     ) { $0.finish() }
