@@ -34,7 +34,8 @@ extension Turn {
     if decidedRefusal != nil { return release() }
     begin()
     if let end = condition?() {
-      return _ = end.skips
+      return _ =
+        end.skips
         ? finish(.finished, cause: .skipped) : finish(.cancelled, cause: .condition)
     }
     do {
