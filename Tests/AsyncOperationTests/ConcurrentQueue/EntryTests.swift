@@ -59,6 +59,7 @@ import struct InturnCore.QueueOptions
     held.token.finish()
     try await queue.drain()
     #expect(try entries(of: "of entries").map(\.ended) == [2])
+    withExtendedLifetime((queue, owner)) {}
   }
 
   @Test func `an entry reads like its line of a dump`() throws {
@@ -76,6 +77,7 @@ import struct InturnCore.QueueOptions
     let told = try entries(of: "of \"lines\"")
     #expect(told.count == 5)
     for entry in told { #expect(lines.contains(entry.description[...]), "\(entry)") }
+    withExtendedLifetime(queue) {}
   }
 
   @Test func `a clock is told of until it and its queues are gone`() throws {
