@@ -30,9 +30,9 @@ public struct OperationOptions: Sendable {
   /// without it: ``OperationEnd/skipped`` if it is not needed any more, ``OperationEnd/cancelled`` if
   /// it cannot be done; any other end is a programmer's error.
   ///
-  /// On an interaction queue, that is the main thread, where
-  /// `MainActor.assumeIsolated` may be used. When the view disappears or the queue is suspended
-  /// before it returns, it is called again later.
+  /// On an interaction queue, it is called on the main thread, where `MainActor.assumeIsolated` may
+  /// be used. When the view disappears or the queue is suspended before it returns, it is called
+  /// again later.
   public var condition: (@Sendable () -> OperationEnd?)?
   /// Whether, and when, it is attempted again after a failure.
   public var retry: Retry?
