@@ -38,8 +38,12 @@ COLUMNS = (
 )
 
 
+class Failed(SystemExit):
+    """A program has failed or hangs. Ends this one unless it is caught."""
+
+
 def output(command: list[str]) -> list[str]:
-    """The lines that a program prints. Exits if it fails or hangs."""
+    """The lines that a program prints."""
     try:
         done = subprocess.run(
             command,
@@ -49,7 +53,7 @@ def output(command: list[str]) -> list[str]:
             timeout=LIMIT_SECONDS,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        sys.exit(f"report.py: {error}")
+        raise Failed(f"report.py: {error}") from error
     return done.stdout.splitlines()
 
 
@@ -182,9 +186,15 @@ def main() -> int:
     lines = list(describe(arguments))
     print("\n".join(lines))
     rows: list[Row] = []
+    failed: list[str] = []
     for case in cases:
         numbers = case.quick if arguments.quick else case.full
-        values = run_rounds(case, numbers, arguments.build, arguments.rounds)
+        try:
+            values = run_rounds(case, numbers, arguments.build, arguments.rounds)
+        except Failed as failure:
+            print(f"\n{case.name}: {failure}")
+            failed.append(case.name)
+            continue
         added = list(make_rows(case, values))
         sizes = ", ".join(f"{number:,}" for number in numbers)
         print_table(f"{case.name}: {case.title} ({sizes})", added)
@@ -202,7 +212,9 @@ def main() -> int:
             f"  {row.case}: {target.metric} of {target.subject}{against}:"
             f" {show(row.median)}, must reach {show(target.must)}"
         )
-    return 1 if missed and arguments.gate else 0
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed or (missed and arguments.gate) else 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It spins, then yields, then naps, and never enters the kernel to hand over: for sections this
 /// short, that costs a third of a lock that parks. Whoever comes first takes it, which keeps it
-/// where its cache line is. But once a thread has waited for a few naps, threads that have waited
+/// where its cache line is. But once a thread has waited until it would nap, threads that have waited
 /// for less leave the lock alone. It is not recursive. No user code is ever called while one is
 /// held.
 @usableFromInline
@@ -106,8 +106,8 @@ package struct Backoff {
   /// Whether the other thread has had only little time so far.
   package var isShort: Bool { round < 128 }
 
-  /// Whether it has taken a few naps.
-  package var isLong: Bool { round > 258 }
+  /// Whether each further pause is a nap.
+  package var isLong: Bool { round >= 256 }
 
   package mutating func pause() {
     round &+= 1
