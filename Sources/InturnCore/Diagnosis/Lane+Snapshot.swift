@@ -241,7 +241,8 @@ extension UnsafeMutablePointer<Lane> {
     let edges = word.isPending ? plan?.pointee.linkedCount ?? 0 : 0
     let claims = plan?.pointee.names
     let leader = slot.groups.flatMap { $0.pointee.isFollowing ? $0.pointee.party?.leader : nil }
-    let all = 1 + edges + (claims?.pointee.count ?? 0) + (leader == nil ? 0 : 1)
+    let nameCount = claims.map { Engine.current.pointee.names.count(of: $0) } ?? 0
+    let all = 1 + edges + nameCount + (leader == nil ? 0 : 1)
     if place.partsOf != id { (place.partsOf, place.parts) = (id, 0) }
     if place.parts == 0 && room.free < min(all, room.capacity / 2) { return false }
     while place.parts < all {

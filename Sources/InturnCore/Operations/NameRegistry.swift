@@ -124,6 +124,9 @@ final class NameRegistry: @unchecked Sendable {
     return (.pending, Handle(.operation, index: slot.index, generation: slot.firstGeneration))
   }
 
+  /// How many names an operation was given. That does not change, but what lies around it may.
+  func count(of claims: NameClaims.Pointer) -> Int { lock.withLock { claims.pointee.count } }
+
   /// How many names are held.
   var count: Int { lock.withLock { lines.count } }
 }
