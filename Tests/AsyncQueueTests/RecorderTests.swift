@@ -1,22 +1,10 @@
 import AsyncQueue
-import Foundation
 import InturnCore
 import TestSupport
 import Testing
 
 /// The recorder, and what is written.
 @Suite(.watched) struct RecorderTests {
-  /// What is written to a descriptor.
-  private func written(_ write: (Int32) -> Bool) throws -> String {
-    let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try Data().write(to: url)
-    defer { try? FileManager.default.removeItem(at: url) }
-    let file = try FileHandle(forWritingTo: url)
-    #expect(write(file.fileDescriptor))
-    try file.close()
-    return try String(contentsOf: url, encoding: .utf8)
-  }
-
   @Test func `a report has the last steps, and all of them are written`() async throws {
     Reports.begin()
     Engine.setStallLimit(nanoseconds: 50_000_000)

@@ -34,9 +34,12 @@ extension Turn {
     if decidedRefusal != nil { return release() }
     begin()
     if let end = condition?() {
-      return _ =
-        end.skips
-        ? finish(.finished, cause: .skipped) : finish(.cancelled, cause: .condition)
+      if end.skips {
+        finish(.finished, cause: .skipped)
+      } else {
+        finish(.cancelled, cause: .condition)
+      }
+      return
     }
     do {
       try Task.checkCancellation()

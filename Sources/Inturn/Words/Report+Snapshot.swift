@@ -2,9 +2,10 @@ import InturnCore
 
 extension Report {
   /// All that there is: executors, clocks, owners, batches and waits; then each queue with its
-  /// operations, running ones first, each followed by the names and the operations that it waits for.
+  /// operations, running ones first, each followed by the operations that it comes after and its
+  /// exclusive names.
   ///
-  /// Nothing stops for it. A queue is told as it is at one moment, up to 100 entries; the rest of a
+  /// May be called from any thread, and takes time for each entry. Nothing stops for it. A queue is told as it is at one moment, up to 100 entries; the rest of a
   /// longer one in pieces, each as it is at a moment of its own. Consecutive pending operations of
   /// which nothing else is known are one entry with a count. A ``Batch`` of Swift's is not told, but
   /// its operations are.
@@ -21,8 +22,9 @@ extension Report {
 
   /// One thing that there is: a copy, which stays as it is.
   ///
-  /// Its properties have the names and the meaning of the C library's `inturn_entry`. Those that its
-  /// kind does not have are nil, false or zero. Objects have numbers, which can be compared.
+  /// It says what the C library's `inturn_entry` says. Properties that its kind does not have are
+  /// nil, empty or zero. Objects have numbers, which can be compared: a number names one object as
+  /// long as the process lives.
   public struct Entry: Sendable {
     fileprivate let copy: SnapshotEntry
 

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -69,11 +68,9 @@ import struct InturnCore.QueueOptions
     queue.enqueue(.with { $0.after = [first] }) { $0.finish() }
     queue.enqueue { $0.finish() }
     queue.close()
-    let pipe = Pipe()
-    #expect(Report.dumpAll(to: pipe.fileHandleForWriting.fileDescriptor))
-    try pipe.fileHandleForWriting.close()
-    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }
+    let lines = try written { Report.dumpAll(to: $0) }.split(separator: "\n").map {
+      $0.drop { $0 == " " }
+    }
     let told = try entries(of: "of \"lines\"")
     #expect(told.count == 5)
     for entry in told { #expect(lines.contains(entry.description[...]), "\(entry)") }

@@ -54,24 +54,6 @@ char *read_file(pid_t process, const char *name, size_t *out_length) {
   return bytes;
 }
 
-char *read_living(pid_t process, const char *name, size_t *out_length) {
-  size_t length = 0;
-  char *bytes = NULL;
-  pid_t thread, next = living_thread(process);
-  do {
-    free(bytes);
-    thread = next;
-    bytes = read_file(thread, name, &length);
-    int error = errno;
-    if (length == 0) // as when the thread has ended meanwhile
-      next = living_thread(process);
-    errno = error;
-  } while (next != thread);
-  if (out_length)
-    *out_length = length;
-  return bytes;
-}
-
 // Finding processes
 
 /// Replaces what a terminal might obey, as others choose the names that are
@@ -424,8 +406,7 @@ pid_t use_debugger(const char *how) {
 
 /// Reads the whole engine. False if it cannot be read: `fault` says why.
 static bool take_picture(pid_t process, char fault[256]) {
-  memory.process = process;
-  memory.thread = has_debugger ? process : living_thread(process);
+  memory.process = memory.thread = process;
   unsigned copies = 1;
   enum finding finding =
       has_debugger ? FOUND

@@ -32,7 +32,8 @@ char *read_file(pid_t process, const char *name, size_t *out_length);
 /// though the process goes on.
 pid_t living_thread(pid_t process);
 
-/// As `read_file`, for what only a living thread has.
+/// As `read_file`, by a thread that is alive: for files that are empty, or
+/// cannot be read, by one that has ended.
 char *read_living(pid_t process, const char *name, size_t *out_length);
 
 /// Reads memory by way of a debugger from now on, as inturn-gdb.py asks.

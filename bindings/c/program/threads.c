@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "picture.h"
 #include "program.h"
@@ -104,6 +104,24 @@ pid_t living_thread(pid_t process) {
   return id > 0 ? id : process;
 }
 
+char *read_living(pid_t process, const char *name, size_t *out_length) {
+  size_t length = 0;
+  char *bytes = NULL;
+  pid_t thread, next = process;
+  do {
+    free(bytes);
+    thread = next;
+    bytes = read_file(thread, name, &length);
+    int error = errno;
+    if (length == 0) // as when the thread has ended meanwhile
+      next = living_thread(process);
+    errno = error;
+  } while (next != thread);
+  if (out_length)
+    *out_length = length;
+  return bytes;
+}
+
 /// False if the thread has ended.
 static bool stop(pid_t process, struct thread *thread) {
   if (ptrace(PTRACE_SEIZE, thread->id, 0, 0) != 0) {
@@ -115,13 +133,13 @@ static bool stop(pid_t process, struct thread *thread) {
          strerror(errno));
   }
   int status;
-  pid_t stopped = 0;
+  pid_t stopped;
   if (ptrace(PTRACE_INTERRUPT, thread->id, 0, 0) != 0)
     return false;
   // The end of the first thread is not told before that of the others.
   while ((stopped = waitpid(thread->id, &status, __WALL | WNOHANG)) == 0 &&
          !has_ended(process, thread->id))
-    sched_yield();
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
   if (stopped <= 0 || !WIFSTOPPED(status))
     return false;
   // It may have stopped for a signal that it was just about to get.
