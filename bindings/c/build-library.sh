@@ -68,8 +68,8 @@ link_flags=(
   # All symbols are bound when it is loaded, so that the first call of a function
   # costs no more than others, and the tables are read-only afterwards.
   -Wl,-z,now -Wl,-z,relro
-  # Drops unreferenced sections.
-  -Wl,--gc-sections
+  # Drops unreferenced sections, and strings that are the ends of others.
+  -Wl,--gc-sections -Wl,-O2
 )
 # No symbol table and no debug information.
 [[ $configuration == debug ]] || link_flags+=(-s)
@@ -86,7 +86,7 @@ compile_embedded() {
       "$inturn_root/Sources/$module/include/$module.h" \
       >"$work/$module/module.modulemap"
   done
-  c_flags=(-fPIC -fvisibility=hidden -ffunction-sections -fdata-sections)
+  c_flags=(-fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -fno-ident)
   swift_flags=(
     -enable-experimental-feature Embedded -wmo -parse-as-library
     -package-name inturn -swift-version 6 -Xfrontend -function-sections
@@ -124,13 +124,14 @@ compile_embedded() {
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
   # Swift's allocations go through functions that are not refused: see Memory.c. A
-  # hash of the compiler's arguments would differ from folder to folder.
+  # hash of the compiler's arguments would differ from folder to folder. Nobody reads
+  # the compiler's name.
   local file
   for file in core api; do
     "$(swift_tool llvm-objcopy)" \
       --redefine-sym posix_memalign=inturn_system_allocate \
       --redefine-sym free=inturn_system_free \
-      --remove-section=.swift_modhash "$work/$file.o"
+      --remove-section=.swift_modhash --remove-section=.comment "$work/$file.o"
   done
   shared_objects=("$work/core.o" "$work/api.o")
   # Comparing strings needs Unicode's large tables. Only unoptimised code contains
@@ -142,7 +143,7 @@ compile_embedded() {
   for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
     flags=()
     # Dumps and traces are written seldom.
-    if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace[A-Z].*)\.c$ ]]; then
+    if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace.*)\.c$ ]]; then
       flags+=(-Os)
     fi
     compile_c static_objects "$file" "${flags[@]}"
