@@ -489,13 +489,14 @@ typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
 
 /* Sites ------------------------------------------------------------------- */
 
-/* A site is a line of your program that enqueues operations or suspends queues.
-   Reports name it, as in `"save" (app.c:88) of queue "database"`. With gcc and
-   clang you need do nothing for that in C: inturn_queue_enqueue and others are
-   macros, too, which make a site for each call and pass it to the function of
-   that name with _at. To keep it costs an operation no memory, and no time that
-   can be measured. No line is known of what calls the function itself: another
-   compiler; an address of the function; the name in parentheses, as in
+/* A site is a line of your program that enqueues operations, suspends queues or
+   waits. Reports name it, as in `"save" (app.c:88) of queue "database"`. With
+   gcc and clang you need do nothing for that in C: inturn_queue_enqueue and
+   others are macros, too, which make a site for each call and pass it to the
+   function of that name with _at; those that wait (see section 9) pass it to
+   inturn_report_wait_at. To keep it costs an operation no memory, and no time
+   that can be measured. No line is known of what calls the function itself:
+   another compiler; an address of the function; the name in parentheses, as in
    `(inturn_queue_suspend)(queue)`, which is the way in C for inline functions
    that are not static; what defines INTURN_NO_SITES before it includes this
    header, such as a file with pointers of the functions' names. In C++,
@@ -1923,7 +1924,10 @@ typedef enum inturn_stall_cause {
   INTURN_STALL_DELAY = 12, /* its rate or a delay lets nothing start yet */
   /* What may start is not called. */
   INTURN_STALL_EXECUTOR = 13, /* nobody drains it, or who does is in a call */
-  INTURN_STALL_POOL = 14      /* all threads of the pool are in calls */
+  INTURN_STALL_POOL = 14,     /* all threads of the pool are in calls */
+  /* What runs waits for the next link: in its call, or by inturn_await_begin.
+   */
+  INTURN_STALL_WAIT = 15
 } inturn_stall_cause;
 
 /* One link of the chain from what is stuck to its cause: an operation, or a
@@ -2035,6 +2039,14 @@ inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
    Statuses: handle statuses (E_WRONG_KIND: of another object),
    E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_report_set_awaited(uint64_t id);
+
+/* Says from which line the calling thread waits next, for reports and
+   snapshots. It is so until the next call returns that section 9 names, or
+   inturn_await_begin, whether it has to wait or not. NULL: the line is not
+   known. The macros of those functions say it, in C with gcc and clang: see
+   inturn_site. When memory runs out, the line is not known.
+   Statuses: none. */
+inturn_status inturn_report_wait_at(inturn_site *INTURN_NULLABLE site);
 
 /* Begins a wait of a task: of whatever waits in no call of the library, such as
    a coroutine, inside the work of operations that end only when it goes on. So
@@ -2248,6 +2260,21 @@ inturn_status inturn_trace_write(int fd);
   inturn_queue_suspend_at(INTURN_HERE, __VA_ARGS__)
 #define inturn_queue_suspend_for(...)                                          \
   inturn_queue_suspend_for_at(INTURN_HERE, __VA_ARGS__)
+#define INTURN_WAIT(name, ...)                                                 \
+  ((void)inturn_report_wait_at(INTURN_HERE), name(__VA_ARGS__))
+#define inturn_operation_wait(...)                                             \
+  INTURN_WAIT(inturn_operation_wait, __VA_ARGS__)
+#define inturn_batch_wait(...) INTURN_WAIT(inturn_batch_wait, __VA_ARGS__)
+#define inturn_queue_drain(...) INTURN_WAIT(inturn_queue_drain, __VA_ARGS__)
+#define inturn_queue_drain_or_list(...)                                        \
+  INTURN_WAIT(inturn_queue_drain_or_list, __VA_ARGS__)
+#define inturn_queue_destroy(...) INTURN_WAIT(inturn_queue_destroy, __VA_ARGS__)
+#define inturn_value_wait(...) INTURN_WAIT(inturn_value_wait, __VA_ARGS__)
+#define inturn_value_drain(...) INTURN_WAIT(inturn_value_drain, __VA_ARGS__)
+#define inturn_value_destroy(...) INTURN_WAIT(inturn_value_destroy, __VA_ARGS__)
+#define inturn_observation_cancel(...)                                         \
+  INTURN_WAIT(inturn_observation_cancel, __VA_ARGS__)
+#define inturn_await_begin(...) INTURN_WAIT(inturn_await_begin, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

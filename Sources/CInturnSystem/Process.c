@@ -18,6 +18,7 @@ _Alignas(16) struct inturn_system_process inturn_system_this_process = {
     .mark = INTURN_LAYOUT_MARK, .number = INTURN_LAYOUT_NUMBER, .state = 1};
 
 _Thread_local void *inturn_system_innermost_frame;
+_Thread_local uint32_t inturn_system_wait_site;
 _Thread_local void *inturn_system_recording_block;
 
 bool inturn_system_has_steady_ticks; // relaxed: it is set before it is used

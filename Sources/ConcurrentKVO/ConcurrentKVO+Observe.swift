@@ -58,9 +58,18 @@ extension ConcurrentKVO {
   ///
   /// Returns false on a time-out, and when it would wait for itself: inside an observer of this
   /// value, or round a ring of waits, which is reported.
+  ///
+  /// - Parameters:
+  ///   - timeout: Nil for no limit.
+  ///   - fileID: Where it waits, for reports.
+  ///   - line: The same.
   @discardableResult
-  public func drain(timeout: Duration? = nil) -> Bool {
-    trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
+  public func drain(
+    timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    Site(fileID, line).waiting {
+      trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
+    }
   }
 
   /// Waits until the predicate accepts the value, and returns it: the present value, or that of a
@@ -70,9 +79,12 @@ extension ConcurrentKVO {
   /// this value, or round a ring of waits, which is reported. The predicate is called on this
   /// thread. Asynchronous code uses ``values(buffering:)`` instead.
   public func wait<Failure: Error>(
-    timeout: Duration? = nil, until predicate: (T) throws(Failure) -> Bool
+    timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    until predicate: (T) throws(Failure) -> Bool
   ) throws(Failure) -> T? {
-    try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
+    try Site(fileID, line).waiting { () throws(Failure) in
+      try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
+    }
   }
 }
 

@@ -151,6 +151,7 @@ public func inturn_batch_get_end(
 public func inturn_batch_wait(
   _ batch: inturn_batch, _ timeout_ns: Int64, _ out_end: UnsafeMutablePointer<inturn_batch_end>?
 ) -> inturn_status {
+  defer { Site.forgetWait() }
   let (status, batch) = Engine.batch(Handle(batch))
   guard let batch else { return inturn_status(status) }
   if !canBeFilled(out_end) { return refuse("out_end->size") }

@@ -141,11 +141,18 @@ public func inturn_report_set_awaited(_ id: UInt64) -> inturn_status {
   inturn_status(Engine.setAwaited(Handle(bits: id)))
 }
 
+@_cdecl("inturn_report_wait_at") @implementation
+public func inturn_report_wait_at(_ site: UnsafeMutablePointer<inturn_site>?) -> inturn_status {
+  Site.ofWait = Site(site)
+  return INTURN_OK
+}
+
 @_cdecl("inturn_await_begin") @implementation
 public func inturn_await_begin(
   _ awaited: UInt64, _ inside: UnsafePointer<inturn_token>?, _ count: Int,
   _ out_await: UnsafeMutablePointer<inturn_await>?
 ) -> inturn_status {
+  defer { Site.forgetWait() }
   guard let out_await else { return refuse("out_await") }
   guard inside != nil || count == 0 else { return refuse("inside") }
   guard (0...Engine.maximumOperations).contains(count) else { return refuse("count") }

@@ -59,7 +59,8 @@ private func check(
 public func inturn_observation_cancel(
   _ observation: inturn_observation, _ timeout_ns: Int64
 ) -> inturn_status {
-  inturn_status(
+  defer { Site.forgetWait() }
+  return inturn_status(
     Engine.cancel(observation: Handle(observation), timeoutNanoseconds: timeout_ns))
 }
 
@@ -68,6 +69,7 @@ public func inturn_value_wait(
   _ value: inturn_value, _ predicate: inturn_predicate_fn?, _ context: UnsafeMutableRawPointer?,
   _ timeout_ns: Int64, _ out_datum: UnsafeMutablePointer<inturn_datum>?
 ) -> inturn_status {
+  defer { Site.forgetWait() }
   let (refusal, _) = Engine.references(of: Handle(value))
   if !refusal.isOK { return inturn_status(refusal) }
   guard let predicate else { return refuse("predicate") }

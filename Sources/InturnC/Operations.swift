@@ -21,6 +21,7 @@ public func inturn_operation_cancel(_ operation: inturn_operation) -> inturn_sta
 public func inturn_operation_wait(
   _ operation: inturn_operation, _ timeout_ns: Int64, _ out_end: UnsafeMutablePointer<inturn_end>?
 ) -> inturn_status {
+  defer { Site.forgetWait() }
   guard canBeFilled(out_end) else { return refuse("out_end->size") }
   let (status, end) = Engine.wait(for: Handle(operation), timeoutNanoseconds: timeout_ns)
   if let end, let out_end { fill(out_end, inturn_end(end)) }

@@ -466,7 +466,8 @@ public func inturn_queue_close(_ queue: inturn_queue) -> inturn_status {
 
 @_cdecl("inturn_queue_drain") @implementation
 public func inturn_queue_drain(_ queue: inturn_queue, _ timeout_ns: Int64) -> inturn_status {
-  inturn_status(Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns))
+  defer { Site.forgetWait() }
+  return inturn_status(Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns))
 }
 
 @_cdecl("inturn_queue_drain_or_list") @implementation
@@ -475,6 +476,7 @@ public func inturn_queue_drain_or_list(
   _ infos: UnsafeMutablePointer<inturn_operation_info>?, _ room: Int,
   _ out_count: UnsafeMutablePointer<Int>?
 ) -> inturn_status {
+  defer { Site.forgetWait() }
   var list = InfoList(infos, room)
   guard let out_count, list.isThere else {
     let status = Engine.drain(Handle(queue), timeoutNanoseconds: 0)
@@ -488,5 +490,6 @@ public func inturn_queue_drain_or_list(
 
 @_cdecl("inturn_queue_destroy") @implementation
 public func inturn_queue_destroy(_ queue: inturn_queue) -> inturn_status {
-  inturn_status(Engine.destroy(queue: Handle(queue)))
+  defer { Site.forgetWait() }
+  return inturn_status(Engine.destroy(queue: Handle(queue)))
 }

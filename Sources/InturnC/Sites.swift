@@ -15,6 +15,10 @@ extension Site {
     self = Site(in: cache) ?? Site(new: site, cache)
   }
 
+  /// A call that may wait is over: its line is not to be taken for that of another one.
+  @inline(__always)
+  static func forgetWait() { ofWait = .unknown }
+
   @inline(never)
   private init(new site: UnsafeMutablePointer<inturn_site>, _ cache: Cache) {
     guard let file = site.pointee.file else {

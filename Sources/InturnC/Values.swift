@@ -167,10 +167,12 @@ private func with(
 
 @_cdecl("inturn_value_drain") @implementation
 public func inturn_value_drain(_ value: inturn_value, _ timeout_ns: Int64) -> inturn_status {
-  inturn_status(Engine.drain(value: Handle(value), timeoutNanoseconds: timeout_ns))
+  defer { Site.forgetWait() }
+  return inturn_status(Engine.drain(value: Handle(value), timeoutNanoseconds: timeout_ns))
 }
 
 @_cdecl("inturn_value_destroy") @implementation
 public func inturn_value_destroy(_ value: inturn_value) -> inturn_status {
-  inturn_status(Engine.destroy(value: Handle(value)))
+  defer { Site.forgetWait() }
+  return inturn_status(Engine.destroy(value: Handle(value)))
 }

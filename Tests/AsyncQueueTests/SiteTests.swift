@@ -1,7 +1,8 @@
 import AsyncQueue
-import InturnCore
 import TestSupport
 import Testing
+
+import enum InturnCore.Engine
 
 /// The lines that are named in reports.
 @Suite(.watched, .serialized) struct SiteTests {
@@ -76,13 +77,54 @@ import Testing
     #expect(told.first?.line == line)
   }
 
-  @Test func `the names of methods alone stand for the forms without a line`() async {
+  /// Waits in an operation of the queue, which a snapshot has to tell with this line.
+  private func isTold(
+    line: Int, _ wait: @escaping @Sendable (FIFOQueue, QueuedOperation) async throws -> Void
+  ) async throws {
+    Engine.setStallLimit(nanoseconds: 0)
+    let other = FIFOQueue(name: "other")
+    let held = other.enqueueTask { _ = await end.wait() }
+    let task = Task(on: queue) { try await wait(other, held) }
+    let queue = try #require(Report.snapshot().first { $0.label == "stuck" }).id
+    var told: Report.Entry?
+    while told == nil {
+      told = Report.snapshot().first { $0.kind == "wait" && $0.other == queue }
+      await Task.yield()
+    }
+    #expect(told?.line == line)
+    #expect(told?.fileID == "AsyncQueueTests/SiteTests.swift")
+    end.raise()
+    try await task.value
+  }
+
+  @Test func `the line that drains a queue is told`() async throws {
+    try await isTold(line: #line) { other, _ in try await other.drain() }
+  }
+
+  @Test func `the line that drains a queue for a time is told`() async throws {
+    try await isTold(line: #line) { other, _ in try await other.drain(timeout: .seconds(60)) }
+  }
+
+  @Test func `the line that waits for an operation is told`() async throws {
+    try await isTold(line: #line) { _, held in _ = await held.waitForEnd() }
+  }
+
+  @Test func `the line that waits for a batch is told`() async throws {
+    try await isTold(line: #line) { _, held in try await Batch.all([held]).waitForEnd() }
+  }
+
+  @Test func `the line that waits for its turn is told`() async throws {
+    try await isTold(line: #line) { other, _ in await other.run {} }
+  }
+
+  @Test func `the names of methods alone stand for the forms without a line`() async throws {
     let ran = Counter()
     let target = Target()
     let (room, screen) = (ActorQueue(of: target), MainActorQueue())
     let queues: [any WorkQueue] = [queue, room, screen]
     let (add, addOnActor, addOnMain) = (queue.enqueue, room.enqueue, screen.enqueue)
     let (suspend, resume): (() -> Void, () -> Void) = (queue.suspend, queue.resume)
+    let drain: () async throws(QueueError) -> [OperationInfo] = queue.drain
     suspend()
     add { ran.add() }
     [{ @Sendable () async in ran.add() }].forEach(queue.enqueue)
@@ -93,6 +135,9 @@ import Testing
     resume()
     for queue in queues { await queue.drained() }
     #expect(ran.value == 5)
+    #expect(try await drain().isEmpty)
+    let wait = queue.enqueueTask {}.waitForEnd
+    #expect(await wait() == .finished)
   }
 
   @Test func `a queue of somebody else's is suspended as it says`() {

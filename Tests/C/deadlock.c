@@ -50,7 +50,10 @@ static void the_own_queue_cannot_be_waited_for(inturn_queue_kind kind) {
   CHECK(strstr(told.message, "own queue") != NULL);
 }
 
+static int line_of_drain;
+
 static void drain_own(void *context, inturn_token token) {
+  line_of_drain = __LINE__ + 1;
   CHECK_STATUS(inturn_queue_drain(*(inturn_queue *)context, LIMIT_NS),
                INTURN_E_DEADLOCK);
   just_finish(context, token);
@@ -66,6 +69,9 @@ static void the_line_of_the_work_that_waits_is_told(void) {
   GATE_WAIT(&told.told, 1);
   CHECK_TEXT(told.site, site);
   CHECK(strstr(told.message, "; the work that waits was enqueued at ") != NULL);
+  CHECK(strstr(told.message, ", and waits at ") != NULL);
+  snprintf(site, sizeof site, "deadlock.c:%d", line_of_drain);
+  CHECK(strstr(told.message, site) != NULL);
   o.label = "labelled";
   CHECK_OK(inturn_queue_enqueue_with(own, &o, drain_own, &own, NULL, NULL));
   snprintf(site, sizeof site, "deadlock.c:%d", __LINE__ - 1);

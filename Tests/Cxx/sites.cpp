@@ -130,3 +130,67 @@ TEST(a_suspend_has_a_site) {
   set_stall_limit({});
   set_report_handler({});
 }
+
+namespace {
+
+/* What work waits for, and in which line. */
+struct waiter {
+  queue network;
+  kept_token held;
+  operation load = network.enqueue(held.keep());
+  batch next = network.enqueue_batch(one_work());
+  value<std::int64_t> number{0};
+  int line = 0;
+
+  static std::vector<work> one_work() {
+    std::vector<work> works;
+    works.emplace_back([] {});
+    return works;
+  }
+};
+
+/* Calls that in another queue, where a snapshot tells its line. */
+void check_line(void (*wait)(waiter &waiter)) {
+  waiter waiter;
+  {
+    queue database;
+    database.post([&] { wait(waiter); });
+    bool is_told = false;
+    while (!is_told)
+      snapshot([&](const inturn_entry &entry) {
+        if (entry.kind != INTURN_ENTRY_WAIT)
+          return true;
+        is_told = true;
+        CHECK(entry.file != nullptr &&
+              std::strstr(entry.file, "sites.cpp") != nullptr);
+        CHECK_EQUAL(int(entry.line), waiter.line);
+        return false;
+      });
+    waiter.held.token.finish();
+    waiter.number.set(1);
+  }
+  waiter.network.drain();
+}
+
+constexpr std::chrono::minutes a_minute(1);
+
+bool is_one(std::int64_t number) { return number == 1; }
+
+} // namespace
+
+TEST(a_wait_has_a_site) {
+  check_line([](waiter &w) { w.line = __LINE__, w.load.wait(); });
+  check_line([](waiter &w) { w.line = __LINE__, w.load.wait_for(a_minute); });
+  check_line([](waiter &w) { w.line = __LINE__, w.next.wait(); });
+  check_line([](waiter &w) { w.line = __LINE__, w.next.wait_for(a_minute); });
+  check_line([](waiter &w) { w.line = __LINE__, w.network.drain(); });
+  check_line(
+      [](waiter &w) { w.line = __LINE__, w.network.drain_for(a_minute); });
+  check_line([](waiter &w) {
+    w.line = __LINE__, w.network.drain_or_list(a_minute, 1);
+  });
+  check_line([](waiter &w) { w.line = __LINE__, w.number.wait(is_one); });
+  check_line([](waiter &w) {
+    w.line = __LINE__, w.number.wait_for(is_one, a_minute);
+  });
+}

@@ -256,6 +256,7 @@ import Testing
     let waiting = try #require(entry.wait)
     let wait = read(waiting, as: inturn_layout_wait.self)
     #expect((wait.number, wait.thread) == (waiting.number, UInt64(waiting.thread)))
+    #expect(wait.site == 0)
     #expect((wait.target, wait.target_kind >> 5) == (bits(lanes[1]), 0))
     #expect((wait.storage, wait.is_decided, wait.is_there) == (engine.pointee.waits, 1, 1))
     #expect(elements(at: storage.pointee.threads).contains(address(waiting)))
@@ -268,12 +269,13 @@ import Testing
 
     let task = TaskWait(
       inside: { [TaskWait.Holder(lanes[0], 8)] }, needing: { [.quiet(queues[1])] },
-      awaiting: queues[1])
+      at: Site("File.swift", 7), awaiting: queues[1])
     #expect(read(task, as: inturn_layout_task.self).awaited == queues[1].bits)
     let begun = try WaitGraph.enter(task)
     let ofTask = try #require(begun.wait)
     let told = read(ofTask, as: inturn_layout_wait.self)
     #expect((told.target, told.target_kind >> 5) == (address(task), 4))
+    #expect(told.site == task.site.bits && told.site != 0)
     let places = elements(at: told.places)
     let place = UnsafePointer<inturn_layout_task_place>(bitPattern: UInt(places[0]))!.pointee
     #expect((place.lane, place.wait, place.next) == (bits(lanes[0]), address(ofTask), 0))

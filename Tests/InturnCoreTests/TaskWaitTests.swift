@@ -38,7 +38,7 @@ import Testing
 
     func enter() throws(WaitGraph.Deadlock) -> WaitGraph.Entry {
       let (holders, needs) = (holders, needs)
-      return try WaitGraph.enter(TaskWait(inside: { holders }, needing: { needs }))
+      return try WaitGraph.enter(TaskWait(inside: { holders }, needing: { needs }, at: .unknown))
     }
   }
 
@@ -152,13 +152,15 @@ import Testing
     func enter(_ holder: Int, needing queue: Int) throws -> WaitGraph.Entry {
       let (holder, need) = (stage.holder(holder, holder), Need.place(in: stage.queues[queue]))
       return try WaitGraph.enter(
-        TaskWait {
-          looks += 1
-          return [holder]
-        } needing: {
-          looks += 1
-          return [need]
-        })
+        TaskWait(
+          inside: {
+            looks += 1
+            return [holder]
+          },
+          needing: {
+            looks += 1
+            return [need]
+          }, at: .unknown))
     }
     // All wait for one queue, then each for the one before it, and the first for nobody.
     var entries = try (1...count).map { try enter($0, needing: 0) }

@@ -148,7 +148,7 @@ extension QueueCore {
     do {
       // As for a visit.
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
-      let entry = try TaskWaits.enter(.turn(self))
+      let entry = try TaskWaits.enter(.turn(self), at: Site(fileID, line))
       defer { TaskWaits.leave(entry) }
       turn = try await turnForCaller(
         isObstinate: !Self.canThrow(Failure.self), options: options, site: Site(fileID, line))
@@ -186,7 +186,7 @@ extension QueueCore {
   ) async throws(Failure) -> Value {
     if let nothing = () as? Value { return nothing }
     do throws(QueueError) {
-      let entry = try TaskWaits.enter(.quiet(self))
+      let entry = try TaskWaits.enter(.quiet(self), at: Site(fileID, line))
       defer { TaskWaits.leave(entry) }
       await waitUntilQuiet(timeout: nil)
     } catch {

@@ -33,10 +33,12 @@ enum TaskWaits {
     }
   }
 
-  /// Begins a wait of the current task. Throws, after a report, if it could never end.
-  static func enter(_ target: Target) throws(QueueError) -> Entry {
+  /// Begins a wait of the current task, in this line. Throws, after a report, if it could never end.
+  static func enter(
+    _ target: Target, at site: @autoclosure () -> Site
+  ) throws(QueueError) -> Entry {
     guard let holders = currentHolders else { return .none }
-    return try enter(target, inside: holders)
+    return try enter(target, inside: holders, at: site())
   }
 
   /// Begins a wait of the current task for the end of the task at this address. `isCancelled` says
@@ -46,7 +48,7 @@ enum TaskWaits {
   ) throws(QueueError) -> Entry {
     guard let holders = currentHolders, let awaited = TaskTable.find(task) else { return .none }
     if awaited.isCancellable && isCancelled() { return .none }
-    return try enter(.end(awaited), inside: holders)
+    return try enter(.end(awaited), inside: holders, at: .unknown)
   }
 
   /// The operations, of any module's queues, that contain the current task; nil where there is none.
@@ -59,10 +61,10 @@ enum TaskWaits {
   }
 
   private static func enter(
-    _ target: Target, inside holders: @escaping () -> [TaskWait.Holder]
+    _ target: Target, inside holders: @escaping () -> [TaskWait.Holder], at site: Site
   ) throws(QueueError) -> Entry {
     do {
-      return try WaitGraph.enter(TaskWait(inside: holders, needing: { target.needs }))
+      return try WaitGraph.enter(TaskWait(inside: holders, needing: { target.needs }, at: site))
     } catch {
       guard case .end(let awaited) = target else { throw .deadlock(error.message) }
       let line = awaited.site.text.map { " The task that is awaited is of \($0)." } ?? ""

@@ -25,10 +25,11 @@ extension OrderedQueue {
   /// cancelled: its task is not the queue's.
   public func cancelAll() { core.cancelAll() }
 
-  @discardableResult
-  public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
+  package func drain(
+    timeout: Duration?, at site: Site
+  ) async throws(QueueError) -> [OperationInfo] {
     require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
-    let entry = try TaskWaits.enter(.quiet(core))
+    let entry = try TaskWaits.enter(.quiet(core), at: site)
     defer { TaskWaits.leave(entry) }
     await core.waitUntilQuiet(timeout: timeout)
     return core.list(atMost: 100)

@@ -84,6 +84,16 @@ static inline void inturn_system_set_frame(void *_Nullable frame) {
   inturn_system_innermost_frame = frame;
 }
 
+/// From which line the calling thread's next wait is made; see `Site.ofWait`.
+extern _Thread_local uint32_t inturn_system_wait_site
+    __attribute__((visibility("hidden")));
+static inline uint32_t inturn_system_site_of_wait(void) {
+  return inturn_system_wait_site;
+}
+static inline void inturn_system_set_site_of_wait(uint32_t site) {
+  inturn_system_wait_site = site;
+}
+
 /// The calling thread's block of the recorder; see `Recorder`. As the thread
 /// ends, it gives the block up.
 extern _Thread_local void *_Nullable inturn_system_recording_block

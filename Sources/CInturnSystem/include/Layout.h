@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 6
+#define INTURN_LAYOUT_NUMBER 7
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -68,6 +68,7 @@ struct inturn_layout_wait {
   inturn_layout_address frames; // an array
   uint64_t thread;
   uint8_t is_on_main_thread;
+  uint32_t site;
   inturn_layout_address target;
   uint64_t observation;
   uint8_t target_kind;
@@ -85,7 +86,7 @@ struct inturn_layout_frame {
 /// `TaskWait`
 struct inturn_layout_task {
   uint64_t unread[6];
-  uint32_t site;
+  uint32_t site, origin;
   uint64_t awaited;
 };
 

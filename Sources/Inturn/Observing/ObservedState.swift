@@ -84,9 +84,18 @@ public final class ObservedState<T: Sendable>: Sendable {
   ///
   /// Returns false on a time-out, and when it would wait for itself: inside an observer, or round a
   /// ring of waits, which is reported. Blocks the thread.
+  ///
+  /// - Parameters:
+  ///   - timeout: Nil for no limit.
+  ///   - fileID: Where it waits, for reports.
+  ///   - line: The same.
   @discardableResult
-  public func drain(timeout: Duration? = nil) -> Bool {
-    trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
+  public func drain(
+    timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    Site(fileID, line).waiting {
+      trail.drain(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1) == .ok
+    }
   }
 
   /// Waits until the predicate accepts the state, and returns it: the present state, or that of a
@@ -95,9 +104,12 @@ public final class ObservedState<T: Sendable>: Sendable {
   /// Returns nil on a time-out, when the state will not change any more, and when it would wait for
   /// itself: inside an inline observer, or round a ring of waits, which is reported.
   public func wait<Failure: Error>(
-    timeout: Duration? = nil, until predicate: (T) throws(Failure) -> Bool
+    timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    until predicate: (T) throws(Failure) -> Bool
   ) throws(Failure) -> T? {
-    try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
+    try Site(fileID, line).waiting { () throws(Failure) in
+      try trail.wait(timeoutNanoseconds: timeout?.clampedNanoseconds ?? -1, until: predicate).1
+    }
   }
 
   /// The present state and each new one, until it will not change any more.

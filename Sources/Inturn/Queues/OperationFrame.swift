@@ -60,16 +60,16 @@ package final class OperationFrame: Sendable {
 
   // MARK: Waiting
 
-  /// Begins a wait of the current task; throws, after a report, if it could never end. While it
-  /// lasts, `needs` says, under a lock, what it depends on.
+  /// Begins a wait of the current task, in this line; throws, after a report, if it could never end.
+  /// While it lasts, `needs` says, under a lock, what it depends on.
   static func enter(
-    needing needs: @escaping () -> [TaskWait.Need]
+    at site: Site, needing needs: @escaping () -> [TaskWait.Need]
   ) throws(QueueError) -> WaitGraph.Entry {
     let own = holdersOfCurrent
     let others = Self.others.withLock({ $0 }).holders?()
     guard let holders = TaskWait.joined(own, others) else { return .none }
     do {
-      return try WaitGraph.enter(TaskWait(inside: holders, needing: needs))
+      return try WaitGraph.enter(TaskWait(inside: holders, needing: needs, at: site))
     } catch {
       throw QueueError.deadlock(error.message)
     }

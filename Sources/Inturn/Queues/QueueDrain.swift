@@ -1,12 +1,12 @@
 import InturnCore
 
 extension QueueEngine {
-  func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
+  func drain(timeout: Duration?, at site: Site) async throws(QueueError) -> [OperationInfo] {
     require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
     if timeout == .zero {
       return Engine.drain(handle, timeoutNanoseconds: 0) == .ok ? [] : notDrained
     }
-    let entry = try OperationFrame.enter { [handle] in [.quiet(handle)] }
+    let entry = try OperationFrame.enter(at: site) { [handle] in [.quiet(handle)] }
     defer { WaitGraph.leave(entry) }
     let isQuiet = await quietWaits.wait(for: handle, within: timeout, of: clock)
     return isQuiet ? [] : notDrained

@@ -72,6 +72,7 @@ package protocol LaneQueue: WorkQueue {
   func emit(_ event: QueueEvent)
   /// Something may have ended outside of the engine's drain.
   func progressed()
+  func drain(timeout: Duration?, at site: Site) async throws(QueueError) -> [OperationInfo]
 }
 
 extension LaneQueue {
@@ -104,6 +105,11 @@ extension LaneQueue {
     require(
       Engine.resume(lane, reason: reason.nameBytes) == .ok,
       "resume(for: \"\(reason)\") without a suspend(for:) with that reason: call one for each.")
+  }
+
+  @_disfavoredOverload @discardableResult
+  public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
+    try await drain(timeout: timeout, at: .unknown)
   }
 
   public func setRate(maxStarts: Int, interval: Duration, burst: Int?) {
@@ -165,6 +171,25 @@ extension WorkQueue {
     let suspend: (String) -> Void = self.suspend(for:)
     suspend(reason)
   }
+
+  /// As ``drain(timeout:)``, without a limit unless there is one; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - timeout: As there.
+  ///   - fileID: Where it waits.
+  ///   - line: The same.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
+  @discardableResult
+  public func drain<Call>(
+    timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) async throws(QueueError) -> [OperationInfo] {
+    if let queue = self as? any LaneQueue {
+      return try await queue.drain(timeout: timeout, at: Site(fileID, line))
+    }
+    let drain: (Duration?) async throws(QueueError) -> [OperationInfo] = self.drain(timeout:)
+    return try await drain(timeout)
+  }
 }
 
 /// A queue that the engine drains.
@@ -185,9 +210,10 @@ extension EngineQueue {
 
   public func cancelAll() { _ = Engine.cancelAll(engine.handle) }
 
-  @discardableResult
-  public func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo] {
-    try await engine.drain(timeout: timeout)
+  package func drain(
+    timeout: Duration?, at site: Site
+  ) async throws(QueueError) -> [OperationInfo] {
+    try await engine.drain(timeout: timeout, at: site)
   }
 
   public func events(

@@ -76,9 +76,23 @@ public class QueuedOperation: @unchecked Sendable {
   ///
   /// **Deadlock.** Inside an operation that has to end before this one can, it stops the program
   /// with a message that names the queues. Await ``QueuedResult/value`` there, which throws.
-  public final func waitForEnd() async -> OperationEnd {
+  @_disfavoredOverload
+  public final func waitForEnd() async -> OperationEnd { await waitForEnd(at: .unknown) }
+
+  /// As ``waitForEnd()``; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where it waits.
+  ///   - line: The same.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
+  public final func waitForEnd<Call>(
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) async -> OperationEnd { await waitForEnd(at: Site(fileID, line)) }
+
+  private func waitForEnd(at site: Site) async -> OperationEnd {
     do throws(QueueError) {
-      return try await endUnlessDeadlock
+      return try await endUnlessDeadlock(at: site)
     } catch {
       fatalError("\(error) Await `value` there, which throws.")
     }
@@ -86,18 +100,18 @@ public class QueuedOperation: @unchecked Sendable {
 
   /// The same; throws when the current task is inside an operation that has to end before this one
   /// can.
-  final var endUnlessDeadlock: OperationEnd {
-    get async throws(QueueError) {
-      let entry = try OperationFrame.enter { [self] in [.operation(lock.withLock { handle })] }
-      defer { WaitGraph.leave(entry) }
-      return await withCheckedContinuation { continuation in
-        let (ended, handle) = lock.withLock {
-          if self.ended == nil { waiters.append(continuation) }
-          return (self.ended, self.handle)
-        }
-        if let ended { return continuation.resume(returning: ended) }
-        _ = Engine.setAwaited(handle)
+  final func endUnlessDeadlock(at site: Site) async throws(QueueError) -> OperationEnd {
+    let entry = try OperationFrame.enter(at: site) { [self] in
+      [.operation(lock.withLock { handle })]
+    }
+    defer { WaitGraph.leave(entry) }
+    return await withCheckedContinuation { continuation in
+      let (ended, handle) = lock.withLock {
+        if self.ended == nil { waiters.append(continuation) }
+        return (self.ended, self.handle)
       }
+      if let ended { return continuation.resume(returning: ended) }
+      _ = Engine.setAwaited(handle)
     }
   }
 

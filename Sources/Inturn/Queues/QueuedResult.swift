@@ -13,7 +13,7 @@ public final class QueuedResult<Value: Sendable>: QueuedOperation, @unchecked Se
   /// Cancelling the waiting task does not end the wait.
   public var value: Value {
     get async throws {
-      let end = try await endUnlessDeadlock
+      let end = try await endUnlessDeadlock(at: .unknown)
       if let error = end.error { throw error }
       guard end == .finished else { throw QueueError.ended(end) }
       guard let box = outcomeBox as? ValueBox<Value> else { throw QueueError.noValue }

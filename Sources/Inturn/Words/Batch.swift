@@ -92,9 +92,25 @@ public final class Batch: @unchecked Sendable {
   ///
   /// - Throws: ``QueueError/deadlock(_:)`` inside an operation that has to end before one of these
   ///   can.
-  @discardableResult
+  @_disfavoredOverload @discardableResult
   public func waitForEnd() async throws(QueueError) -> OperationEnd {
-    for operation in operations { _ = try await operation.endUnlessDeadlock }
+    try await waitForEnd(at: .unknown)
+  }
+
+  /// As ``waitForEnd()``; reports name the line.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where it waits.
+  ///   - line: The same.
+  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
+  ///     other overload.
+  @discardableResult
+  public func waitForEnd<Call>(
+    fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
+  ) async throws(QueueError) -> OperationEnd { try await waitForEnd(at: Site(fileID, line)) }
+
+  private func waitForEnd(at site: Site) async throws(QueueError) -> OperationEnd {
+    for operation in operations { _ = try await operation.endUnlessDeadlock(at: site) }
     // The last operation may still be about to tell the batch.
     await withCheckedContinuation { continuation in
       let isOver = lock.withLock {

@@ -72,7 +72,7 @@ public protocol WorkQueue: AnyObject, Sendable {
   /// - Parameter timeout: On the queue's clock; nil for no limit, zero to only ask.
   /// - Throws: ``QueueError/deadlock(_:)``, which is also reported, inside one of the queue's own
   ///   operations, or when it would close a ring of queues.
-  @discardableResult
+  @_disfavoredOverload @discardableResult
   func drain(timeout: Duration?) async throws(QueueError) -> [OperationInfo]
 
   /// How many operations there are, and how earlier ones have ended.
@@ -107,7 +107,7 @@ extension WorkQueue {
 
   /// Waits until nothing of the queue is pending or running, however long that takes; see
   /// ``drain(timeout:)``.
-  @discardableResult
+  @_disfavoredOverload @discardableResult
   public func drain() async throws(QueueError) -> [OperationInfo] { try await drain(timeout: nil) }
 
   /// All events from now on; see ``events(buffering:)``. Those that a slow reader has not read yet

@@ -9,14 +9,14 @@ extension Engine {
     let none = Handle(bits: 0)
     guard hasMemory else { return (.noMemory, none) }
     let kept = KeptSlots()
-    var site = Site.unknown
+    var origin = Site.unknown
     for token in tokens.reversed() {
       let (status, slot) = OperationSlot.Pointer.find(token: token)
       if let slot {
         kept.slots.append(slot)
         let lane = slot.lane
         lane.pointee.lock.lock()
-        if !slot.loadWord().contains(.claimed) { site = lane.siteLocked(of: slot) }
+        if !slot.loadWord().contains(.claimed) { origin = lane.siteLocked(of: slot) }
         lane.pointee.lock.unlock()
       } else if status != .alreadyFinished {
         return (status, none)
@@ -28,7 +28,7 @@ extension Engine {
     let need = told.isOf(.queue) ? TaskWait.Need.quiet(told) : .operation(told)
     let task = TaskWait(
       inside: { withExtendedLifetime(kept) { tokens.compactMap { TaskWait.Holder($0) } } },
-      needing: { [need] }, at: site, awaiting: told)
+      needing: { [need] }, at: .ofWait, ofWorkFrom: origin, awaiting: told)
     do throws(WaitGraph.Deadlock) {
       guard let wait = try WaitGraph.enter(task).wait else { return (.ok, none) }
       if let handle = current.pointee.awaits.add(wait) { return (.ok, handle) }

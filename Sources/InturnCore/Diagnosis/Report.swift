@@ -66,9 +66,9 @@ package struct Report {
   /// How many names a report has at each end of a long ring.
   private static var namesAtAnEnd: Int { 6 }
 
-  /// `ring`: who waits, and what each one waits for. `site`: where the work whose wait is refused was
-  /// enqueued.
-  package static func deadlock(ring: [String], at site: Site = .unknown) -> Report {
+  /// `ring`: who waits, and what each one waits for. `work`: where the work whose wait is
+  /// refused was enqueued. `wait`: the line that waits.
+  package static func deadlock(ring: [String], of work: Site, at wait: Site) -> Report {
     var message = "a wait was refused because it could never end: "
     let left = ring.count - 1 - 2 * namesAtAnEnd
     var place = 0
@@ -78,8 +78,13 @@ package struct Report {
       message.add(isGap ? String(left) + " more" : ring[place])
       place += isGap ? left : 1
     }
-    if let line = site.line { message.add("; the work that waits was enqueued at " + line.text) }
-    return Report(kind: .deadlock, message: message, site: site)
+    let (line, waiting) = (work.line, wait.line)
+    if let line { message.add("; the work that waits was enqueued at " + line.text) }
+    if let waiting {
+      message.add(line == nil ? "; it waits at " : ", and waits at ")
+      message.add(waiting.text)
+    }
+    return Report(kind: .deadlock, message: message, site: work)
   }
 
   private init(

@@ -190,6 +190,7 @@ extension WaitGraph.Wait {
   fileprivate var entry: SnapshotEntry? {
     var entry = SnapshotEntry(.wait)
     entry.id = Handle(bits: UInt64(thread))
+    entry.site = site
     if isOnMainThread { entry.flags.insert(.main) }
     if let frame = frames.first(where: { $0.lane != nil }) {
       entry.other = frame.lane.unsafelyUnwrapped.handleNow

@@ -51,18 +51,21 @@ package final class TaskWait: @unchecked Sendable {
   let holders: () -> [Holder]
   /// What the wait needs in order to end, at this moment.
   let needs: () -> [Need]
-  /// Where the operation was enqueued that waits.
+  /// The line that waits.
   let site: Site
+  /// Where the operation was enqueued that waits.
+  let origin: Site
   /// The operation or queue that it needs, for readers from outside; null if that may change.
   let awaited: Handle
 
   package init(
     inside holders: @escaping () -> [Holder], needing needs: @escaping () -> [Need],
-    at site: Site = .unknown, awaiting awaited: Handle = Handle(bits: 0)
+    at site: Site, ofWorkFrom origin: Site = .unknown, awaiting awaited: Handle = Handle(bits: 0)
   ) {
     self.holders = holders
     self.needs = needs
     self.site = site
+    self.origin = origin
     self.awaited = awaited
   }
 }

@@ -59,6 +59,8 @@ package enum WaitGraph {
     /// Null for a task's.
     let thread: UInt
     let isOnMainThread: Bool
+    /// The line that waits.
+    let site: Site
     let target: Target
     /// In which it is entered.
     unowned(unsafe) fileprivate let storage = Engine.current.pointee.waits
@@ -75,6 +77,7 @@ package enum WaitGraph {
       self.target = target
       thread = inturn_system_thread()
       isOnMainThread = inturn_system_is_main_thread()
+      site = .ofWait
     }
 
     fileprivate init(of task: TaskWait, in lanes: [UInt]) {
@@ -82,6 +85,7 @@ package enum WaitGraph {
       target = .needs(of: task)
       thread = 0
       isOnMainThread = false
+      site = task.site
       places = lanes.map { TaskPlace($0, self) }
     }
 
@@ -353,6 +357,26 @@ package enum WaitGraph {
   static func isThere(_ wait: Wait) -> Bool {
     let storage = Engine.current.pointee.waits
     return storage.lock.withLock { wait.isThere }
+  }
+
+  /// A wait inside an operation of this lane: in its work, or by a task. The caller has a reference to
+  /// the operation. A burst's frame does not say which one it calls: what is `inCall` there.
+  static func wait(inside operation: OperationSlot.Pointer, of lane: Lane.Pointer, inCall: Bool)
+    -> Wait?
+  {
+    var number: UInt64 = 0
+    while let wait = next(after: number) {
+      number = wait.number
+      for frame in wait.frames where frame.lane != nil {
+        let isIn = frame.operation == operation || inCall && frame.operation == nil
+        if isIn && frame.lane == lane && !frame.isNotice { return wait }
+        // Of calls in calls, the innermost one waits.
+        break
+      }
+    }
+    let holder = TaskWait.Holder(lane, UInt(bitPattern: operation))
+    let line = Engine.current.pointee.waits.line(of: holder.lane)
+    return tasks(in: line, of: holder.lane).first { state(of: $0).holders.contains(holder) }
   }
 
   /// The handle of the operation that a wait is for. Nil if the wait is over.

@@ -377,7 +377,7 @@ struct WaitSearch {
     names.append(caller)
     names.reverse()
     if !isClosed { names.append(caller) }
-    return .deadlock(ring: names, at: last.site)
+    return .deadlock(ring: names, of: last.origin, at: last.site)
   }
 
   /// The queue or value that the last wait is inside of.
@@ -391,8 +391,8 @@ struct WaitSearch {
 
 extension WaitGraph.Wait {
   /// Where the work was enqueued that this call belongs to; unknown outside of work.
-  fileprivate var site: Site {
-    if let task { return task.site }
+  fileprivate var origin: Site {
+    if let task { return task.origin }
     guard let frame = frames.first(where: { $0.lane != nil }), let lane = frame.lane else {
       return .unknown
     }

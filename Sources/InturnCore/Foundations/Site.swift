@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// A line of the program that has called the library, by its number in this process: 16 bits, which
@@ -60,6 +61,21 @@ package struct Site: Sendable {
 
   package init(literal file: UnsafePointer<UInt8>, _ line: UInt32) {
     self.init(bits: SiteTable()?.number(ofLiteral: file, line: line) ?? 0)
+  }
+
+  /// The line of the wait that this thread makes, or makes next; unknown once that is over.
+  package static var ofWait: Site {
+    @inline(__always) get { Site(bits: inturn_system_site_of_wait()) }
+    @inline(__always) set { inturn_system_set_site_of_wait(newValue.bits) }
+  }
+
+  /// Calls `body`, which waits in this line.
+  package func waiting<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    Site.ofWait = self
+    defer { Site.ofWait = .unknown }
+    return try body()
   }
 
   /// The line, which stays as long as the process; nil when it is unknown.

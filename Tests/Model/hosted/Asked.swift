@@ -42,9 +42,8 @@ func limit(_ queue: UInt64, _ limit: UnsafeMutablePointer<UInt32>) -> Int32 {
 /// A task's wait outside of operations, which begins and ends.
 @_cdecl("model_task_waits")
 func taskWaits() -> Bool {
-  guard let entry = try? WaitGraph.enter(TaskWait(inside: { [] }, needing: { [] })) else {
-    return false
-  }
+  guard let entry = try? WaitGraph.enter(TaskWait(inside: { [] }, needing: { [] }, at: .unknown))
+  else { return false }
   WaitGraph.leave(entry)
   return true
 }

@@ -9,6 +9,7 @@
 #include "CInturnSystem.h"
 
 _Thread_local void *inturn_system_innermost_frame;
+_Thread_local uint32_t inturn_system_wait_site;
 struct inturn_system_process inturn_system_this_process = {.state = 1};
 
 bool inturn_system_error_is_terminal(void) { return true; }

@@ -61,6 +61,7 @@ static void take_wait(struct reader *reader, const wait *wait,
   int target = wait->target_kind >> 5;
   thing->id = wait->thread;
   thing->is_main = wait->is_on_main_thread == 1;
+  take_site(reader, wait->site, &thing->file, &thing->line);
   if (target == IS_WAIT_OF_TASK) {
     take_task(reader, wait, thing);
     return;

@@ -87,13 +87,14 @@ inturn_token work_of(std::coroutine_handle<Promise> waiting) {
 }
 
 /* Begins a wait of that operation's task. Throws errc::deadlock. */
-inline inturn_await begin_task_await(std::uint64_t awaited,
-                                     inturn_token inside) {
+inline inturn_await begin_task_await(std::uint64_t awaited, inturn_token inside,
+                                     inturn_site *site) {
   inturn_await begun{};
   if (!inside.bits) {
     inturn_report_set_awaited(awaited); /* for reports alone */
     return begun;
   }
+  inturn_report_wait_at(site);
   const inturn_status status = inturn_await_begin(awaited, &inside, 1, &begun);
   if (status == INTURN_E_DEADLOCK)
     detail::check(status, "co_await");
@@ -156,7 +157,7 @@ public:
         state->queue.enqueue(std::move(come), std::move(state->options));
     try {
       const inturn_await begun =
-          detail::begin_task_await(made.raw().bits, inside);
+          detail::begin_task_await(made.raw().bits, inside, &state->site);
       /* If it has gone on since, nobody else ends the wait. */
       if (state->begun.exchange(begun.bits) == shared::over)
         detail::end_await(begun);
@@ -205,7 +206,7 @@ public:
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> waiting) {
     begun_ = detail::begin_task_await(operation_.raw().bits,
-                                      detail::work_of(waiting));
+                                      detail::work_of(waiting), nullptr);
     try {
       watch(waiting);
     } catch (...) {

@@ -195,6 +195,24 @@ private:
 
 namespace detail {
 
+/* The line that calls a function, as the default of its last argument. */
+class caller {
+public:
+  caller(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE(),
+         const char *function = __builtin_FUNCTION()) noexcept
+      : site_{file, function, line, 0} {}
+
+  /* The C function that is called next waits there, for so long. */
+  std::int64_t waits(std::int64_t limit_ns) noexcept {
+    if (limit_ns != 0)
+      inturn_report_wait_at(&site_);
+    return limit_ns;
+  }
+
+private:
+  inturn_site site_;
+};
+
 /* Destroys a context that is a T. */
 template <class T> void destroy(void *context) noexcept {
   delete static_cast<T *>(context);

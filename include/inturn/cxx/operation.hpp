@@ -126,17 +126,18 @@ public:
 
   /* Waits until it has ended. Its on_end may still be to come.
      Throws error(deadlock): see section 9 of inturn.h. */
-  end wait() const {
+  end wait(detail::caller from = {}) const {
     inturn_end end{};
-    detail::check(inturn_operation_wait(raw_, -1, &end), "wait");
+    detail::check(inturn_operation_wait(raw_, from.waits(-1), &end), "wait");
     return inturn::end(end);
   }
 
   /* The same, for so long at most: nothing when the time is over. */
-  std::optional<end> wait_for(time_limit limit) const {
+  std::optional<end> wait_for(time_limit limit,
+                              detail::caller from = {}) const {
     inturn_end end{};
     if (!detail::succeeded(
-            inturn_operation_wait(raw_, limit.nanoseconds(), &end),
+            inturn_operation_wait(raw_, from.waits(limit.nanoseconds()), &end),
             INTURN_E_TIMED_OUT, "wait_for"))
       return std::nullopt;
     return inturn::end(end);

@@ -95,17 +95,19 @@ public:
   }
 
   /* Waits until it has ended and its on_end has returned. */
-  batch_end wait() const {
+  batch_end wait(detail::caller from = {}) const {
     inturn_batch_end end{};
-    detail::check(inturn_batch_wait(raw_, -1, &end), "wait");
+    detail::check(inturn_batch_wait(raw_, from.waits(-1), &end), "wait");
     return batch_end(end);
   }
 
   /* The same, for so long at most: nothing when the time is over. */
-  std::optional<batch_end> wait_for(time_limit limit) const {
+  std::optional<batch_end> wait_for(time_limit limit,
+                                    detail::caller from = {}) const {
     inturn_batch_end end{};
-    if (!detail::succeeded(inturn_batch_wait(raw_, limit.nanoseconds(), &end),
-                           INTURN_E_TIMED_OUT, "wait_for"))
+    if (!detail::succeeded(
+            inturn_batch_wait(raw_, from.waits(limit.nanoseconds()), &end),
+            INTURN_E_TIMED_OUT, "wait_for"))
       return std::nullopt;
     return batch_end(end);
   }
@@ -326,24 +328,28 @@ public:
 
   /* Waits until nothing is pending, running or to be delivered.
      Throws error(deadlock): see section 9 of inturn.h. */
-  void drain() const { detail::check(inturn_queue_drain(raw_, -1), "drain"); }
+  void drain(detail::caller from = {}) const {
+    detail::check(inturn_queue_drain(raw_, from.waits(-1)), "drain");
+  }
 
   /* The same, for so long at most: false when the time is over. */
-  bool drain_for(time_limit limit) const {
-    return detail::succeeded(inturn_queue_drain(raw_, limit.nanoseconds()),
-                             INTURN_E_TIMED_OUT, "drain_for");
+  bool drain_for(time_limit limit, detail::caller from = {}) const {
+    return detail::succeeded(
+        inturn_queue_drain(raw_, from.waits(limit.nanoseconds())),
+        INTURN_E_TIMED_OUT, "drain_for");
   }
 
   /* The same; when the time is over, gives what had not ended just then, as
      list does. */
   std::optional<std::vector<inturn_operation_info>>
-  drain_or_list(time_limit limit, std::size_t room) const {
+  drain_or_list(time_limit limit, std::size_t room,
+                detail::caller from = {}) const {
     std::vector<inturn_operation_info> infos(room, INTURN_OPERATION_INFO_INIT);
     std::size_t count = 0;
-    if (detail::succeeded(inturn_queue_drain_or_list(raw_, limit.nanoseconds(),
-                                                     infos.data(), room,
-                                                     &count),
-                          INTURN_E_TIMED_OUT, "drain_or_list"))
+    if (detail::succeeded(
+            inturn_queue_drain_or_list(raw_, from.waits(limit.nanoseconds()),
+                                       infos.data(), room, &count),
+            INTURN_E_TIMED_OUT, "drain_or_list"))
       return std::nullopt;
     infos.resize(count);
     return infos;

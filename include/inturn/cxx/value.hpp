@@ -209,21 +209,26 @@ public:
      arrives here.
      Throws error(stale): the value was destroyed; error(closed): it tells a
      state that will not change any more; error(deadlock). */
-  template <class Predicate> T wait(Predicate predicate) const {
-    return *wait_ns(predicate, -1, "wait");
+  template <class Predicate>
+  T wait(Predicate predicate, detail::caller from = {}) const {
+    return *wait_ns(predicate, from.waits(-1), "wait");
   }
 
   /* The same, for so long at most: nothing when the time is over. */
   template <class Predicate>
-  std::optional<T> wait_for(Predicate predicate, time_limit limit) const {
-    return wait_ns(predicate, limit.nanoseconds(), "wait_for");
+  std::optional<T> wait_for(Predicate predicate, time_limit limit,
+                            detail::caller from = {}) const {
+    return wait_ns(predicate, from.waits(limit.nanoseconds()), "wait_for");
   }
 
   /* Waits until each change so far has been told to each observer. */
-  void drain() const { detail::check(inturn_value_drain(raw_, -1), "drain"); }
-  bool drain_for(time_limit limit) const {
-    return detail::succeeded(inturn_value_drain(raw_, limit.nanoseconds()),
-                             INTURN_E_TIMED_OUT, "drain_for");
+  void drain(detail::caller from = {}) const {
+    detail::check(inturn_value_drain(raw_, from.waits(-1)), "drain");
+  }
+  bool drain_for(time_limit limit, detail::caller from = {}) const {
+    return detail::succeeded(
+        inturn_value_drain(raw_, from.waits(limit.nanoseconds())),
+        INTURN_E_TIMED_OUT, "drain_for");
   }
 
 private:

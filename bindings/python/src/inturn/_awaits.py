@@ -12,6 +12,7 @@ from ._bells import running_trio
 from ._callbacks import calling
 from ._errors import AlreadyFinishedError, StaleError
 from ._library import quick, refusal
+from ._sites import site_of_await
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,6 +116,7 @@ def begin(awaited: int | None, tokens: Sequence[int]) -> Await:
         inside = byref(c.inturn_token(tokens[0]))
     else:
         inside = (c.inturn_token * len(tokens))(*map(c.inturn_token, tokens))
+    quick.report_wait_at(site_of_await(sys._getframe(1)))
     status = quick.await_begin(awaited, inside, len(tokens), byref(begun))
     if status and status not in _OVER:
         raise refusal("inturn_await_begin", status)

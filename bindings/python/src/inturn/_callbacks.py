@@ -32,6 +32,7 @@ from ._prototypes import (
     inturn_event_fn,
     inturn_retry_fn,
 )
+from ._sites import site_of
 
 if TYPE_CHECKING:
     from ._awaits import Await
@@ -328,8 +329,14 @@ def wait(
     never end.
     """
     limit = limit_of(owner, timeout)
+    site = site_of(sys._getframe(1))
+
+    def wait_there(ns: int) -> object:
+        quick.report_wait_at(site)
+        return call(ns)
+
     if look is None and not on_main_thread():
-        call(limit)
+        wait_there(limit)
         return
     if timeout is None:
         limit = MAX_NS
@@ -338,7 +345,7 @@ def wait(
         left = limit - (time.monotonic_ns() - begin)
         begun = look() if look is not None and left > 0 else None
         try:
-            call(max(0, min(left, _SLICE_NS)))
+            wait_there(max(0, min(left, _SLICE_NS)))
             return
         except TimedOutError:
             if left <= _SLICE_NS:
@@ -349,6 +356,6 @@ def wait(
         if (
             look is None
             and not _is_called(sys._getframe(1))
-            and rest(call, max(0, limit - (time.monotonic_ns() - begin)))
+            and rest(wait_there, max(0, limit - (time.monotonic_ns() - begin)))
         ):
             return

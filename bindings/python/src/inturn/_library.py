@@ -53,6 +53,7 @@ _QUICK = (
     "inturn_batch_get_end",
     "inturn_batch_release",
     "inturn_report_set_awaited",
+    "inturn_report_wait_at",
     "inturn_await_begin",
     "inturn_await_end",
 )

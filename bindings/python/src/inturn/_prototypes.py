@@ -371,6 +371,7 @@ _FUNCTIONS = {
     "inturn_report_set_handler": "report_fn pointer destroy_fn",
     "inturn_report_set_stall_limit": "i64",
     "inturn_report_set_awaited": "u64",
+    "inturn_report_wait_at": "*site",
     "inturn_await_begin": "u64 *token u64 *await",
     "inturn_await_end": "await",
     "inturn_snapshot": "visit_fn pointer",

@@ -1,4 +1,4 @@
-"""The lines that add operations and suspend queues, as the library's reports name them."""
+"""The lines that add operations, suspend queues and wait, as the library's reports name them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ _INSIDE = tuple(
 )
 
 
+# inspect.CO_COROUTINE and CO_ASYNC_GENERATOR; importing it takes long.
+_IS_COROUTINE = 0x80 | 0x200
+
 # Whether a file name is in one of these.
 _is_inside: dict[str, bool] = {}
 
@@ -48,6 +51,16 @@ def site_of(frame: FrameType) -> Site:
     except KeyError:
         return _found(frame)
     return site if reference() is code else _found(frame)
+
+
+def site_of_await(frame: FrameType) -> Site:
+    """The site of the program's coroutine that awaits the package's code of this frame; of nothing
+    where that is a task by itself."""
+    caller: FrameType | None = frame
+    while caller is not None and caller.f_code.co_filename.startswith(_INSIDE):
+        caller = caller.f_back
+    is_found = caller is not None and caller.f_code.co_flags & _IS_COROUTINE
+    return site_of(caller) if is_found else NOTHING  # type: ignore[arg-type]
 
 
 def _found(frame: FrameType) -> Site:
