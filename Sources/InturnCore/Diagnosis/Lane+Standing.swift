@@ -15,21 +15,24 @@ struct Standing {
   /// Since when the last link's operation stands still whatever else its lane does: it has started and
   /// reports no progress, or others keep it back. Nil if that is not known.
   fileprivate(set) var since: Int64?
-  fileprivate(set) var isRunning = false
   /// After how long it goes on by itself.
   fileprivate(set) var rest = Int64.max
   /// When the last link's operation was started, if known.
   fileprivate(set) var startedAt: Int64?
   /// The last link's operation, with a reference, if others keep it from starting: see `complete`.
   fileprivate var blocked: OperationSlot.Pointer?
-  /// The operation to look at next, with a reference.
+  /// The last link's operation, with a reference, if it runs: it may wait for others.
+  fileprivate var running: OperationSlot.Pointer?
+  /// The operation to look at next, with a reference; or else the lane.
   private(set) var next: OperationSlot.Pointer?
+  private(set) var nextLane: Lane.Pointer?
 
   fileprivate init(_ link: StallLink) { links = [link] }
 
   /// Says how long the work has been running: since it was started, or at least since the lane stalled.
   mutating func addTime(at now: Int64, lanesSince: Int64?) {
-    guard isRunning, let begin = startedAt ?? lanesSince else { return }
+    guard running != nil, nextLane == nil, next == nil, let begin = startedAt ?? lanesSince
+    else { return }
     links[links.count - 1].predicate =
       "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
   }
@@ -37,6 +40,7 @@ struct Standing {
   /// Looks for the operations that block this one. The lane's lock is not held, as they may be in other
   /// lanes. False if none is found: then the last link says why.
   mutating func complete() -> Bool {
+    if let running { follow(running) }
     guard let blocked else { return true }
     self.blocked = nil
     var earlier: [OperationSlot.Pointer] = []
@@ -57,6 +61,29 @@ struct Standing {
     }
     blocked.dropReference()
     return next != nil
+  }
+
+  /// Looks for what a wait inside the running operation is for.
+  private mutating func follow(_ running: OperationSlot.Pointer) {
+    defer { running.dropReference() }
+    let last = links.count - 1
+    guard
+      let wait = WaitGraph.wait(
+        inside: running, of: running.lane, inCall: links[last].cause == .call)
+    else { return }
+    switch wait.target {
+    case .operation: next = WaitGraph.operation(of: wait)
+    case .queue(let lane): nextLane = lane
+    case .calls, .observers: break
+    case .needs:
+      switch WaitGraph.state(of: wait).needs.first {
+      case .operation(let handle): next = OperationSlot.Pointer.find(told: handle).1
+      case .quiet(let queue), .place(in: let queue, outOf: _): nextLane = Engine.lane(queue)
+      case .end(of: let holder): nextLane = Lane.Pointer(bitPattern: holder.lane)
+      case nil: break
+      }
+    }
+    if next != nil || nextLane != nil { links[last].waits(at: wait.site) }
   }
 }
 
@@ -356,7 +383,8 @@ extension UnsafeMutablePointer<Lane> {
     let isPatient = pointee.pending == 0 || pointee.machine.traits.contains(.view)
     func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
       var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isPatient)
-      standing.isRunning = true
+      slot.addReference()
+      standing.running = slot
       standing.startedAt = startedAt(slot)
       // One that reports progress is seen to move.
       if slot.pointee.reports == 0 { standing.since = standing.startedAt }

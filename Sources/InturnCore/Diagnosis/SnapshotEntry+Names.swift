@@ -118,6 +118,7 @@ extension StallLink.Cause {
     case .delay: "delay"
     case .executor: "executor"
     case .pool: "pool"
+    case .wait: "wait"
     }
   }
 }

@@ -12,6 +12,8 @@ package struct StallLink {
     case suspended, view, clock, delay
     /// Work that may start is not called.
     case executor, pool
+    /// Running work waits for the next link.
+    case wait
   }
 
   package fileprivate(set) var cause: Cause
@@ -26,11 +28,17 @@ package struct StallLink {
   let invertedToken: UInt64
   /// By which the recorder knows the queue.
   let traceKey: UInt64
+  /// The line that waits for the next link, of a wait.
+  private(set) var lineOfWait = Site.unknown
   /// What a message says about it after its name; empty if the next link explains it.
   var predicate = ""
 
   mutating func isKeptByNothing() {
     (cause, predicate) = (.none, Self.nothing)
+  }
+
+  mutating func waits(at line: Site) {
+    (cause, lineOfWait, predicate) = (.wait, line, "")
   }
 
   static var nothing: String { "nothing keeps it" }
@@ -102,7 +110,8 @@ package struct Stall {
     var slot = operation
     slot?.addReference()
     var steps = 0
-    repeat {
+    var goesOn = true
+    while goesOn && steps < Self.mostSteps {
       let isOperation = slot != nil
       let found = lane.standing(of: slot, at: now, isAsked: limit == nil)
       slot?.dropReference()
@@ -133,9 +142,10 @@ package struct Stall {
       found.addTime(at: now, lanesSince: lanesSince)
       for link in found.links { add(link) }
       key = found.key
-      if let slot { lane = slot.lane }
+      goesOn = slot != nil || found.nextLane != nil
+      lane = slot?.lane ?? found.nextLane ?? lane
       steps += 1
-    } while slot != nil && steps < Self.mostSteps
+    }
     slot?.dropReference()
     nanoseconds = time ?? 0
   }
@@ -180,6 +190,7 @@ package struct Stall {
       if number > 0 {
         let isAfterGap = skipped > 0 && number == links.count - 1
         message.add(" waits")
+        message.add(links[number - 1].lineOfWait.inBrackets)
         if isAfterGap { message.add(", by way of " + String(skipped) + " more,") }
         message.add(" for ")
       }

@@ -53,6 +53,7 @@ class StallCause(IntEnum):
     DELAY = 12
     EXECUTOR = 13
     POOL = 14
+    WAIT = 15
 
 
 class StallLink(NamedTuple):
