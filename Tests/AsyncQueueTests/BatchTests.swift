@@ -24,6 +24,12 @@ import Testing
     let batch = Batch.all(operations)
     await eventually("three have ended") { batch.progress.completed == 3 }
     #expect(batch.end == nil && batch.progress.total == 4)
+    let told = Report.snapshot()
+    let queues = told.filter { $0.kind == "queue" && $0.label == queue.label }.map(\.id)
+    #expect(
+      told.contains {
+        $0.kind == "batch" && queues.contains($0.queue) && ($0.count, $0.ended) == (4, 3)
+      })
     gate.open()
     let end = try await batch.waitForEnd()
     #expect(end.error as? Refusal == Refusal(number: 1) && batch.end == end)

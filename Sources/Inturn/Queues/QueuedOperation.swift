@@ -122,6 +122,9 @@ public class QueuedOperation: @unchecked Sendable {
 
   // MARK: What the module asks
 
+  /// Its queue; nil if that has refused it.
+  final var queue: Handle? { Engine.queue(of: lock.withLock { handle }) }
+
   /// Calls a function with the end, before anybody else learns of it; at once if it has ended.
   func whenEnded(_ function: @escaping (OperationEnd) -> Void) {
     let ended = lock.withLock { () -> OperationEnd? in

@@ -19,14 +19,21 @@ public final class Batch: @unchecked Sendable {
   /// The operations, in the order in which they were given.
   public let operations: [QueuedOperation]
 
+  /// What snapshots tell of it, and the decision.
+  private let told: InturnCore.Batch
   /// Protects everything below. No function is called while it is held.
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var decision: BatchDecision
+  /// Set when no snapshot tells it any more.
+  @exclusivity(unchecked) private var isOver: Bool
   @exclusivity(unchecked) private var waiters: [CheckedContinuation<Void, Never>] = []
 
   private init(_ policy: BatchPolicy, _ operations: [QueuedOperation], enough: Int = 0) {
     self.operations = operations
-    decision = BatchDecision(policy: policy, count: operations.count, enough: enough)
+    isOver = operations.isEmpty
+    let queue = operations.first?.queue
+    told = Engine.addBatch(
+      policy, enough: enough, count: operations.count,
+      queue: operations.allSatisfy { $0.queue == queue } ? queue : nil)
     for (place, operation) in operations.enumerated() {
       operation.whenEnded { self.hasEnded(place, $0) }
     }
@@ -65,26 +72,26 @@ public final class Batch: @unchecked Sendable {
 
   /// Cancels the operations that have not ended.
   public func cancel() {
-    lock.withLock { decision.isCancelled = true }
+    told.withDecision { $0.isCancelled = true }
     cancelRest()
   }
 
   /// How the batch has ended: ``OperationEnd/finished``, or like the operation that decided it; nil
   /// while some operations have not ended.
   public var end: OperationEnd? {
-    guard lock.withLock({ decision.isOver }) else { return nil }
+    guard lock.withLock({ isOver }) else { return nil }
     guard let decidedBy else { return .finished }
     return decidedBy.end
   }
 
   /// The operation whose end is the batch's, as far as is known yet; nil for none.
   public var decidedBy: QueuedOperation? {
-    lock.withLock { decision.decidedBy }.map { operations[$0] }
+    told.withDecision { $0.decidedBy }.map { operations[$0] }
   }
 
   /// How many operations have ended, out of how many.
   public var progress: OperationProgress {
-    OperationProgress(completed: lock.withLock { decision.ended }, total: operations.count)
+    OperationProgress(completed: told.ended, total: operations.count)
   }
 
   /// Waits until all operations have ended, without blocking a thread, and returns how. Cancelling
@@ -114,8 +121,8 @@ public final class Batch: @unchecked Sendable {
     // The last operation may still be about to tell the batch.
     await withCheckedContinuation { continuation in
       let isOver = lock.withLock {
-        if !decision.isOver { waiters.append(continuation) }
-        return decision.isOver
+        if !self.isOver { waiters.append(continuation) }
+        return self.isOver
       }
       if isOver { continuation.resume() }
     }
@@ -129,12 +136,15 @@ public final class Batch: @unchecked Sendable {
       case .cancelled: .cancelled
       case .failed, .timedOut, .abandoned, .refused: .failed
       }
-    let (stops, waiters) = lock.withLock {
-      let stops = decision.add(outcome, of: place)
-      defer { if decision.isOver { self.waiters = [] } }
-      return (stops, decision.isOver ? self.waiters : [])
-    }
+    let (stops, isLast) = told.withDecision { ($0.add(outcome, of: place), $0.isOver) }
     if stops { cancelRest() }
+    if !isLast { return }
+    Engine.remove(told)
+    let waiters = lock.withLock {
+      isOver = true
+      defer { self.waiters = [] }
+      return self.waiters
+    }
     for waiter in waiters { waiter.resume() }
   }
 

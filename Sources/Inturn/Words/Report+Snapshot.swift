@@ -5,10 +5,11 @@ extension Report {
   /// operations, running ones first, each followed by the operations that it comes after and its
   /// exclusive names.
   ///
-  /// May be called from any thread, and takes time for each entry. Nothing stops for it. A queue is told as it is at one moment, up to 100 entries; the rest of a
-  /// longer one in pieces, each as it is at a moment of its own. Consecutive pending operations of
-  /// which nothing else is known are one entry with a count. A ``Batch`` of Swift's is not told, but
-  /// its operations are.
+  /// May be called from any thread, and takes time for each entry. Nothing stops for it. A queue is
+  /// told as it is at one moment, up to 100 entries; the rest of a longer one in pieces, each as it
+  /// is at a moment of its own. Consecutive pending operations of which nothing else is known are
+  /// one entry with a count. A ``Batch`` is told until it is over, with the queue that all its
+  /// operations are of, if there is one. They do not name it.
   ///
   ///     print(Report.snapshot().map(\.description).joined(separator: "\n"))
   public static func snapshot() -> [Entry] {
@@ -59,14 +60,14 @@ extension Report {
 
     /// Its number; of a wait, that of its thread. Nil for what has none, such as a plain closure.
     public var id: UInt64? { number(copy.id) }
-    /// The queue of a batch or an operation; of a wait, the queue that it waits for.
+    /// The queue of an operation, or of all of a batch; of a wait, the queue that it waits for.
     public var queue: UInt64? { number(copy.queue) }
     /// The operation that it belongs to; of a wait, the one that it waits for.
     public var operation: UInt64? { number(copy.operation) }
     /// What has to end before; who is before it in the line for a name; the queue whose callback or
     /// task waits.
     public var other: UInt64? { number(copy.other) }
-    /// The batch of an operation.
+    /// The batch of an operation, if a program in C has enqueued that.
     public var batch: UInt64? { number(copy.batch) }
     /// The owner of an operation.
     public var owner: UInt64? { number(copy.owner) }

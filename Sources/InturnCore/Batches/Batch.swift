@@ -343,6 +343,11 @@ package final class Batch: @unchecked Sendable {
     Unmanaged.passUnretained(self).release()
   }
 
+  /// For who adds the ends; see `Engine.addBatch`.
+  package func withDecision<Result>(_ body: (inout BatchDecision) -> Result) -> Result {
+    lock.withLock { body(&decision) }
+  }
+
   // MARK: What can be asked of a batch
 
   /// Cancels the operations that have not ended.

@@ -1,5 +1,33 @@
 /// Calls for the modules that drain their lanes themselves.
 extension Engine {
+  /// A batch of operations that have been enqueued one by one, so that snapshots tell it. Its maker
+  /// adds their ends to its decision and, when it is over, removes it. One of no operations is over.
+  package static func addBatch(
+    _ policy: BatchPolicy, enough: Int, count: Int, queue: Handle?
+  ) -> Batch {
+    var options = BatchOptions()
+    (options.policy, options.enough) = (policy, enough)
+    let batch = Batch(options, queue: queue ?? Handle(bits: 0), count: count)!
+    if count > 0 { batch.handle = withObjects { $0.batches.add(batch) } }
+    return batch
+  }
+
+  package static func remove(_ batch: Batch) {
+    withObjects {
+      // A forked child does not have its parent's.
+      if $0.batches.find(batch.handle).0 == .ok { _ = $0.batches.remove(batch.handle) }
+    }
+  }
+
+  /// The queue that an operation was given to; nil if there is no such operation.
+  package static func queue(of operation: Handle) -> Handle? {
+    guard let slot = OperationSlot.Pointer.find(operation: operation).1 else { return nil }
+    defer { slot.dropReference() }
+    return current.pointee.lanes.index(of: slot.lane).map {
+      Handle(.queue, index: $0, generation: slot.pointee.laneGeneration)
+    }
+  }
+
   /// Creates a queue that a host drains; see `OutsideExecutor`. The queue retains the host. The
   /// engine must not observe it: it does not see what a drainer starts, so the host reports the
   /// events.

@@ -15,6 +15,9 @@ import struct InturnCore.QueueOptions
     return [queue] + all.filter { $0.queue == queue.id && $0.kind != "wait" }
   }
 
+  /// The entries of all batches.
+  private var batches: [Report.Entry] { Report.snapshot().filter { $0.kind == "batch" } }
+
   @Test func `a snapshot has a queue, its operations, and what they wait for`() async throws {
     let clock = ManualClock()
     clock.advance(by: .seconds(2))
@@ -95,5 +98,76 @@ import struct InturnCore.QueueOptions
     #expect(isThere(next))
     clock = nil
     #expect(!isThere(next))
+  }
+
+  @Test func `a batch is told until it is over`() async throws {
+    let before = Set(batches.map(\.id))
+    func new() -> [Report.Entry] { batches.filter { !before.contains($0.id) } }
+    let queue = ConcurrentQueue(label: "of a batch", maxConcurrent: 1)
+    let first = queue.enqueue { $0.finish() }
+    _ = await first.waitForEnd()
+    queue.suspend()
+    let others = (0..<2).map { _ in queue.enqueue { $0.finish() } }
+    #expect(Batch.all([]).end != nil && Batch.all([first]).end != nil && new().isEmpty)
+    let batch = Batch.collect([first] + others)
+    let told = try #require(new().first)
+    #expect(new().count == 1 && (told.count, told.ended) == (3, 1))
+    #expect(try told.queue == entries(of: "of a batch")[0].id)
+    let id = "id=0x\(String(told.id!, radix: 16)) "
+    let text = try written { Report.dumpAll(to: $0) }
+    #expect(text.contains("\n\(told)\n") && "\(told)".contains("batch \(id)"))
+    let json = try written { Report.dumpJSON(to: $0) }
+    #expect(json.contains("{\"kind\":\"batch\",\"id\":\"\(id.dropFirst(3).dropLast())\","))
+    others[0].cancel()
+    #expect(await comesTrue { batch.progress.completed == 2 })
+    #expect(new().map(\.ended) == [2])
+    let other = ConcurrentQueue()
+    other.suspend()
+    let mixed = Batch.all([others[1], other.enqueue { $0.finish() }])
+    let both = new()
+    #expect(both.count == 2 && both.contains { $0.queue == nil && $0.count == 2 })
+    queue.resume()
+    try await batch.waitForEnd()
+    #expect(!new().contains { $0.id == told.id } && new().map(\.ended) == [1])
+    other.resume()
+    try await mixed.waitForEnd()
+    #expect(new().isEmpty)
+    withExtendedLifetime((queue, other, batch, mixed)) {}
+  }
+
+  @Test func `batches come and go beside snapshots`() async throws {
+    let idle = ConcurrentQueue()
+    idle.suspend()
+    let before = Set(batches.map(\.id))
+    let lasting = Batch.all([idle.enqueue { $0.finish() }])
+    let id = batches.first { !before.contains($0.id) }?.id
+    let queues = (0..<4).map { _ in ConcurrentQueue() }
+    let ids = await withTaskGroup(of: [UInt64].self) { group in
+      for (number, queue) in queues.enumerated() {
+        group.addTask {
+          for _ in 0..<scaled(200) {
+            let batch = Batch.firstError((0..<4).map { _ in queue.enqueue { $0.finish() } })
+            if number.isMultiple(of: 2) { batch.cancel() }
+            _ = try? await batch.waitForEnd()
+          }
+          return []
+        }
+        group.addTask {
+          var ids: [UInt64] = []
+          for _ in 0..<scaled(100) {
+            let told = self.batches.filter { !before.contains($0.id) }
+            #expect(told.allSatisfy { $0.id == id || $0.count == 4 && $0.ended <= 4 })
+            #expect(Set(told.map(\.id)).count == told.count && told.contains { $0.id == id })
+            ids += told.compactMap(\.id)
+          }
+          return ids
+        }
+      }
+      return await group.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
+    }
+    #expect(ids.intersection(batches.compactMap(\.id)) == [id])
+    idle.resume()
+    try await lasting.waitForEnd()
+    #expect(Set(batches.map(\.id)).isSubset(of: before))
   }
 }
