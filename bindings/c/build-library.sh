@@ -142,9 +142,10 @@ compile_embedded() {
   local flags
   for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
     flags=()
-    # Dumps and traces are written seldom.
+    # Dumps and traces are written seldom. Like Swift's functions, theirs have frame
+    # pointers and no tables for debuggers.
     if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace.*)\.c$ ]]; then
-      flags+=(-Os)
+      flags+=(-Os -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
     fi
     compile_c static_objects "$file" "${flags[@]}"
     compile_c shared_objects "$file" "${flags[@]}" -include bindings/c/libc/versions.h
@@ -220,7 +221,7 @@ build_with_run_time() {
 # libraries that the library runs with: see program/start.c.
 build_program() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Oz \
-    -fno-asynchronous-unwind-tables -Wall -Wextra -Werror \
+    -fno-asynchronous-unwind-tables -fno-ident -Wall -Wextra -Werror \
     -ISources/CInturnSystem/include bindings/c/program/*.c Sources/CInturnSystem/{Copies,Page,Text}.c \
     -Wl,--wrap=__libc_start_main -Wl,-O2 -Wl,--gc-sections -Wl,--icf=all -Wl,-z,now -s \
     -o "$output/inturn"
