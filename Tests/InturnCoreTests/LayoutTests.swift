@@ -263,7 +263,10 @@ import Testing
     let frames = UnsafePointer<inturn_layout_array>(bitPattern: UInt(wait.frames))!
     let first = UnsafeRawPointer(frames + 1).assumingMemoryBound(to: inturn_layout_frame.self)
     #expect((frames.pointee.count, first.pointee.lane) == (1, bits(lanes[0])))
-    #expect(MemoryLayout<CallFrame>.stride == MemoryLayout<inturn_layout_frame>.stride)
+    typealias Frame = MemoryLayout<inturn_layout_frame>
+    #expect(MemoryLayout<CallFrame>.stride == Frame.stride)
+    #expect(MemoryLayout<CallFrame>.offset(of: \.isNotice) == Frame.offset(of: \.is_notice))
+    #expect(MemoryLayout<CallFrame>.offset(of: \.operation) == Frame.offset(of: \.operation))
     WaitGraph.leave(entry)
     #expect(read(waiting, as: inturn_layout_wait.self).is_there == 0)
 

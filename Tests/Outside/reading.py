@@ -76,6 +76,7 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
         )
         waits = re.findall(r"^wait (.*)$", both[0], re.MULTILINE)
         awaited, never = ids["awaited"], ids["never ends"]
+        place = r' file=".*process\.c" line=\d+'
         for expected in (
             rf"id=0x\w+ operation={never} other={ids['for an end']}",
             rf"id=0x\w+ queue={awaited} other={ids['for a queue']}",
@@ -83,7 +84,7 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
             rf"operation={never} other={ids['of tasks']}",
             rf"queue={awaited} other={ids['of tasks']}",
         ):
-            assert any(re.fullmatch(expected, wait) for wait in waits), (expected, waits)
+            assert any(re.fullmatch(expected + place, wait) for wait in waits), (expected, waits)
         dumps = [
             json.loads(bench.answer("dump", it.pid, "json", may_read=may)) for may in (True, False)
         ]
@@ -92,6 +93,11 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
         arrows = [bench.answer("dump", it.pid, "dot", may_read=may) for may in (True, False)]
         assert f'"{ids["for an end"]}" -> "{never}"' in arrows[0]
         assert sorted(arrows[0].splitlines()) == sorted(arrows[1].splitlines())
+        for asked in ("for an end", "for a queue", "told"):
+            read, own = (bench.answer("why", it.pid, asked, may_read=may) for may in (True, False))
+            assert without_times(read) == without_times(own)
+            leads_on = r' waits \(.*process\.c:\d+\) for "never ends" \(.*: running for '
+            assert bool(re.search(leads_on, read)) == (asked != "told"), read
 
 
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:

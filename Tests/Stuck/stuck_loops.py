@@ -172,7 +172,7 @@ async def thread_of_the_loop_waits_in_a_call() -> None:
     await asyncio.wrap_future(network.submit(ask))
 
 
-@new(f"?@room: {NOT_FINISHED}")
+@new(f"?@room >> ?@hall: {NOT_FINISHED}")
 @runs
 async def actor_awaits_another_one_for_ever() -> None:
     room, hall = inturn.ActorQueue("room"), inturn.ActorQueue("hall")

@@ -39,7 +39,10 @@ AT_ONCE = 8  # How many programs run at once. They sleep.
 LINK = (
     r'(?:("[^"]*"|an operation)(?: \(([^()]*):(\d+)\))? of )?(?:queue ("[^"]*")|an unnamed queue)'
 )
-CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?: waits for {LINK})*): (.*)")
+# Between links; with the place of a wait inside the first one.
+WAITS = r" waits(?: \(([^()]*):(\d+)\))? for "
+CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?:{WAITS}{LINK})*): (.*)")
+WAITING = re.compile(r"\b(wait|drain|run|result|end|with)|await")
 PLACE = re.compile(r"\(([^()]*):(\d+)\)")
 HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |  (stuck|new)\(")  # The first line of a scenario.
 # In Swift, a label ends with the site, or is one.
@@ -107,14 +110,19 @@ def listen(scenario: Scenario) -> str:
 
 def brief(message: re.Match[str]) -> str:
     """A message in the form of an expected diagnosis."""
-    links = [
-        (f"{link[0]}" if link[0] != "an operation" else "?") + "@" + link[3]
-        for link in re.findall(LINK, message[3])
-    ]
+    links = ""
+    for link in re.finditer(rf"{LINK}(?:{WAITS})?", message[3]):
+        links += ("?" if link[1] == "an operation" else link[1] or "") + "@" + (link[4] or "")
+        links += " >> " if link[5] else " > " if link[0].endswith(" for ") else ""
     predicate = TAIL.sub("", message[message.re.groups]).rstrip(".")
     predicate = PLACE.sub("", predicate).replace(" ,", ",").strip()
     predicate = TIME.sub("TIME", predicate).replace("running for TIME, ", "")
-    return " > ".join(links).replace('"', "") + ": " + predicate
+    return links.replace('"', "") + ": " + predicate
+
+
+def lines_of(file: str) -> list[str]:
+    (path,) = HERE.rglob(Path(file).name)
+    return path.read_text().splitlines()
 
 
 def wrong_place(scenario: Scenario, message: str) -> str:
@@ -122,10 +130,12 @@ def wrong_place(scenario: Scenario, message: str) -> str:
     links = {number: label for label, _, number, _ in re.findall(LINK, message) if label}
     if "" in links:
         return f"{links['']} has no place"
-    for file, number in PLACE.findall(message):
+    for file, number in re.findall(WAITS, message):
+        if file and not WAITING.search(lines_of(file)[int(number) - 1]):
+            return f"{file}:{number} does not wait"
+    for file, number in PLACE.findall(re.sub(WAITS, " waits for ", message)):
         label = links.get(number, "")
-        (path,) = HERE.rglob(Path(file).name)
-        lines = path.read_text().splitlines()
+        path, lines = Path(file), lines_of(file)
         # A function's head may take two lines.
         above = enumerate(lines[: int(number)])
         begin = max((at for at, text in above if HEAD.match(text)), default=0)
@@ -150,9 +160,9 @@ def judge(scenario: Scenario) -> Verdict:
     said = brief(told)
     place = wrong_place(scenario, told[0])
     expected = {scenario.expected}
-    if scenario.expected.count(" > ") > 1:
+    if scenario.expected.count(" > ") > 1 or " >> " in scenario.expected:
         # The last link to be added may not have been stalled for as long yet.
-        expected.add(scenario.expected.partition(" > ")[2])
+        expected.add(re.split(" >>? ", scenario.expected, maxsplit=1)[1])
     if said not in expected or place:
         return Verdict("wrong", f"{said} {place}".strip())
     return Verdict("right" if seconds < SOON else "late", said)

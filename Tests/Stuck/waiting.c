@@ -35,7 +35,8 @@ STUCK(two_queues_drain_each_other, REFUSED) {
   OK(inturn_queue_resume(right));
 }
 
-STUCK(call_waits_for_a_forgotten_one, "load@network: " NOT_FINISHED) {
+STUCK(call_waits_for_a_forgotten_one,
+      "save@database >> load@network: " NOT_FINISHED) {
   static inturn_operation load;
   inturn_queue network = QUEUE(FIFO, "network");
   inturn_queue database = QUEUE(FIFO, "database");

@@ -80,7 +80,10 @@ struct inturn_layout_wait {
 /// `CallFrame`
 struct inturn_layout_frame {
   inturn_layout_address outer, lane;
-  uint64_t unread[7];
+  uint64_t unread[2];
+  uint8_t is_notice;
+  inturn_layout_address operation;
+  uint64_t call[3];
 };
 
 /// `TaskWait`

@@ -54,7 +54,9 @@ struct thing {
   uint64_t id, queue, operation, other, batch, owner, executor, clock, token;
   uint64_t count, pending, running, ended;
   int64_t enqueued_ns, started_ns, at_ns;
-  uint64_t address; // of an operation that has a slot
+  // Of an operation that has a slot; of a wait: of the operation whose work
+  // waits, 0 for the one that is called just now, or NOT_IN_WORK.
+  uint64_t address;
   const char *file;
   uint32_t line;
   char label[64];
@@ -65,6 +67,8 @@ struct thing {
   bool is_timed;   // the message says for how long it has been running
   bool is_hidden;  // it has ended, and only blocks others
 };
+
+enum { NOT_IN_WORK = 1 };
 
 struct picture {
   struct thing *things; // what follows belongs to it, as in a dump

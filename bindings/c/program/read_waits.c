@@ -13,20 +13,23 @@ static uint64_t queue_at(struct reader *reader, uint64_t address) {
              : 0;
 }
 
-/// The queue whose callback a thread is in.
-static uint64_t queue_of_thread(struct reader *reader, uint64_t frames) {
+/// Takes the queue whose callback a thread is in, and the operation.
+static void take_place(struct reader *reader, uint64_t frames,
+                       struct thing *thing) {
   struct inturn_layout_array array;
   struct inturn_layout_frame frame;
   if (!read_at(reader, frames, &array, sizeof array))
-    return 0;
+    return;
   for (uint64_t i = 0; i < array.count && i < MOST; i++) {
     if (!read_at(reader, frames + sizeof array + i * sizeof frame, &frame,
                  sizeof frame))
-      return 0;
-    if (frame.lane)
-      return queue_at(reader, frame.lane);
+      return;
+    if (frame.lane) {
+      thing->other = queue_at(reader, frame.lane);
+      thing->address = frame.is_notice ? NOT_IN_WORK : frame.operation;
+      return;
+    }
   }
-  return 0;
 }
 
 /// The first of the lanes whose operations a task is inside of.
@@ -66,7 +69,7 @@ static void take_wait(struct reader *reader, const wait *wait,
     take_task(reader, wait, thing);
     return;
   }
-  thing->other = queue_of_thread(reader, wait->frames);
+  take_place(reader, wait->frames, thing);
   if (target == WAITS_FOR_OPERATION)
     thing->operation = name_of(reader, wait->target);
   else if (target != WAITS_FOR_OBSERVERS)

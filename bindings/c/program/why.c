@@ -12,7 +12,8 @@ enum { LINKS = 12, STEPS = 1000 };
 
 struct chain {
   const struct thing *links[LINKS];
-  int length; // with links that did not fit
+  const struct thing *waits[LINKS]; // by which a link waits for the next one
+  int length;                       // with links that did not fit
 };
 
 static bool is(const char *one, const char *other) {
@@ -22,6 +23,7 @@ static bool is(const char *one, const char *other) {
 static void add_link(struct chain *chain, const struct thing *link) {
   int place = chain->length < LINKS ? chain->length : LINKS - 1;
   chain->links[place] = link;
+  chain->waits[place] = NULL;
   chain->length++;
 }
 
@@ -75,6 +77,44 @@ static const struct thing *earlier(struct picture *picture,
       return found;
   }
   return NULL;
+}
+
+/// A wait inside a running operation. NULL if there is none, or if it is not
+/// known in which operation of the queue a task is.
+static const struct thing *wait_inside(struct picture *picture,
+                                       const struct thing *operation) {
+  const struct thing *queue = find_thing(picture, operation->queue);
+  bool is_called = is(operation->cause, "call");
+  for (size_t i = 0; queue && i < picture->count; i++) {
+    const struct thing *wait = &picture->things[i];
+    if (!is(wait->kind, "wait") || wait->other != queue->id)
+      continue;
+    if (wait->id ? wait->address == operation->address ||
+                       (is_called && wait->address == 0)
+                 : queue->running == 1)
+      return wait;
+  }
+  return NULL;
+}
+
+/// What a wait is for: of a queue, the operation that keeps it, if one does, or
+/// runs there longest.
+static const struct thing *awaited(struct picture *picture,
+                                   const struct thing *wait) {
+  if (wait->operation)
+    return find_thing(picture, wait->operation);
+  const struct thing *queue = find_thing(picture, wait->queue);
+  if (!queue || queue->predicate)
+    return queue;
+  if (queue->keeper)
+    return find_thing(picture, queue->keeper);
+  const struct thing *end = picture->things + picture->count, *oldest = queue;
+  for (const struct thing *next = queue + 1;
+       next < end && next->queue == queue->id; next++)
+    if (is(next->kind, "operation") && is(next->state, "running") &&
+        !next->is_hidden)
+      oldest = next;
+  return oldest;
 }
 
 void write_text(const char *text, FILE *file) {
@@ -140,7 +180,12 @@ static const char *follow(struct picture *picture, struct chain *chain,
     predicate = next->predicate;
     const struct thing *link = next;
     next = NULL;
-    if (predicate) {
+    const struct thing *wait =
+        is(link->state, "running") ? wait_inside(picture, link) : NULL;
+    if (wait && (next = awaited(picture, wait))) {
+      chain->waits[(chain->length < LINKS ? chain->length : LINKS) - 1] = wait;
+      predicate = NULL;
+    } else if (predicate) {
     } else if (!link->queue) {
       next = find_thing(picture, link->keeper);
       predicate = next ? NULL : "nothing keeps it";
@@ -197,10 +242,14 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   const char *predicate = follow(picture, &chain, first);
   int count = chain.length < LINKS ? chain.length : LINKS;
   for (int i = 0; i < count; i++) {
+    if (i > 0)
+      fputs(" waits", file);
+    if (i > 0 && chain.waits[i - 1] && chain.waits[i - 1]->file)
+      write_place(chain.waits[i - 1], file);
     if (i > 0 && i == count - 1 && chain.length > LINKS)
-      fprintf(file, " waits, by way of %d more, for ", chain.length - LINKS);
-    else if (i > 0)
-      fputs(" waits for ", file);
+      fprintf(file, ", by way of %d more,", chain.length - LINKS);
+    if (i > 0)
+      fputs(" for ", file);
     write_thing(picture, chain.links[i], file);
   }
   fputs(": ", file);
