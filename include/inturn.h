@@ -157,14 +157,15 @@
  * 9. Deadlock
  * -----------
  * inturn_operation_wait, inturn_batch_wait, inturn_queue_drain,
- * inturn_queue_destroy, inturn_value_wait, inturn_value_drain,
- * inturn_value_destroy and inturn_observation_cancel wait. A wait that cannot
- * end is refused with INTURN_E_DEADLOCK, and the report handler is told the
- * ring. It cannot end when work of the queue, or an observer of the value, that
- * it waits for is further up the caller's own stack; when only the caller may
- * drain its executor; or when it would close a ring of waits. Work of a
- * concurrent queue may wait for another operation of the queue as long as that
- * one has a place to start in: the last to take a place and wait is refused.
+ * inturn_queue_drain_or_list, inturn_queue_destroy, inturn_value_wait,
+ * inturn_value_drain, inturn_value_destroy and inturn_observation_cancel wait.
+ * A wait that cannot end is refused with INTURN_E_DEADLOCK, and the report
+ * handler is told the ring, and the line that waits. It cannot end when work
+ * of the queue, or an observer of the value, that it waits for is further up
+ * the caller's own stack; when only the caller may drain its executor; or when
+ * it would close a ring of waits. Work of a concurrent queue may wait for
+ * another operation of the queue as long as that one has a place to start in:
+ * the last to take a place and wait is refused.
  * A coroutine waits in no call; it takes part by inturn_await_begin.
  * Not detected are waits by other means, a token that nobody will finish (give
  * it max_run_ns or stall_ns), a datum that nobody will set, workers that are
