@@ -150,6 +150,32 @@ static void a_line_is_that_of_one_wait(void) {
   check_line(forget_a_line);
 }
 
+static void wait_in_a_thread(void *context) {
+  waiter *waiter = context;
+  CHECK_OK(WAIT(inturn_queue_drain(waiter->network, LIMIT_NS)));
+}
+
+/* It holds nothing up, and is told all the same. */
+static void a_thread_that_waits_outside_of_work_is_told(void) {
+  waiter waiter = {.wait = NULL};
+  inturn_token token;
+  waiter.network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  hold(waiter.network, "load", &token);
+  thread thread;
+  thread_start(&thread, wait_in_a_thread, &waiter);
+  inturn_entry told = {0};
+  while (told.kind == 0)
+    CHECK_OK(inturn_snapshot(find_wait, &told));
+  CHECK_INT(told.line, waiter.line);
+  CHECK(told.queue == waiter.network.bits && told.other == 0 && told.id != 0);
+  CHECK_OK(inturn_token_finish(token));
+  thread_join(&thread);
+  told.kind = 0;
+  CHECK_OK(inturn_snapshot(find_wait, &told));
+  CHECK_INT(told.kind, 0);
+  drain_and_destroy(waiter.network);
+}
+
 /* A task that goes on elsewhere. */
 static inturn_await begun;
 static inturn_token token_of_task;
@@ -204,4 +230,6 @@ static void the_chain_leads_through_a_wait(void) {
 }
 
 PROGRAM(wait_sites, TEST(the_line_of_each_wait_is_told),
-        TEST(a_line_is_that_of_one_wait), TEST(the_chain_leads_through_a_wait))
+        TEST(a_line_is_that_of_one_wait),
+        TEST(a_thread_that_waits_outside_of_work_is_told),
+        TEST(the_chain_leads_through_a_wait))

@@ -67,7 +67,7 @@ struct inturn_layout_wait {
   uint64_t number;
   inturn_layout_address frames; // an array
   uint64_t thread;
-  uint8_t is_on_main_thread;
+  uint8_t is_on_main_thread, holds_something;
   uint32_t site;
   inturn_layout_address target;
   uint64_t observation;

@@ -7,7 +7,7 @@ import Synchronization
 /// A wait is refused if nobody could ever make progress: if what it waits for needs places that are all
 /// held, directly or through others, by those who wait for it in turn. A thread that is inside no
 /// callback, and is not the only one that may drain an executor, holds nothing and is part of no ring:
-/// its waits are not looked at. A *task* is whatever waits without a thread (a coroutine, a task of
+/// its waits are entered for snapshots, and not looked at. A *task* is whatever waits without a thread (a coroutine, a task of
 /// Swift's), and says so itself: which operations it is inside of, and what it needs.
 ///
 /// Each wait gets a number and is entered in one short step; then it looks for a ring among the waits
@@ -37,10 +37,29 @@ package enum WaitGraph {
     case needs(of: TaskWait)
   }
 
-  /// An entered wait, for as long as it lasts; without one if the wait need not be entered.
+  /// A wait, for as long as it lasts.
   package struct Entry {
-    let wait: Wait?
-    package static let none = Entry(wait: nil)
+    fileprivate(set) var wait: Wait?
+    /// The line of one that spins first, if it holds nothing: it is entered when it sleeps.
+    fileprivate var later: Site?
+    package static var none: Entry { Entry(wait: nil) }
+
+    init(wait: Wait?) { self.wait = wait }
+
+    fileprivate init(later site: Site) { later = site }
+
+    /// A thread that has spun is about to sleep.
+    @inline(never)
+    mutating func sleeps(_ target: Target) {
+      guard let site = later else { return }
+      later = nil
+      let storage = Engine.current.pointee.waits
+      let wait = Wait([], target, at: site, holdsSomething: false)
+      self.wait = wait
+      storage.lock.lock()
+      storage.addLocked(wait)
+      storage.lock.unlock()
+    }
   }
 
   /// Why a task's wait is refused; it has been reported.
@@ -59,6 +78,8 @@ package enum WaitGraph {
     /// Null for a task's.
     let thread: UInt
     let isOnMainThread: Bool
+    /// If not, it is part of no ring, and only told.
+    let holdsSomething: Bool
     /// The line that waits.
     let site: Site
     let target: Target
@@ -72,12 +93,15 @@ package enum WaitGraph {
     /// A task's: the lanes that it needs something of; nil while they are unknown, or may change.
     @exclusivity(unchecked) fileprivate var needs: [TaskPlace]?
 
-    fileprivate init(_ frames: [CallFrame], _ target: Target) {
+    fileprivate init(
+      _ frames: [CallFrame], _ target: Target, at site: Site, holdsSomething: Bool
+    ) {
       self.frames = frames
       self.target = target
+      self.holdsSomething = holdsSomething
       thread = inturn_system_thread()
       isOnMainThread = inturn_system_is_main_thread()
-      site = .ofWait
+      self.site = site
     }
 
     fileprivate init(of task: TaskWait, in lanes: [UInt]) {
@@ -85,6 +109,7 @@ package enum WaitGraph {
       target = .needs(of: task)
       thread = 0
       isOnMainThread = false
+      holdsSomething = true
       site = task.site
       places = lanes.map { TaskPlace($0, self) }
     }
@@ -209,16 +234,19 @@ package enum WaitGraph {
     }
   }
 
-  /// Enters a wait. Nil, after a report that names the ring, if it could never end.
+  /// Enters a wait; see `Entry.sleeps` for one that `spins` first. Nil, after a report that names the
+  /// ring, if it could never end.
   @inline(never)
-  static func enter(_ target: Target) -> Entry? {
+  static func enter(_ target: Target, spins: Bool = false) -> Entry? {
     let storage = Engine.current.pointee.waits
     let frames = CallFrame.all
-    if frames.isEmpty && !mayDrainAlone { return Entry(wait: nil) }
-    let wait = Wait(frames, target)
+    let holdsSomething = !frames.isEmpty || mayDrainAlone
+    if !holdsSomething && spins { return Entry(later: .ofWait) }
+    let wait = Wait(frames, target, at: .ofWait, holdsSomething: holdsSomething)
     storage.lock.lock()
     storage.addLocked(wait)
     storage.lock.unlock()
+    if !holdsSomething { return Entry(wait: wait) }
     guard let report = refusal(of: wait) else { return Entry(wait: wait) }
     report.send()
     return nil
@@ -251,7 +279,8 @@ package enum WaitGraph {
     let storage = Engine.current.pointee.waits
     while true {
       storage.lock.lock()
-      let threads = Array(storage.waits[..<storage.placeOfFirst(from: wait.number)])
+      let threads = storage.waits[..<storage.placeOfFirst(from: wait.number)]
+        .filter { $0.holdsSomething }
       storage.lock.unlockAfterReadingObject()
       var search = WaitSearch(threads, wait)
       let ring = search.findsRing() ? search.ring : []

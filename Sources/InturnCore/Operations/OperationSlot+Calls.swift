@@ -22,7 +22,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   private func waitForEndedFlag(timeoutNanoseconds: Int64) -> Status {
     if loadWord().isEnded { return .ok }
     if timeoutNanoseconds == 0 { return .timedOut }
-    guard let entry = WaitGraph.enter(.operation(self)) else {
+    guard var entry = WaitGraph.enter(.operation(self), spins: true) else {
       // It may have ended meanwhile, and its queue may be gone.
       return loadWord().isEnded ? .ok : .deadlock
     }
@@ -39,6 +39,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       }
       guard let rest = limit.remaining else { return .timedOut }
       if change({ $0.isEnded ? nil : $0.adding(.waitedFor) }) == nil { return .ok }
+      entry.sleeps(.operation(self))
       wakeups.wait(while: seen, timeoutNanoseconds: rest)
     }
   }
