@@ -5,6 +5,7 @@
  */
 #include "trace.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static void nothing_is_recorded_before_the_start(void) {
@@ -96,6 +97,19 @@ static void each_queue_has_its_own_name(void) {
   CHECK_INT(count_of(text, "\"name\":\"enqueue second\""), ROUNDS);
   CHECK_INT(count_of(text, "\"name\":\"enqueue third\""), ROUNDS);
   free(text);
+}
+
+/* Not at once: its name is looked up now and then. */
+static void a_thread_that_is_renamed_gets_its_new_name(void) {
+  begin_again();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
+  for (int i = 0; i < 5000; i++) {
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+    if (i == 0)
+      CHECK_INT(prctl(PR_SET_NAME, "renamed"), 0);
+  }
+  drain_and_destroy(queue);
+  CHECK(written_count_of("\"renamed") > 0);
 }
 
 /* Its last operation has ended before the call of it is seen to have returned.
@@ -313,6 +327,7 @@ PROGRAM(trace, TEST(nothing_is_recorded_before_the_start),
         TEST(each_operation_has_its_arrows),
         TEST(an_arrow_leads_to_what_an_end_lets_start),
         TEST(each_queue_has_its_own_name),
+        TEST(a_thread_that_is_renamed_gets_its_new_name),
         TEST(a_queue_is_destroyed_while_its_work_returns),
         TEST(what_is_cancelled_or_moved_has_no_false_arrow),
 

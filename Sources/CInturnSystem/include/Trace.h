@@ -57,7 +57,7 @@ struct inturn_system_trace_block {
   uint64_t sequence; // of this thread's blocks, the one with a lower number is
                      // earlier
   uint64_t thread;   // the system's number
-  char name[16];     // the thread's, as it was then
+  char name[16];     // the thread's, as it was then or some blocks before
   uint64_t count;
   const struct inturn_system_trace_record *_Nullable records;
 };

@@ -41,8 +41,10 @@ struct Recorder {
   private static var wordsOfHead: Int { 8 }
   private static var wordsOfBlock: Int { 1024 }
   /// A block begins with its turn, how many records are complete, the thread, its name (two words),
-  /// and when it was given up.
+  /// when it was given up, and how many blocks ago the thread was asked for its name.
   private static var wordsOfBlockHead: Int { 8 }
+  /// To ask the system for a thread's name takes as long as 50 records.
+  private static var blocksOfName: UInt64 { 16 }
   private static var recordsOfBlock: UInt64 {
     UInt64(wordsOfBlock - wordsOfBlockHead) / 4
   }
@@ -167,8 +169,15 @@ struct Recorder {
   /// Gives the thread's block up and takes another one.
   @inline(never)
   private func takeBlock() -> (Block, UInt64)? {
-    if let block = inturn_system_own_block() {
-      inturn_system_give_up_block(block.assumingMemoryBound(to: UInt64.self))
+    var thread: UInt64 = 0
+    var name: (UInt64, UInt64) = (0, 0)
+    var age: UInt64 = 0
+    if let last = inturn_system_own_block() {
+      let block = last.assumingMemoryBound(to: Word.self)
+      thread = block[2].load(ordering: .relaxed)
+      name = (block[3].load(ordering: .relaxed), block[4].load(ordering: .relaxed))
+      age = (block[6].load(ordering: .relaxed) + 1) % Self.blocksOfName
+      inturn_system_give_up_block(last.assumingMemoryBound(to: UInt64.self))
       inturn_system_set_own_block(nil)
     }
     for _ in 0..<count {
@@ -187,13 +196,15 @@ struct Recorder {
       // A reader that sees anything of this turn sees the new number.
       atomicMemoryFence(ordering: .releasing)
       block[1].store(0, ordering: .relaxed)
-      var name: (UInt64, UInt64) = (0, 0)
-      let thread = withUnsafeMutableBytes(of: &name) {
-        inturn_system_describe_thread($0.baseAddress!.assumingMemoryBound(to: CChar.self))
+      if age == 0 {
+        thread = withUnsafeMutableBytes(of: &name) {
+          inturn_system_describe_thread($0.baseAddress!.assumingMemoryBound(to: CChar.self))
+        }
       }
       block[2].store(thread, ordering: .relaxed)
       block[3].store(name.0, ordering: .relaxed)
       block[4].store(name.1, ordering: .relaxed)
+      block[6].store(age, ordering: .relaxed)
       // Releasing: who reads the turn's records does not see the count of the last one.
       block[0].store(number << 2 | 1, ordering: .releasing)
       inturn_system_set_own_block(block)
