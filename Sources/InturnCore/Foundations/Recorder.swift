@@ -87,6 +87,8 @@ struct Recorder {
       let blocks = max(bytes / bytesOfBlock, 2)
       guard let new = calloc(blocks * wordsOfBlock + wordsOfHead, MemoryLayout<UInt64>.stride)
       else { return false }
+      // The first record in each takes the time of fetching it, so they had better be large.
+      inturn_system_expect_use(new, UInt(blocks * bytesOfBlock))
       let words = new.bindMemory(to: Word.self, capacity: blocks * wordsOfBlock + wordsOfHead)
       words[0].store(UInt64(blocks), ordering: .relaxed)
       words[4].store(inturn_system_ticks(), ordering: .relaxed)
