@@ -111,7 +111,8 @@ uint64_t inturn_system_describe_thread(char *_Nonnull name);
 void inturn_system_prepare_ticks(void);
 extern bool inturn_system_has_steady_ticks
     __attribute__((visibility("hidden")));
-static inline uint64_t inturn_system_ticks(void) {
+__attribute__((always_inline)) static inline uint64_t
+inturn_system_ticks(void) {
 #if defined(__aarch64__)
   uint64_t ticks;
   __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));

@@ -88,7 +88,7 @@ public struct Report: Sendable {
 
   /// Records from now on what each thread does with queues, in a ring of its last records.
   ///
-  /// A record takes about 15 ns; nothing is recorded before. `bytes` is how much memory all threads
+  /// A record takes about 10 ns; nothing is recorded before. `bytes` is how much memory all threads
   /// have together, by default 16 MiB. The first call takes it, and it is not given back. Does
   /// nothing if it is on. Starting again forgets what was recorded before it was stopped. False
   /// when there is no memory, or for more than a terabyte.

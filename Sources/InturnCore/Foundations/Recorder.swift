@@ -128,6 +128,21 @@ struct Recorder {
     block[1].store(count + 1, ordering: .releasing)
   }
 
+  /// The same for what each operation has, once the recorder was found to be on: without a call,
+  /// while the thread's block has room.
+  @inline(__always)
+  static func noteOften(
+    _ kind: Kind, _ lane: UInt64, _ operation: UInt64, _ other: UInt64, at time: UInt64? = nil
+  ) {
+    guard let block = inturn_system_own_block()?.assumingMemoryBound(to: Word.self),
+      case let count = block[1].load(ordering: .relaxed), count < recordsOfBlock
+    else { return note(kind, lane, operation, other, at: time) }
+    write(
+      block, count, time ?? inturn_system_ticks(), lane >> 8 | kind.rawValue << 56,
+      operation | lane << 56, other)
+    block[1].store(count &+ 1, ordering: .releasing)
+  }
+
   /// Records something that has a label; also when the recorder was stopped.
   @inline(never)
   static func note(

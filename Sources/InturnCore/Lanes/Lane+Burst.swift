@@ -15,6 +15,7 @@ struct Burst {
   private var ends = EndCounts()
   /// The lane's name in records; zero while nothing is recorded.
   private let traceKey: UInt64
+  /// Of the first job, in records.
   private let tracePlace: UInt64
 
   fileprivate init(_ gate: OperationSlot.Pointer, _ chunk: Chunk.Pointer, _ lane: Lane.Pointer) {
@@ -47,16 +48,19 @@ struct Burst {
       return nil
     }
     word = started
-    if traceKey != 0 { traceStarted(job) }
+    if traceKey != 0 {
+      Self.traceStarted(
+        traceKey, token, UInt64(job.work.site.bits) << 48 | tracePlace &+ UInt64(done))
+    }
     done &+= 1
     return job
   }
 
+  @_optimize(speed)
   @inline(never)
-  private func traceStarted(_ job: Job) {
-    Recorder.note(
-      .started, traceKey, Handle(bits: token).traceKey,
-      UInt64(job.work.site.bits) << 48 | tracePlace &+ UInt64(done))
+  private static func traceStarted(_ lane: UInt64, _ token: UInt64, _ other: UInt64) {
+    if !Recorder.isOn { return }
+    Recorder.noteOften(.started, lane, Handle(bits: token).traceKey, other)
   }
 
   /// The last work has returned; a start says so of the one before it.

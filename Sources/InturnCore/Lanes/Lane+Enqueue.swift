@@ -14,13 +14,13 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return refusal
     }
+    let job = Job(work: work, context: context, destroy: destroy)
     if !pointee.machine.flags.isDisjoint(with: [.isObserved, .recorded]),
-      let status = enqueueSlowlyLocked(
-        generation, work, context, destroy, isObstinate: isObstinate, isOwed: isOwed)
+      let status = enqueueSlowlyLocked(generation, job, isOwed: isOwed)
     {
       return status
     }
-    if !appendLocked(Job(work: work, context: context, destroy: destroy), isOwed: isOwed) {
+    if !appendLocked(job, isOwed: isOwed) {
       pointee.lock.unlock()
       return .noMemory
     }
@@ -29,30 +29,25 @@ extension UnsafeMutablePointer<Lane> {
     return .ok
   }
 
-  /// The same when the queue has an observer, who is told of each operation, or is recorded. Nil,
-  /// with the lock held, when it is neither any more.
+  /// The same when the queue has an observer, who is told of each operation. Nil, with the lock
+  /// held, when it has none: what is recorded has its record, and is still to be appended.
   @_optimize(speed)
   @inline(never)
-  private func enqueueSlowlyLocked(
-    _ generation: UInt32, _ work: Work, _ context: UnsafeMutableRawPointer?,
-    _ destroy: RawDestroy?, isObstinate: Bool, isOwed: Bool
-  ) -> Status? {
-    if pointee.machine.flags.contains(.isObserved) {
-      pointee.lock.unlock()
-      return withUnsafePointer(to: OperationOptions()) {
-        enqueue(
-          generation: generation, options: $0, work: work, context: context, destroy: destroy,
-          wantsHandle: false
-        ).0
-      }
+  private func enqueueSlowlyLocked(_ generation: UInt32, _ job: Job, isOwed: Bool) -> Status? {
+    if pointee.machine.flags.contains(.isObserved) { return enqueueObservedLocked(generation, job) }
+    if isRecordedLocked { traceAppendLocked(job, isOwed: isOwed) }
+    return nil
+  }
+
+  @inline(never)
+  private func enqueueObservedLocked(_ generation: UInt32, _ job: Job) -> Status {
+    pointee.lock.unlock()
+    return withUnsafePointer(to: OperationOptions()) {
+      enqueue(
+        generation: generation, options: $0, work: job.work, context: job.context,
+        destroy: job.destroy, wantsHandle: false
+      ).0
     }
-    if !isRecordedLocked { return nil }
-    let job = Job(work: work, context: context, destroy: destroy)
-    let isAppended = appendLocked(job, isOwed: isOwed)
-    if isAppended { traceAppendedLocked() }
-    if isAppended && isObstinate { needExtra().pointee.backlog.hasObstinate = true }
-    unlock()
-    return isAppended ? .ok : .noMemory
   }
 
   /// Adds an operation with options, or one whose handle the caller wants.

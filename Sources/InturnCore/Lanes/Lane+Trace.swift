@@ -16,15 +16,15 @@ extension UnsafeMutablePointer<Lane> {
     UInt64(UInt(bitPattern: self)) >> 6 | UInt64(pointee.generation & 0x7F_FFFF) << 41
   }
 
-  /// Something has been put at the buffer's end, unless the lane keeps all in its order.
-  @inline(never)
-  func traceAppendedLocked() {
-    guard order == nil || !isSelective, let chunk = pointee.buffer.tail else { return }
-    let position = chunk.pointee.count - 1
-    let work = chunk.jobs[Int(position)].work
-    if work.isNone { return }
-    Recorder.note(
-      .enqueued, traceKey, 0, UInt64(work.site.bits) << 48 | chunk.tracePlace(position))
+  /// A job is about to be put at the buffer's end, unless the lane keeps all in its order. There is
+  /// room for it afterwards, or no record.
+  @inline(__always)
+  func traceAppendLocked(_ job: Job, isOwed: Bool) {
+    guard order == nil || !isSelective, let chunk = pointee.buffer.room(isOwed: isOwed)
+    else { return }
+    Recorder.noteOften(
+      .enqueued, traceKey, 0,
+      UInt64(job.work.site.bits) << 48 | chunk.tracePlace(chunk.pointee.count))
   }
 
   /// An operation with a slot has been put in its place.
@@ -101,9 +101,10 @@ extension UnsafeMutablePointer<OperationSlot> {
   func traceReturned() { Recorder.note(.returned, 0, traceKey, 0) }
 
   /// It has ended: no later than at this time, after which another one may have started.
+  @_optimize(speed)
   @inline(never)
   static func traceEnded(_ token: Handle, as outcome: Outcome, at time: UInt64) {
-    Recorder.note(.ended, 0, token.traceKey | UInt64(outcome.rawValue) << 56, 0, at: time)
+    Recorder.noteOften(.ended, 0, token.traceKey | UInt64(outcome.rawValue) << 56, 0, at: time)
   }
 }
 

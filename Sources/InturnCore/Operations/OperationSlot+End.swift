@@ -18,7 +18,6 @@ extension UnsafeMutablePointer<OperationSlot> {
     guard token.isOf(.token), let slot = Engine.current.pointee.operations.pointer(at: token.index)
     else { return token.refusal(for: .token) }
     var current = slot.pointee.word.load(ordering: .relaxed)
-    // What is recorded goes the longer way, which takes the time before it ends the operation.
     while !Recorder.isOn {
       let word = OperationWord(bits: current)
       if word.contains(.observed) {
@@ -36,7 +35,26 @@ extension UnsafeMutablePointer<OperationSlot> {
       }
       current = original
     }
+    if Recorder.isOn { return slot.endRecorded(token, as: outcome) }
     return slot.end(token, as: outcome, payload: Payload())
+  }
+
+  /// The same while it is recorded: takes the time before it ends the operation.
+  @_optimize(speed)
+  @inline(never)
+  private func endRecorded(_ token: Handle, as outcome: Outcome) -> Status {
+    let time = inturn_system_ticks()
+    let word = loadWord()
+    guard !word.contains(.observed),
+      case .to(let next) = word.ending(generation: token.generation, outcome: outcome),
+      pointee.word.compareExchange(
+        expected: word.bits, desired: next.bits,
+        successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed
+      ).exchanged
+    else { return end(token, as: outcome, payload: Payload()) }
+    Self.traceEnded(token, as: outcome, at: time)
+    if word.contains(.returned) { lane.carryOn(after: self) }
+    return .ok
   }
 
   /// Finishes an operation with this word, of which only the time has to be kept. False when there

@@ -14,16 +14,18 @@ struct JobBuffer {
   /// `ChunkPool`.
   @inline(__always)
   mutating func append(_ job: Job, isOwed: Bool = false) -> Bool {
-    var last = tail
-    if last == nil || last.unsafelyUnwrapped.isFull {
-      last = grow(isOwed: isOwed)
-      if last == nil { return false }
-    }
-    let chunk = last.unsafelyUnwrapped
+    guard let chunk = room(isOwed: isOwed) else { return false }
     (chunk.jobs + Int(chunk.pointee.count)).initialize(to: job)
     // Cannot overflow: it is below the capacity.
     chunk.pointee.count &+= 1
     return true
+  }
+
+  /// The chunk that the next job goes to. Nil when memory runs out.
+  @inline(__always)
+  mutating func room(isOwed: Bool) -> Chunk.Pointer? {
+    if let tail, !tail.isFull { return tail }
+    return grow(isOwed: isOwed)
   }
 
   @inline(never)

@@ -178,7 +178,7 @@ def _descriptor_of(file: Any) -> int:
 def start_trace(size: int = 0) -> None:
     """Records from now on what each thread does with queues, in a ring of its last records.
 
-    A record takes about 15 ns, and there are three for a plain operation; nothing is recorded
+    A record takes about 10 ns, and there are three for a plain operation; nothing is recorded
     before.  ``size`` is how many bytes all threads have together, by default 16 MiB.  The first
     call takes them, and they are not given back.  Does nothing if it is on.  Starting again forgets
     what was recorded before it was stopped.
