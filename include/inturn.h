@@ -2209,7 +2209,7 @@ inturn_status inturn_why(inturn_operation operation,
 /* Starts the recorder: from now on, each thread keeps what it does with the
    library's queues, in a ring of its last records. Nothing is recorded before;
    while it is off, an operation only finds out that it is. A record takes about
-   15 ns, and a plain operation has three. Takes a time that grows with the
+   10 ns, and a plain operation has three. Takes a time that grows with the
    number of queues.
    `bytes` is how much memory all threads have together; 0 stands for 16 MiB,
    which hold about 500,000 records. It is taken by the first call and never

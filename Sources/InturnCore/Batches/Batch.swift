@@ -455,7 +455,7 @@ package final class Batch: @unchecked Sendable {
   private func stageLocked() -> [StagedState] {
     if states.isEmpty { return [] }
     let progress = RawValue.progress(progressLocked)
-    return decision.isOver ? states.stageLast { _ in progress } : states.stage { _ in progress }
+    return decision.isOver ? states.stageLast(.batch(progress)) : states.stage(.batch(progress))
   }
 
   var labelForReports: UnsafePointer<CChar>? { label.map { UnsafePointer($0) } }

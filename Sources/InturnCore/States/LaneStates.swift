@@ -70,7 +70,7 @@ extension UnsafeMutablePointer<Lane> {
     let moment = momentLocked
     if states.pointee.staged == moment { return }
     states.pointee.staged = moment
-    let staged = states.pointee.trails.stage { moment.state($0) }
+    let staged = states.pointee.trails.stage(.lane(moment))
     if states.pointee.trails.isEmpty { dropStatesLocked() }
     outbox.deliver(staged)
   }

@@ -26,7 +26,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     return .ok
   }
 
-  private func state(_ aspect: UInt32, _ word: OperationWord) -> RawValue {
+  func state(_ aspect: UInt32, _ word: OperationWord) -> RawValue {
     switch OperationAspect(rawValue: aspect).unsafelyUnwrapped {
     case .state: .integer(Int64(word.state.rawValue))
     case .progress: .progress(pointee.details.unsafelyUnwrapped.pointee.progress)
@@ -39,9 +39,8 @@ extension UnsafeMutablePointer<OperationSlot> {
     let word = loadWord()
     var trails: [StateTrail] = []
     swap(&trails, &details.pointee.states)
-    let staged =
-      word.isEnded
-      ? trails.stageLast { state($0, word) } : trails.stage { state($0, word) }
+    let moment = StateMoment.operation(self, word)
+    let staged = word.isEnded ? trails.stageLast(moment) : trails.stage(moment)
     details.pointee.states = trails
     return staged
   }

@@ -82,17 +82,32 @@ extension [StagedState] {
   func deliver() { for staged in self { staged.trail.deliver(isLast: staged.isLast) } }
 }
 
+/// The states at one moment. Functions that were passed instead would each have their own `stage`.
+enum StateMoment {
+  case lane(LaneStates.Moment)
+  case operation(OperationSlot.Pointer, OperationWord)
+  case batch(RawValue)
+
+  fileprivate func state(_ aspect: UInt32) -> RawValue {
+    switch self {
+    case .lane(let moment): moment.state(aspect)
+    case .operation(let slot, let word): slot.state(aspect, word)
+    case .batch(let progress): progress
+    }
+  }
+}
+
 extension [StateTrail] {
   /// Stages the trails whose state has changed, all at one moment, and drops those that are closed.
   /// Called under the owner's lock.
-  mutating func stage(_ state: (UInt32) -> RawValue) -> [StagedState] {
-    let behind = filter { $0.isBehind(state($0.aspect)) }
+  mutating func stage(_ moment: StateMoment) -> [StagedState] {
+    let behind = filter { $0.isBehind(moment.state($0.aspect)) }
     if behind.isEmpty { return [] }
     var staged: [StagedState] = []
     var hasClosed = false
     TrailBase.withLocks(behind.map { $0.trail }) {
       for trail in behind {
-        switch trail.stageLocked(state(trail.aspect)) {
+        switch trail.stageLocked(moment.state(trail.aspect)) {
         case .staged: staged.append(StagedState(trail: trail))
         case .closed: hasClosed = true
         case .untold: break
@@ -104,8 +119,8 @@ extension [StateTrail] {
   }
 
   /// The same for the last time.
-  mutating func stageLast(_ state: (UInt32) -> RawValue) -> [StagedState] {
-    _ = stage(state)
+  mutating func stageLast(_ moment: StateMoment) -> [StagedState] {
+    _ = stage(moment)
     defer { self = [] }
     return map { StagedState(trail: $0, isLast: true) }
   }
