@@ -269,7 +269,7 @@ extension UnsafeMutablePointer<Lane> {
         (entry.state, entry.other) = told
         entry.setLabel(claims.name(at: number).text)
       }
-      (entry.queue, entry.operation) = (handle, id)
+      (entry.queue, entry.operation, entry.site) = (handle, id, siteLocked(of: slot))
       room.add(entry)
     }
     place.parts = 0

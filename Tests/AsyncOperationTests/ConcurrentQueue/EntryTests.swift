@@ -51,6 +51,7 @@ import struct InturnCore.QueueOptions
     #expect(told[3].state == .pending && told[3].cause == "after" && told[3].priority == 7)
     #expect((told[3].enqueued, told[3].started) == (.seconds(3), nil))
     #expect(told[4].operation == told[3].id && told[4].other == told[1].id)
+    #expect(told[4].line == told[3].line && told[2].line == line)
     let all = Report.snapshot()
     let ofClock = try #require(all.first { $0.kind == "clock" && $0.id == told[0].clock })
     #expect(ofClock.at == .seconds(3) && ofClock.flags == ["manual"])

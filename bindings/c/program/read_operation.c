@@ -265,6 +265,11 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
     add_names(queue, id, &plan);
     add_leader(queue, id, &groups);
   }
+  struct thing *things = reader->picture->things;
+  for (size_t i = count + 1; i < reader->picture->count; i++) {
+    things[i].file = things[count].file;
+    things[i].line = things[count].line;
+  }
   // Its data belong to it for as long as it is not over, and it is not unless
   // the queue has changed.
   struct inturn_layout_slot again;
