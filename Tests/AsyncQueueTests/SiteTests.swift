@@ -97,6 +97,26 @@ import enum InturnCore.Engine
     try await task.value
   }
 
+  @Test func `a chain leads through a wait, and names its line`() async throws {
+    Engine.setStallLimit(nanoseconds: 0)
+    let other = FIFOQueue(name: "other")
+    let held = other.enqueueTask { _ = await end.wait() }
+    let line = #line + 1
+    let task = Task(on: queue) { await held.waitForEnd() }
+    let behind = Task(on: queue) {}
+    // Both have stood still for as long, so that they are looked at together.
+    while !Report.snapshot().contains(where: { $0.kind == "wait" && $0.line == line }) {
+      await Task.yield()
+    }
+    Engine.setStallLimit(nanoseconds: 50_000_000)
+    let told = await Reports.told("waits (AsyncQueueTests/SiteTests.swift:\(line)) for")
+    #expect(told.first?.chain.map(\.cause) == ["wait", "task"])
+    end.raise()
+    #expect(await task.value == .finished)
+    await behind.value
+    Engine.setStallLimit(nanoseconds: 0)
+  }
+
   @Test func `the line that drains a queue is told`() async throws {
     try await isTold(line: #line) { other, _ in try await other.drain() }
   }
