@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cases import CASES, INTURN, Case
-from figures import Row, Values, make_rows
+from cases import CASES, INTURN, SUBJECTS, Case, Target
+from figures import Row, Values, compare, make_rows
 
 LIMIT_SECONDS = 120
 PACKAGES = (
@@ -42,11 +42,12 @@ class Failed(SystemExit):
     """A program has failed or hangs. Ends this one unless it is caught."""
 
 
-def output(command: list[str]) -> list[str]:
-    """The lines that a program prints."""
+def output(command: list[str], **settings: str) -> list[str]:
+    """The lines that a program prints, with these variables in its environment."""
     try:
         done = subprocess.run(
             command,
+            env={**os.environ, **settings},
             check=True,
             stdout=subprocess.PIPE,
             text=True,
@@ -68,6 +69,23 @@ def run_rounds(case: Case, numbers: tuple[int, ...], build: Path, rounds: int) -
             for _, peer, metric, value in csv.reader(output(command)):
                 values[metric, peer].append(float(value))
     return values
+
+
+def compare_settings(
+    case: Case, numbers: tuple[int, ...], build: Path, rounds: int, setting: str
+) -> Iterator[Row]:
+    """Runs Inturn's own programs with and without a setting, in turn: the ratios of without."""
+    name, _, value = setting.partition("=")
+    for subject in (peer for peer in case.peers if peer in SUBJECTS):
+        command = [str(build / f"{case.program}-{subject}"), case.name, *map(str, numbers)]
+        values: Values = defaultdict(list)
+        for number in range(rounds):
+            pair: list[tuple[str, dict[str, str]]] = [(subject, {}), (setting, {name: value})]
+            for peer, settings in pair[:: 1 if number % 2 else -1]:
+                for _, _, metric, figure in csv.reader(output(command, **settings)):
+                    values[metric, peer].append(float(figure))
+        for metric in dict.fromkeys(metric for metric, _ in values):
+            yield compare(case, Target(metric, setting, subject=subject), values)
 
 
 def show(number: float | None, unit: str = "") -> str:
@@ -166,6 +184,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--gate", action="store_true")
     parser.add_argument("--csv", type=Path)
+    parser.add_argument("--against")
     parser.add_argument("--case", action="append", choices=[case.name for case in CASES])
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (2 if arguments.quick else 7)
@@ -190,12 +209,16 @@ def main() -> int:
     for case in cases:
         numbers = case.quick if arguments.quick else case.full
         try:
-            values = run_rounds(case, numbers, arguments.build, arguments.rounds)
+            if arguments.against:
+                rounds, setting = arguments.rounds, arguments.against
+                added = list(compare_settings(case, numbers, arguments.build, rounds, setting))
+            else:
+                values = run_rounds(case, numbers, arguments.build, arguments.rounds)
+                added = list(make_rows(case, values))
         except Failed as failure:
             print(f"\n{case.name}: {failure}")
             failed.append(case.name)
             continue
-        added = list(make_rows(case, values))
         sizes = ", ".join(f"{number:,}" for number in numbers)
         print_table(f"{case.name}: {case.title} ({sizes})", added)
         rows += added
