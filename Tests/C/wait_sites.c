@@ -229,7 +229,39 @@ static void the_chain_leads_through_a_wait(void) {
   check_chain(begin_a_task);
 }
 
+static atomic_bool goes_on;
+
+/* A queue of these is never empty. */
+static void enqueue_the_next(void *queue, inturn_token token) {
+  if (atomic_load(&goes_on))
+    CHECK_OK(inturn_queue_enqueue(*(inturn_queue *)queue, enqueue_the_next,
+                                  queue, NULL, NULL));
+  CHECK_OK(inturn_token_finish(token));
+}
+
+/* It may be for ever. */
+static void work_that_waits_for_what_gets_on_is_told_later(void) {
+  waiter waiter = {.wait = wait_for_queue};
+  stalls_begin(STALL_NS);
+  waiter.network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_queue database = labelled_queue(INTURN_QUEUE_FIFO, "database");
+  inturn_operation_options options = labelled("save");
+  atomic_store(&goes_on, true);
+  CHECK_OK(inturn_queue_enqueue(waiter.network, enqueue_the_next,
+                                &waiter.network, NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue_with(database, &options, call_wait, &waiter,
+                                     NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue(database, just_finish, NULL, NULL, NULL));
+  stall told = STALL("call save@database");
+  CHECK(told.stalled_ns >= 10 * STALL_NS);
+  atomic_store(&goes_on, false);
+  drain_and_destroy(database);
+  drain_and_destroy(waiter.network);
+  stalls_end();
+}
+
 PROGRAM(wait_sites, TEST(the_line_of_each_wait_is_told),
         TEST(a_line_is_that_of_one_wait),
         TEST(a_thread_that_waits_outside_of_work_is_told),
-        TEST(the_chain_leads_through_a_wait))
+        TEST(the_chain_leads_through_a_wait),
+        TEST(work_that_waits_for_what_gets_on_is_told_later))

@@ -26,13 +26,14 @@ struct Standing {
   /// The operation to look at next, with a reference; or else the lane.
   private(set) var next: OperationSlot.Pointer?
   private(set) var nextLane: Lane.Pointer?
+  /// The line that waits for it, if work does.
+  private(set) var lineOfWait: Site?
 
   fileprivate init(_ link: StallLink) { links = [link] }
 
   /// Says how long the work has been running: since it was started, or at least since the lane stalled.
   mutating func addTime(at now: Int64, lanesSince: Int64?) {
-    guard running != nil, nextLane == nil, next == nil, let begin = startedAt ?? lanesSince
-    else { return }
+    guard running != nil, let begin = startedAt ?? lanesSince else { return }
     links[links.count - 1].predicate =
       "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
   }
@@ -83,7 +84,7 @@ struct Standing {
       case nil: break
       }
     }
-    if next != nil || nextLane != nil { links[last].waits(at: wait.site) }
+    if next != nil || nextLane != nil { lineOfWait = wait.site }
   }
 }
 

@@ -99,7 +99,7 @@ package struct Stall {
   }
 
   /// Asks why a lane, or an operation whatever else its lane does, has made no progress for at least
-  /// `limit`; nil if it has, or may, or waits for something that has. Without a limit, what keeps it,
+  /// `limit`; nil if it has, or may, or comes after something that has. Without a limit, what keeps it,
   /// for however short a time. The caller has a reference to the operation; no lock is held.
   init?(
     _ first: Lane.Pointer, _ operation: OperationSlot.Pointer?, at now: Int64, limit: Int64?,
@@ -111,26 +111,37 @@ package struct Stall {
     slot?.addReference()
     var steps = 0
     var goesOn = true
+    /// The chain that ends with the first work that waits. It is told, in patience, where what that
+    /// waits for gets on: it may be for ever, as with a queue that is never empty.
+    var upToWait: Stall?
     while goesOn && steps < Self.mostSteps {
       let isOperation = slot != nil
       let found = lane.standing(of: slot, at: now, isAsked: limit == nil)
       slot?.dropReference()
       slot = nil
       guard var found else {
-        if limit != nil || links.isEmpty { return nil }
-        links[links.count - 1].isKeptByNothing()
+        if limit == nil && !links.isEmpty {
+          links[links.count - 1].isKeptByNothing()
+        } else if let upToWait {
+          self = upToWait
+        } else {
+          return nil
+        }
         break
       }
-      if !found.complete() && limit != nil { return nil }
+      let isWhole = found.complete()
       slot = found.next
       let lanesSince = stands.since(lane, mark: found.mark)
       if let limit {
         // An operation may stand still in a lane that moves.
         let own = isOperation ? found.since.map { max($0, stands.resumedAt) } : nil
         let since = min(own ?? .max, lanesSince ?? .max)
-        guard since <= now - limit, found.rest / Self.patience >= limit else {
+        guard isWhole, since <= now - limit, found.rest / Self.patience >= limit else {
           slot?.dropReference()
-          return nil
+          slot = nil
+          guard let upToWait else { return nil }
+          self = upToWait
+          break
         }
         // What keeps an operation back may have begun after it.
         if links.isEmpty || operation != nil { time = min(time ?? .max, now - since) }
@@ -142,6 +153,13 @@ package struct Stall {
       found.addTime(at: now, lanesSince: lanesSince)
       for link in found.links { add(link) }
       key = found.key
+      if let line = found.lineOfWait {
+        if limit != nil && upToWait == nil {
+          upToWait = self
+          upToWait?.isPatient = true
+        }
+        links[links.count - 1].waits(at: line)
+      }
       goesOn = slot != nil || found.nextLane != nil
       lane = slot?.lane ?? found.nextLane ?? lane
       steps += 1
