@@ -2028,7 +2028,8 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    who is named by inturn_report_set_awaited; what waits for a moment of the
    system's clock, only if somebody does and that is ten times as far away. What
    somebody waits for in a queue that gets on with other operations is reported
-   after ten times as long, too: it may only take longer than they. What was
+   after ten times as long, too: it may only take longer than they; and so is
+   work that waits, in its call or as a task, for what gets on. What was
    reported and then went on after all is given twice as long from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
