@@ -323,3 +323,48 @@ SCENARIO(a_snapshot_meets_a_tasks_wait) {
   x.finish();
   y.finish();
 }
+
+// The chain is followed through a wait that may be over at any moment, as may
+// what it is for.
+SCENARIO(a_question_why_meets_a_wait_inside_work) {
+  Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
+  Operation &load = network.add("load", keeps, {.handle = true});
+  load.awaitCall();
+  Operation &save = database.add(
+      "save",
+      [&](Operation &it) {
+        expect("wait", inturn_operation_wait(load.handle, -1, nullptr),
+               {INTURN_OK});
+        it.finish();
+      },
+      {.handle = true});
+  const auto take = [](void *, const inturn_report *report) {
+    model_note("why: %s", report->message);
+    CHECK(report->chain[report->chain_count - 1].cause != INTURN_STALL_WAIT);
+  };
+  together({[&] { load.finish(); },
+            [&] {
+              expect("why", inturn_why(save.handle, take, nullptr),
+                     {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+            },
+            [&] { network.drain(); }});
+}
+
+SCENARIO(a_snapshot_meets_a_wait_outside_of_work) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Operation &x = queue.add("x", keeps, {.handle = true});
+  x.awaitCall();
+  auto visit = [](void *context, const inturn_entry *entry) {
+    const Operation &x = *static_cast<Operation *>(context);
+    if (entry->kind == INTURN_ENTRY_WAIT)
+      CHECK(entry->operation == x.handle.bits && entry->other == 0);
+    return true;
+  };
+  together(
+      {[&] {
+         expect("wait", inturn_operation_wait(x.handle, -1, nullptr),
+                {INTURN_OK});
+       },
+       [&] { x.finish(); },
+       [&] { expect("snapshot", inturn_snapshot(visit, &x), {INTURN_OK}); }});
+}

@@ -51,6 +51,23 @@ SCENARIO(a_chain_meets_destruction_and_finish) {
             [&] { database.add("other", finishes); }});
 }
 
+// The same through a wait inside work, which ends meanwhile.
+SCENARIO(a_look_meets_a_wait_inside_work) {
+  Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
+  Watched watched(1);
+  Operation &load = network.add("load", keeps, {.handle = true});
+  load.awaitCall();
+  database.add("save", [&](Operation &it) {
+    expect("wait", inturn_operation_wait(load.handle, -1, nullptr),
+           {INTURN_OK});
+    it.finish();
+  });
+  together({[&] { load.finish(); }, [&] { database.add("other", finishes); }});
+  database.drain();
+  for (const std::string &message : watched.messages)
+    CHECK(message.find("waits for others") == std::string::npos);
+}
+
 // What is awaited is asked by itself while its queue gets on, and so is what it
 // waits for: while that ends and its queue is destroyed.
 SCENARIO(a_look_at_what_is_awaited_meets_destruction_and_finish) {
