@@ -38,8 +38,9 @@ struct Standing {
       "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
   }
 
-  /// Looks for the operations that block this one. The lane's lock is not held, as they may be in other
-  /// lanes. False if none is found: then the last link says why.
+  /// Looks for the operations that block this one, or for what its work waits for. The lane's lock is
+  /// not held, as they may be in other lanes. False if it is blocked and none is found: then the last
+  /// link says why.
   mutating func complete() -> Bool {
     if let running { follow(running) }
     guard let blocked else { return true }
