@@ -136,6 +136,8 @@ static void stuck(void) {
   if (ATTEMPT(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue)))
     CHECK_OK(inturn_queue_destroy(queue));
   ATTEMPT(inturn_report_set_awaited(own.queue.bits));
+  inturn_site site = {"here.c", NULL, 1, 0}; /* not known without memory */
+  CHECK_OK(inturn_report_wait_at(&site));
   if (enqueue(own.queue, NULL, NULL))
     CHECK_STATUS(inturn_queue_drain(own.queue, 20000000), INTURN_E_TIMED_OUT);
   ATTEMPT(inturn_report_set_stall_limit(-1));
