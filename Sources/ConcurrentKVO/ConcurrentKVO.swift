@@ -19,8 +19,8 @@ import Inturn
 /// thread is still telling them of an earlier change, that thread also tells this one, and this
 /// change returns at once. The same holds for a change that is made inside an observer: it is told
 /// when all observers have been told of the one before it. Observers that keep changing the value
-/// in answer to their own changes are reported after 1,000 times in a row. Use ``drain(timeout:)``
-/// to wait until everybody has been told.
+/// in answer to their own changes are reported after 1,000 times in a row. Use
+/// ``drain(timeout:fileID:line:)`` to wait until everybody has been told.
 ///
 /// **In place.** A change such as `value += 1` is atomic. Other changes wait until it is done.
 ///
