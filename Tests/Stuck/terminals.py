@@ -42,7 +42,7 @@ LINK = (
 # Between links; with the place of a wait inside the first one.
 WAITS = r" waits(?: \(([^()]*):(\d+)\))? for "
 CHAIN = re.compile(rf"inturn: stuck for ([\d.]+) (ms|s): ({LINK}(?:{WAITS}{LINK})*): (.*)")
-WAITING = re.compile(r"\b(wait|drain|run|result|end|with)|await")
+WAITING = re.compile(r"wait|drain|run|result|with")
 PLACE = re.compile(r"\(([^()]*):(\d+)\)")
 HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |  (stuck|new)\(")  # The first line of a scenario.
 # In Swift, a label ends with the site, or is one.
