@@ -494,14 +494,14 @@ typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
    waits. Reports name it, as in `"save" (app.c:88) of queue "database"`. With
    gcc and clang you need do nothing for that in C: inturn_queue_enqueue and
    others are macros, too, which make a site for each call and pass it to the
-   function of that name with _at; those that wait (see section 9) pass it to
-   inturn_report_wait_at. To keep it costs an operation no memory, and no time
-   that can be measured. No line is known of what calls the function itself:
-   another compiler; an address of the function; the name in parentheses, as in
-   `(inturn_queue_suspend)(queue)`, which is the way in C for inline functions
-   that are not static; what defines INTURN_NO_SITES before it includes this
-   header, such as a file with pointers of the functions' names. In C++,
-   inturn.hpp passes sites, and the bindings to other languages do.
+   function of that name with _at; those that wait pass it to
+   inturn_report_wait_at, which names them. To keep it costs an operation no
+   memory, and no time that can be measured. No line is known of what calls the
+   function itself: another compiler; an address of the function; the name in
+   parentheses, as in `(inturn_queue_suspend)(queue)`, which is the way in C for
+   inline functions that are not static; what defines INTURN_NO_SITES before it
+   includes this header, such as a file with pointers of the functions' names.
+   In C++, inturn.hpp passes sites, and the bindings to other languages do.
 
    A site of your own begins with a number of 0. It has to live until the call
    returns; as long as it lives on, further calls find its number there, from
