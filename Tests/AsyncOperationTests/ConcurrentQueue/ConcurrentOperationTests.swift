@@ -124,6 +124,8 @@ import Testing
     #expect(await running.hasStarted())
     let first = running.token!
     #expect(!first.isCancelled)
+    // An attempt whose place is freed in the middle of its call is the last one.
+    #expect(await comesTrue { running.operation.why()?.cause == "token" })
     stage.advance(5_000)
     if isFreed { #expect(await running.hasStarted()) }
     #expect(await comesTrue { first.isCancelled })
