@@ -21,7 +21,8 @@ struct Standing {
   fileprivate(set) var startedAt: Int64?
   /// The last link's operation, with a reference, if others keep it from starting: see `complete`.
   fileprivate var blocked: OperationSlot.Pointer?
-  /// The last link's operation, with a reference, if it runs: it may wait for others.
+  /// The last link's operation, if it runs: it may wait for others. There is a reference until
+  /// `complete`.
   fileprivate var running: OperationSlot.Pointer?
   /// The operation to look at next, with a reference; or else the lane.
   private(set) var next: OperationSlot.Pointer?

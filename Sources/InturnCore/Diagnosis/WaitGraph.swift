@@ -53,12 +53,9 @@ package enum WaitGraph {
     mutating func sleeps(_ target: Target) {
       guard let site = later else { return }
       later = nil
-      let storage = Engine.current.pointee.waits
       let wait = Wait([], target, at: site, holdsSomething: false)
+      Engine.current.pointee.waits.add(wait)
       self.wait = wait
-      storage.lock.lock()
-      storage.addLocked(wait)
-      storage.lock.unlock()
     }
   }
 
@@ -158,7 +155,9 @@ package enum WaitGraph {
     }
 
     @inline(never)
-    fileprivate func addLocked(_ wait: Wait) {
+    fileprivate func add(_ wait: Wait) {
+      lock.lock()
+      defer { lock.unlock() }
       lastNumber += 1
       wait.number = lastNumber
       if wait.task == nil {
@@ -243,9 +242,7 @@ package enum WaitGraph {
     let holdsSomething = !frames.isEmpty || mayDrainAlone
     if !holdsSomething && spins { return Entry(later: .ofWait) }
     let wait = Wait(frames, target, at: .ofWait, holdsSomething: holdsSomething)
-    storage.lock.lock()
-    storage.addLocked(wait)
-    storage.lock.unlock()
+    storage.add(wait)
     if !holdsSomething { return Entry(wait: wait) }
     guard let report = refusal(of: wait) else { return Entry(wait: wait) }
     report.send()
@@ -260,9 +257,7 @@ package enum WaitGraph {
     for holder in task.holders() where !lanes.contains(holder.lane) { lanes.append(holder.lane) }
     if lanes.isEmpty { return .none }
     let wait = Wait(of: task, in: lanes)
-    storage.lock.lock()
-    storage.addLocked(wait)
-    storage.lock.unlock()
+    storage.add(wait)
     let needed = NeededLanes(of: wait, reach: WaitSearch.reachOfTasks).all
     let places = needed?.map { TaskPlace($0, wait) }
     storage.lock.lock()
