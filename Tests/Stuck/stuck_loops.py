@@ -45,6 +45,18 @@ async def another_waits_for_a_coroutine() -> None:
     await network.run(nothing)
 
 
+@new(f"load@network: {NOT_FINISHED}")
+@runs
+async def coroutine_is_never_awaited() -> None:
+    network = inturn.FIFOQueue("network")
+
+    async def load(token: inturn.Token) -> None:
+        token.finish()
+
+    network.options(label="load").enqueue(lambda token: kept.append(load(token)))
+    await network.drained()
+
+
 @stuck(f"load@network: {NOT_FINISHED}")
 @runs
 async def kept_token_is_awaited() -> None:

@@ -29,6 +29,10 @@ def load(token: inturn.Token) -> Generator[None, None, None]:
     token.finish()
 
 
+async def upload(token: inturn.Token) -> None:
+    token.finish()
+
+
 def drop(token: inturn.Token) -> Generator[None, None, None]:
     yield
     del token
@@ -89,9 +93,14 @@ HELD: dict[str, tuple[Callable[[inturn.Token], Any], str]] = {
         'the arguments of thread "Worker-1"',
     ),
     "a generator": (lambda token: begun(load(token)), f"{VARIABLE} of {at(load, 1)}"),
+    "a coroutine that nobody awaits": (
+        lambda token: attribute(Upload(), upload(token)),
+        f"{VARIABLE} of coroutine {at(upload, 0)}, which was never awaited",
+    ),
 }
 
 
+@pytest.mark.filterwarnings("ignore:coroutine 'upload' was never awaited")
 @pytest.mark.parametrize("name", HELD)
 def test_what_holds_the_token_is_named(name: str) -> None:
     tokens: list[weakref.ref[inturn.Token]] = []

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import OrderedDict, defaultdict, deque
 from functools import partial
+from inspect import CORO_CREATED, getcoroutinestate
 from types import (
     AsyncGeneratorType,
     CodeType,
@@ -306,10 +307,13 @@ def _said_of_frame(one: Any, thing: object, has: str, limit: float) -> str | _Wa
     if task := _task_of(one, limit):
         return has + task
     name = None
+    is_unawaited = prefix == "cr" and getcoroutinestate(one) == CORO_CREATED
     if sys.version_info >= (3, 13) and frame.f_code.co_flags & _IS_FUNCTION:
         name = next((name for name, value in frame.f_locals.items() if value is thing), None)
     variable = f'variable "{name}"' if name else "a variable"
-    return f"{has}{variable} of {_at(frame.f_code, frame.f_lineno)}"
+    coroutine = "coroutine " if is_unawaited else ""
+    never = ", which was never awaited" if is_unawaited else ""
+    return f"{has}{variable} of {coroutine}{_at(frame.f_code, frame.f_lineno)}{never}"
 
 
 def _task_of(one: object, limit: float) -> str:
