@@ -788,12 +788,16 @@ typedef struct inturn_queue_options {
   /* Called before inturn_queue_destroy returns; when that was called from
      inside a callback of the queue, when that callback has returned. */
   inturn_destroy_fn INTURN_NULLABLE event_destroy;
+  /* After how long this queue is reported as stuck, and what waits for its work
+     with it, in place of the process's limit: see
+     inturn_report_set_stall_limit. 0: after that; below 0: never. */
+  int64_t stall_ns;
 } inturn_queue_options;
 
 #define INTURN_QUEUE_OPTIONS_INIT                                              \
   {                                                                            \
     sizeof(inturn_queue_options), 0, NULL, {0}, 0, {0}, 0, 0, {0, 0, 0}, NULL, \
-        NULL, NULL                                                             \
+        NULL, NULL, 0                                                          \
   }
 
 /* Creates a queue. An interaction queue starts with its view not visible; the
@@ -1950,6 +1954,10 @@ typedef struct inturn_stall_link {
      that the program has: it is not the handler's to finish. {0} for a queue,
      and before the work is called. */
   inturn_token token;
+  /* The thread that is in the operation's call, by the number that the system
+     gives it, as a debugger shows it. 0 when the call has returned, and where
+     there is none. */
+  uint64_t thread;
 } inturn_stall_link;
 
 /* A report to the handler of inturn_report_set_handler. */
@@ -2015,9 +2023,12 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
 
 /* Sets after how long something is reported as stuck: it is pending or running,
    and neither it nor anything that it waits for has started or ended since. 0:
-   the default, which is one second where the standard error is a terminal, and
-   else ten. Below 0: never. What the environment's INTURN_STALL says (such as
-   500ms, 2s or off) comes before the default, and this call before both. A
+   the default, which is one second where somebody looks, and else ten: the
+   standard error is a terminal, a debugger follows the process (its thread
+   inturn-watchdog), or the environment or the program's name is that of a test
+   under CTest, Meson, Bazel, pytest or XCTest. Below 0: never. What the
+   environment's INTURN_STALL says (such as 500ms, 2s or off) comes before the
+   default, this call before both, and for a queue its stall_ns before all. A
    report has the chain from what is stuck to its cause. There is one for each
    cause, then again after 10 seconds, after a minute, and every 10 minutes;
    never more than 10 in a minute: that there is more, a line on the standard

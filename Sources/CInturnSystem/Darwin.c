@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysctl.h>
 #include <unistd.h>
 
 #include "CInturnSystem.h"
@@ -99,6 +100,22 @@ uint64_t inturn_system_describe_thread(char *name) {
   memcpy(name, whole, 15);
   return number;
 }
+
+// Only another thread's handle would tell its name.
+void inturn_system_find_thread_name(uint64_t number, char *name) {
+  (void)number;
+  name[0] = '\0';
+}
+
+bool inturn_system_is_traced(void) {
+  int query[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, getpid()};
+  struct kinfo_proc process = {0};
+  size_t size = sizeof process;
+  return sysctl(query, 4, &process, &size, NULL, 0) == 0 &&
+         (process.kp_proc.p_flag & P_TRACED) != 0;
+}
+
+const char *inturn_system_program(void) { return getprogname(); }
 
 const char *inturn_system_setting(const char *name) {
   return issetugid() ? NULL : getenv(name);

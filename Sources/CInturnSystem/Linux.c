@@ -6,7 +6,9 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -97,6 +99,39 @@ void inturn_system_name_thread(const char *name) {
 uint64_t inturn_system_describe_thread(char *name) {
   syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
   return (uint64_t)syscall(SYS_gettid);
+}
+
+void inturn_system_read_file(const char *path, char *text, size_t room) {
+  int error = errno;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t count = file < 0 ? -1 : read(file, text, room - 1);
+  text[count < 0 ? 0 : count] = '\0';
+  if (file >= 0)
+    close(file);
+  errno = error;
+}
+
+void inturn_system_find_thread_name(uint64_t number, char *name) {
+  char path[48];
+  snprintf(path, sizeof path, "/proc/self/task/%llu/comm",
+           (unsigned long long)number);
+  inturn_system_read_file(path, name, 16);
+  name[strcspn(name, "\n")] = '\0';
+  for (char *at = name; *at; at++)
+    if (*at < ' ' || *at > '~')
+      *at = '?';
+}
+
+bool inturn_system_is_traced(void) {
+  static const char field[] = "\nTracerPid:\t";
+  char text[1024];
+  inturn_system_read_file("/proc/thread-self/status", text, sizeof text);
+  const char *found = strstr(text, field);
+  return found && found[sizeof field - 1] != '0';
+}
+
+const char *inturn_system_program(void) {
+  return program_invocation_short_name;
 }
 
 const char *inturn_system_setting(const char *name) {

@@ -20,6 +20,7 @@ _Alignas(16) struct inturn_system_process inturn_system_this_process = {
 _Thread_local void *inturn_system_innermost_frame;
 _Thread_local uint32_t inturn_system_wait_site;
 _Thread_local void *inturn_system_recording_block;
+static _Thread_local uint64_t thread_number; // 0: not known yet
 
 bool inturn_system_has_steady_ticks; // relaxed: it is set before it is used
 
@@ -49,6 +50,7 @@ static void in_child(void) {
   inturn_system_recording_block = NULL;
   has_threads = false;
   inturn_system_set_frame(NULL);
+  thread_number = 0;
   inturn_system_answers_forked();
   if (has_key)
     pthread_setspecific(main_thread, process);
@@ -89,6 +91,13 @@ void inturn_system_set_own_block(void *block) {
   inturn_system_recording_block = block;
   if (has_recording_key)
     pthread_setspecific(recording_thread, block);
+}
+
+uint64_t inturn_system_thread_number(void) {
+  char name[16];
+  if (thread_number == 0)
+    thread_number = inturn_system_describe_thread(name);
+  return thread_number;
 }
 
 void inturn_system_prepare_ticks(void) {

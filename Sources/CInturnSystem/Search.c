@@ -54,7 +54,7 @@ struct search {
 
 /// A thread that sleeps, as the system describes it.
 struct sleeper {
-  char name[24];
+  char name[16];
   uint64_t stack;  // its stack pointer
   uint64_t parker; // at which it waits to be woken, or 0
 };
@@ -64,21 +64,11 @@ static bool contains(const struct inturn_system_region *region,
   return address >= region->begin && address < region->end;
 }
 
-/// The beginning of a file of the process, as a string. It is empty where there
-/// is none.
-static void read_text(const char *path, char *text, size_t room) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t count = file < 0 ? -1 : read(file, text, room - 1);
-  text[count < 0 ? 0 : count] = '\0';
-  if (file >= 0)
-    close(file);
-}
-
 /// False if it is running, or nothing can be known of it.
 static bool describe(long thread, struct sleeper *sleeper) {
   char path[64], text[256], *next;
   snprintf(path, sizeof path, "/proc/self/task/%ld/syscall", thread);
-  read_text(path, text, sizeof text);
+  inturn_system_read_file(path, text, sizeof text);
   // The call, its arguments, the stack pointer, the instruction's address; or,
   // between calls, -1 and the last two.
   uint64_t numbers[9];
@@ -93,9 +83,7 @@ static bool describe(long thread, struct sleeper *sleeper) {
     return false;
   sleeper->stack = numbers[count - 2];
   sleeper->parker = count == 9 && numbers[0] == SYS_futex ? numbers[1] : 0;
-  snprintf(path, sizeof path, "/proc/self/task/%ld/comm", thread);
-  read_text(path, sleeper->name, sizeof sleeper->name);
-  sleeper->name[strcspn(sleeper->name, "\n")] = '\0';
+  inturn_system_find_thread_name((uint64_t)thread, sleeper->name);
   return true;
 }
 
@@ -169,7 +157,7 @@ static void take_copy(void *context, uint64_t number, uintptr_t at,
     return;
   snprintf(found->place, sizeof found->place, "%s, at 0x%" PRIx64 "%s", place,
            address, is_of_python ? ", as a number of Python's" : "");
-  // The names of threads and of files may have any characters.
+  // The names of files may have any characters.
   for (char *at = found->place; *at; at++)
     if (*at < ' ' || *at > '~')
       *at = '?';

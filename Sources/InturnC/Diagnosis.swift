@@ -170,7 +170,7 @@ public func inturn_await_end(_ await: inturn_await) -> inturn_status {
 @_cdecl("inturn_report_set_stall_limit") @implementation
 public func inturn_report_set_stall_limit(_ limit_ns: Int64) -> inturn_status {
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
-  Engine.setStallLimit(nanoseconds: limit_ns)
+  Engine.setStallLimit(StallLimit(limit_ns))
   return INTURN_OK
 }
 
@@ -206,6 +206,7 @@ extension Report {
       next.queue_label = copy(link.queueLabel)
       next.operation_label = copy(link.operationLabel)
       next.is_operation = link.isOperation
+      next.thread = link.thread
       if let line = link.site.line { (next.file, next.function, next.line) = line.inC }
       chain.append(next)
     }

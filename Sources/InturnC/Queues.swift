@@ -36,7 +36,7 @@ private func hasLabelAlone(_ options: UnsafePointer<inturn_queue_options>) -> Bo
   let size = UnsafeRawPointer(options).load(as: UInt32.self)
   return size == MemoryLayout<inturn_queue_options>.size && options.pointee.max_concurrent == 0
     && options.pointee.executor.bits | options.pointee.clock.bits | options.pointee.capacity == 0
-    && options.pointee.settle_ns | options.pointee.gap_ns == 0
+    && options.pointee.settle_ns | options.pointee.gap_ns | options.pointee.stall_ns == 0
     && options.pointee.rate.max_starts == 0
     && options.pointee.on_event == nil && options.pointee.event_destroy == nil
     && isValidLabel(options.pointee.label)
@@ -63,6 +63,7 @@ private func check(
   result.settle = settle
   result.gap = gap
   result.rate = rate
+  result.stall = StallLimit(options.stall_ns)
   result.onEvent = eventHandler(options)
   return .ok
 }

@@ -15,6 +15,7 @@ final class Foreign: WorkQueue {
     queue.setRate(maxStarts: maxStarts, interval: interval, burst: burst)
   }
   func removeRate() { queue.removeRate() }
+  func setStallLimit(_ limit: Duration?) { queue.setStallLimit(limit) }
   func cancelAll() { queue.cancelAll() }
   func cancel(key: String) -> Int { queue.cancel(key: key) }
   func resolve(key: String) -> Int { queue.resolve(key: key) }

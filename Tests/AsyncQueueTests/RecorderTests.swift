@@ -7,7 +7,7 @@ import Testing
 @Suite(.watched) struct RecorderTests {
   @Test func `a report has the last steps, and all of them are written`() async throws {
     Reports.begin()
-    Engine.setStallLimit(nanoseconds: 50_000_000)
+    Report.setStallLimit(.milliseconds(50))
     #expect(Report.startTrace())
     let queue = FIFOQueue(name: "recorded")
     let end = Signal()
@@ -23,12 +23,12 @@ import Testing
     await behind.value
     Report.stopTrace()
     #expect(try written { Report.writeTrace(to: $0) }.contains("\"name\":\"enqueue recorded\""))
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
   }
 
   @Test func `a report has its chain, and all is written in each format`() async throws {
     Reports.begin()
-    Engine.setStallLimit(nanoseconds: 50_000_000)
+    Report.setStallLimit(.milliseconds(50))
     let network = FIFOQueue(name: "network of chains")
     let database = FIFOQueue(name: "database of chains")
     let end = Signal()
@@ -58,7 +58,7 @@ import Testing
     #expect(try written(Report.dumpHTML).hasPrefix("<!DOCTYPE html>"))
     end.raise()
     _ = await waits.value
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
   }
 
   @Test func `what cannot be is refused`() {

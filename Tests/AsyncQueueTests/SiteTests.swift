@@ -2,8 +2,6 @@ import AsyncQueue
 import TestSupport
 import Testing
 
-import enum InturnCore.Engine
-
 /// The lines that are named in reports.
 @Suite(.watched, .serialized) struct SiteTests {
   private let queue = FIFOQueue(name: "stuck")
@@ -11,7 +9,7 @@ import enum InturnCore.Engine
 
   init() {
     Reports.begin()
-    Engine.setStallLimit(nanoseconds: 50_000_000)
+    Report.setStallLimit(.milliseconds(50))
   }
 
   /// Blocks the queue; the report of that has to name this line, in its values, too.
@@ -23,7 +21,7 @@ import enum InturnCore.Engine
     #expect(told.first?.line == line)
     end.raise()
     await behind.value
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
   }
 
   @Test func `the line of a task is named`() async {
@@ -64,11 +62,11 @@ import enum InturnCore.Engine
     #expect(told.first?.line == line)
     queue.resume()
     _ = await drain.result
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
   }
 
   @Test func `the line of a closure that is refused is named`() async {
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
     queue.close()
     let line = #line + 1
     queue.enqueue {}
@@ -81,7 +79,7 @@ import enum InturnCore.Engine
   private func isTold(
     line: Int, _ wait: @escaping @Sendable (FIFOQueue, QueuedOperation) async throws -> Void
   ) async throws {
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
     let other = FIFOQueue(name: "other")
     let held = other.enqueueTask { _ = await end.wait() }
     let task = Task(on: queue) { try await wait(other, held) }
@@ -98,7 +96,7 @@ import enum InturnCore.Engine
   }
 
   @Test func `a chain leads through a wait, and names its line`() async throws {
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
     let other = FIFOQueue(name: "other")
     let held = other.enqueueTask { _ = await end.wait() }
     let line = #line + 1
@@ -108,13 +106,13 @@ import enum InturnCore.Engine
     while !Report.snapshot().contains(where: { $0.kind == "wait" && $0.line == line }) {
       await Task.yield()
     }
-    Engine.setStallLimit(nanoseconds: 50_000_000)
+    Report.setStallLimit(.milliseconds(50))
     let told = await Reports.told("waits (AsyncQueueTests/SiteTests.swift:\(line)) for")
     #expect(told.first?.chain.map(\.cause) == ["wait", "task"])
     end.raise()
     #expect(await task.value == .finished)
     await behind.value
-    Engine.setStallLimit(nanoseconds: 0)
+    Report.setStallLimit(.zero)
   }
 
   @Test func `the line that drains a queue is told`() async throws {

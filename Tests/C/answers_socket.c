@@ -178,7 +178,8 @@ static void a_queue_answers_for_what_is_plain(void) {
            (unsigned long long)queue.bits);
   const char *why = answer(request);
   CHECK_HAS(why, "queue \"network\": it is suspended (");
-  CHECK_HAS(why, "). 3 wait in it.\n");
+  CHECK_HAS(why, "), and has been for ");
+  CHECK_HAS(why, "s. 3 wait in it.\n");
   CHECK_OK(inturn_queue_resume(queue));
   drain_and_destroy(queue);
 }

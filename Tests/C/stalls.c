@@ -82,6 +82,7 @@ static stall copy(const inturn_report *report) {
            report->token_copy ? report->token_copy : "(unknown)");
   result.stalled_ns = report->stalled_ns;
   result.waiting = report->waiting;
+  result.thread = link_of(report, report->chain_count - 1)->thread;
   return result;
 }
 

@@ -3,7 +3,11 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE
 #include "stuck.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void drain_queue(void *queue) {
   CHECK_OK(inturn_queue_drain(*(inturn_queue *)queue, LIMIT_NS));
@@ -48,6 +52,76 @@ static void a_call_that_does_not_return_is_told(void) {
   stall told = STALL("call compute@slow");
   CHECK(stall_says(&told, "its call has not returned. 1 waits behind it."));
   gate_pass(&job.go);
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* Work that says on which thread it is, and blocks. */
+typedef struct called {
+  gate started, go;
+  uint64_t thread;
+} called;
+
+static void tell_thread_and_block(void *context, inturn_token token) {
+  called *called = context;
+  called->thread = (uint64_t)syscall(SYS_gettid);
+  gate_pass(&called->started);
+  GATE_WAIT(&called->go, 1);
+  CHECK_OK(inturn_token_finish(token));
+}
+
+static void check_thread(const called *called, const stall *told,
+                         const char *name) {
+  char place[64];
+  CHECK(called->thread != 0);
+  CHECK(told->thread == called->thread);
+  snprintf(place, sizeof place,
+           " on thread %llu (%s), its call has not returned",
+           (unsigned long long)called->thread, name);
+  CHECK(stall_says(told, place));
+}
+
+static void the_thread_of_a_call_is_told(inturn_queue_kind kind) {
+  inturn_operation_options labelled_options = labelled("compute");
+  const inturn_operation_options *each[] = {NULL, &labelled_options};
+  for (int i = 0; i < 2; i++) {
+    stalls_begin(STALL_NS);
+    inturn_queue queue = pool_queue_create(kind, "slow");
+    called called = {GATE_INIT, GATE_INIT, 0};
+    inturn_operation operation;
+    CHECK_OK(inturn_queue_enqueue_with(queue, each[i], tell_thread_and_block,
+                                       &called, NULL, &operation));
+    GATE_WAIT(&called.started, 1);
+    stall reason = reason_of(operation);
+    check_thread(&called, &reason, "inturn-worker");
+    enqueue_one(queue, NULL);
+    stall told = STALL(i ? "call compute@slow" : "call ?@slow");
+    check_thread(&called, &told, "inturn-worker");
+    gate_pass(&called.go);
+    drain_and_destroy(queue);
+    CHECK_OK(inturn_operation_release(operation));
+    stalls_end();
+  }
+}
+
+static void the_thread_of_a_call_is_told_on_each_kind(void) {
+  for_each_kind(the_thread_of_a_call_is_told);
+}
+
+/* Plain operations are called one after the other, without the lock. */
+static void the_thread_of_a_plain_call_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "slow");
+  called called = {GATE_INIT, GATE_INIT, 0};
+  CHECK_OK(inturn_queue_suspend(queue));
+  enqueue_one(queue, NULL);
+  CHECK_OK(
+      inturn_queue_enqueue(queue, tell_thread_and_block, &called, NULL, NULL));
+  enqueue_one(queue, NULL);
+  CHECK_OK(inturn_queue_resume(queue));
+  stall told = STALL("call ?@slow");
+  check_thread(&called, &told, "inturn-worker");
+  gate_pass(&called.go);
   drain_and_destroy(queue);
   stalls_end();
 }
@@ -238,8 +312,8 @@ static void a_suspended_queue_that_a_thread_waits_for_is_told(void) {
   stall told = STALL("suspended @uploads");
   CHECK_TEXT(told.sites, site);
   CHECK(told.stalled_ns < 10 * STALL_NS);
-  CHECK(
-      stall_says(&told, "queue \"uploads\": it is suspended for \"offline\"."));
+  CHECK(stall_says(&told, "queue \"uploads\": it is suspended for \"offline\", "
+                          "and has been for "));
   CHECK(stall_says(&told, " 1 waits in it."));
   CHECK_OK(inturn_queue_resume_for(queue, "offline"));
   thread_join(&waiter);
@@ -256,7 +330,8 @@ static void a_suspended_queue_that_nobody_waits_for_is_told_later(void) {
   stall told = STALL("suspended @uploads");
   CHECK_TEXT(told.sites, site);
   CHECK(told.stalled_ns >= 10 * STALL_NS);
-  CHECK(stall_says(&told, "queue \"uploads\": it is suspended."));
+  CHECK(stall_says(&told,
+                   "queue \"uploads\": it is suspended, and has been for "));
   CHECK_OK(inturn_queue_resume(queue));
   drain_and_destroy(queue);
   stalls_end();
@@ -374,6 +449,8 @@ static void a_rate_is_told_when_somebody_waits_for_a_batch(void) {
 
 PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_call_that_does_not_return_is_told),
+        TEST(the_thread_of_a_call_is_told_on_each_kind),
+        TEST(the_thread_of_a_plain_call_is_told),
         TEST(a_call_that_goes_on_after_its_end_is_told),
         TEST(a_destroy_callback_that_blocks_is_told),
         TEST(a_call_that_was_cut_off_is_told_later),

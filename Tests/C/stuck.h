@@ -23,6 +23,7 @@ typedef struct stall {
   int64_t stalled_ns;
   uint64_t waiting;
   inturn_token first, last; /* the links' tokens */
+  uint64_t thread;          /* the last link's */
 } stall;
 
 enum { MOST_STALLS = 64 };

@@ -1,6 +1,5 @@
 /*
- * stuck_life.c - who looks for stalls, and when; and the line that is printed
- * by default.
+ * stuck_life.c - who looks for stalls, and when.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -191,138 +190,6 @@ static void a_process_exits_while_the_handler_blocks(void) {
   exit(0);
 }
 
-/* The default ------------------------------------------------------------- */
-
-/* Reads a line from the other end of the standard error. */
-static void read_line(int end, char *line, size_t room) {
-  size_t length = 0;
-  while (length == 0 || line[length - 1] != '\n') {
-    struct pollfd readable = {.fd = end, .events = POLLIN};
-    CHECK_INT(poll(&readable, 1, LIMIT_SECONDS * 1000), 1);
-    ssize_t got = read(end, line + length, length < room - 1 ? 1 : 0);
-    CHECK(got > 0);
-    length += (size_t)got;
-  }
-  line[length] = '\0';
-}
-
-/* Causes a stall, and reads the line about it. If the system has no thread for
-   the pool, a line says so before. */
-static void read_line_of_stall(int end, char *line, size_t room) {
-  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
-  inturn_token load;
-  hold(queue, "load", &load);
-  enqueue_one(queue, NULL);
-  do
-    read_line(end, line, room);
-  while (strncmp(line, "inturn: no thread can be started", 32) == 0);
-  char way_out[256], expected[128];
-  read_line(end, way_out, sizeof way_out);
-  snprintf(expected, sizeof expected,
-           "inturn holders %d says who has the token", (int)getpid());
-  CHECK(strncmp(way_out, "  a copy of the token is ", 25) == 0 ||
-        way_out[2] == 'i'); /* where memory is not searched */
-  if (strstr(way_out, expected) == NULL)
-    FAIL("%s is not in %s", expected, way_out);
-  CHECK_OK(inturn_token_finish(load));
-  drain_and_destroy(queue);
-}
-
-/* Checks the line, and returns the milliseconds in it. */
-static int check_line(const char *line) {
-  int seconds = 0, rest = 0;
-  const char *site = strstr(line, ": \"load\" (");
-  CHECK(site != NULL && strstr(site, "stalls.c:") != NULL);
-  CHECK(strstr(site, ") of queue \"network\": running for ") != NULL);
-  if (sscanf(line, "inturn: stuck for %d.%d s: ", &seconds, &rest) == 2)
-    return seconds * 1000 + rest * 100;
-  CHECK_INT(sscanf(line, "inturn: stuck for %d ms: ", &rest), 1);
-  return rest;
-}
-
-static void the_default_prints_a_line_after_a_second_on_a_terminal(void) {
-  if (!is_alone(__func__, "INTURN_STALL", NULL))
-    return;
-  int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-  int other_end = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-  CHECK(other_end >= 0);
-  redirect_standard_error(other_end);
-  char line[512];
-  read_line_of_stall(terminal, line, sizeof line);
-  int stood = check_line(line);
-  CHECK(stood >= 1000 && stood < 10000);
-}
-
-static void the_environment_says_after_how_long(void) {
-  if (!is_alone(__func__, "INTURN_STALL", "30ms"))
-    return;
-  int ends[2];
-  CHECK_INT(pipe(ends), 0);
-  redirect_standard_error(ends[1]);
-  char line[512];
-  read_line_of_stall(ends[0], line, sizeof line);
-  int stood = check_line(line);
-  CHECK(stood >= 30 && stood < 10000);
-}
-
-/* No more than ten are told in a minute. */
-static void the_default_says_that_there_is_more(void) {
-  enum { QUEUES = 16 };
-  if (!is_alone(__func__, "INTURN_STALL", "30ms"))
-    return;
-  int ends[2];
-  CHECK_INT(pipe(ends), 0);
-  redirect_standard_error(ends[1]);
-  inturn_queue queues[QUEUES];
-  inturn_token tokens[QUEUES];
-  for (int i = 0; i < QUEUES; i++) {
-    queues[i] = labelled_queue(INTURN_QUEUE_FIFO, "network");
-    hold(queues[i], "load", &tokens[i]);
-    enqueue_one(queues[i], NULL);
-  }
-  char line[512], expected[64];
-  int told = 0;
-  do {
-    read_line(ends[0], line, sizeof line);
-    told += strncmp(line, "inturn: stuck for ", 18) == 0;
-  } while (strncmp(line, "inturn: more ", 13) != 0);
-  CHECK_INT(told, 10);
-  snprintf(expected, sizeof expected,
-           "inturn: more is stuck; inturn why %d tells all\n", (int)getpid());
-  CHECK_TEXT(line, expected);
-  for (int i = 0; i < QUEUES; i++) {
-    CHECK_OK(inturn_token_finish(tokens[i]));
-    drain_and_destroy(queues[i]);
-  }
-}
-
-static void what_the_environment_says_in_vain_is_told(void) {
-  if (!is_alone(__func__, "INTURN_STALL", "1.5s"))
-    return;
-  int ends[2];
-  char line[512];
-  CHECK_INT(pipe(ends), 0);
-  redirect_standard_error(ends[1]);
-  CHECK_OK(inturn_report_set_stall_limit(0));
-  read_line(ends[0], line, sizeof line);
-  CHECK_TEXT(line, "inturn: INTURN_STALL: it is not a time such as 500ms or "
-                   "2s, or off\n");
-}
-
-static void the_environment_turns_it_off(void) {
-  if (!is_alone(__func__, "INTURN_STALL", "off"))
-    return;
-  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
-  inturn_token load;
-  hold(queue, "load", &load);
-  await_threads(watchdog, 0);
-  CHECK_OK(inturn_report_set_stall_limit(20 * MS));
-  await_threads(watchdog, 1);
-  CHECK_OK(inturn_token_finish(load));
-  drain_and_destroy(queue);
-}
-
 /* What moves, and what cannot move ---------------------------------------- */
 
 static int64_t now_ns(void) {
@@ -444,10 +311,6 @@ PROGRAM(stuck_life, TEST(nobody_looks_while_nothing_is_there),
         TEST(the_handler_may_end_what_is_stuck),
         TEST(a_child_has_a_watchdog_of_its_own),
         TEST(a_process_exits_while_the_handler_blocks),
-        TEST(the_default_prints_a_line_after_a_second_on_a_terminal),
-        TEST(the_environment_says_after_how_long),
-        TEST(the_default_says_that_there_is_more),
-        TEST(what_the_environment_says_in_vain_is_told),
-        TEST(the_environment_turns_it_off), TEST(what_reports_progress_moves),
+        TEST(what_reports_progress_moves),
         TEST(a_process_that_was_stopped_has_its_time_anew),
         TEST(it_looks_while_queues_come_and_go))

@@ -114,7 +114,8 @@ static void what_holds_a_queue_back_is_told(void) {
   CHECK_OK(inturn_queue_suspend_for(stage.queue, "a call"));
   stall reason = reason_of(ask);
   CHECK_TEXT(reason.chain, "turn ask@q > suspended @q");
-  CHECK(stall_says(&reason, "it is suspended for \"a call\"."));
+  CHECK(
+      stall_says(&reason, "it is suspended for \"a call\", and has been for "));
   CHECK_OK(inturn_queue_resume_for(stage.queue, "a call"));
   CHECK_OK(inturn_queue_view_did_appear(stage.queue));
   CHECK_REASON(ask, "turn ask@q > clock @q");

@@ -6,6 +6,7 @@
 #include "harness.hpp"
 
 #include <cstring>
+#include <future>
 
 using namespace inturn;
 
@@ -127,6 +128,24 @@ TEST(a_suspend_has_a_site) {
     lock.unlock();
     has_reason ? queue.resume_for("offline") : queue.resume();
   }
+  set_stall_limit({});
+  set_report_handler({});
+}
+
+TEST(a_queue_has_a_limit_of_its_own) {
+  std::promise<std::string> told;
+  set_report_handler(
+      [&](const report &report) { told.set_value(report.queue_label); });
+  set_stall_limit(nanoseconds(-1));
+  queue_options options;
+  options.label = "network";
+  options.stall = std::chrono::milliseconds(20);
+  queue network(queue_kind::fifo, std::move(options));
+  kept_token held;
+  network.post(held.keep());
+  network.post([] {});
+  CHECK_EQUAL(told.get_future().get(), "network");
+  held.token.finish();
   set_stall_limit({});
   set_report_handler({});
 }

@@ -32,7 +32,10 @@ def test_gdb_says_what_queues_do_and_what_keeps_them(bench: Bench) -> None:
             r"^network +1 +1 +- +[\d.]+ m?s +call +load \(stuck\.c:", said, re.MULTILINE
         )
         assert row, said
-        why = r'"save" \(.*\) of queue "network" waits for "load" \(.*: running for [\d.]+ m?s,'
+        why = (
+            r'"save" \(.*\) of queue "network" waits for "load" \(.*: running for [\d.]+ m?s '
+            r"on thread \d+, its call has not returned\."
+        )
         assert re.search(why, said), said
         assert "inturn: no queue and no operation has the label none\n" in said
         # All of it is the same as without gdb.

@@ -48,6 +48,8 @@ HEAD = re.compile(r"(STUCK|NEW)\(|@|(async )?def |  (stuck|new)\(")  # The first
 # In Swift, a label ends with the site, or is one.
 SWIFT_LABEL = re.compile(r'"(?:([^"]*), )?([\w/]+\.swift:\d+)"')
 TIME = re.compile(r"\d+(\.\d)? m?s\b")
+# A call that has not returned has a thread.
+ON_THREAD = re.compile(r"running( for TIME)? on thread \d+ \(.+\), its call(?= has not)")
 TAIL = re.compile(r"\. \d+ (more )?waits? (behind it|in it|in its queue)\.$")
 
 
@@ -116,7 +118,9 @@ def brief(message: re.Match[str]) -> str:
         links += " >> " if link[5] else " > " if link[0].endswith(" for ") else ""
     predicate = TAIL.sub("", message[message.re.groups]).rstrip(".")
     predicate = PLACE.sub("", predicate).replace(" ,", ",").strip()
-    predicate = TIME.sub("TIME", predicate).replace("running for TIME, ", "")
+    predicate = ON_THREAD.sub("its call", TIME.sub("TIME", predicate))
+    predicate = re.sub("running for TIME, (?!its call has not)", "", predicate)
+    predicate = predicate.replace(", and has been for TIME", "")
     return links.replace('"', "") + ": " + predicate
 
 

@@ -106,6 +106,13 @@ void inturn_system_set_own_block(void *_Nullable block);
 /// The calling thread's number; its name goes to a room of 16 bytes.
 uint64_t inturn_system_describe_thread(char *_Nonnull name);
 
+/// The calling thread's number, which is remembered.
+uint64_t inturn_system_thread_number(void);
+
+/// The name of the thread with this number, in a room of 16 bytes, with
+/// question marks for characters that are not plain; empty if it is not known.
+void inturn_system_find_thread_name(uint64_t number, char *_Nonnull name);
+
 /// A clock that is faster to read than `inturn_system_now`, and counts in steps
 /// of its own. To be prepared once.
 void inturn_system_prepare_ticks(void);
@@ -198,8 +205,13 @@ static inline void inturn_system_with_room(
   body(context, room, sizeof room);
 }
 
-/// Whether the standard error is a terminal.
-bool inturn_system_error_is_terminal(void);
+/// Whether somebody looks at what the process does: its standard error is a
+/// terminal, or a debugger follows the calling thread. To be asked again and
+/// again, by one thread.
+bool inturn_system_is_watched(void);
+
+/// Whether the process is a test, as far as its name or its environment tell.
+bool inturn_system_is_test(void);
 
 /// Writes all bytes, and waits for room where a descriptor does not. False when
 /// that fails.

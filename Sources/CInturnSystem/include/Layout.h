@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 7
+#define INTURN_LAYOUT_NUMBER 8
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -247,6 +247,7 @@ struct inturn_layout_lane {
 struct inturn_layout_extra {
   inturn_layout_address label, clock;
   uint64_t limit_of_pending;
+  int64_t stall; // see `StallLimit`
   uint32_t limit, index;
   inturn_layout_address executor, former, away;
   // The backlog.
@@ -259,6 +260,7 @@ struct inturn_layout_extra {
   struct inturn_layout_jobs graveyard;
   // The suspensions; the reasons are in one list while they are few.
   uint32_t suspends, reasons, suspended_at;
+  int64_t suspended_since;
   uint64_t buckets[5];
   inturn_layout_address first_reason;
   uint64_t reason_count;
@@ -323,7 +325,7 @@ struct inturn_layout_slot {
   uint64_t work;
   inturn_layout_address context, destroy;
   uint32_t references, wakeups;
-  inturn_layout_address next_delivery;
+  inturn_layout_address next_delivery; // or, while it is called, the thread
   int32_t code;
   uint32_t index;
   inturn_layout_address result, result_destroy;

@@ -119,6 +119,10 @@ extension LaneQueue {
 
   public func removeRate() { _ = Engine.setRate(nil, of: lane) }
 
+  public func setStallLimit(_ limit: Duration?) {
+    _ = Engine.setStallLimit(StallLimit(limit), of: lane)
+  }
+
   @discardableResult
   public func cancel(key: String) -> Int {
     defer { progressed() }

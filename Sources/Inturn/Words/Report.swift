@@ -59,6 +59,17 @@ public struct Report: Sendable {
       handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
   }
 
+  /// Sets after how long something is reported as stuck: it is pending or running, and neither it nor
+  /// anything that it waits for has started or ended since.
+  ///
+  /// Zero for the default: what the environment's `INTURN_STALL` says, such as `500ms`, `2s` or `off`;
+  /// else one second if the standard error is a terminal, a debugger follows the process, or it is a
+  /// test; else ten seconds. Nil for never. What may well stand still on purpose, such as a suspended
+  /// queue that nobody waits for, is reported after ten times as long.
+  public static func setStallLimit(_ limit: Duration?) {
+    Engine.setStallLimit(StallLimit(limit))
+  }
+
   /// Writes the whole state to a file descriptor, as text: each queue with its operations, and what
   /// they wait for. Nothing is stopped for it. False when writing fails.
   @discardableResult
@@ -155,6 +166,14 @@ public struct Report: Sendable {
       kind: .refused, message: "\(queue) has not accepted \(name)\(place): \(error)",
       queueLabel: label, operationLabel: operation, site: site
     ).send()
+  }
+}
+
+extension StallLimit {
+  /// Nil for never.
+  init(_ limit: Duration?) {
+    require(limit ?? .zero >= .zero, "A stall limit is not negative; use nil for none.")
+    self.init(limit?.inNanoseconds ?? -1)
   }
 }
 

@@ -44,6 +44,10 @@ public protocol WorkQueue: AnyObject, Sendable {
   /// Removes the rate: operations start as fast as they can.
   func removeRate()
 
+  /// Sets after how long the queue is reported as stuck, and what waits for its work with it: in place
+  /// of the process's limit, see ``Report/setStallLimit(_:)``. Zero for that limit; nil for never.
+  func setStallLimit(_ limit: Duration?)
+
   /// Cancels all operations: pending ones end and never run, running ones are asked to end.
   /// Operations that are enqueued later are not affected.
   func cancelAll()

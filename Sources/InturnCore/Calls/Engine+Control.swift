@@ -44,6 +44,16 @@ extension Engine {
     _ = setRate(rate, of: queue)
   }
 
+  /// Changes after how long a queue is reported as stuck.
+  package static func setStallLimit(_ limit: StallLimit, of queue: Handle) -> Status {
+    guard hasMemory else { return .noMemory }
+    current.pointee.watchdog.heed(limit)
+    return withLocked(queue) { lane, _ in
+      lane.needExtra().pointee.settings.stall = limit
+      return .ok
+    }
+  }
+
   /// Gives a queue another executor. The old one still calls what it was given already, so the
   /// queue keeps it.
   package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {

@@ -130,12 +130,9 @@ extension Engine {
     _ = current.pointee.reportHandler.replace(with: handler)
   }
 
-  /// Changes how long something may stand still before it is reported: 0 for the default, negative
-  /// for no reports.
-  package static func setStallLimit(nanoseconds: Int64) {
-    let setting: Watchdog.Setting =
-      nanoseconds < 0 ? .off : nanoseconds == 0 ? .ofEnvironment : .nanoseconds(nanoseconds)
-    current.pointee.watchdog.set(setting)
+  /// Changes how long something may stand still before it is reported.
+  package static func setStallLimit(_ limit: StallLimit) {
+    current.pointee.watchdog.set(limit == .standard ? .ofEnvironment : limit)
   }
 
   /// Notes that somebody waits, in no call of the engine's, for what a handle names.

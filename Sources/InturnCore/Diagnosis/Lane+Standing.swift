@@ -10,6 +10,8 @@ struct Standing {
   fileprivate(set) var mark: UInt64 = 0
   /// The same for everything that is stalled for the same cause.
   fileprivate(set) var key: UInt64 = 0
+  /// The queue's own.
+  fileprivate(set) var limit = StallLimit.standard
   /// The stall may well be intended.
   fileprivate(set) var isPatient = false
   /// Since when the last link's operation stands still whatever else its lane does: it has started and
@@ -32,11 +34,16 @@ struct Standing {
 
   fileprivate init(_ link: StallLink) { links = [link] }
 
-  /// Says how long the work has been running: since it was started, or at least since the lane stalled.
-  mutating func addTime(at now: Int64, lanesSince: Int64?) {
-    guard running != nil, let begin = startedAt ?? lanesSince else { return }
-    links[links.count - 1].predicate =
-      "running for " + Stall.text(now - begin) + ", " + links[links.count - 1].predicate
+  /// Says how long the work has been running, since it was started or at least since the lane stalled;
+  /// and on which thread, if it is called. No lock is held.
+  mutating func addRun(at now: Int64, lanesSince: Int64?) {
+    guard running != nil else { return }
+    let (last, begin) = (links.count - 1, startedAt ?? lanesSince)
+    if begin == nil && links[last].thread == 0 { return }
+    var text = "running"
+    if let begin { text.add(" for " + Stall.text(now - begin)) }
+    text.add(links[last].placeOfCall)
+    links[last].predicate = text + ", " + links[last].predicate
   }
 
   /// Looks for the operations that block this one, or for what its work waits for. The lane's lock is
@@ -103,10 +110,13 @@ extension UnsafeMutablePointer<Lane> {
     // and has to destroy it.
     let progress = LaneProgress(
       generation: pointee.generation, mark: markLocked,
-      taken: machine.scheduled > 0 && machine.active == 0 ? executor.taken : 0)
+      taken: machine.scheduled > 0 && machine.active == 0 ? executor.taken : 0,
+      limit: stallLimitLocked)
     pointee.lock.unlockAfterReadingObject()
     return progress
   }
+
+  private var stallLimitLocked: StallLimit { pointee.extra?.pointee.settings.stall ?? .standard }
 
   /// A number that changes with each start, end and report of progress, and differs from lane to lane.
   private var markLocked: UInt64 {
@@ -167,7 +177,7 @@ extension UnsafeMutablePointer<Lane> {
   private func standingLocked(at now: Int64, isAsked: Bool = false) -> Standing? {
     switch obstacleLocked {
     case .nothing: return nil
-    case .suspended: return suspendedLocked()
+    case .suspended: return suspendedLocked(at: now)
     case .pace: return heldLocked(at: now, isAsked: isAsked)
     case .executor: return executorLocked()
     case .offer: return queueLocked(.task, "the task of what comes next does not begin")
@@ -188,7 +198,13 @@ extension UnsafeMutablePointer<Lane> {
       cause: cause, queueLabel: label.map { String(cString: $0) },
       operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
       site: slot.map(siteLocked) ?? site, invertedToken: ~(slot?.startedToken ?? 0),
-      traceKey: traceKey, predicate: predicate)
+      traceKey: traceKey, thread: callerLocked(of: slot, cause), predicate: predicate)
+  }
+
+  /// On which thread the operation's work is being called.
+  private func callerLocked(of slot: OperationSlot.Pointer?, _ cause: StallLink.Cause) -> UInt64 {
+    guard let slot, cause == .call, !slot.loadWord().contains(.claimed) else { return 0 }
+    return slot.pointee.caller
   }
 
   @inline(never)
@@ -197,6 +213,7 @@ extension UnsafeMutablePointer<Lane> {
     standing.waiting = waitingCountLocked
     standing.mark = markLocked
     standing.key = standing.mark
+    standing.limit = stallLimitLocked
     standing.isPatient = isPatient && !isAwaitedLocked
     return standing
   }
@@ -290,11 +307,13 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: Causes
 
-  private func suspendedLocked() -> Standing {
-    let (reason, site) = pointee.extra?.pointee.suspensions.first ?? (nil, .unknown)
+  private func suspendedLocked(at now: Int64) -> Standing {
+    let extra = needExtra()
+    let (reason, site) = extra.pointee.suspensions.first
     let cause = Report.quoted(reason.map { String(cString: $0) }, after: " for ")
-    let text = "it is suspended" + cause
-    return queueLocked(.suspended, at: site, text + site.inBrackets, isPatient: true)
+    let time = Stall.text(now - extra.pointee.suspensions.since)
+    let text = "it is suspended" + cause + site.inBrackets + ", and has been for " + time
+    return queueLocked(.suspended, at: site, text, isPatient: true)
   }
 
   private func heldLocked(at now: Int64, isAsked: Bool) -> Standing? {

@@ -1,3 +1,5 @@
+import CInturnSystem
+
 /// One link of the chain from the stalled object to the cause: an operation, or a whole queue. The
 /// numbers of the causes are those of `inturn_stall_cause`.
 package struct StallLink {
@@ -28,10 +30,25 @@ package struct StallLink {
   let invertedToken: UInt64
   /// By which the recorder knows the queue.
   let traceKey: UInt64
+  /// The number of the thread that is in the operation's call; 0 if there is none, or it is not known.
+  package let thread: UInt64
   /// The line that waits for the next link, of a wait.
   private(set) var lineOfWait = Site.unknown
   /// What a message says about it after its name; empty if the next link explains it.
   var predicate = ""
+
+  /// The thread that is in its call, as it appears in a message; empty if there is none.
+  var placeOfCall: String {
+    if thread == 0 { return "" }
+    var name: (UInt64, UInt64) = (0, 0)
+    return withUnsafeMutablePointer(to: &name) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 16) {
+        inturn_system_find_thread_name(thread, $0)
+        let name = $0.pointee == 0 ? "" : " (" + String(cString: $0) + ")"
+        return " on thread " + String(thread) + name
+      }
+    }
+  }
 
   mutating func isKeptByNothing() {
     (cause, predicate) = (.none, Self.nothing)
@@ -70,6 +87,8 @@ package struct Stall {
   package private(set) var waiting: UInt64 = 0
   /// The same for everything that is stalled for the same cause.
   private(set) var key: UInt64 = 0
+  /// Of the queue that the chain ends with: who waits for its work is no more impatient than it is.
+  private(set) var limitOfCause = StallLimit.standard
   /// The stall may well be intended: nobody waits for it, and it was stopped on purpose, it just keeps
   /// running, or it is shown to a person.
   private(set) var isPatient = false
@@ -81,9 +100,6 @@ package struct Stall {
   private var skipped = 0
 
   static var mostLinks: Int { 12 }
-  /// How many times longer a stall may last if it is intended, unawaited, or for a person to end; and
-  /// what goes on by itself before that is no stall.
-  static var patience: Int64 { 10 }
   /// The longest part of a chain that is followed.
   private static var mostSteps: Int { 1000 }
 
@@ -136,7 +152,7 @@ package struct Stall {
         // An operation may stand still in a lane that moves.
         let own = isOperation ? found.since.map { max($0, stands.resumedAt) } : nil
         let since = min(own ?? .max, lanesSince ?? .max)
-        guard isWhole, since <= now - limit, found.rest / Self.patience >= limit else {
+        guard isWhole, since <= now - limit, found.rest / StallLimit.patience >= limit else {
           slot?.dropReference()
           slot = nil
           guard let upToWait else { return nil }
@@ -150,9 +166,9 @@ package struct Stall {
         waiting = found.waiting
         isPatient = found.isPatient
       }
-      found.addTime(at: now, lanesSince: lanesSince)
+      found.addRun(at: now, lanesSince: lanesSince)
       for link in found.links { add(link) }
-      key = found.key
+      (key, limitOfCause) = (found.key, found.limit)
       if let line = found.lineOfWait {
         if limit != nil && upToWait == nil {
           upToWait = self

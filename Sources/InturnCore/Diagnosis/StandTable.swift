@@ -6,6 +6,8 @@ struct LaneProgress: Equatable {
   let mark: UInt64
   /// How many jobs the executor has taken, while the lane waits for it: each brings its turn nearer.
   let taken: Int
+  /// The queue's own.
+  let limit: StallLimit
 }
 
 /// Whether a lane is in use, and since when it is stalled.
@@ -23,12 +25,10 @@ struct Stand {
   private var generation: UInt32 = 0
   var isTold = false
 
-  private static var mostTolerance: Int64 { 64 }
-
   /// Notes the present progress. Whether it is the same as at the last look.
   mutating func isUnchanged(_ seen: LaneProgress?, at now: Int64) -> Bool {
     if seen == progress { return seen != nil }
-    if isTold { tolerance = min(tolerance * 2, Self.mostTolerance) }
+    if isTold { tolerance = min(tolerance * 2, StallLimit.mostTolerance) }
     if let seen, seen.generation != generation { (generation, tolerance) = (seen.generation, 1) }
     (progress, since, nextLook, isTold) = (seen, now, 0, false)
     return false

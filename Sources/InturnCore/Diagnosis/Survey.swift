@@ -16,7 +16,7 @@ struct Survey: ~Copyable {
   private static var mostToExplain: Int { 256 }
   private static var mostToTell: Int { 16 }
 
-  /// Looks at each lane. False if nothing is pending or running.
+  /// Looks at each lane, with the process's limit. False if nothing is pending or running.
   mutating func look(at now: Int64, limit: Int64) -> Bool {
     var isBusy = false
     var left = Self.mostToExplain
@@ -28,8 +28,10 @@ struct Survey: ~Copyable {
       guard let stand = progress == nil ? stands.existing(index) : stands.make(index) else {
         continue
       }
-      if !stand.pointee.isUnchanged(progress, at: now) {
-        if progress != nil { lookForAwaited(in: lane, stand, at: now, limit: limit, &left) }
+      let isUnchanged = stand.pointee.isUnchanged(progress, at: now)
+      guard let progress, case let limit = progress.limit.or(limit), limit != .max else { continue }
+      if !isUnchanged {
+        lookForAwaited(in: lane, stand, at: now, limit: limit, &left)
         continue
       }
       guard now >= stand.pointee.nextLook,
@@ -46,7 +48,7 @@ struct Survey: ~Copyable {
   private mutating func lookForAwaited(
     in lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, limit: Int64, _ left: inout Int
   ) {
-    let limit = limit * Stall.patience
+    let limit = limit * StallLimit.patience
     for slot in lane.awaited(since: now - limit * stand.pointee.tolerance) {
       if left > 0 { explain(lane, slot, stand, at: now, limit: limit) }
       left -= 1
@@ -67,8 +69,8 @@ struct Survey: ~Copyable {
     guard findings.count < Self.mostToTell, Engine.hasMemory,
       let stall = Stall(lane, operation, at: now, limit: limit, stands)
     else { return }
-    let times = stand.pointee.tolerance * (stall.isPatient ? Stall.patience : 1)
-    if stall.nanoseconds / times < limit { return }
+    let times = stand.pointee.tolerance * (stall.isPatient ? StallLimit.patience : 1)
+    if stall.nanoseconds / times < max(limit, stall.limitOfCause.or(0)) { return }
     if let due = episodes.nextTelling(of: stall.key), due > now {
       stand.pointee.nextLook = due
     } else if let place = findings.firstIndex(where: { $0.stall.key == stall.key }) {

@@ -11,24 +11,21 @@ import Synchronization
 final class Watchdog: @unchecked Sendable {
   // Safe to share: `lock` protects what changes; the rest is atomic or never changes.
 
-  /// How long a stall may last before it is reported.
-  enum Setting: Equatable {
-    /// One second if the standard error is a terminal, where somebody is looking; else ten.
-    case standard
-    case nanoseconds(Int64)
-    case off
-  }
-
   /// Protects what changes here, and changes of the engine's `isAttended`. Taken last.
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var setting: Setting
+  @exclusivity(unchecked) private var setting: StallLimit
+  /// The least that any queue has had; `Int64.max` while none had one.
+  @exclusivity(unchecked) private var leastOfQueues = Int64.max
   /// The thread is about to end, unless `isAttended` is set before then.
   @exclusivity(unchecked) private var isLeaving = false
   private let retryTimer = TimerNode.Pointer.make()
   /// Changes when the thread must look again.
   private let wakeups = WakeWord.make()
 
-  private static var retryInterval: Int64 { 1_000_000_000 }
+  private let isTest = inturn_system_is_test()
+
+  private static var second: Int64 { 1_000_000_000 }
+  private static var retryInterval: Int64 { second }
   /// How many looks fit into the limit.
   private static var looksInLimit: Int64 { 8 }
   /// The watchdog uses at most one part in this many of a processor's time.
@@ -37,7 +34,7 @@ final class Watchdog: @unchecked Sendable {
   /// A look that is so late shows that the process was stopped, or had no processor.
   private static var leastStop: Int64 { 500_000_000 }
 
-  init(_ setting: Setting) {
+  init(_ setting: StallLimit) {
     self.setting = setting
     inturn_system_prepare_search()
   }
@@ -49,10 +46,16 @@ final class Watchdog: @unchecked Sendable {
   }
 
   /// Changes the limit, also for stalls that have begun.
-  func set(_ new: Setting) {
+  func set(_ new: StallLimit) {
     lock.withLock { setting = new }
     // Work that came while it was off has started no thread.
     begin()
+    wakeups.advance()
+  }
+
+  /// A queue is about to be made that has a limit of its own. If nobody looks, it is unattended.
+  func heed(_ limit: StallLimit) {
+    lock.withLock { leastOfQueues = min(leastOfQueues, limit.nanoseconds) }
     wakeups.advance()
   }
 
@@ -63,7 +66,7 @@ final class Watchdog: @unchecked Sendable {
   func begin() {
     if ProcessState.isExiting { return }
     lock.lock()
-    let begins = setting != .off && !isAttended
+    let begins = !isOffLocked && !isAttended
     if begins { isAttended = true }
     let isThere = isLeaving
     lock.unlock()
@@ -85,13 +88,15 @@ final class Watchdog: @unchecked Sendable {
     set { Engine.current.pointee.isAttended.store(newValue, ordering: .relaxed) }
   }
 
-  /// How long a stall may last; nil if the watchdog is off.
-  private var limit: Int64? {
-    switch lock.withLock({ setting }) {
-    case .standard: inturn_system_error_is_terminal() ? 1_000_000_000 : 10_000_000_000
-    case .nanoseconds(let limit): limit
-    case .off: nil
-    }
+  private var isOffLocked: Bool { setting == .never && leastOfQueues == .max }
+
+  /// How long a stall may last where a queue says nothing, and the least for any queue.
+  private var limits: (ofProcess: Int64, least: Int64) {
+    lock.lock()
+    let (setting, leastOfQueues) = (setting, leastOfQueues)
+    lock.unlock()
+    let limit = setting.or(isTest || inturn_system_is_watched() ? Self.second : 10 * Self.second)
+    return (limit, min(limit, leastOfQueues))
   }
 
   private func run() {
@@ -103,12 +108,13 @@ final class Watchdog: @unchecked Sendable {
     while true {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       var pause: Int64 = 0
-      if let limit {
+      let (limit, least) = limits
+      if least != .max {
         let before = inturn_system_thread_time(clock)
         looksInVain = survey.look(at: now, limit: limit) ? 0 : looksInVain + 1
         // Processor time, so that other threads on a busy machine do not count.
         let taken = inturn_system_thread_time(clock) - before
-        pause = max(limit / Self.looksInLimit, taken * Self.share, Self.shortestPause)
+        pause = max(least / Self.looksInLimit, taken * Self.share, Self.shortestPause)
         // The handler may take its time.
         now += survey.tell()
         // If the handler has forked, this is the child, which has its own watchdog.
@@ -145,13 +151,13 @@ final class Watchdog: @unchecked Sendable {
   private func leavesOff() -> Bool {
     lock.lock()
     defer { lock.unlock() }
-    if setting != .off { return false }
+    if !isOffLocked { return false }
     isAttended = false
     return true
   }
 }
 
-extension Watchdog.Setting {
+extension StallLimit {
   /// The setting in the environment's `INTURN_STALL`, such as `500ms`, `2s` or `off`; the standard if
   /// it is missing, or malformed, which is said.
   static var ofEnvironment: Self {
@@ -167,7 +173,7 @@ extension Watchdog.Setting {
 
   private init?(_ text: UnsafePointer<CChar>) {
     if strcmp(text, "off") == 0 {
-      self = .off
+      self = .never
       return
     }
     var end: UnsafeMutablePointer<CChar>?
@@ -175,7 +181,7 @@ extension Watchdog.Setting {
     guard let end, (1...1_000_000_000).contains(number) else { return nil }
     let isSeconds = strcmp(end, "s") == 0
     guard isSeconds || strcmp(end, "ms") == 0 else { return nil }
-    self = .nanoseconds(Int64(number) * (isSeconds ? 1_000_000_000 : 1_000_000))
+    self.init(Int64(number) * (isSeconds ? 1_000_000_000 : 1_000_000))
   }
 }
 

@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// How many calls an executor may still make in this turn, and what a drainer carries from one lane
@@ -17,6 +18,8 @@ package struct DrainBudget {
   let process = ProcessState.current
   /// The executor that drains, for comparisons only. Nil if it is not one of the engine's.
   private(set) var executor: UnsafeRawPointer?
+  /// The number of the thread that drains; 0 if that is not known.
+  private(set) var thread: UInt64 = 0
   /// A gate that the last lane has returned and the next one may use.
   private var spareGate: OperationSlot.Pointer?
   /// The operation to start next, which is in no buffer. Set only from the moment it is found until
@@ -38,6 +41,7 @@ package struct DrainBudget {
   @inline(__always)
   mutating func begin(at executor: Executor) {
     self.executor = UnsafeRawPointer(Unmanaged.passUnretained(executor).toOpaque())
+    thread = inturn_system_thread_number()
   }
 
   /// Calls an operation's work, or gives the started operation to the host, which then owns the

@@ -34,20 +34,22 @@ extension UnsafeMutablePointer<Lane> {
 
   @_optimize(speed)
   static func make(_ options: QueueOptions) -> Handle? {
-    make(options.traits, label: options.label) { $0.applyLocked(options) }
+    if options.stall != .standard { Engine.current.pointee.watchdog.heed(options.stall) }
+    return make(options.traits, label: options.label) { $0.applyLocked(options) }
   }
 
   private func applyLocked(_ options: QueueOptions) {
     let isPlain =
       options.executor == nil && options.clock == nil
       && options.onEvent == nil && options.capacity == 0 && options.rate == nil
-      && !options.traits.haveSettings
+      && options.stall == .standard && !options.traits.haveSettings
     if isPlain { return }
     let extra = needExtra()
     extra.pointee.executors = LaneExecutors(options.executor)
     extra.pointee.settings.clock = options.clock.map { Unmanaged.passRetained($0) }
     extra.pointee.settings.capacity = options.capacity
     extra.pointee.settings.limit = options.limit
+    extra.pointee.settings.stall = options.stall
     if let onEvent = options.onEvent {
       extra.pointee.events = LaneEvents(onEvent)
       pointee.machine.flags.insert(.isObserved)

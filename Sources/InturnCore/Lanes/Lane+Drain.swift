@@ -116,6 +116,7 @@ extension UnsafeMutablePointer<Lane> {
       if !claimNamesLocked(slot, plan) { return .goOn }
       plan.pointee.attempts += 1
     }
+    slot.pointee.caller = budget.thread
     beginLocked(slot, &budget.outbox)
     if let events {
       // An observer that is told of the start before the call counts as inside the operation, too.
@@ -135,6 +136,7 @@ extension UnsafeMutablePointer<Lane> {
     // The lane has stayed locked since `next` was found.
     while let next = budget.next {
       budget.next = nil
+      next.pointee.caller = budget.thread
       beginLocked(next, &budget.outbox)
       callLocked(next, &budget)
       if !budget.isStillOurs || callReturned(next, &budget) == .stop { return .stop }

@@ -10,6 +10,7 @@ package struct QueueOptions {
   package var settle: Int64 = 500_000_000
   package var gap: Int64 = 250_000_000
   package var rate: StartRate?
+  package var stall = StallLimit.standard
   package var onEvent: (@Sendable (QueueEvent) -> Void)?
 
   package init(kind: QueueKind) { traits = LaneTraits(kind) }

@@ -28,7 +28,7 @@ struct OperationSlot: ~Copyable {
   let references: Atomic<UInt32>
   /// Counts wake-ups; threads that wait for the end sleep on it.
   let wakeups: Atomic<UInt32>
-  /// The next slot in the lane's list of deliveries.
+  /// The next slot in the lane's list of deliveries. See `caller`.
   var nextDelivery: Pointer?
   var code: Int32
   var index: UInt32
@@ -45,6 +45,14 @@ struct OperationSlot: ~Copyable {
   /// The lane's generation when it accepted the operation; another one means that its queue is
   /// gone.
   var laneGeneration: UInt32
+
+  /// The number of the thread that was last to start it, and calls its work; 0 if that is not known.
+  /// Until the operation has ended it is in no list of deliveries, so the number has the place of that
+  /// link.
+  var caller: UInt64 {
+    @inline(__always) get { UInt64(UInt(bitPattern: nextDelivery)) }
+    @inline(__always) set { nextDelivery = Pointer(bitPattern: UInt(truncatingIfNeeded: newValue)) }
+  }
 
   /// The last generation in which an operation may begin; after it, the slot is retired. The same
   /// number again is left for further attempts, each of which takes one: whatever its slot has been

@@ -1,3 +1,5 @@
+import CInturnSystem
+
 /// How often a lane is suspended, and why.
 struct Suspensions: ~Copyable {
   private struct Reason: HashNode {
@@ -12,6 +14,8 @@ struct Suspensions: ~Copyable {
   private var countOfReasons: UInt32 = 0
   /// Where the last suspension without a reason was made.
   private var site = Site.unknown
+  /// Since when there are any.
+  private(set) var since: Int64 = 0
   /// No reason has a count of zero.
   private var reasons = HashTable<Reason>()
 
@@ -27,6 +31,7 @@ struct Suspensions: ~Copyable {
   /// Adds a suspension. False when no more can be counted.
   mutating func add(_ reason: Bytes?, at site: Site = .unknown) -> Bool {
     if count == UInt32.max { return false }
+    if count == 0 { since = inturn_system_now() }
     count += 1
     guard let reason else {
       self.site = site

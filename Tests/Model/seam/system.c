@@ -12,7 +12,13 @@ _Thread_local void *inturn_system_innermost_frame;
 _Thread_local uint32_t inturn_system_wait_site;
 struct inturn_system_process inturn_system_this_process = {.state = 1};
 
-bool inturn_system_error_is_terminal(void) { return true; }
+bool inturn_system_is_watched(void) { return true; }
+bool inturn_system_is_test(void) { return false; }
+uint64_t inturn_system_thread_number(void) { return 0; }
+void inturn_system_find_thread_name(uint64_t number, char *name) {
+  (void)number;
+  name[0] = '\0';
+}
 int inturn_system_processors(void) { return 2; }
 // Nobody computes here.
 int64_t inturn_system_thread_clock(void) { return 0; }

@@ -65,6 +65,7 @@ struct thing {
   char *predicate;
   uint64_t keeper; // the operation that blocks a queue
   bool is_timed;   // the message says for how long it has been running
+  char *thread;    // on which thread it is in its call; NULL if on none
   bool is_hidden;  // it has ended, and only blocks others
 };
 

@@ -25,8 +25,11 @@ struct thing *add_thing(struct picture *picture, const char *kind) {
 }
 
 void cut(struct picture *picture, size_t count) {
-  while (picture->count > count)
-    free(picture->things[--picture->count].predicate);
+  while (picture->count > count) {
+    struct thing *last = &picture->things[--picture->count];
+    free(last->predicate);
+    free(last->thread);
+  }
 }
 
 void free_picture(struct picture *picture) {

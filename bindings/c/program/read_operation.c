@@ -74,9 +74,27 @@ uint64_t name_of(struct reader *reader, uint64_t address) {
                 first_generation(slot.word, &plan));
 }
 
+/// On which thread an operation is in its call, as a message says it.
+static char *place_of_call(struct queue *queue, const slot *slot) {
+  char name[32];
+  size_t length = 0;
+  unsigned long long number = slot->next_delivery;
+  if (number == 0)
+    return NULL;
+  snprintf(name, sizeof name, "task/%llu/comm", number);
+  char *known = read_file(queue->reader->memory->process, name, &length);
+  if (known)
+    known[strcspn(known, "\n")] = '\0';
+  char *place = known ? text(" on thread %llu (%s)", number, known)
+                      : text(" on thread %llu", number);
+  free(known);
+  return place;
+}
+
 static void set_running_cause(struct queue *queue, struct thing *thing,
-                              uint64_t word) {
+                              const slot *slot) {
   const char *predicate = NULL;
+  uint64_t word = slot->word;
   thing->cause = NULL;
   if (has(word, PLACE_HELD)) {
     thing->cause = "place";
@@ -97,6 +115,7 @@ static void set_running_cause(struct queue *queue, struct thing *thing,
   } else {
     thing->cause = "call";
     predicate = "its call has not returned";
+    thing->thread = place_of_call(queue, slot);
   }
   thing->is_timed = predicate && !has(word, OWN_CLOCK);
   thing->predicate = text("%s", predicate ? predicate : "nothing keeps it");
@@ -256,7 +275,7 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   if (is_running) {
     thing->started_ns = slot->started_at;
     thing->token = handle(reader, TOKEN, slot->index, (uint32_t)(word >> 32));
-    set_running_cause(queue, thing, word);
+    set_running_cause(queue, thing, slot);
   } else {
     set_pending_cause(queue, thing, &plan);
     add_earlier(queue, id, &plan);

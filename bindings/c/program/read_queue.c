@@ -80,7 +80,7 @@ static bool has_jobs(struct queue *queue) {
 
 static void set_suspended(struct queue *queue, struct thing *thing) {
   struct inturn_layout_reason reason;
-  char words[256] = "", label[64];
+  char words[256] = "", label[64], time[64] = "", since[24];
   const char *file;
   uint32_t line, site = queue->extra.suspended_at;
   // There may be more reasons: any one will do.
@@ -92,9 +92,15 @@ static void set_suspended(struct queue *queue, struct thing *thing) {
     site = reason.site;
   }
   take_site(queue->reader, site, &file, &line);
+  if (now_of(queue) > queue->extra.suspended_since) {
+    write_time(now_of(queue) - queue->extra.suspended_since, since,
+               sizeof since);
+    snprintf(time, sizeof time, ", and has been for %s", since);
+  }
   thing->cause = "suspended";
-  thing->predicate = file ? text("it is suspended%s (%s:%u)", words, file, line)
-                          : text("it is suspended%s", words);
+  thing->predicate =
+      file ? text("it is suspended%s (%s:%u)%s", words, file, line, time)
+           : text("it is suspended%s%s", words, time);
 }
 
 static void set_held(struct queue *queue, struct thing *thing) {

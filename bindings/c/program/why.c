@@ -213,14 +213,17 @@ static const char *follow(struct picture *picture, struct chain *chain,
 static void write_predicate(struct picture *picture, const struct thing *last,
                             const char *predicate, FILE *file) {
   char time[24];
-  if (predicate && last->is_timed && last->started_ns > 0) {
-    if (picture->now_ns > last->started_ns) {
-      write_time(picture->now_ns - last->started_ns, time, sizeof time);
-      fprintf(file, "running for %s, ", time);
-    } else {
-      fputs("running, ", file);
-    }
+  const char *thread = predicate && last->thread ? last->thread : "";
+  bool is_timed = predicate && last->is_timed && last->started_ns > 0;
+  if (is_timed || *thread)
+    fputs("running", file);
+  if (is_timed && picture->now_ns > last->started_ns) {
+    write_time(picture->now_ns - last->started_ns, time, sizeof time);
+    fprintf(file, " for %s", time);
   }
+  write_text(thread, file);
+  if (is_timed || *thread)
+    fputs(", ", file);
   write_text(predicate ? predicate : "it waits for others", file);
   putc('.', file);
 }

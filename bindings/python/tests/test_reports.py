@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 
 import pytest
@@ -84,6 +85,42 @@ def test_a_lost_token_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
             assert queue.enqueue(lambda token: None).wait(LIMIT).outcome is Outcome.ABANDONED
     assert len(caught) == 1
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_queue_has_a_limit_of_its_own() -> None:
+    told = Gate("the report")
+    reports: list[inturn.Report] = []
+
+    def tell(report: inturn.Report) -> None:
+        reports.append(report)
+        told.open()
+
+    inturn.set_report_handler(tell)
+    inturn.set_stall_limit(0.05)
+    threads: list[int] = []
+    go = Gate("the work")
+
+    def block(token: inturn.Token) -> None:
+        threads.append(threading.get_native_id())
+        go.wait()
+        token.finish()
+
+    try:
+        with inturn.FIFOQueue("asks", stall=None) as asks, inturn.FIFOQueue("stands") as stands:
+            for queue in (asks, stands):
+                queue.enqueue(block)
+                queue.enqueue(finish)
+            told.wait()
+            go.open()
+        # Whoever looks at the second queue has looked at the first one.
+        assert [report.queue_label for report in reports] == ["stands"]
+        assert reports[0].chain[-1].thread in threads
+        assert f" on thread {reports[0].chain[-1].thread} (" in reports[0].message
+    finally:
+        inturn.set_stall_limit(0)
+        inturn.set_report_handler(None)
+    with pytest.raises(ValueError, match=r"stall of .*'never'> must be a time.* or None, not -1"):
+        inturn.FIFOQueue("never", stall=-1)
 
 
 def test_what_stands_still_is_reported() -> None:

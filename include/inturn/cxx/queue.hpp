@@ -173,6 +173,8 @@ struct queue_options {
   /* Is told the queue's events, one at a time, in order. It throws nothing. */
   callback<void(const event &)> on_event;
   inturn::when_destroyed when_destroyed = inturn::when_destroyed::automatic;
+  /* As stall_ns: after how long it is reported as stuck. */
+  nanoseconds stall{};
 };
 
 namespace detail {

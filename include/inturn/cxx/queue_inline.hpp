@@ -35,6 +35,7 @@ inline queue::queue(queue_kind kind, queue_options options) {
   raw.on_event = c.function(tell_event);
   raw.event_context = c.context;
   raw.event_destroy = c.destroy;
+  raw.stall_ns = options.stall.count();
   detail::check(
       inturn_queue_create(static_cast<inturn_queue_kind>(kind), &raw, &raw_),
       "queue");

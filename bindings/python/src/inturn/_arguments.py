@@ -98,6 +98,6 @@ def label_of(owner: object, label: str | None) -> bytes | None:
     return None if label is None else name_of(owner, "label", label)
 
 
-def limit_of(owner: object, timeout: float | None) -> int:
-    """The nanoseconds of a timeout; -1 for none."""
-    return -1 if timeout is None else checked(owner, "timeout", timeout, TIME, nanoseconds)
+def limit_of(owner: object, seconds: float | None, name: str = "timeout") -> int:
+    """The nanoseconds of a limit; -1 for none."""
+    return -1 if seconds is None else checked(owner, name, seconds, f"{TIME}, or None", nanoseconds)

@@ -66,6 +66,7 @@ class StallLink(NamedTuple):
     file: str | None = None
     line: int = 0
     function: str | None = None
+    thread: int = 0  # the native id of the one that is in its call, or 0
 
 
 class Report(NamedTuple):

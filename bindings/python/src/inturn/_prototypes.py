@@ -141,7 +141,7 @@ class inturn_queue_options(_Sized):
     _fields_ = _fields(
         "size:u32 max_concurrent:u32 label:string executor:executor capacity:u64 clock:clock "
         "settle_ns:i64 gap_ns:i64 rate:rate on_event:event_fn event_context:pointer "
-        "event_destroy:destroy_fn"
+        "event_destroy:destroy_fn stall_ns:i64"
     )
 
 
@@ -236,7 +236,7 @@ class inturn_library_statistics(_Sized):
 class inturn_stall_link(t.Structure):
     _fields_ = _fields(
         "size:u32 cause:int queue_label:string operation_label:string is_operation:bool "
-        "file:string function:string line:u32 token:token"
+        "file:string function:string line:u32 token:token thread:u64"
     )
 
 

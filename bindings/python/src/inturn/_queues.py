@@ -9,7 +9,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _prototypes as c
-from ._arguments import checked, function, handle_of, label_of, name_of, one_of, whole
+from ._arguments import checked, function, handle_of, label_of, limit_of, name_of, one_of, whole
 from ._awaits import awaiting, begin, tokens_here
 from ._callbacks import (
     call_with_event,
@@ -59,6 +59,7 @@ class QueueOptions(TypedDict, total=False):
     clock: ManualClock | None
     on_event: OnEvent | None
     events: bool
+    stall: float | None
 
 
 class Queue(Enqueuing, TurnTaker, Called):
@@ -94,25 +95,25 @@ class Queue(Enqueuing, TurnTaker, Called):
         clock: ManualClock | None = None,
         on_event: OnEvent | None = None,
         events: bool = False,
+        stall: float | None = 0,
     ) -> None:
         """``label`` is what reports call the queue, and ``executor`` calls its work.  At most
         ``capacity`` operations may be pending (0: no limit), and so many start in a time as its
         ``rate`` allows.  Delays and deadlines are of the ``clock``, by default the system's.
-        ``on_event`` is told each `Event`, and with ``events`` there is `Queue.events`.
+        ``on_event`` is told each `Event`, and with ``events`` there is `Queue.events`.  It is
+        reported as stuck after ``stall`` seconds; 0: as `set_stall_limit` says, None: never.
 
         :raises TypeError: an argument is not of its type.
         :raises ValueError: an argument is out of range.
         """
-        options: dict[str, Any] = self._fields()
-        options["label"] = label_of(self, label)
+        options: dict[str, Any] = {**self._fields(), "label": label_of(self, label)}
         self.label = label
         options["capacity"] = checked(
             self, "capacity", capacity, "a number of operations, 0 or more", whole(0, 2**64)
         )
+        options["stall_ns"] = limit_of(self, stall, "stall")
         # Kept alive by the queue.
-        self._executor = executor
-        self._clock = clock
-        self._rate = rate
+        self._executor, self._clock, self._rate = executor, clock, rate
         handle = c.inturn_queue()
         if executor is not None:
             take = handle_of(c.inturn_executor)
@@ -130,8 +131,7 @@ class Queue(Enqueuing, TurnTaker, Called):
             self._hub = Hub(on_event)
             options["event_context"] = register(self._hub, listeners)
             options["on_event"], options["event_destroy"] = call_with_event, forget_event
-        structure = c.inturn_queue_options(**options)
-        lib.inturn_queue_create(self._kind, byref(structure), byref(handle))
+        lib.inturn_queue_create(self._kind, byref(c.inturn_queue_options(**options)), byref(handle))
         self._handle = handle
         self._prepared = prepared(handle.bits)
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
-from ._arguments import TIME, checked, function, nanoseconds
+from ._arguments import checked, function, limit_of
 from ._library import lib, ring
 
 if TYPE_CHECKING:
@@ -36,19 +36,17 @@ def set_report_handler(handler: ReportHandler | None) -> None:
 def set_stall_limit(seconds: float | None) -> None:
     """Sets after how many seconds something that makes no progress is reported as stuck.
 
-    0 is the default: one second if the standard error is a terminal, otherwise ten.  None turns
-    these reports off.  The environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``)
-    overrides the default, and this call overrides both.  What may be meant to stand still, such as
+    0 is the default: one second if the standard error is a terminal, if a debugger is attached, or
+    in a test under pytest; otherwise ten.  None turns these reports off.  The environment variable
+    ``INTURN_STALL`` (such as ``500ms`` or ``off``) overrides the default, this call overrides both,
+    and a queue's ``stall`` overrides them all.  What may be meant to stand still, such as
     a suspended queue, is reported after ten times as long, unless a thread or a task waits for it;
     so is what these wait for in a queue that gets on with other operations.
 
     :raises TypeError: it is not a number.
     :raises ValueError: it is negative or not a number.
     """
-    limit = -1
-    if seconds is not None:
-        limit = checked("inturn", "seconds", seconds, f"{TIME}, or None", nanoseconds)
-    lib.inturn_report_set_stall_limit(limit)
+    lib.inturn_report_set_stall_limit(limit_of("inturn", seconds, "seconds"))
 
 
 def _receive(_context: int | None, pointer: Any) -> None:

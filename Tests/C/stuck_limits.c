@@ -1,0 +1,105 @@
+/*
+ * stuck_limits.c - queues with a limit of their own for what is stuck.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "stuck.h"
+
+static inturn_queue queue_with_limit(const char *label, int64_t stall_ns) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  options.label = label;
+  options.stall_ns = stall_ns;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  return queue;
+}
+
+static void end(inturn_queue queue, inturn_token token) {
+  CHECK_OK(inturn_token_finish(token));
+  drain_and_destroy(queue);
+}
+
+static void a_queue_is_told_though_others_are_not(void) {
+  stalls_begin(-1);
+  inturn_queue files = labelled_queue(INTURN_QUEUE_FIFO, "files");
+  inturn_queue network = queue_with_limit("network", 20 * MS);
+  inturn_token copy, load;
+  hold(files, "copy", &copy);
+  enqueue_one(files, NULL);
+  hold(network, "load", &load);
+  enqueue_one(network, NULL);
+  stall told = STALL("token load@network");
+  CHECK(told.stalled_ns >= 20 * MS);
+  CHECK_INT(stalls_of(NULL), 1);
+  end(files, copy);
+  end(network, load);
+  stalls_end();
+}
+
+static void a_queue_is_never_told(void) {
+  stalls_begin(20 * MS);
+  /* Whoever looks at the second one has looked at the first one before. */
+  inturn_queue people = queue_with_limit("people", -1);
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token answer, load;
+  hold(people, "answer", &answer);
+  enqueue_one(people, NULL);
+  hold(network, "load", &load);
+  enqueue_one(network, NULL);
+  STALL("token load@network");
+  CHECK_INT(stalls_of(NULL), 1);
+  end(people, answer);
+  end(network, load);
+  stalls_end();
+}
+
+/* Who waits is no more impatient than who is waited for. */
+static void the_limit_of_the_cause_counts(void) {
+  stalls_begin(20 * MS);
+  inturn_queue people = queue_with_limit("people", -1);
+  inturn_queue database = labelled_queue(INTURN_QUEUE_FIFO, "database");
+  inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  inturn_token answer, load;
+  inturn_operation asked;
+  inturn_operation_options options = labelled("answer"),
+                           save = labelled("save");
+  hold_kept(people, &options, &answer, &asked);
+  save.after = &asked;
+  save.after_count = 1;
+  CHECK_OK(inturn_queue_enqueue_with(database, &save, just_finish, NULL, NULL,
+                                     NULL));
+  hold(network, "load", &load);
+  enqueue_one(network, NULL);
+  STALL("token load@network");
+  CHECK_INT(stalls_of(NULL), 1);
+  CHECK_OK(inturn_operation_release(asked));
+  end(people, answer);
+  drain_and_destroy(database);
+  end(network, load);
+  stalls_end();
+}
+
+/* Whatever is multiplied with it. */
+static void the_longest_limit_is_none(void) {
+  static const int64_t limits[] = {INT64_MAX, INT64_MAX / 10, INT64_MAX / 640};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    stalls_begin(limits[i]);
+    inturn_queue network = queue_with_limit("network", limits[i]);
+    inturn_queue files = labelled_queue(INTURN_QUEUE_FIFO, "files");
+    inturn_token load, copy;
+    hold(network, "load", &load);
+    hold(files, "copy", &copy);
+    enqueue_one(files, NULL);
+    await_threads("inturn-watchdog", 1);
+    CHECK_OK(inturn_report_set_stall_limit(20 * MS));
+    STALL("token copy@files");
+    CHECK_INT(stalls_of(NULL), 1);
+    end(network, load);
+    end(files, copy);
+    stalls_end();
+  }
+}
+
+PROGRAM(stuck_limits, TEST(a_queue_is_told_though_others_are_not),
+        TEST(a_queue_is_never_told), TEST(the_limit_of_the_cause_counts),
+        TEST(the_longest_limit_is_none))
