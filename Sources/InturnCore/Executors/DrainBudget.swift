@@ -66,6 +66,7 @@ package struct DrainBudget {
       spareGate = nil
       if gate.loadWord().generation < OperationSlot.lastGeneration {
         gate.adopt(by: lane, lane.pointee.generation)
+        gate.pointee.caller = thread
         return gate
       }
       gate.dropGate()
@@ -76,6 +77,7 @@ package struct DrainBudget {
           for: lane, lane.pointee.generation, .over, isKept: true)
       else { Engine.outOfMemory() }
       Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
+      gate.pointee.caller = thread
       if gate.loadWord().generation < OperationSlot.lastGeneration { return gate }
       // Dropping it retires it.
       gate.dropGate()

@@ -10,7 +10,6 @@ extension UnsafeMutablePointer<Lane> {
   @_optimize(speed)
   func runBareLocked(_ job: Job, _ budget: inout DrainBudget) -> Progress {
     let gate = budget.takeGate(for: self)
-    gate.pointee.caller = budget.thread
     beginBareLocked(job, gate)
     addRunningLocked(gate)
     var chunk = pointee.buffer.head

@@ -113,7 +113,6 @@ extension UnsafeMutablePointer<Lane> {
   @_optimize(speed)
   func beginBurstLocked(_ chunk: Chunk.Pointer, _ budget: inout DrainBudget) -> Burst {
     let burst = Burst(budget.takeGate(for: self), chunk, self)
-    burst.gate.pointee.caller = budget.thread
     pointee.burstGeneration = burst.gate.loadWord().generation
     pointee.machine.flags.insert(.bursting)
     addRunningLocked(burst.gate)
