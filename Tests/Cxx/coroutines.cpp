@@ -160,26 +160,31 @@ TEST(the_end_of_an_operation_can_be_awaited) {
   passed.wait(3);
 }
 
-TEST(a_turn_that_is_awaited_in_work_has_the_line) {
-  stage other, stage;
-  kept_token kept;
-  other.queue.enqueue(kept.keep());
-  other.drain();
-  int line = 0, told = 0;
-  const operation work = stage.queue.enqueue([&]() -> task<> {
-    line = __LINE__ + 1;
-    const auto turn = co_await other.queue.turn();
-  });
-  stage.drain();
-  snapshot([&](const inturn_entry &entry) {
-    if (entry.kind == INTURN_ENTRY_WAIT)
-      told = int(entry.line);
-    return told == 0;
-  });
-  CHECK_EQUAL(told, line);
-  kept.token.finish();
-  other.drain();
-  CHECK_EQUAL(work.wait().outcome, outcome::finished);
+TEST(what_is_awaited_in_work_has_the_line) {
+  for (const bool is_turn : {true, false}) {
+    stage other, stage;
+    kept_token kept;
+    const operation held = other.queue.enqueue(kept.keep());
+    other.drain();
+    int line = 0, told = 0;
+    const operation work = stage.queue.enqueue([&]() -> task<> {
+      line = __LINE__ + (is_turn ? 2 : 4);
+      if (is_turn)
+        const auto turn = co_await other.queue.turn();
+      else
+        co_await held;
+    });
+    stage.drain();
+    snapshot([&](const inturn_entry &entry) {
+      if (entry.kind == INTURN_ENTRY_WAIT)
+        told = int(entry.line);
+      return told == 0;
+    });
+    CHECK_EQUAL(told, line);
+    kept.token.finish();
+    other.drain();
+    CHECK_EQUAL(work.wait().outcome, outcome::finished);
+  }
 }
 
 static task<int> seven(stop &stop) {

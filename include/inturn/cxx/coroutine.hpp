@@ -203,10 +203,11 @@ public:
     return (end_ = operation_.wait_for(nanoseconds(0))).has_value();
   }
 
+  /* The line of the co_await, of which this is called. */
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> waiting) {
+  void await_suspend(std::coroutine_handle<Promise> waiting, caller from = {}) {
     begun_ = detail::begin_task_await(operation_.raw().bits,
-                                      detail::work_of(waiting), nullptr);
+                                      detail::work_of(waiting), from.site());
     try {
       watch(waiting);
     } catch (...) {

@@ -209,6 +209,8 @@ public:
     return limit_ns;
   }
 
+  inturn_site *site() noexcept { return &site_; }
+
 private:
   inturn_site site_;
 };
