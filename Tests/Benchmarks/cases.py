@@ -341,6 +341,15 @@ CASES = (
         (),
     ),
     Case(
+        "watchdog",
+        "parts of a processor that the watchdog takes, by idle and busy queues and seconds",
+        "watchdog",
+        (INTURN,),
+        (1_000, 100, 8),
+        (100, 10, 1),
+        (Target("parts_per_million", must=1_000),),
+    ),
+    Case(
         "concurrent",
         "no-op operations on a concurrent queue, one at a time",
         "concurrent",
