@@ -1095,6 +1095,11 @@ inturn_status inturn_queue_cancel_key(inturn_queue queue,
    Statuses: handle statuses. */
 inturn_status inturn_queue_cancel_all(inturn_queue queue);
 
+/* The same for pending operations alone, and those between two attempts: what
+   runs is not asked to end.
+   Statuses: handle statuses. */
+inturn_status inturn_queue_cancel_pending(inturn_queue queue);
+
 /* Refuses new operations from now on; accepted ones go on.
    Statuses: handle statuses, E_CLOSED (it was closed already). */
 inturn_status inturn_queue_close(inturn_queue queue);

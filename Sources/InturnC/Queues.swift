@@ -460,6 +460,11 @@ public func inturn_queue_cancel_all(_ queue: inturn_queue) -> inturn_status {
   inturn_status(Engine.cancelAll(Handle(queue)))
 }
 
+@_cdecl("inturn_queue_cancel_pending") @implementation
+public func inturn_queue_cancel_pending(_ queue: inturn_queue) -> inturn_status {
+  inturn_status(Engine.cancelAll(Handle(queue), areRunningAsked: false))
+}
+
 @_cdecl("inturn_queue_close") @implementation
 public func inturn_queue_close(_ queue: inturn_queue) -> inturn_status {
   inturn_status(Engine.close(Handle(queue)))

@@ -68,6 +68,33 @@ static void a_running_operation_is_asked_and_keeps_its_place(void) {
   for_each_kind(a_running_one_keeps_its_place);
 }
 
+static void what_is_pending_is_cancelled_alone(inturn_queue_kind kind) {
+  running it;
+  job next[] = {JOB("b"), JOB("c")}, later = JOB("d");
+  running_create(&it, kind);
+  CHECK_OK(
+      inturn_token_on_cancel(it.job.token, job_cancel_called, &it.job, NULL));
+  job_enqueue(it.stage.queue, &next[0], never_work);
+  inturn_operation named =
+      job_enqueue_kept(it.stage.queue, &next[1], never_work);
+  CHECK_OK(inturn_queue_cancel_pending(it.stage.queue));
+  CHECK_INT(state_of(named), INTURN_ENDED);
+  CHECK(!is_cancelled(it.job.token));
+  job_enqueue(it.stage.queue, &later, work_finish);
+  CHECK_OK(inturn_token_finish(it.job.token));
+  stage_drain(&it.stage);
+  CHECK_ENDED(&it.job, INTURN_FINISHED, INTURN_CAUSE_NONE);
+  for (int i = 0; i < 2; i++)
+    CHECK_ENDED(&next[i], INTURN_CANCELLED, INTURN_CAUSE_REQUEST);
+  CHECK_ENDED(&later, INTURN_FINISHED, INTURN_CAUSE_NONE);
+  CHECK_OK(inturn_operation_release(named));
+  running_destroy(&it);
+}
+
+static void pending_operations_are_cancelled_alone(void) {
+  for_each_kind(what_is_pending_is_cancelled_alone);
+}
+
 static void the_next_begins_when_the_cancelled_one_has_given_in(void) {
   running it;
   job next = JOB("b");
@@ -395,6 +422,7 @@ static void a_wake_callback_may_use_the_queue_that_wakes_it(void) {
 
 PROGRAM(cancel, TEST(a_pending_operation_that_is_cancelled_never_runs),
         TEST(a_running_operation_is_asked_and_keeps_its_place),
+        TEST(pending_operations_are_cancelled_alone),
         TEST(the_next_begins_when_the_cancelled_one_has_given_in),
         TEST(a_cancelled_operation_may_finish_all_the_same),
         TEST(work_that_cancels_itself_ends_cancelled_without_a_request),

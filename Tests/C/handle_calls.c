@@ -140,6 +140,7 @@ static inturn_status observe_on_executor(inturn_executor executor) {
   X(QUEUE, inturn_queue_view_did_appear, 0, false, (handle))                   \
   X(QUEUE, inturn_queue_view_will_disappear, 0, false, (handle))               \
   X(QUEUE, inturn_queue_cancel_all, 0, false, (handle))                        \
+  X(QUEUE, inturn_queue_cancel_pending, 0, false, (handle))                    \
   X(QUEUE, inturn_queue_close, 0, false, (handle))                             \
   X(QUEUE, inturn_queue_drain, 0, false, (handle, -1))                         \
   X(QUEUE, inturn_queue_get_statistics, 0, false, (handle, &out.statistics))   \

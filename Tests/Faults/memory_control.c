@@ -142,6 +142,7 @@ static void control(inturn_queue_kind kind) {
   CHECK_INT(count, SOME);
   CHECK_OK(inturn_queue_resume(own.queue));
   CHECK_OK(inturn_executor_drain(own.executor, 5, NULL));
+  CHECK_OK(inturn_queue_cancel_pending(own.queue));
   CHECK_OK(inturn_queue_cancel_all(own.queue));
   CHECK_OK(inturn_queue_close(own.queue));
   stage_advance(&own, 1000);

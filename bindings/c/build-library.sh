@@ -142,10 +142,10 @@ compile_embedded() {
   local flags
   for file in Sources/CInturnSystem/*.c bindings/c/libc/*.c; do
     flags=()
-    # Dumps and traces are written seldom. Like Swift's functions, theirs have frame
-    # pointers and no tables for debuggers.
-    if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace.*)\.c$ ]]; then
-      flags+=(-Os -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
+    # Those that are called seldom. Like Swift's functions, theirs have frame pointers
+    # and no tables for debuggers.
+    if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace.*|Watched)\.c$ ]]; then
+      flags+=(-Oz -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
     fi
     compile_c static_objects "$file" "${flags[@]}"
     compile_c shared_objects "$file" "${flags[@]}" -include bindings/c/libc/versions.h

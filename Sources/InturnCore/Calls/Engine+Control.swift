@@ -147,9 +147,9 @@ extension Engine {
 
   // MARK: Cancelling
 
-  package static func cancelAll(_ queue: Handle) -> Status {
+  package static func cancelAll(_ queue: Handle, areRunningAsked: Bool = true) -> Status {
     withLocked(queue) { lane, outbox in
-      lane.cancelAllLocked(&outbox)
+      lane.cancelAllLocked(areRunningAsked: areRunningAsked, &outbox)
       return .ok
     }
   }

@@ -54,11 +54,13 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  func cancelAllLocked(_ outbox: inout Outbox) {
+  func cancelAllLocked(areRunningAsked: Bool, _ outbox: inout Outbox) {
     // Keeps the lane from being cleared away while the lock is released in between.
     needExtra().pointee.quiet.outside += 1
     stopBurstLocked()
-    forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
+    if areRunningAsked {
+      forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
+    }
     cancelPendingLocked(.request, &outbox)
     needExtra().pointee.quiet.outside -= 1
   }

@@ -338,7 +338,7 @@ SCENARIO(nothing_is_left_of_a_queue_that_somebody_waits_for) {
             [&] { queue.destroy(); }});
 }
 
-SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
+static void destroyInsideBeside(inturn_status (*cancel)(inturn_queue)) {
   Scope scope;
   BareQueue queue(INTURN_QUEUE_CONCURRENT, scope.host->executor);
   queue.add();
@@ -348,11 +348,19 @@ SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
                                    nullptr, nullptr);
             },
             [&] { inturn_token_finish(queue.token); },
-            [&] { inturn_queue_cancel_all(queue.handle); }});
+            [&] { cancel(queue.handle); }});
   model_settle(true);
   // Unless the operation that was to do it has been cancelled.
   expect("destroy", inturn_queue_destroy(queue.handle),
          {INTURN_OK, INTURN_E_STALE});
+}
+
+SCENARIO(nothing_is_left_of_a_queue_that_is_destroyed_inside) {
+  destroyInsideBeside(inturn_queue_cancel_all);
+}
+
+SCENARIO(nothing_is_left_of_a_queue_whose_pending_are_cancelled) {
+  destroyInsideBeside(inturn_queue_cancel_pending);
 }
 
 SCENARIO(who_sleeps_until_an_end_is_woken_by_a_failure) {

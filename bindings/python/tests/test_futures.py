@@ -15,7 +15,7 @@ from typing import Callable, Union
 import pytest
 
 import inturn
-from support import LIMIT, Gate, join
+from support import LIMIT, Gate, join, until
 
 QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]
 
@@ -283,9 +283,26 @@ def test_shutdown_refuses_waits_and_cancels(queue: AnyQueue) -> None:
     release.open()
     queue.shutdown()
     assert running[0].done()
+    assert not running[0].cancelled()
     queue.shutdown()
     queue.destroy()
     queue.shutdown()
+
+
+def test_what_runs_is_not_asked_to_end_by_a_shutdown() -> None:
+    tokens: list[inturn.Token] = []
+    asked: list[str] = []
+    with inturn.FIFOQueue() as queue:
+        running = queue.enqueue(tokens.append)
+        until("it runs", lambda: bool(tokens))
+        tokens[0].on_cancel(lambda: asked.append("work"))
+        pending = queue.enqueue(tokens.append)
+        queue.shutdown(wait=False, cancel_futures=True)
+        assert pending.wait(LIMIT).outcome is inturn.Outcome.CANCELLED
+        assert not tokens[0].cancelled
+        tokens[0].finish()
+        assert running.wait(LIMIT).outcome is inturn.Outcome.FINISHED
+    assert (asked, len(tokens)) == ([], 1)
 
 
 def test_a_result_of_any_kind_is_a_result(queue: AnyQueue) -> None:

@@ -309,6 +309,9 @@ public:
   void cancel_all() const {
     detail::check(inturn_queue_cancel_all(raw_), "cancel_all");
   }
+  void cancel_pending() const {
+    detail::check(inturn_queue_cancel_pending(raw_), "cancel_pending");
+  }
 
   /* Give how many operations of the key there were. */
   std::uint64_t cancel_key(const char *key) const {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -18,7 +19,7 @@ from ._callbacks import (
     start_post,
 )
 from ._ends import OnEnd, Work
-from ._errors import UnsupportedError
+from ._errors import StaleError, UnsupportedError
 from ._futures import Attempts, Future, call_as_work
 from ._handles import NotCopied
 from ._library import NOTHING, quick
@@ -295,13 +296,16 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuses new operations, cancels pending ones if asked to, and waits for the rest.
 
-        The queue is not destroyed: running operations end as usual.  With ``cancel_futures``, those
-        that can be asked to end are asked: by a token's `Token.on_cancel`, and a coroutine with
-        options by its task's ``cancel``.
+        The queue is not destroyed: running operations end as usual, and are not asked to end.
 
         :raises DeadlockError: it would wait for the caller.
         """
-        self._queue._shut_down(wait, cancel_futures)
+        with suppress(StaleError):
+            self._queue.close()
+            if cancel_futures:
+                self._queue.cancel_pending()
+            if wait:
+                self._queue.drain()
 
 
 class Options(Enqueuing):

@@ -307,6 +307,7 @@ _FUNCTIONS = {
     "inturn_queue_resolve_key": "queue string *u64",
     "inturn_queue_cancel_key": "queue string *u64",
     "inturn_queue_cancel_all": "queue",
+    "inturn_queue_cancel_pending": "queue",
     "inturn_queue_close": "queue",
     "inturn_queue_drain": "queue i64",
     "inturn_queue_destroy": "queue",

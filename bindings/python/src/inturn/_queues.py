@@ -251,6 +251,11 @@ class Queue(Enqueuing, TurnTaker, Called):
         lib.inturn_queue_cancel_all(self._handle)
         self._ask_holders()
 
+    def cancel_pending(self) -> None:
+        """The same for those that have not started; no other is asked to end."""
+        cancel_pending(self)
+        lib.inturn_queue_cancel_pending(self._handle)
+
     def close(self) -> None:
         """Refuses new operations from now on.  Operations that were accepted still run."""
         with suppress(ClosedError, StaleError):
@@ -389,12 +394,3 @@ class Queue(Enqueuing, TurnTaker, Called):
             with suppress(Error):
                 self.destroy()
             close_unused()
-
-    def _shut_down(self, wait: bool, cancel_futures: bool) -> None:
-        with suppress(StaleError):
-            self.close()
-            if cancel_futures:
-                cancel_pending(self)
-                lib.inturn_queue_cancel_all(self._handle)
-            if wait:
-                self.drain()
