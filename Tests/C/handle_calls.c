@@ -228,7 +228,9 @@ const handle_call handle_calls[] = {HANDLE_CALLS(LIST_CALL)};
 const size_t handle_call_count = sizeof handle_calls / sizeof *handle_calls;
 
 live_handles live_handles_create(void) {
-  live_handles live = {{0}, stage_create(INTURN_QUEUE_FIFO)};
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.stall_ns = -1; /* its operation stays for as long as a test */
+  live_handles live = {{0}, stage_create_with(INTURN_QUEUE_FIFO, options)};
   inturn_observation observation;
   inturn_value value;
   CHECK_OK(inturn_value_create(NULL, &five, &value));

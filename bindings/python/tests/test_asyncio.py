@@ -26,7 +26,7 @@ def test_coroutines_run_one_at_a_time_to_their_end_in_order() -> None:
         return number
 
     async def main() -> None:
-        with inturn.FIFOQueue() as queue:
+        with inturn.FIFOQueue(stall=None) as queue:  # all are enqueued in one turn of the loop
             results = await asyncio.gather(*(queue.run(work, number) for number in range(1_000)))
         assert results == list(range(1_000))
         assert trace == [(what, n) for n in range(1_000) for what in ("begin", "end")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 import trio
@@ -47,7 +47,8 @@ def leave_blocks_of_trio(count: int) -> float:
                 inside += 1
                 await leave.wait()
 
-        with trio.fail_after(LIMIT), inturn.OperationQueue(max_concurrent=count) as queue:
+        options: Any = {"max_concurrent": count, "stall": None}  # it takes its time
+        with trio.fail_after(LIMIT), inturn.OperationQueue(**options) as queue:
             async with trio.open_nursery() as nursery:
                 for _ in range(count):
                     nursery.start_soon(enter, queue)

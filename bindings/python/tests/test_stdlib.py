@@ -84,17 +84,17 @@ class Begun(_Pooled):
 
 
 class Concurrent(Begun, inturn.OperationQueue):
-    """A queue with the constructor of an executor."""
+    """A queue with the constructor of an executor, for functions that sleep for seconds."""
 
     def __init__(self, max_workers: int) -> None:
-        super().__init__(max_concurrent=max_workers)
+        super().__init__(max_concurrent=max_workers, stall=None)
 
 
 class InOrder(Begun, inturn.FIFOQueue):
     """The same, one at a time."""
 
     def __init__(self, max_workers: int) -> None:
-        super().__init__()
+        super().__init__(stall=None)
 
 
 def with_queue(
