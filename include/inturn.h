@@ -2030,8 +2030,9 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    and neither it nor anything that it waits for has started or ended since. 0:
    the default, which is one second where somebody looks, and else ten: the
    standard error is a terminal, a debugger follows the process (its thread
-   inturn-watchdog), or the environment or the program's name is that of a test
-   under CTest, Meson, Bazel, pytest or XCTest. Below 0: never. What the
+   inturn-watchdog), or the environment, the program's name or its arguments are
+   those of a test: under CTest, Meson, Bazel, pytest, Python's unittest, XCTest
+   or Swift Testing. Below 0: never. What the
    environment's INTURN_STALL says (such as 500ms, 2s or off) comes before the
    default, this call before both, and for a queue its stall_ns before all. A
    report has the chain from what is stuck to its cause. There is one for each

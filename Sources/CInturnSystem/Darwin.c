@@ -1,10 +1,12 @@
 #ifdef __APPLE__
+#include <crt_externs.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mach/mach.h>
 #include <os/os_sync_wait_on_address.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysctl.h>
@@ -116,6 +118,14 @@ bool inturn_system_is_traced(void) {
 }
 
 const char *inturn_system_program(void) { return getprogname(); }
+
+bool inturn_system_has_argument(const char *argument) {
+  char **arguments = *_NSGetArgv();
+  for (int i = 0; i < *_NSGetArgc(); i++)
+    if (strcmp(arguments[i], argument) == 0)
+      return true;
+  return false;
+}
 
 const char *inturn_system_setting(const char *name) {
   return issetugid() ? NULL : getenv(name);

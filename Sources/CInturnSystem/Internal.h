@@ -16,14 +16,18 @@
 /// Names the calling thread for debuggers.
 void inturn_system_name_thread(const char *name);
 
-/// The beginning of a file, as a string; empty if it cannot be read.
-void inturn_system_read_file(const char *path, char *text, size_t room);
+/// The beginning of a file, as a string; empty if it cannot be read. Returns
+/// its length.
+size_t inturn_system_read_file(const char *path, char *text, size_t room);
 
 /// Whether a debugger follows the calling thread.
 bool inturn_system_is_traced(void);
 
 /// The program's name, without its folder.
 const char *inturn_system_program(void);
+
+/// Whether one of the first arguments of the program is this.
+bool inturn_system_has_argument(const char *argument);
 
 /// Keeps the library that contains this code loaded for the rest of the
 /// process: its threads and exit handlers refer to it.

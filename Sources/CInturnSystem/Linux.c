@@ -101,14 +101,16 @@ uint64_t inturn_system_describe_thread(char *name) {
   return (uint64_t)syscall(SYS_gettid);
 }
 
-void inturn_system_read_file(const char *path, char *text, size_t room) {
+size_t inturn_system_read_file(const char *path, char *text, size_t room) {
   int error = errno;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t count = file < 0 ? -1 : read(file, text, room - 1);
-  text[count < 0 ? 0 : count] = '\0';
+  count = count < 0 ? 0 : count;
+  text[count] = '\0';
   if (file >= 0)
     close(file);
   errno = error;
+  return (size_t)count;
 }
 
 void inturn_system_find_thread_name(uint64_t number, char *name) {
@@ -132,6 +134,16 @@ bool inturn_system_is_traced(void) {
 
 const char *inturn_system_program(void) {
   return program_invocation_short_name;
+}
+
+bool inturn_system_has_argument(const char *argument) {
+  char text[1024];
+  size_t length =
+      inturn_system_read_file("/proc/self/cmdline", text, sizeof text);
+  for (char *at = text; at < text + length; at += strlen(at) + 1)
+    if (strcmp(at, argument) == 0)
+      return true;
+  return false;
 }
 
 const char *inturn_system_setting(const char *name) {

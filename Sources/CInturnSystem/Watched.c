@@ -10,10 +10,12 @@
 // holders`, so it is seen twice.
 bool inturn_system_is_watched(void) {
   static bool was_traced;
+  if (isatty(STDERR_FILENO))
+    return true;
   bool is_traced = inturn_system_is_traced();
   bool is_debugged = is_traced && was_traced;
   was_traced = is_traced;
-  return is_debugged || isatty(STDERR_FILENO);
+  return is_debugged;
 }
 
 bool inturn_system_is_test(void) {
@@ -31,5 +33,6 @@ bool inturn_system_is_test(void) {
   const char *program = inturn_system_program();
   size_t length = strlen(program), end = sizeof bundle - 1;
   return (length > end && strcmp(program + length - end, bundle) == 0) ||
-         strcmp(program, "swiftpm-testing-helper") == 0;
+         strcmp(program, "swiftpm-testing-helper") == 0 ||
+         inturn_system_has_argument("unittest"); // of python3 -m
 }

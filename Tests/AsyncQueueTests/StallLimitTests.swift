@@ -32,6 +32,16 @@ import Testing
     await expectNetworkAlone()
   }
 
+  @Test func `a queue that is stuck already is told once it has a limit`() async {
+    Report.setStallLimit(nil)
+    let task = block(network)
+    network.setStallLimit(.milliseconds(20))
+    _ = await Reports.told("\"network\"")
+    end.raise()
+    await task.value
+    Report.setStallLimit(.zero)
+  }
+
   @Test func `a queue is never told`() async {
     Report.setStallLimit(.milliseconds(20))
     files.setStallLimit(nil)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import geometric_mean
 
 from cases import CASES, INTURN, SUBJECTS, Case, Target
 from figures import Row, Values, compare, make_rows
@@ -222,6 +223,9 @@ def main() -> int:
         sizes = ", ".join(f"{number:,}" for number in numbers)
         print_table(f"{case.name}: {case.title} ({sizes})", added)
         rows += added
+    if arguments.against and rows:
+        mean = geometric_mean(row.median for row in rows if row.median > 0)
+        print(f"\ngeometric mean of the medians: {show(mean, 'x')}")
     lines.append(f"load after: {os.getloadavg()[0]:.1f}")
     if arguments.csv:
         write_csv(arguments.csv, lines, rows)

@@ -120,6 +120,7 @@ static void the_thread_of_a_plain_call_is_told(void) {
   enqueue_one(queue, NULL);
   CHECK_OK(inturn_queue_resume(queue));
   stall told = STALL("call ?@slow");
+  GATE_WAIT(&called.started, 1);
   check_thread(&called, &told, "inturn-worker");
   gate_pass(&called.go);
   drain_and_destroy(queue);

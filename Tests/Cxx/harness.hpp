@@ -132,10 +132,14 @@ struct stage {
 /* Work that leaves its token here. */
 struct kept_token {
   auto keep() {
-    return [this](inturn::token given) { token = std::move(given); };
+    return [this](inturn::token given) {
+      token = std::move(given);
+      is_kept.pass();
+    };
   }
 
   inturn::token token;
+  gate is_kept; /* for who is not the executor's thread */
 };
 
 /* Collects the library's reports while it lives. */

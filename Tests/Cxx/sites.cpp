@@ -145,6 +145,7 @@ TEST(a_queue_has_a_limit_of_its_own) {
   network.post(held.keep());
   network.post([] {});
   CHECK_EQUAL(told.get_future().get(), "network");
+  held.is_kept.wait(1);
   held.token.finish();
   set_stall_limit({});
   set_report_handler({});
@@ -171,6 +172,7 @@ struct waiter {
 /* Calls that in another queue, where a snapshot tells its line. */
 void check_line(void (*wait)(waiter &waiter)) {
   waiter waiter;
+  waiter.held.is_kept.wait(1);
   {
     queue database;
     database.post([&] { wait(waiter); });

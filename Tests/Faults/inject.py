@@ -43,7 +43,7 @@ FOUND = {
     "idle an_idle_process_is_not_woken": "thread 3 ever",
     "rings a_ring_through_the_main_thread_is_refused_to_one": "thread 2 ever",
     "stuck_chains each_link_names_the_line_that_has_enqueued_it": "thread 3 ever",
-    "stuck_life the_default_prints_a_line_after_a_second_on_a_terminal": "thread 3 ever",
+    "stuck_default the_default_prints_a_line_after_a_second_on_a_terminal": "thread 3 ever",
     "stuck_life the_handler_may_end_what_is_stuck": "thread 3 ever",
 }
 # When the faults of these kinds occur, besides "once" and "ever".

@@ -48,10 +48,13 @@ extension Engine {
   package static func setStallLimit(_ limit: StallLimit, of queue: Handle) -> Status {
     guard hasMemory else { return .noMemory }
     current.pointee.watchdog.heed(limit)
-    return withLocked(queue) { lane, _ in
+    let status = withLocked(queue) { lane, _ in
       lane.needExtra().pointee.settings.stall = limit
       return .ok
     }
+    // What the queue has may have come while nobody looked.
+    current.pointee.watchdog.begin()
+    return status
   }
 
   /// Gives a queue another executor. The old one still calls what it was given already, so the

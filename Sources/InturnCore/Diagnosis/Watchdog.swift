@@ -53,7 +53,8 @@ final class Watchdog: @unchecked Sendable {
     wakeups.advance()
   }
 
-  /// A queue is about to be made that has a limit of its own. If nobody looks, it is unattended.
+  /// A queue is about to be made that has a limit of its own, or to be given one. If nobody looks, a
+  /// new one is unattended.
   func heed(_ limit: StallLimit) {
     lock.withLock { leastOfQueues = min(leastOfQueues, limit.nanoseconds) }
     wakeups.advance()

@@ -295,7 +295,7 @@ def test_what_runs_is_not_asked_to_end_by_a_shutdown() -> None:
     with inturn.FIFOQueue() as queue:
         running = queue.enqueue(tokens.append)
         until("it runs", lambda: bool(tokens))
-        tokens[0].on_cancel(lambda: asked.append("work"))
+        tokens[0].on_cancel(lambda _: asked.append("work"))
         pending = queue.enqueue(tokens.append)
         queue.shutdown(wait=False, cancel_futures=True)
         assert pending.wait(LIMIT).outcome is inturn.Outcome.CANCELLED

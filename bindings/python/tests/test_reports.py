@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 
 import inturn
-from support import LIMIT, Gate, finish
+from support import LIMIT, SOURCES, Gate, finish
 
 Outcome = inturn.Outcome
 
@@ -121,6 +125,38 @@ def test_a_queue_has_a_limit_of_its_own() -> None:
         inturn.set_report_handler(None)
     with pytest.raises(ValueError, match=r"stall of .*'never'> must be a time.* or None, not -1"):
         inturn.FIFOQueue("never", stall=-1)
+
+
+A_TEST = """
+import inturn, threading, unittest
+
+class Test(unittest.TestCase):
+    def test(self):
+        told, reports, tokens = threading.Event(), [], []
+        inturn.set_report_handler(lambda report: (reports.append(report), told.set()))
+        with inturn.FIFOQueue() as queue:
+            queue.enqueue(tokens.append)
+            queue.post(int)
+            told.wait()
+            tokens.pop().finish()
+        self.assertLess(reports[0].stalled_ns, 5e9)
+"""
+
+
+def test_a_test_of_unittest_is_told_after_a_second(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(A_TEST)
+    others = ("PYTEST_", "INTURN_STALL")
+    settings = {name: it for name, it in os.environ.items() if not name.startswith(others)}
+    ended = subprocess.run(
+        [sys.executable, "-m", "unittest", "test_it"],
+        cwd=tmp_path,
+        env={**settings, "PYTHONPATH": str(SOURCES)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_what_stands_still_is_reported() -> None:

@@ -37,11 +37,11 @@ def set_stall_limit(seconds: float | None) -> None:
     """Sets after how many seconds something that makes no progress is reported as stuck.
 
     0 is the default: one second if the standard error is a terminal, if a debugger is attached, or
-    in a test under pytest; otherwise ten.  None turns these reports off.  The environment variable
-    ``INTURN_STALL`` (such as ``500ms`` or ``off``) overrides the default, this call overrides both,
-    and a queue's ``stall`` overrides them all.  What may be meant to stand still, such as
-    a suspended queue, is reported after ten times as long, unless a thread or a task waits for it;
-    so is what these wait for in a queue that gets on with other operations.
+    in a test under pytest or unittest; otherwise ten.  None turns these reports off.  The
+    environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``) overrides the default, this
+    call overrides both, and a queue's ``stall`` overrides them all.  What may be meant to stand
+    still, such as a suspended queue, is reported after ten times as long, unless a thread or a task
+    waits for it; so is what these wait for in a queue that gets on with other operations.
 
     :raises TypeError: it is not a number.
     :raises ValueError: it is negative or not a number.
