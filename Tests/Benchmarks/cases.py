@@ -78,6 +78,13 @@ def throughput(name: str, producers: int, *targets: Target) -> Case:
     )
 
 
+def alone(
+    name: str, title: str, full: tuple[int, ...], quick: tuple[int, ...], *targets: Target
+) -> Case:
+    """Without a peer; the program has the case's name."""
+    return Case(name, title, name, (INTURN,), full, quick, targets)
+
+
 def python(
     name: str, title: str, peer: str, full: int, quick: int, must: float, aim: float
 ) -> Case:
@@ -111,14 +118,12 @@ PYTHON = (
         0.15,
     ),
     python("token", "Python: ended by another thread", "simple_queue", 20_000, 1_000, 0.7, 0.5),
-    Case(
+    alone(
         "python_import",
         "Python: import, beyond that of asyncio",
-        "python_import",
-        (INTURN,),
         (9,),
         (3,),
-        (Target("import_ns", must=8_000_000),),
+        Target("import_ns", must=8_000_000),
     ),
 )
 
@@ -296,21 +301,17 @@ CASES = (
         (Target("create_and_destroy_ns", DISPATCH, must=0.8, aim=0.5),),
     ),
     # There is no counterpart: these limits are on times.
-    Case(
+    alone(
         "options",
         "what an operation costs more with an option; a deadline that passes",
-        "options",
-        (INTURN,),
         (100_000, 1_000_000),
         (5_000, 10_000),
-        (
-            Target("deadline_more_ns", must=150),
-            Target("name_more_ns", must=400),
-            Target("key_more_ns", must=300),
-            Target("event_ns", must=200),
-            Target("record_ns", must=15),
-            Target("deadline_passes_ns", must=1_000),
-        ),
+        Target("deadline_more_ns", must=150),
+        Target("name_more_ns", must=400),
+        Target("key_more_ns", must=300),
+        Target("event_ns", must=200),
+        Target("record_ns", must=15),
+        Target("deadline_passes_ns", must=1_000),
     ),
     Case(
         "depth",
@@ -321,33 +322,26 @@ CASES = (
         (1_000, 200_000),
         (Target("many_to_few", must=1.3, aim=1.1),),
     ),
-    Case(
+    alone(
         "cancel",
         "cost of cancelling in the middle of many pending, against few",
-        "cancel",
-        (INTURN,),
         (1_000_000, 10, 2_000),
         (100_000, 10, 2_000),
-        (Target("many_to_few", must=1.1, aim=1.1),),
+        Target("many_to_few", must=1.1, aim=1.1),
     ),
     # Fails if a cost grows, or if others wait for too long.
-    Case(
+    alone(
         "growth",
         "cost of calls for each thing that they touch, at several sizes",
-        "growth",
-        (INTURN,),
         (1_000, 8, 3, 5),
         (1_000, 4, 3, 0),
-        (),
     ),
-    Case(
+    alone(
         "watchdog",
         "parts of a processor that the watchdog takes, by idle and busy queues and seconds",
-        "watchdog",
-        (INTURN,),
         (1_000, 100, 8),
         (100, 10, 1),
-        (Target("parts_per_million", must=1_000),),
+        Target("parts_per_million", must=1_000),
     ),
     Case(
         "concurrent",
@@ -380,14 +374,12 @@ CASES = (
         )
         for shape, number, count in (("chain", 0, 10_000), ("fan", 1, 10_000))
     ),
-    Case(
+    alone(
         "batch",
         "a batch of no-op operations, against the same without a batch",
-        "batch",
-        (INTURN,),
         (100_000,),
         (5_000,),
-        (Target("batch_to_single", must=1.5, aim=1.1),),
+        Target("batch_to_single", must=1.5, aim=1.1),
     ),
     Case(
         "chain",

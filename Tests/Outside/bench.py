@@ -29,7 +29,7 @@ class Bench:
         link = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn"]
         for made, more in (
             (self.stuck, link),
-            (self.several, link),
+            (self.several, [str(HERE / "process_waits.c"), *link]),
             (self.tokens, link),
             (self.refuse, ["-shared", "-fPIC"]),
             (self.count, ["-shared", "-fPIC"]),

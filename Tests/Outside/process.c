@@ -16,7 +16,7 @@
  *
  * It prints "ready" when everything is in place, and runs for ever.
  */
-#include "inturn.h"
+#include "process.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -30,35 +30,35 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_called = PTHREAD_COND_INITIALIZER;
 static int called;
 
-static void check(inturn_status status) {
+void check(inturn_status status) {
   if (status != INTURN_OK) {
     fprintf(stderr, "%s\n", inturn_status_name(status));
     exit(1);
   }
 }
 
-static void note_call(void) {
+void note_call(void) {
   pthread_mutex_lock(&lock);
   called++;
   pthread_cond_broadcast(&has_called);
   pthread_mutex_unlock(&lock);
 }
 
-static void await_calls(int count) {
+void await_calls(int count) {
   pthread_mutex_lock(&lock);
   while (called < count)
     pthread_cond_wait(&has_called, &lock);
   pthread_mutex_unlock(&lock);
 }
 
-static void block(void *context, inturn_token token) {
+void block(void *context, inturn_token token) {
   (void)context, (void)token;
   note_call();
   for (;;)
     pause();
 }
 
-static void keep(void *context, inturn_token token) {
+void keep(void *context, inturn_token token) {
   (void)context, (void)token;
   note_call();
 }
@@ -80,7 +80,7 @@ static inturn_queue make(inturn_queue_kind kind, inturn_queue_options options) {
   return queue;
 }
 
-static inturn_queue make_named(inturn_queue_kind kind, const char *label) {
+inturn_queue make_named(inturn_queue_kind kind, const char *label) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.label = label;
   return make(kind, options);
@@ -94,14 +94,14 @@ add(inturn_queue queue, inturn_operation_options options, inturn_work_fn work) {
   return operation;
 }
 
-static inturn_operation add_named(inturn_queue queue, const char *label,
-                                  inturn_work_fn work) {
+inturn_operation add_named(inturn_queue queue, const char *label,
+                           inturn_work_fn work) {
   inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
   options.label = label;
   return add(queue, options, work);
 }
 
-static void add_plain(inturn_queue queue, inturn_work_fn work, int count) {
+void add_plain(inturn_queue queue, inturn_work_fn work, int count) {
   for (int i = 0; i < count; i++)
     check(inturn_queue_enqueue(queue, work, NULL, NULL, NULL));
 }
@@ -369,60 +369,6 @@ static void hurry(void) {
     if (statistics.pending > 900)
       check(inturn_queue_drain(wide, -1));
   }
-}
-
-static inturn_operation awaited;
-static inturn_queue of_awaited;
-static inturn_value watched;
-
-static void wait_for_end(void *context, inturn_token token) {
-  (void)context, (void)token;
-  check(inturn_operation_wait(awaited, -1, NULL));
-}
-
-static void wait_for_queue(void *context, inturn_token token) {
-  (void)context, (void)token;
-  check(inturn_queue_drain(of_awaited, -1));
-}
-
-static void wait_for_observers(void *context, inturn_token token) {
-  (void)context, (void)token;
-  check(inturn_value_drain(watched, -1));
-}
-
-static void wait_as_task(void *context, inturn_token token) {
-  const uint64_t *what = context;
-  inturn_await await;
-  check(inturn_await_begin(*what, &token, 1, &await));
-  note_call();
-}
-
-static void watch(void *context, const inturn_change *change) {
-  (void)change;
-  block(context, (inturn_token){0});
-}
-
-/* Their waits are there only some time after it is ready. */
-static void wait_in_work(void) {
-  inturn_value_options of_value = INTURN_VALUE_OPTIONS_INIT;
-  inturn_observe_options observing = INTURN_OBSERVE_OPTIONS_INIT;
-  inturn_datum first = INTURN_INTEGER(1), second = INTURN_INTEGER(2);
-  of_awaited = make_named(INTURN_QUEUE_FIFO, "awaited");
-  awaited = add_named(of_awaited, "never ends", keep);
-  of_value.label = "a value with a long name";
-  check(inturn_value_create(&of_value, &first, &watched));
-  check(inturn_executor_pool(&observing.executor));
-  check(inturn_value_observe(watched, &observing, watch, NULL, NULL, NULL));
-  check(inturn_value_set(watched, &second));
-  await_calls(2);
-  add_plain(make_named(INTURN_QUEUE_FIFO, "for an end"), wait_for_end, 1);
-  add_plain(make_named(INTURN_QUEUE_FIFO, "for a queue"), wait_for_queue, 1);
-  add_plain(make_named(INTURN_QUEUE_FIFO, "told"), wait_for_observers, 1);
-  inturn_queue tasks = make_named(INTURN_QUEUE_CONCURRENT, "of tasks");
-  check(inturn_queue_enqueue(tasks, wait_as_task, &awaited.bits, NULL, NULL));
-  check(
-      inturn_queue_enqueue(tasks, wait_as_task, &of_awaited.bits, NULL, NULL));
-  await_calls(4);
 }
 
 static void stand_still_plainly(void) {

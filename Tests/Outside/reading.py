@@ -76,7 +76,7 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
         )
         waits = re.findall(r"^wait (.*)$", both[0], re.MULTILINE)
         awaited, never = ids["awaited"], ids["never ends"]
-        place = r' file=".*process\.c" line=\d+'
+        place = r' file=".*process_waits\.c" line=\d+'
         for expected in (
             rf"id=0x\w+ operation={never} other={ids['for an end']}",
             rf"id=0x\w+ queue={awaited} other={ids['for a queue']}",
@@ -96,7 +96,7 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
         for asked in ("for an end", "for a queue", "told"):
             read, own = (bench.answer("why", it.pid, asked, may_read=may) for may in (True, False))
             assert without_times(read) == without_times(own)
-            leads_on = r' waits \(.*process\.c:\d+\) for "never ends" \(.*: running for '
+            leads_on = r' waits \(.*process_waits\.c:\d+\) for "never ends" \(.*: running for '
             assert bool(re.search(leads_on, read)) == (asked != "told"), read
 
 

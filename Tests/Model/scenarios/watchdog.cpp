@@ -263,6 +263,41 @@ SCENARIO(turning_it_off_and_on_loses_nothing) {
   x.finish();
 }
 
+// It looks at a queue with a limit of its own, though nobody asks it to look at
+// others any more.
+SCENARIO(a_queue_with_a_limit_is_made_as_the_watchdog_is_turned_off) {
+  static inturn_token token;
+  Queue old(INTURN_QUEUE_FIFO);
+  Watched watched;
+  old.add("first", finishes);
+  token = {0};
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.stall_ns = 1000000;
+  inturn_queue queue{};
+  together({[] { Watched::setLimit(-1); },
+            [&] {
+              expect("create",
+                     inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue),
+                     {INTURN_OK});
+            }});
+  for (int i = 0; i < 2; i++)
+    expect("enqueue",
+           inturn_queue_enqueue(
+               queue,
+               [](void *, inturn_token given) {
+                 if (token.bits == 0)
+                   token = given;
+                 else
+                   inturn_token_finish(given);
+               },
+               nullptr, nullptr, nullptr),
+           {INTURN_OK});
+  watched.awaitSaying("its token has not been finished");
+  expect("finish", inturn_token_finish(token), {INTURN_OK});
+  expect("drain", inturn_queue_drain(queue, -1), {INTURN_OK});
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+}
+
 // It does not sleep on for the old limit.
 SCENARIO(a_new_limit_counts_at_once) {
   Queue queue(INTURN_QUEUE_FIFO);

@@ -309,6 +309,7 @@ public:
   void cancel_all() const {
     detail::check(inturn_queue_cancel_all(raw_), "cancel_all");
   }
+  /* The same for what has not started; nothing else is asked to end. */
   void cancel_pending() const {
     detail::check(inturn_queue_cancel_pending(raw_), "cancel_pending");
   }

@@ -1,0 +1,30 @@
+/*
+ * process.h - what the parts of process.c share.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include "inturn.h"
+
+/* Ends the process unless a call has succeeded. */
+void check(inturn_status status);
+
+/* Counts a call of work or of an observer; waits until there were so many. */
+void note_call(void);
+void await_calls(int count);
+
+/* Work that is counted, and blocks for ever; or keeps its token. */
+void block(void *context, inturn_token token);
+void keep(void *context, inturn_token token);
+
+inturn_queue make_named(inturn_queue_kind kind, const char *label);
+inturn_operation add_named(inturn_queue queue, const char *label,
+                           inturn_work_fn work);
+void add_plain(inturn_queue queue, inturn_work_fn work, int count);
+
+/* Makes waits inside work, which are there some time after it has returned. */
+void wait_in_work(void);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * process_waits.c - threads and a task that wait inside work: `process waits`.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "process.h"
+
+static inturn_operation awaited;
+static inturn_queue of_awaited;
+static inturn_value watched;
+
+static void wait_for_end(void *context, inturn_token token) {
+  (void)context, (void)token;
+  check(inturn_operation_wait(awaited, -1, NULL));
+}
+
+static void wait_for_queue(void *context, inturn_token token) {
+  (void)context, (void)token;
+  check(inturn_queue_drain(of_awaited, -1));
+}
+
+static void wait_for_observers(void *context, inturn_token token) {
+  (void)context, (void)token;
+  check(inturn_value_drain(watched, -1));
+}
+
+static void wait_as_task(void *context, inturn_token token) {
+  const uint64_t *what = context;
+  inturn_await await;
+  check(inturn_await_begin(*what, &token, 1, &await));
+  note_call();
+}
+
+static void watch(void *context, const inturn_change *change) {
+  (void)change;
+  block(context, (inturn_token){0});
+}
+
+/* Their waits are there only some time after it is ready. */
+void wait_in_work(void) {
+  inturn_value_options of_value = INTURN_VALUE_OPTIONS_INIT;
+  inturn_observe_options observing = INTURN_OBSERVE_OPTIONS_INIT;
+  inturn_datum first = INTURN_INTEGER(1), second = INTURN_INTEGER(2);
+  of_awaited = make_named(INTURN_QUEUE_FIFO, "awaited");
+  awaited = add_named(of_awaited, "never ends", keep);
+  of_value.label = "a value with a long name";
+  check(inturn_value_create(&of_value, &first, &watched));
+  check(inturn_executor_pool(&observing.executor));
+  check(inturn_value_observe(watched, &observing, watch, NULL, NULL, NULL));
+  check(inturn_value_set(watched, &second));
+  await_calls(2);
+  add_plain(make_named(INTURN_QUEUE_FIFO, "for an end"), wait_for_end, 1);
+  add_plain(make_named(INTURN_QUEUE_FIFO, "for a queue"), wait_for_queue, 1);
+  add_plain(make_named(INTURN_QUEUE_FIFO, "told"), wait_for_observers, 1);
+  inturn_queue tasks = make_named(INTURN_QUEUE_CONCURRENT, "of tasks");
+  check(inturn_queue_enqueue(tasks, wait_as_task, &awaited.bits, NULL, NULL));
+  check(
+      inturn_queue_enqueue(tasks, wait_as_task, &of_awaited.bits, NULL, NULL));
+  await_calls(4);
+}
