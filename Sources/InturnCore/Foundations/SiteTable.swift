@@ -74,8 +74,11 @@ package struct SiteTable {
     let hash = Int(truncatingIfNeeded: line.hash >> 16)
     var new: UnsafeMutablePointer<Line>?
     for look in 0..<Self.looks {
-      let count = look < Self.firstLooks ? Self.firstCount : Self.count
-      let place = (hash &+ look) & (count - 1)
+      // Elsewhere when the first ones are taken, which lie side by side.
+      let place =
+        look < Self.firstLooks
+        ? (hash &+ look) & (Self.firstCount - 1)
+        : Self.firstCount + (hash &+ look) % (Self.count - Self.firstCount)
       if place == 0 { continue }
       if self.line(at: place) == nil {
         new = new ?? line.copy()
