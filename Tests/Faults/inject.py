@@ -1,10 +1,10 @@
 """Runs each of the C tests while a system call of the library fails.
 
-First each test is run once, and preload.c counts the library's calls of each kind. Then it is run
-again for the Nth call of a kind, which fails once, or from which on all fail, for a while or for
-ever. A run passes if the test does, or if the library refuses a call with NO_MEMORY after a fault
-that explains it. If no thread can be started any more, and something that the test waits for does
-not come, the run counts as starved, which is printed: the library waits as well, for ever.
+First each test is run once, alone, and preload.c counts the library's calls of each kind. Then it
+is run again for the Nth call of a kind, which fails once, or from which on all fail, for a while or
+for ever. A run passes if the test does, or if the library refuses a call with NO_MEMORY after a
+fault that explains it. If no thread can be started any more, and something that the test waits for
+does not come, the run counts as starved, which is printed: the library waits as well, for ever.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ FOUND = {
     "stuck_chains each_link_names_the_line_that_has_enqueued_it": "thread 3 ever",
     "stuck_default the_default_prints_a_line_after_a_second_on_a_terminal": "thread 3 ever",
     "stuck_life the_handler_may_end_what_is_stuck": "thread 3 ever",
+    "wait_sites the_chain_leads_through_a_wait": "thread 6 while",
 }
 # When the faults of these kinds occur, besides "once" and "ever".
 WHEN = dict.fromkeys(EXPLAINS_A_REFUSAL, ("once", "while", "ever"))
@@ -187,7 +188,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=KINDS, help="only this kind of fault")
     parser.add_argument("--fault", help="only this one, as 'thread 1 once'")
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--seconds", type=float, help="begins no run after so long")
+    parser.add_argument("--seconds", type=float, help="begins no fault after so long")
     parser.add_argument("--limit", type=int, default=30, help="seconds for one run")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--long", action="store_true", help="every N")
@@ -201,7 +202,6 @@ def main() -> int:
     chance.shuffle(all_scenarios)
     print(f"{len(all_scenarios)} tests, seed {arguments.seed}", flush=True)
     runner = Runner(arguments.preload, arguments.limit)
-    end = time.monotonic() + (arguments.seconds or float("inf"))
     # Not all of these tests pass without memory yet, so this has to be asked for by name. memory.c
     # and limit.c test what is guaranteed.
     if arguments.kind:
@@ -222,17 +222,21 @@ def main() -> int:
         if not known:
             complain(scenario, fault, outcome)
 
-    def explore(scenario: Scenario) -> int:
+    def plain_calls(scenario: Scenario) -> dict[str, int]:
+        """Runs a scenario without a fault, in a process of its own."""
+        plain = runner.run(scenario, None)
+        count(scenario, None, plain)
+        return plain.calls
+
+    def explore(scenario: Scenario, calls: dict[str, int]) -> int:
         """Runs all chosen faults of one scenario, one after the other."""
         if time.monotonic() > end and str(scenario) not in FOUND:
             return 0
         if arguments.fault:
             faults = [fault_of(arguments.fault)]
         else:
-            plain = runner.run(scenario, None)
-            count(scenario, None, plain)
             own = random.Random(f"{seed} {scenario}")
-            faults = faults_of(plain.calls, own, arguments.long)
+            faults = faults_of(calls, own, arguments.long)
         if str(scenario) in FOUND and not arguments.fault and "thread" in kinds:
             fault = fault_of(FOUND[str(scenario)])
             count(scenario, fault, runner.run(scenario, fault))
@@ -248,7 +252,11 @@ def main() -> int:
         print("FAILED a test in FOUND is gone")
         tally["failed"] += 1
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        reached = sum(pool.map(explore, all_scenarios))
+        calls: list[dict[str, int]] = [{}] * len(all_scenarios)
+        if not arguments.fault:
+            calls = list(pool.map(plain_calls, all_scenarios))
+        end = time.monotonic() + (arguments.seconds or float("inf"))
+        reached = sum(pool.map(explore, all_scenarios, calls))
     print(f"{reached} of {len(all_scenarios)} tests reached")
     asks_all = arguments.long and arguments.kind == "memory" and not arguments.filter
     for name in STILL_ENDED - ended if asks_all else ():

@@ -28,10 +28,12 @@ struct Survey: ~Copyable {
       guard let stand = progress == nil ? stands.existing(index) : stands.make(index) else {
         continue
       }
+      let wasBusy = stand.pointee.progress != nil
       let isUnchanged = stand.pointee.isUnchanged(progress, at: now)
       guard let progress, case let limit = progress.limit.or(limit), limit != .max else { continue }
       if !isUnchanged {
-        lookForAwaited(in: lane, stand, at: now, limit: limit, &left)
+        // A lane that is seen for the first time may stand still: the next look says so.
+        if wasBusy { lookForAwaited(in: lane, stand, at: now, limit: limit, &left) }
         continue
       }
       guard now >= stand.pointee.nextLook,
